@@ -1,0 +1,81 @@
+# The front door. `make demo` and `make test` need Python >= 3.11 and pip, nothing else: they make
+# .venv and install what they need, at the versions of constraints.txt.
+
+PYTHON ?= python3
+WORKERS ?= 2
+PYTEST_ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+
+# The first holds for the packages themselves (and, in pip before 25.3, for the build environment),
+# the second for the build environment in later versions. Relative, since pip splits at spaces.
+export PIP_CONSTRAINT := constraints.txt
+export PIP_BUILD_CONSTRAINT := constraints.txt
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export MPLBACKEND := Agg
+
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.PHONY: help demo test test-all lint docs bench clean distclean
+
+help:  ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+demo: $(VENV)/.installed-demo  ## fit the equations of a handwritten digit and draw them
+	$(BIN)/python examples/digits_demo.py
+
+test: $(VENV)/.installed-test  ## run the tests, except the slow ones
+	$(PYTEST) -m "not slow and not gpu" $(PYTEST_ARGS)
+
+test-all: $(VENV)/.installed-test  ## run the tests, slow ones included
+	$(PYTEST) -m "not gpu" $(PYTEST_ARGS)
+
+lint: $(VENV)/.installed-lint  ## check style, types, layers and changelog fragments
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	@echo "$(BIN)/towncrier build --draft"
+	@out=$$($(BIN)/towncrier build --draft --version next 2>&1) || { echo "$$out" >&2; exit 1; }
+
+docs: $(VENV)/.installed-docs  ## build the documentation into docs/_build/html
+	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+
+bench: $(VENV)/.installed-demo  ## measure time and memory, on one thread
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.run
+
+clean:  ## remove caches and built files, keep .venv
+	rm -rf build dist htmlcov demo_output .coverage .coverage.* .hypothesis .import_linter_cache \
+	  .mypy_cache .pytest_cache .ruff_cache docs/_build docs/auto_examples docs/generated \
+	  docs/sg_execution_times.rst
+	find . -name .venv -prune -o -name .git -prune -o -name __pycache__ -type d -exec rm -rf {} +
+
+distclean: clean  ## the same, and .venv
+	rm -rf $(VENV)
+
+# One stamp for each set of extras; demo installs no torch, so that it is quick.
+$(VENV)/.installed-demo: EXTRAS := plot,symbolic
+$(VENV)/.installed-test: EXTRAS := test
+$(VENV)/.installed-lint: EXTRAS := lint
+$(VENV)/.installed-docs: EXTRAS := docs
+
+$(VENV)/.installed-%: $(VENV)/.created pyproject.toml constraints.txt
+	@echo "Installing vanishing[$(EXTRAS)] into $(VENV) (the first time takes a minute or more) ..."
+	@$(BIN)/python -m pip install -qq -e ".[$(EXTRAS)]"
+	@touch $@
+
+$(VENV)/.created:
+	@command -v "$(PYTHON)" >/dev/null || { \
+	  echo "error: no '$(PYTHON)' found; name a Python >= 3.11, as in: make test PYTHON=python3.11" >&2; \
+	  exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "error: vanishing needs Python >= 3.11, and $(PYTHON) is $$("$(PYTHON)" --version 2>&1);" \
+	    "name another one, as in: make test PYTHON=python3.11" >&2; \
+	  exit 1; }
+	"$(PYTHON)" -m venv $(VENV)
+	@touch $@

@@ -1,0 +1,10 @@
+"""Vanishing ideals learned from data: the equations that points satisfy, made discriminative.
+
+The public names of the library.
+"""
+
+from vanishing.estimators import ClassVanishingFeatures, VanishingIdeal
+
+__version__ = "0.1.0.dev0"
+
+__all__ = ["ClassVanishingFeatures", "VanishingIdeal", "__version__"]

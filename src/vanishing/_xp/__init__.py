@@ -1,0 +1,33 @@
+"""What the library needs from an array library: its namespace, its device, a few factorizations.
+
+Everything above this layer is written once, against the array API standard. The native fast paths
+(LAPACK through SciPy for NumPy, ``torch.linalg`` for torch) live here and nowhere else.
+"""
+
+from vanishing._xp.linalg import gram, merge_triangular, triangular_factor
+from vanishing._xp.namespace import (
+    Array,
+    FloatArray,
+    IntArray,
+    is_array,
+    machine_epsilon,
+    move_like,
+    move_to_numpy,
+    namespace,
+    on_cpu,
+)
+
+__all__ = [
+    "Array",
+    "FloatArray",
+    "IntArray",
+    "gram",
+    "is_array",
+    "machine_epsilon",
+    "merge_triangular",
+    "move_like",
+    "move_to_numpy",
+    "namespace",
+    "on_cpu",
+    "triangular_factor",
+]

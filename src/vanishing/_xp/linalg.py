@@ -1,0 +1,68 @@
+"""The factorizations that the array API standard lacks or does slowly.
+
+Values of polynomials come as ``(n_polynomials, n_rows)``: one polynomial a row. Products of
+polynomials then run over contiguous memory, and the transpose of such an array is already in the
+column-major order that LAPACK wants.
+"""
+
+import array_api_compat
+import numpy as np
+from scipy.linalg import get_lapack_funcs
+
+from vanishing._xp.namespace import Array, namespace
+
+#: Columns per panel of the blocked Householder factorization; fastest of 16, 32, 64 as measured.
+PANEL = 32
+
+
+def triangular_factor(values: Array) -> Array:
+    """Return R of the QR factorization of ``values.T``; ``values`` may be overwritten.
+
+    Parameters
+    ----------
+    values : array of shape (n_polynomials, n_rows)
+
+    Returns
+    -------
+    array of shape (min(n_rows, n_polynomials), n_polynomials)
+        Upper triangular (or trapezoidal), with ``R.T @ R == values @ values.T``.
+    """
+    if array_api_compat.is_numpy_array(values):
+        n_polynomials, n_rows = values.shape
+        rank = min(n_polynomials, n_rows)
+        if rank == 0:
+            return np.zeros((0, n_polynomials), dtype=values.dtype)
+        (geqrt,) = get_lapack_funcs(("geqrt",), (values,))
+        factored, _, info = geqrt(min(PANEL, rank), values.T, overwrite_a=True)
+        _check(info, "geqrt")
+        return np.triu(factored[:rank])
+    xp = namespace(values)
+    if array_api_compat.is_torch_array(values):
+        return xp.linalg.qr(values.T, mode="r").R
+    return xp.linalg.qr(values.T, mode="reduced").R
+
+
+def merge_triangular(first: Array, second: Array) -> Array:
+    """Return R of the QR factorization of two stacked triangular factors."""
+    if array_api_compat.is_numpy_array(first) and first.shape[0] == first.shape[1] > 0:
+        # The upper trapezoidal second factor is a pentagon with a triangle of its own height.
+        (tpqrt,) = get_lapack_funcs(("tpqrt",), (first,))
+        height = second.shape[0]
+        if height == 0:
+            return first
+        triangle = height if height == first.shape[1] else 0
+        factored, _, _, info = tpqrt(triangle, min(PANEL, first.shape[1]), first, second)
+        _check(info, "tpqrt")
+        return factored
+    xp = namespace(first)
+    return triangular_factor(xp.concat([first, second], axis=0).T)
+
+
+def gram(values: Array) -> Array:
+    """Return ``values @ values.T``, through a symmetric rank-k update where there is one."""
+    return values @ values.T  # NumPy recognizes the transposed operand and calls syrk
+
+
+def _check(info: int, routine: str) -> None:
+    if info != 0:
+        raise np.linalg.LinAlgError(f"LAPACK's {routine} returned info={info}")

@@ -1,0 +1,183 @@
+"""The generalized problem C(X)'C(X) V = 𝔑(C) V Λ (paper, eq. gep), on factors.
+
+With factors A of the left side and B of the right one this is a generalized singular value problem.
+It is solved by a QR factorization of the two stacked and a CS decomposition of its orthogonal part,
+so that small extents keep their digits and no Gram matrix is formed.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import get_lapack_funcs, qr, solve_triangular, svd
+
+from vanishing._xp import FloatArray, triangular_factor
+
+#: Rounding errors are taken to be at most this many units.
+SAFETY = 64.0
+EPS = float(np.finfo(np.float64).eps)
+#: Stacks better conditioned than this need no pivoting.
+WELL_CONDITIONED = 1e-9
+#: Entries within this share of the largest are tied when the sign is chosen.
+SIGN_TIE = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One side of the pair.
+
+    Parameters
+    ----------
+    factor : array of shape (n_rows, n_columns)
+    scale : array of shape (n_columns,)
+        Size of each column before projection; its rounding error is ``relative_error`` times it.
+    relative_error : float
+    """
+
+    factor: FloatArray
+    scale: FloatArray
+    relative_error: float
+
+    def noise(self, v: FloatArray) -> FloatArray:
+        """Bound the rounding error of ‖factor @ v‖, one value a column of ``v``."""
+        return np.asarray(SAFETY * self.relative_error * (self.scale @ np.abs(v)))
+
+    def norms(self, v: FloatArray) -> FloatArray:
+        """Return ‖factor @ v‖, one value a column of ``v``."""
+        return np.linalg.norm(self.factor @ v, axis=0)
+
+
+@dataclass(frozen=True, eq=False)
+class PairSolution:
+    """Directions that diagonalize both sides.
+
+    Parameters
+    ----------
+    vectors : array of shape (n_columns, n_finite)
+        Size 1 under the normalization, extents ascending.
+    extents : array of shape (n_finite,)
+        ‖A v‖.
+    noise : array of shape (n_finite,)
+        Extents below this are rounding errors.
+    unbounded : array of shape (n_columns, n_unbounded)
+        Directions of size 0 under the normalization and ‖A v‖ = 1.
+    dropped : int
+        Number of directions that are zero on both sides.
+    condition : float
+        Condition number of the scaled, stacked factors on their range.
+    """
+
+    vectors: FloatArray
+    extents: FloatArray
+    noise: FloatArray
+    unbounded: FloatArray
+    dropped: int
+    condition: float
+
+
+def solve_pair(points: Side, form: Side) -> PairSolution:
+    """Solve the problem for A = ``points`` and B = ``form``."""
+    n_columns = points.scale.shape[0]
+    # Columns get norm about 1 in the stack, the sides equal weight. Sizes before projection are
+    # used: the rounding errors are relative to them, so that blowing up a small residual would
+    # only blow up its noise.
+    weight_a, weight_b = _inverse(np.linalg.norm(points.scale)), _inverse(np.linalg.norm(form.scale))
+    d = _inverse(np.hypot(points.scale * weight_a, form.scale * weight_b))
+    a = _compressed(points.factor * (weight_a * d))
+    b = _compressed(form.factor * (weight_b * d))
+    noise = SAFETY * max(points.relative_error, form.relative_error)
+    q, triangle, order = _rank_revealing_qr(np.vstack([a, b]), noise)
+    rank = triangle.shape[0]
+
+    w, alpha, beta = _cs_decomposition(q[: len(a)], q[len(a) :])
+    vectors = np.zeros((n_columns, rank))
+    vectors[order[:rank]] = solve_triangular(triangle, w, check_finite=False)
+    vectors *= d[:, None]
+
+    norm_a, norm_b = points.norms(vectors), form.norms(vectors)
+    # A side may also be zero below the rounding of the decomposition itself (alpha, beta <= eps).
+    zero_a = (norm_a <= points.noise(vectors)) | (alpha <= SAFETY * EPS)
+    zero_b = (norm_b <= form.noise(vectors)) | (beta <= SAFETY * EPS)
+    finite, infinite = ~zero_b, zero_b & ~zero_a
+
+    found = vectors[:, finite] / norm_b[finite]
+    extents = points.norms(found)
+    floor = np.maximum(points.noise(found), SAFETY * EPS / (weight_a or 1.0) / norm_b[finite])
+    ascending = np.argsort(extents, kind="stable")
+    return PairSolution(
+        vectors=_with_fixed_signs(found[:, ascending]),
+        extents=extents[ascending],
+        noise=floor[ascending],
+        unbounded=_with_fixed_signs(vectors[:, infinite] / norm_a[infinite]),
+        dropped=n_columns - int(finite.sum()) - int(infinite.sum()),
+        condition=_condition(triangle),
+    )
+
+
+def _inverse(size: FloatArray | np.floating) -> FloatArray:
+    size = np.asarray(size, dtype=np.float64)
+    return np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
+
+
+def _compressed(factor: FloatArray) -> FloatArray:
+    """Return a factor of the same form with no more rows than columns."""
+    if factor.shape[0] <= factor.shape[1]:
+        return factor
+    return np.asarray(triangular_factor(np.ascontiguousarray(factor.T)))
+
+
+def _rank_revealing_qr(
+    stacked: FloatArray, noise: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return Q, R and the order of columns of the part above the noise."""
+    q, triangle = qr(stacked, mode="economic", check_finite=False)
+    if triangle.shape[0] == triangle.shape[1] and _reciprocal_condition(triangle) > max(
+        WELL_CONDITIONED, noise
+    ):
+        return q, triangle, np.arange(triangle.shape[1])
+    q, triangle, order = qr(stacked, mode="economic", pivoting=True, check_finite=False)
+    diagonal = np.abs(np.diag(triangle))
+    rank = int(np.sum(diagonal > noise * (diagonal[0] if diagonal.size else 0.0)))
+    return q[:, :rank], triangle[:rank, :rank], order
+
+
+def _cs_decomposition(
+    q_a: FloatArray, q_b: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return orthogonal W and the singular values of q_a W and q_b W (alpha² + beta² = 1)."""
+    rank = q_a.shape[1]
+    _, singular, wt = svd(q_a, full_matrices=True, check_finite=False)
+    alpha = np.zeros(rank)
+    alpha[: singular.shape[0]] = singular
+    w = wt.T
+    # Where alpha is near 1 it says little about beta: those directions are separated by q_b.
+    large = alpha > np.sqrt(0.5)
+    _, singular, zt = svd(q_b @ w[:, large], full_matrices=True, check_finite=False)
+    w[:, large] = w[:, large] @ zt.T
+    beta = np.sqrt(np.maximum(0.0, 1.0 - alpha**2))
+    beta[large] = 0.0
+    beta[np.flatnonzero(large)[: singular.shape[0]]] = singular
+    alpha[large] = np.sqrt(np.maximum(0.0, 1.0 - beta[large] ** 2))
+    return w, alpha, beta
+
+
+def _with_fixed_signs(vectors: FloatArray) -> FloatArray:
+    """Make the largest entry of each column positive; ties go to the lower index."""
+    if vectors.size == 0:
+        return vectors
+    sizes = np.abs(vectors)
+    largest = np.argmax(sizes >= (1.0 - SIGN_TIE) * sizes.max(axis=0), axis=0)
+    signs = np.sign(vectors[largest, np.arange(vectors.shape[1])])
+    return np.asarray(vectors * np.where(signs == 0, 1.0, signs))
+
+
+def _reciprocal_condition(triangle: FloatArray) -> float:
+    if triangle.shape[0] == 0:
+        return 1.0
+    (trcon,) = get_lapack_funcs(("trcon",), (triangle,))
+    reciprocal, _ = trcon(triangle)
+    return float(reciprocal)
+
+
+def _condition(triangle: FloatArray) -> float:
+    reciprocal = _reciprocal_condition(triangle)
+    return 1.0 / reciprocal if reciprocal > 0 else float("inf")

@@ -1,0 +1,180 @@
+"""One degree: candidates, their values on X, the normalization, the split into G and F."""
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from vanishing._xp import FloatArray
+from vanishing.construction.candidates import Candidates, Products, choose_candidates
+from vanishing.construction.pair import PairSolution, Side, solve_pair
+from vanishing.construction.tolerance import Tolerance, widest_gap
+from vanishing.construction.trace import DegreeTrace
+from vanishing.normalizations import Form, Normalization, Stage
+from vanishing.normalizations.stage import Pass
+from vanishing.polynomials.basis import PolynomialBasis
+from vanishing.polynomials.block import DegreeBlock
+from vanishing.reductions import Factor, Reduction
+from vanishing.samples import SampleSource
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to grow a basis; the same at every degree.
+
+    Parameters
+    ----------
+    normalization : Normalization
+    tol : float or "gap"
+    paper_norm : bool
+        Whether ``tol`` bounds ‖g(X)‖, as in the paper, instead of the root mean square; F then
+        has Euclidean norm 1 on X.
+    products : {"independent", "all"}
+    max_nonvanishing : int or None
+        Largest number of nonvanishing polynomials kept at a degree.
+    reduction : Reduction
+    memory_budget : int
+        Bytes for row blocks and, apart from them, for the matrices of a degree.
+    """
+
+    normalization: Normalization
+    tol: Tolerance
+    paper_norm: bool
+    products: Products
+    max_nonvanishing: int | None
+    reduction: Reduction
+    memory_budget: int
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """What one degree adds."""
+
+    block: DegreeBlock
+    trace: DegreeTrace
+    smallest_nonvanishing: float | None
+
+
+def grow(
+    basis: PolynomialBasis,
+    source: SampleSource,
+    contrast: SampleSource | None,
+    settings: Settings,
+    reference: float | None = None,
+) -> Step:
+    """Find the polynomials of the next degree. Pure: nothing is changed.
+
+    Parameters
+    ----------
+    basis : PolynomialBasis
+        The lower degrees.
+    source, contrast : SampleSource
+        X and Y.
+    settings : Settings
+    reference : float, optional
+        Smallest nonvanishing extent of the degree below, for ``tol="gap"``.
+    """
+    started = time.perf_counter()
+    candidates = choose_candidates(
+        basis.n_features,
+        basis.blocks,
+        products=settings.products,
+        uses_all_products=settings.normalization.uses_all_products,
+        memory_budget=settings.memory_budget,
+    )
+    stage = _after_points(basis, candidates, source, contrast, settings)
+    projection, residual = stage.split
+    form = settings.normalization.form(stage)
+    solution = _solve(stage.on_points, residual, form, stage.n_lower)
+
+    root_n = np.sqrt(stage.on_points.n_rows)
+    if settings.tol == "gap":
+        tol = widest_gap(solution.extents, solution.noise, reference)
+    else:
+        tol = settings.tol / root_n if settings.paper_norm else settings.tol
+    vanishes = solution.extents <= np.maximum(tol, solution.noise)
+    nonvanishing, cut = _nonvanishing(solution, vanishes, settings.max_nonvanishing)
+    if settings.paper_norm:
+        nonvanishing = nonvanishing / root_n
+    block = DegreeBlock(
+        left=candidates.left,
+        right=candidates.right,
+        projection=projection,
+        nonvanishing=nonvanishing,
+        vanishing=solution.vectors[:, vanishes],
+        extents=solution.extents[vanishes],
+    )
+    trace = DegreeTrace(
+        degree=stage.degree,
+        candidates=stage.n_candidates,
+        rank=stage.n_candidates - solution.dropped,
+        vanishing=int(vanishes.sum()),
+        nonvanishing=nonvanishing.shape[1],
+        dropped=solution.dropped,
+        unbounded=solution.unbounded.shape[1],
+        cut=cut,
+        left_out=candidates.left_out,
+        tol=float(tol),
+        condition=solution.condition,
+        spectrum=solution.extents,
+        seconds=time.perf_counter() - started,
+    )
+    kept = solution.extents[~vanishes]
+    return Step(block, trace, float(kept[0]) if kept.size else None)
+
+
+def _after_points(
+    basis: PolynomialBasis,
+    candidates: Candidates,
+    source: SampleSource,
+    contrast: SampleSource | None,
+    settings: Settings,
+) -> Stage:
+    empty = Factor(np.empty((0, 0)), 0, 0.0)
+    common = {
+        "n_features": basis.n_features,
+        "blocks": basis.blocks,
+        "left": candidates.left,
+        "right": candidates.right,
+        "source": source,
+        "contrast": contrast,
+        "passes": Pass(settings.reduction, settings.memory_budget),
+        "literal": settings.paper_norm,
+    }
+    before = Stage(on_points=empty, **common)
+    return Stage(on_points=before.factor_on(source), **common)
+
+
+def _solve(
+    on_points: Factor, residual: FloatArray, form: Form, n_lower: int
+) -> PairSolution:
+    """Solve the pair, inside the subspace of the form where it has one."""
+    scale = on_points.column_rms[n_lower:]
+    if form.subspace is None:
+        return solve_pair(
+            Side(residual, scale, on_points.relative_error),
+            Side(form.factor, form.scale, form.relative_error),
+        )
+    u = form.subspace
+    inside = solve_pair(
+        Side(residual @ u, scale @ np.abs(u), on_points.relative_error),
+        Side(form.factor @ u, form.scale @ np.abs(u), form.relative_error),
+    )
+    return PairSolution(
+        vectors=u @ inside.vectors,
+        extents=inside.extents,
+        noise=inside.noise,
+        unbounded=u @ inside.unbounded,
+        dropped=inside.dropped + u.shape[0] - u.shape[1],
+        condition=inside.condition,
+    )
+
+
+def _nonvanishing(
+    solution: PairSolution, vanishes: FloatArray, limit: int | None
+) -> tuple[FloatArray, int]:
+    """Return V_F with root mean square 1 on X, largest extents first, and how many were cut."""
+    finite = solution.vectors[:, ~vanishes] / solution.extents[~vanishes]
+    ordered = np.hstack([solution.unbounded, finite[:, ::-1]])
+    kept = ordered if limit is None else ordered[:, :limit]
+    return np.ascontiguousarray(kept), ordered.shape[1] - kept.shape[1]

@@ -1,0 +1,6 @@
+"""Estimators in the manner of scikit-learn."""
+
+from vanishing.estimators.class_features import ClassVanishingFeatures
+from vanishing.estimators.ideal import VanishingIdeal
+
+__all__ = ["ClassVanishingFeatures", "VanishingIdeal"]

@@ -1,0 +1,141 @@
+"""Features for classification: one ideal a class."""
+
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.utils._param_validation import HasMethods
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from vanishing.estimators.ideal import VanishingIdeal
+from vanishing.estimators.inputs import DTYPES
+from vanishing.normalizations import resolve_normalization
+from vanishing.samples import ArraySource, ConcatenatedSource
+
+
+class ClassVanishingFeatures(TransformerMixin, BaseEstimator):
+    """Absolute values of polynomials that vanish on each class in turn.
+
+    For each class an ideal is fitted to its samples; with the contrastive normalization the
+    samples of all other classes are the contrast. The features \\|g(x)\\| of all classes together
+    are small on the own class and large on the others, so that a linear classifier on top of them
+    separates what is separated by polynomials (Livni et al., 2013).
+
+    Parameters
+    ----------
+    ideal : VanishingIdeal or None, default=None
+        What is fitted to each class. None stands for
+        ``VanishingIdeal(max_degree=2, tol=0.3, normalization="contrastive")``.
+    n_jobs : int or None, default=None
+        Number of classes fitted at a time, as in joblib.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    ideals_ : list of VanishingIdeal
+        One a class.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+        Only if X has column names.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from sklearn.svm import LinearSVC
+    >>> from vanishing import ClassVanishingFeatures
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = make_pipeline(StandardScaler(), ClassVanishingFeatures(), LinearSVC())
+    >>> bool(model.fit(X, y).score(X, y) > 0.95)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "ideal": [HasMethods(["fit", "transform"]), None],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(self, ideal: VanishingIdeal | None = None, *, n_jobs: int | None = None) -> None:
+        self.ideal = ideal
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit one ideal to each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Class labels, of at least two classes.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        X, y = validate_data(self, X, y, dtype=DTYPES)
+        check_classification_targets(y)
+        classes, of_class = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError(
+                f"y has one class only ({classes[0]!r}), but features are made by contrasting "
+                "classes: at least two are required"
+            )
+        template = self.ideal
+        if template is None:
+            template = VanishingIdeal(max_degree=2, tol=0.3, normalization="contrastive")
+        contrastive = resolve_normalization(template.normalization).needs_contrast
+        parts = [ArraySource(X[of_class == index]) for index in range(len(classes))]
+
+        def fit_one(index: int) -> VanishingIdeal:
+            ideal = clone(template)
+            if not contrastive:
+                return ideal.fit(parts[index])
+            others = [part for other, part in enumerate(parts) if other != index]
+            return ideal.fit(parts[index], contrast=ConcatenatedSource(others))
+
+        # Threads: the work is in BLAS and LAPACK, and the parts need no copies.
+        parallel = Parallel(n_jobs=self.n_jobs, prefer="threads")
+        self.ideals_ = parallel(delayed(fit_one)(index) for index in range(len(classes)))
+        self.classes_ = classes
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Evaluate the vanishing polynomials of all classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_vanishing of all classes)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=DTYPES, reset=False)
+        return np.hstack([ideal.transform(X) for ideal in self.ideals_])
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Return names such as "3_g2_0": the first polynomial of degree 2 of class 3.
+
+        Parameters
+        ----------
+        input_features : ignored
+        """
+        check_is_fitted(self)
+        names = [
+            f"{label}_{name}"
+            for label, ideal in zip(self.classes_, self.ideals_, strict=True)
+            for name in ideal.get_feature_names_out()
+        ]
+        return np.asarray(names, dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.target_tags.required = True
+        return tags

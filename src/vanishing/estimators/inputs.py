@@ -1,0 +1,86 @@
+"""From what a user passes to sources: NumPy and frames by scikit-learn's checks, the rest by ours."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from sklearn.utils.validation import check_array, validate_data
+
+from vanishing._xp import Array
+from vanishing.samples import ArraySource, SampleSource, as_source
+from vanishing.samples.checks import check_block
+from vanishing.samples.coerce import is_chunked
+
+DTYPES = [np.float64, np.float32]
+
+
+def is_foreign_array(data: object) -> bool:
+    """Say whether ``data`` is an array of a library other than NumPy, or a memory map.
+
+    Memory maps are checked and converted by blocks, not as a whole.
+    """
+    if isinstance(data, np.memmap):
+        return True
+    library = type(data).__module__.split(".")[0]
+    return library in ("torch", "array_api_strict", "cupy", "jaxlib", "jax")
+
+
+def fit_source(estimator: Any, X: Any) -> SampleSource:
+    """Check training data, record its width and names on ``estimator``, wrap it."""
+    if is_chunked(X):
+        source = as_source(X, name="X")
+    elif is_foreign_array(X):
+        source = as_source(X, name="X")
+    else:
+        _refuse_sparse(X, "X")
+        return ArraySource(validate_data(estimator, X, dtype=DTYPES))
+    for stale in ("feature_names_in_",):
+        if hasattr(estimator, stale):
+            delattr(estimator, stale)
+    estimator.n_features_in_ = source.n_features
+    return source
+
+
+def contrast_source(contrast: Any, *, n_features: int, feature_names: Any = None) -> SampleSource:
+    """Check the contrasting set, which must be as wide as the training data, and wrap it."""
+    name = "contrast"
+    if is_chunked(contrast) or is_foreign_array(contrast):
+        source = as_source(contrast, name=name)
+    else:
+        _refuse_sparse(contrast, name)
+        names = getattr(contrast, "columns", None)
+        if feature_names is not None and names is not None and list(names) != list(feature_names):
+            raise ValueError(
+                f"contrast has columns {list(names)}, but X has {list(feature_names)}; give both "
+                "the same columns in the same order"
+            )
+        source = ArraySource(check_array(contrast, dtype=DTYPES, input_name=name))
+    if source.n_features != n_features:
+        raise ValueError(
+            f"contrast has {source.n_features} features, but X has {n_features}; both must have "
+            "the same columns"
+        )
+    return source
+
+
+def new_points(estimator: Any, X: Any) -> Array:
+    """Check points passed to a fitted estimator: an array as wide as the training data."""
+    if is_foreign_array(X):
+        check_block(X, name="X")
+        if X.shape[1] != estimator.n_features_in_:
+            # The wording of scikit-learn, which its users search for.
+            raise ValueError(
+                f"X has {X.shape[1]} features, but {type(estimator).__name__} is expecting "
+                f"{estimator.n_features_in_} features as input."
+            )
+        return next(ArraySource(X).blocks(max(1, X.shape[0])))
+    _refuse_sparse(X, "X")
+    return validate_data(estimator, X, dtype=DTYPES, reset=False)
+
+
+def _refuse_sparse(data: Any, name: str) -> None:
+    if scipy.sparse.issparse(data):
+        raise TypeError(
+            f"Sparse data was passed for {name}, but dense data is required: products of "
+            f"polynomials fill up. Use '.toarray()' to convert {name} to a dense array."
+        )

@@ -1,0 +1,180 @@
+"""What is known in the middle of a degree, and what a normalization makes of it.
+
+F are the nonvanishing polynomials of lower degree, C the candidates: products C_pre made orthogonal
+to F on X by C = C_pre - F L. A form on span(F ∪ C_pre) with factor M gives the form on C the factor
+M T with T = [-L; I].
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from vanishing._xp import Array, FloatArray, IntArray, move_to_numpy
+from vanishing.polynomials.block import DegreeBlock
+from vanishing.polynomials.evaluate import Evaluator
+from vanishing.polynomials.expand import Expansion
+from vanishing.polynomials.monomials import count
+from vanishing.polynomials.rows import block_rows
+from vanishing.reductions import Factor, Reduction
+from vanishing.samples import SampleSource
+
+
+class BudgetError(MemoryError):
+    """A degree needs matrices beyond the memory budget."""
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """A positive semidefinite form on the candidates, by a factor.
+
+    Parameters
+    ----------
+    factor : array of shape (n_rows, n_candidates)
+        B with ‖B v‖² the squared size of C v.
+    scale : array of shape (n_candidates,)
+        Size of what each column was computed from, before projection: rounding errors of a
+        column are ``relative_error`` times this.
+    relative_error : float
+    subspace : array of shape (n_candidates, n_directions) or None
+        Orthonormal directions to which v is restricted; None for all.
+    """
+
+    factor: FloatArray
+    scale: FloatArray
+    relative_error: float = float(np.finfo(np.float64).eps)
+    subspace: FloatArray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Pass:
+    """How to go over data: the reduction, and the memory that row blocks may take."""
+
+    reduction: Reduction
+    memory_budget: int
+
+    def factor(
+        self, source: SampleSource, values: Callable[[Array], Array], n_columns: int
+    ) -> Factor:
+        """Reduce the values, shape (n_columns, n_rows) a block, over all rows of a source."""
+        # A block is held about three times while it is made: values, products, a gathered factor.
+        rows = block_rows(3 * n_columns, cpu=source.cpu, budget_bytes=self.memory_budget)
+        summary = source.map_reduce(
+            lambda x: self.reduction.summarize(values(x)), self.reduction.merge, max_rows=rows
+        )
+        return self.reduction.resolve(summary)
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """One degree after its pass over X, seen by a normalization.
+
+    Parameters
+    ----------
+    n_features : int
+    blocks : tuple of DegreeBlock
+        The lower degrees.
+    left, right : int arrays of shape (n_candidates,)
+        The products that are the candidates.
+    on_points : Factor
+        Of [F C_pre] on X.
+    source, contrast : SampleSource
+        X and, where there is one, Y.
+    passes : Pass
+        How to go over data.
+    literal : bool
+        Whether the paper's convention for tolerances is in force.
+    """
+
+    n_features: int
+    blocks: tuple[DegreeBlock, ...]
+    left: IntArray
+    right: IntArray
+    on_points: Factor
+    source: SampleSource
+    contrast: SampleSource | None
+    passes: Pass
+    literal: bool = False
+
+    @property
+    def degree(self) -> int:
+        """The degree of the candidates."""
+        return len(self.blocks) + 1
+
+    @property
+    def n_candidates(self) -> int:
+        """Number of candidates."""
+        return int(self.left.shape[0])
+
+    @cached_property
+    def n_lower(self) -> int:
+        """Number of nonvanishing polynomials of lower degree, the constant included."""
+        return Evaluator(self.blocks).n_nonvanishing
+
+    @cached_property
+    def split(self) -> tuple[FloatArray, FloatArray]:
+        """L, and the factor of the candidates on X."""
+        return self.on_points.split(self.n_lower)
+
+    def factor_on(self, source: SampleSource) -> Factor:
+        """Reduce the values of [F C_pre] over the rows of a source."""
+        evaluator = Evaluator(self.blocks)
+        n_columns = self.n_lower + self.n_candidates
+
+        def values(x: Array) -> Array:
+            return evaluator.with_candidates(x, self.left, self.right)
+
+        return self.passes.factor(source, values, n_columns)
+
+    def values(self, x: Array) -> FloatArray:
+        """Return the values of [F C_pre] on a few points, shape (n_rows, n_columns)."""
+        evaluator = Evaluator(self.blocks)
+        return move_to_numpy(evaluator.with_candidates(x, self.left, self.right)).T
+
+    def expansion(self, *, in_z: bool = False) -> tuple[Expansion, FloatArray]:
+        """Return coefficients of [F C_pre] on monomials of x, or of z = F_1(x) from degree 2 on.
+
+        Returns
+        -------
+        expansion : Expansion
+            Of F.
+        coefficients : array of shape (n_monomials, n_lower + n_candidates)
+        """
+        n_variables = self.blocks[0].nonvanishing.shape[1] if in_z else self.n_features
+        n_monomials = count(n_variables, self.degree)
+        needed = 8 * n_monomials * (self.n_lower + 2 * self.n_candidates + n_variables)
+        if needed > self.passes.memory_budget:
+            raise BudgetError(
+                f"degree {self.degree} needs the coefficients of {self.n_candidates} candidates on "
+                f"{n_monomials} monomials, {needed / 2**20:.0f} MiB, over the memory budget of "
+                f"{self.passes.memory_budget / 2**20:.0f} MiB; lower max_degree, set "
+                "max_nonvanishing, choose a normalization that needs no coefficients "
+                "('contrastive' or 'vca') or raise memory_budget"
+            )
+        expansion = Expansion(self.n_features, self.blocks, in_z=in_z)
+        coefficients = np.zeros((n_monomials, self.n_lower + self.n_candidates))
+        lower = expansion.nonvanishing(self.degree - 1)
+        coefficients[: len(lower), : self.n_lower] = lower
+        coefficients[:, self.n_lower :] = expansion.candidates(self.degree, self.left, self.right)
+        return expansion, coefficients
+
+    def form(self, matrix: FloatArray, relative_error: float | None = None) -> Form:
+        """Make the form on C from a factor M of a form on [F C_pre].
+
+        Parameters
+        ----------
+        matrix : array of shape (n_rows, n_lower + n_candidates)
+            M, with ‖M p‖² the squared size of [F C_pre] p.
+        relative_error : float, optional
+            Of M, relative to the norms of its columns; rounding of float64 by default.
+        """
+        projection = self.split[0]
+        lower, products = matrix[:, : self.n_lower], matrix[:, self.n_lower :]
+        lower_size = np.linalg.norm(lower, axis=0)
+        scale = np.linalg.norm(products, axis=0) + lower_size @ np.abs(projection)
+        error = Form.relative_error if relative_error is None else relative_error
+        # L itself is known only to the accuracy of the pass over X.
+        return Form(
+            products - lower @ projection, scale, max(error, self.on_points.relative_error)
+        )

@@ -1,0 +1,53 @@
+"""Plain VCA (Livni et al., 2013): unit vectors of coefficients on the products."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import qr
+
+from vanishing._xp import FloatArray
+from vanishing.normalizations.normalization import Normalization
+from vanishing.normalizations.stage import Form, Stage
+from vanishing.polynomials.expand import leading_forms, products_of_forms
+from vanishing.polynomials.independent import independent_columns
+
+
+@dataclass(frozen=True)
+class Vca(Normalization):
+    """Identity in the coordinates of the candidates.
+
+    The products F_1 × F_{t-1} repeat themselves (f·h = h·f); coordinates are taken in the
+    orthogonal complement of the kernel of the product map, where none of them is zero.
+
+    At degree 1 the coordinates are measured in units of the largest spread of X, so that extents
+    are pure numbers at every degree; the paper's convention leaves them in the units of the data.
+    """
+
+    uses_all_products = True
+
+    def form(self, stage: Stage) -> Form:
+        """Return the identity, weighted or restricted where products coincide."""
+        n_candidates = stage.n_candidates
+        if stage.degree == 1:
+            spread = 1.0
+            if not stage.literal:
+                residual = stage.split[1]
+                spread = float(np.linalg.norm(residual, 2)) if residual.size else 0.0
+            return _diagonal(np.full(n_candidates, spread if spread > 0 else 1.0))
+        if stage.degree == 2:
+            # Pairs i < j stand for both orders: f_i f_j = (f_i f_j + f_j f_i) / 2.
+            return _diagonal(np.where(stage.left == stage.right, 1.0, np.sqrt(0.5)))
+        n_variables = stage.blocks[0].nonvanishing.shape[1]
+        forms = products_of_forms(
+            leading_forms(stage.blocks), n_variables, stage.degree, stage.left, stage.right
+        )
+        pivots, triangle = independent_columns(forms)
+        # The rows of the triangle span the row space; each may be scaled on its own.
+        rows = triangle / np.linalg.norm(triangle, axis=1, keepdims=True)
+        subspace = qr(rows.T, mode="economic")[0][:, : len(pivots)]
+        identity = _diagonal(np.ones(n_candidates))
+        return Form(identity.factor, identity.scale, identity.relative_error, subspace)
+
+
+def _diagonal(entries: FloatArray) -> Form:
+    return Form(np.diag(entries), entries)

@@ -1,0 +1,141 @@
+"""A basis of polynomials by degree, immutable, holding no data."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from vanishing._xp import Array, FloatArray, IntArray, is_array, namespace
+from vanishing.polynomials import expand, jacobian
+from vanishing.polynomials.block import DegreeBlock
+from vanishing.polynomials.evaluate import Evaluator
+from vanishing.polynomials.rows import row_slices
+
+Which = Literal["vanishing", "nonvanishing"]
+
+
+@dataclass(frozen=True, eq=False)
+class PolynomialBasis:
+    """Vanishing polynomials G and nonvanishing polynomials F of a point set, by degree.
+
+    Polynomials are nested: those of degree t combine products of F_1 and F_{t-1}. The basis keeps
+    the small matrices of these combinations in NumPy and evaluates in whatever array library,
+    precision and device the points come in.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of variables.
+    blocks : tuple of DegreeBlock
+        Degrees 1, 2, ...; degree 0 is the constant 1.
+    """
+
+    n_features: int
+    blocks: tuple[DegreeBlock, ...]
+
+    def evaluate(self, x: Array, *, which: Which = "vanishing") -> Array:
+        """Evaluate the polynomials.
+
+        Parameters
+        ----------
+        x : array of shape (n_samples, n_features)
+            Of any library that follows the array API standard.
+        which : {"vanishing", "nonvanishing"}
+            The nonvanishing ones start with the constant 1.
+
+        Returns
+        -------
+        array of shape (n_samples, n_polynomials)
+        """
+        x = self._checked(x, which)
+        xp = namespace(x)
+        evaluator = Evaluator(self.blocks)
+        values = xp.empty((x.shape[0], self.count(which)), dtype=x.dtype, device=x.device)
+        for rows in row_slices(x, width=2 * (evaluator.n_nonvanishing + self._widest)):
+            kernel = evaluator.vanishing if which == "vanishing" else evaluator.nonvanishing
+            values[rows, :] = kernel(x[rows, :]).T
+        return values
+
+    def jacobian(self, x: Array, *, which: Which = "vanishing") -> Array:
+        """Evaluate the derivatives of the polynomials with respect to the variables.
+
+        Parameters
+        ----------
+        x : array of shape (n_samples, n_features)
+        which : {"vanishing", "nonvanishing"}
+
+        Returns
+        -------
+        array of shape (n_samples, n_polynomials, n_features)
+        """
+        x = self._checked(x, which)
+        xp = namespace(x)
+        shape = (x.shape[0], self.count(which), self.n_features)
+        derivatives = xp.empty(shape, dtype=x.dtype, device=x.device)
+        n_all = self.count("vanishing") + self.count("nonvanishing")
+        for rows in row_slices(x, width=2 * self.n_features * (n_all + 2 * self._widest)):
+            nonvanishing, vanishing = jacobian.nonvanishing_and_vanishing(self.blocks, x[rows, :])
+            chosen = vanishing if which == "vanishing" else nonvanishing
+            derivatives[rows, ...] = xp.permute_dims(chosen, (2, 0, 1))
+        return derivatives
+
+    def expand(self, *, which: Which = "vanishing") -> tuple[IntArray, FloatArray]:
+        """Expand the polynomials into monomials of the variables.
+
+        Parameters
+        ----------
+        which : {"vanishing", "nonvanishing"}
+
+        Returns
+        -------
+        exponents : int array of shape (n_monomials, n_features)
+            By degree, then lexicographic; the constant first.
+        coefficients : array of shape (n_monomials, n_polynomials)
+        """
+        self._check_which(which)
+        return expand.in_variables(self.n_features, self.blocks, which)
+
+    def degrees(self, *, which: Which = "vanishing") -> IntArray:
+        """Return the degree of each polynomial, in the order of ``evaluate``'s columns."""
+        self._check_which(which)
+        counts = [0] if which == "vanishing" else [1]
+        counts += [getattr(block, which).shape[1] for block in self.blocks]
+        return np.repeat(np.arange(len(counts)), counts)
+
+    def count(self, which: Which = "vanishing") -> int:
+        """Return the number of polynomials."""
+        return int(self.degrees(which=which).shape[0])
+
+    @property
+    def extents(self) -> FloatArray:
+        """Root mean square of each vanishing polynomial on the points it was fitted to."""
+        return np.concatenate([np.empty(0), *(block.extents for block in self.blocks)])
+
+    @property
+    def _widest(self) -> int:
+        return max((block.n_candidates for block in self.blocks), default=0)
+
+    def _checked(self, x: Array, which: str) -> Array:
+        self._check_which(which)
+        if not is_array(x):
+            x = np.asarray(x, dtype=np.float64)
+        if x.ndim != 2 or x.shape[1] != self.n_features:
+            raise ValueError(
+                f"expected points of shape (n_samples, {self.n_features}), got {tuple(x.shape)}"
+            )
+        xp = namespace(x)
+        if not xp.isdtype(x.dtype, "real floating"):
+            x = xp.astype(x, xp.float64)
+        return x
+
+    @staticmethod
+    def _check_which(which: str) -> None:
+        if which not in ("vanishing", "nonvanishing"):
+            raise ValueError(f"which must be 'vanishing' or 'nonvanishing', got {which!r}")
+
+    def __repr__(self) -> str:
+        found = [str(block.vanishing.shape[1]) for block in self.blocks]
+        return (
+            f"PolynomialBasis(n_features={self.n_features}, max_degree={len(self.blocks)}, "
+            f"vanishing per degree: {', '.join(found) or 'none'})"
+        )

@@ -1,0 +1,112 @@
+"""Values of nested polynomials on a block of rows.
+
+All values here are ``(n_polynomials, n_rows)``: one polynomial a row, so that products run over
+contiguous memory and the reductions get the layout they want.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from vanishing._xp import Array, FloatArray, IntArray, move_like, namespace
+from vanishing.polynomials.block import DegreeBlock
+
+
+class Evaluator:
+    """Evaluates F, candidates and G of given degrees; matrices are moved to the data once.
+
+    Parameters
+    ----------
+    blocks : sequence of DegreeBlock
+        The degrees 1, 2, ... that are known.
+    """
+
+    def __init__(self, blocks: Sequence[DegreeBlock]) -> None:
+        self.blocks = tuple(blocks)
+        self.offsets = np.cumsum([0, 1, *(b.nonvanishing.shape[1] for b in self.blocks)]).tolist()
+        self._moved: dict[int, tuple[Any, Array]] = {}
+        self._moved_to: tuple[Any, ...] | None = None
+
+    @property
+    def n_nonvanishing(self) -> int:
+        """Number of nonvanishing polynomials, the constant included."""
+        return int(self.offsets[-1])
+
+    def nonvanishing(self, x: Array, n_extra: int = 0) -> Array:
+        """Return the values of F, with ``n_extra`` rows left free below for candidates.
+
+        Parameters
+        ----------
+        x : array of shape (n_rows, n_features)
+        n_extra : int
+
+        Returns
+        -------
+        array of shape (n_nonvanishing + n_extra, n_rows)
+        """
+        xp = namespace(x)
+        n_rows = x.shape[0]
+        shape = (self.n_nonvanishing + n_extra, n_rows)
+        values = xp.empty(shape, dtype=x.dtype, device=x.device)
+        values[0, :] = 1.0
+        for degree, block in enumerate(self.blocks, start=1):
+            start, stop = self.offsets[degree], self.offsets[degree + 1]
+            if start < stop:
+                candidates = self.candidates(x, values, degree, block.left, block.right)
+                values[start:stop, :] = self._combine(
+                    block.nonvanishing, block.nonvanishing_lower, candidates, values[:start, :]
+                )
+        return values
+
+    def candidates(
+        self, x: Array, nonvanishing: Array, degree: int, left: IntArray, right: IntArray
+    ) -> Array:
+        """Return the products F_1[left] · F_{t-1}[right], or the variables at degree 1."""
+        xp = namespace(x)
+        if degree == 1:
+            return xp.take(x.T, self._on(x, left), axis=0)
+        first = nonvanishing[self.offsets[1] : self.offsets[2], :]
+        last = nonvanishing[self.offsets[degree - 1] : self.offsets[degree], :]
+        product = xp.take(last, self._on(x, right), axis=0)
+        product *= xp.take(first, self._on(x, left), axis=0)
+        return product
+
+    def with_candidates(self, x: Array, left: IntArray, right: IntArray) -> Array:
+        """Return the values of F followed by those of the candidates of the next degree."""
+        values = self.nonvanishing(x, n_extra=left.shape[0])
+        degree = len(self.blocks) + 1
+        values[self.n_nonvanishing :, :] = self.candidates(x, values, degree, left, right)
+        return values
+
+    def vanishing(self, x: Array) -> Array:
+        """Return the values of G, shape (n_vanishing, n_rows), by degree."""
+        xp = namespace(x)
+        lower = self.nonvanishing(x)
+        found = [xp.empty((0, x.shape[0]), dtype=x.dtype, device=x.device)]
+        for degree, block in enumerate(self.blocks, start=1):
+            if block.vanishing.shape[1]:
+                candidates = self.candidates(x, lower, degree, block.left, block.right)
+                below = lower[: self.offsets[degree], :]
+                found.append(
+                    self._combine(block.vanishing, block.vanishing_lower, candidates, below)
+                )
+        return xp.concat(found, axis=0)
+
+    def _combine(
+        self, on_candidates: FloatArray, on_lower: FloatArray, candidates: Array, lower: Array
+    ) -> Array:
+        """(C_pre - F L) V, without forming the orthogonalized candidates."""
+        values = self._on(lower, on_candidates).T @ candidates
+        values -= self._on(lower, on_lower).T @ lower
+        return values
+
+    def _on(self, data: Array, matrix: Any) -> Array:
+        where = (type(data), data.dtype, data.device)
+        if where != self._moved_to:
+            self._moved, self._moved_to = {}, where
+        key = id(matrix)
+        if key not in self._moved:
+            # The matrix is kept beside its copy, so that its identity is not given to another.
+            self._moved[key] = (matrix, move_like(matrix, data))
+        return self._moved[key][1]

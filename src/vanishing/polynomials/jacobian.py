@@ -1,0 +1,71 @@
+"""Jacobians of nested polynomials on a block of rows, by the product rule.
+
+Derivatives here are ``(n_polynomials, n_features, n_rows)``, like the values one polynomial a row.
+"""
+
+from collections.abc import Sequence
+
+from vanishing._xp import Array, FloatArray, move_like, namespace
+from vanishing.polynomials.block import DegreeBlock
+from vanishing.polynomials.evaluate import Evaluator
+
+
+def nonvanishing_and_vanishing(blocks: Sequence[DegreeBlock], x: Array) -> tuple[Array, Array]:
+    """Return the derivatives of F and of G.
+
+    Parameters
+    ----------
+    blocks : sequence of DegreeBlock
+    x : array of shape (n_rows, n_features)
+
+    Returns
+    -------
+    arrays of shape (n_nonvanishing, n_features, n_rows) and (n_vanishing, n_features, n_rows)
+    """
+    xp = namespace(x)
+    n_rows, n_features = x.shape
+    evaluator = Evaluator(blocks)
+    offsets = evaluator.offsets
+    values = evaluator.nonvanishing(x)
+    shape = (evaluator.n_nonvanishing, n_features, n_rows)
+    lower = xp.zeros(shape, dtype=x.dtype, device=x.device)
+    vanishing = [xp.empty((0, n_features, n_rows), dtype=x.dtype, device=x.device)]
+    for degree, block in enumerate(blocks, start=1):
+        candidates = _candidates(values, lower, offsets, degree, block)
+        start, stop = offsets[degree], offsets[degree + 1]
+        below = lower[:start, ...]
+        lower[start:stop, ...] = _combine(
+            block.nonvanishing, block.nonvanishing_lower, candidates, below
+        )
+        vanishing.append(_combine(block.vanishing, block.vanishing_lower, candidates, below))
+    return lower, xp.concat(vanishing, axis=0)
+
+
+def _candidates(
+    values: Array, derivatives: Array, offsets: list[int], degree: int, block: DegreeBlock
+) -> Array:
+    """(f h)' = f' h + f h', or the unit vectors at degree 1."""
+    xp = namespace(values)
+    left = move_like(block.left, values)
+    if degree == 1:
+        n_features, n_rows = derivatives.shape[1:]
+        identity = xp.eye(n_features, dtype=values.dtype, device=values.device)
+        units = xp.take(identity, left, axis=0)[:, :, None]
+        return xp.broadcast_to(units, (left.shape[0], n_features, n_rows))
+    right = move_like(block.right, values)
+    first, last = slice(offsets[1], offsets[2]), slice(offsets[degree - 1], offsets[degree])
+    product = xp.take(derivatives[first, ...], left, axis=0)
+    product *= xp.take(values[last, :], right, axis=0)[:, None, :]
+    other = xp.take(derivatives[last, ...], right, axis=0)
+    other *= xp.take(values[first, :], left, axis=0)[:, None, :]
+    product += other
+    return product
+
+
+def _combine(
+    on_candidates: FloatArray, on_lower: FloatArray, candidates: Array, lower: Array
+) -> Array:
+    xp = namespace(candidates)
+    combined = xp.tensordot(move_like(on_candidates, candidates).T, candidates, axes=1)
+    combined -= xp.tensordot(move_like(on_lower, candidates).T, lower, axes=1)
+    return combined

@@ -1,0 +1,28 @@
+"""How many rows to work on at a time."""
+
+from collections.abc import Iterator
+
+from vanishing._xp import Array, on_cpu
+
+#: Elements of a block that a processor works on: large enough for matrix products to run at full
+#: speed, small enough for the block to stay in the last level of cache.
+CPU_BLOCK = 2**19
+#: On an accelerator blocks are larger: a launch costs more than a cache miss.
+ACCELERATOR_BLOCK = 2**28
+#: Fewer rows than this are not worth a pass of their own.
+FEWEST_ROWS = 64
+
+
+def block_rows(width: int, *, cpu: bool = True, budget_bytes: int | None = None) -> int:
+    """Return the number of rows of a block whose rows hold ``width`` numbers while in work."""
+    elements = CPU_BLOCK if cpu else ACCELERATOR_BLOCK
+    if budget_bytes is not None:
+        elements = min(elements, budget_bytes // 8)
+    return max(FEWEST_ROWS, elements // max(1, width))
+
+
+def row_slices(x: Array, *, width: int) -> Iterator[slice]:
+    """Yield slices that cover the rows of ``x`` in blocks."""
+    step = block_rows(width, cpu=on_cpu(x))
+    for start in range(0, x.shape[0], step):
+        yield slice(start, min(start + step, x.shape[0]))

@@ -1,0 +1,77 @@
+"""Sources made of sources, without copying a row."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+
+from vanishing._xp import Array
+from vanishing.samples.source import SampleSource
+
+
+class MappedSource(SampleSource):
+    """Blocks of another source, each passed through a function of rows.
+
+    Parameters
+    ----------
+    source : SampleSource
+    function : callable
+        Takes a block of rows and returns as many rows, of one width.
+    """
+
+    def __init__(self, source: SampleSource, function: Callable[[Array], Array]) -> None:
+        self.source = source
+        self.function = function
+
+    @cached_property
+    def n_features(self) -> int:
+        """Number of columns that the function returns, seen on one row."""
+        return int(self.function(next(self.source.blocks(1))).shape[1])
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows of the underlying source."""
+        return self.source.n_samples
+
+    @property
+    def cpu(self) -> bool:
+        """Whether the underlying blocks live in the memory of the processor."""
+        return self.source.cpu
+
+    def blocks(self, max_rows: int) -> Iterator[Array]:
+        """Yield the images of the blocks."""
+        return map(self.function, self.source.blocks(max_rows))
+
+
+class ConcatenatedSource(SampleSource):
+    """The rows of several sources, one source after the other.
+
+    Parameters
+    ----------
+    sources : sequence of SampleSource
+        At least one, all of one width.
+    """
+
+    def __init__(self, sources: Sequence[SampleSource]) -> None:
+        self.sources = tuple(sources)
+        widths = sorted({source.n_features for source in self.sources})
+        if len(widths) != 1:
+            raise ValueError(f"sources of one width are required, got widths {widths}")
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.sources[0].n_features
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows of all sources together."""
+        return sum(source.n_samples for source in self.sources)
+
+    @property
+    def cpu(self) -> bool:
+        """Whether all blocks live in the memory of the processor."""
+        return all(source.cpu for source in self.sources)
+
+    def blocks(self, max_rows: int) -> Iterator[Array]:
+        """Yield the blocks of each source in turn."""
+        for source in self.sources:
+            yield from source.blocks(max_rows)

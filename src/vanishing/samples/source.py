@@ -1,0 +1,48 @@
+"""What the algorithm asks of data: blocks of rows, as often as it likes."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from functools import reduce
+from typing import TypeVar
+
+from vanishing._xp import Array
+
+Summary = TypeVar("Summary")
+
+
+class SampleSource(ABC):
+    """Rows that can be gone through again and again, a block at a time.
+
+    A source is not an array: it has neither length nor shape, so that utilities which split
+    arrays by rows (scikit-learn's cross-validation does so with every fit parameter that is as
+    long as X) leave it whole.
+    """
+
+    @property
+    @abstractmethod
+    def n_features(self) -> int:
+        """Number of columns."""
+
+    @property
+    @abstractmethod
+    def n_samples(self) -> int:
+        """Number of rows; may cost a pass over the data."""
+
+    @property
+    @abstractmethod
+    def cpu(self) -> bool:
+        """Whether the blocks live in the memory of the processor."""
+
+    @abstractmethod
+    def blocks(self, max_rows: int) -> Iterator[Array]:
+        """Yield the rows in order, as floating-point arrays of at most ``max_rows`` rows."""
+
+    def map_reduce(
+        self,
+        kernel: Callable[[Array], Summary],
+        merge: Callable[[Summary, Summary], Summary],
+        *,
+        max_rows: int,
+    ) -> Summary:
+        """Summarize every block by ``kernel`` and join the summaries by ``merge``."""
+        return reduce(merge, map(kernel, self.blocks(max_rows)))
