@@ -7,6 +7,7 @@ Everything above this layer is written once, against the array API standard. The
 from vanishing._xp.linalg import gram, merge_triangular, triangular_factor
 from vanishing._xp.namespace import (
     Array,
+    BoolArray,
     FloatArray,
     IntArray,
     is_array,
@@ -19,6 +20,7 @@ from vanishing._xp.namespace import (
 
 __all__ = [
     "Array",
+    "BoolArray",
     "FloatArray",
     "IntArray",
     "gram",

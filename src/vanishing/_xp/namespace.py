@@ -11,6 +11,7 @@ Array = Any
 #: A NumPy array: what the small matrices of a basis are kept in.
 FloatArray = npt.NDArray[np.floating[Any]]
 IntArray = npt.NDArray[np.intp]
+BoolArray = npt.NDArray[np.bool_]
 
 
 def namespace(array: Array) -> Any:

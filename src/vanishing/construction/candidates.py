@@ -59,7 +59,7 @@ def choose_candidates(
     n_first, n_last = blocks[0].nonvanishing.shape[1], blocks[-1].nonvanishing.shape[1]
     prune = products == "independent" and not uses_all_products and degree > 2
     n_forms = count(n_first, degree) - count(n_first, degree - 1)
-    reads_forms = degree > 2 and (prune or uses_all_products)
+    reads_forms = degree > 2 and products == "independent"
 
     def fits(n_kept: int) -> bool:
         n_pairs = n_first * n_kept

@@ -43,7 +43,7 @@ class Side:
 
     def norms(self, v: FloatArray) -> FloatArray:
         """Return ‖factor @ v‖, one value a column of ``v``."""
-        return np.linalg.norm(self.factor @ v, axis=0)
+        return np.asarray(np.linalg.norm(self.factor @ v, axis=0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,10 @@ def solve_pair(points: Side, form: Side) -> PairSolution:
     # Columns get norm about 1 in the stack, the sides equal weight. Sizes before projection are
     # used: the rounding errors are relative to them, so that blowing up a small residual would
     # only blow up its noise.
-    weight_a, weight_b = _inverse(np.linalg.norm(points.scale)), _inverse(np.linalg.norm(form.scale))
+    weight_a, weight_b = (
+        _inverse(np.linalg.norm(points.scale)),
+        _inverse(np.linalg.norm(form.scale)),
+    )
     d = _inverse(np.hypot(points.scale * weight_a, form.scale * weight_b))
     a = _compressed(points.factor * (weight_a * d))
     b = _compressed(form.factor * (weight_b * d))

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vanishing._xp import FloatArray
-from vanishing.construction.candidates import Candidates, Products, choose_candidates
+from vanishing._xp import BoolArray, FloatArray
+from vanishing.construction.candidates import Products, choose_candidates
 from vanishing.construction.pair import PairSolution, Side, solve_pair
 from vanishing.construction.tolerance import Tolerance, widest_gap
 from vanishing.construction.trace import DegreeTrace
@@ -82,7 +82,21 @@ def grow(
         uses_all_products=settings.normalization.uses_all_products,
         memory_budget=settings.memory_budget,
     )
-    stage = _after_points(basis, candidates, source, contrast, settings)
+    passes = Pass(settings.reduction, settings.memory_budget)
+    stage = Stage(
+        n_features=basis.n_features,
+        blocks=basis.blocks,
+        left=candidates.left,
+        right=candidates.right,
+        on_points=passes.factor_with_candidates(
+            source, basis.blocks, candidates.left, candidates.right
+        ),
+        source=source,
+        contrast=contrast,
+        passes=passes,
+        paper_norm=settings.paper_norm,
+        all_products=settings.products == "all",
+    )
     projection, residual = stage.split
     form = settings.normalization.form(stage)
     solution = _solve(stage.on_points, residual, form, stage.n_lower)
@@ -123,31 +137,7 @@ def grow(
     return Step(block, trace, float(kept[0]) if kept.size else None)
 
 
-def _after_points(
-    basis: PolynomialBasis,
-    candidates: Candidates,
-    source: SampleSource,
-    contrast: SampleSource | None,
-    settings: Settings,
-) -> Stage:
-    empty = Factor(np.empty((0, 0)), 0, 0.0)
-    common = {
-        "n_features": basis.n_features,
-        "blocks": basis.blocks,
-        "left": candidates.left,
-        "right": candidates.right,
-        "source": source,
-        "contrast": contrast,
-        "passes": Pass(settings.reduction, settings.memory_budget),
-        "literal": settings.paper_norm,
-    }
-    before = Stage(on_points=empty, **common)
-    return Stage(on_points=before.factor_on(source), **common)
-
-
-def _solve(
-    on_points: Factor, residual: FloatArray, form: Form, n_lower: int
-) -> PairSolution:
+def _solve(on_points: Factor, residual: FloatArray, form: Form, n_lower: int) -> PairSolution:
     """Solve the pair, inside the subspace of the form where it has one."""
     scale = on_points.column_rms[n_lower:]
     if form.subspace is None:
@@ -171,7 +161,7 @@ def _solve(
 
 
 def _nonvanishing(
-    solution: PairSolution, vanishes: FloatArray, limit: int | None
+    solution: PairSolution, vanishes: BoolArray, limit: int | None
 ) -> tuple[FloatArray, int]:
     """Return V_F with root mean square 1 on X, largest extents first, and how many were cut."""
     finite = solution.vectors[:, ~vanishes] / solution.extents[~vanishes]

@@ -4,10 +4,10 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from vanishing.estimators.ideal import VanishingIdeal
@@ -20,7 +20,7 @@ class ClassVanishingFeatures(TransformerMixin, BaseEstimator):
     """Absolute values of polynomials that vanish on each class in turn.
 
     For each class an ideal is fitted to its samples; with the contrastive normalization the
-    samples of all other classes are the contrast. The features \\|g(x)\\| of all classes together
+    samples of all other classes are the contrast. The features abs(g(x)) of all classes together
     are small on the own class and large on the others, so that a linear classifier on top of them
     separates what is separated by polynomials (Livni et al., 2013).
 
@@ -92,7 +92,7 @@ class ClassVanishingFeatures(TransformerMixin, BaseEstimator):
         parts = [ArraySource(X[of_class == index]) for index in range(len(classes))]
 
         def fit_one(index: int) -> VanishingIdeal:
-            ideal = clone(template)
+            ideal: VanishingIdeal = clone(template)
             if not contrastive:
                 return ideal.fit(parts[index])
             others = [part for other, part in enumerate(parts) if other != index]

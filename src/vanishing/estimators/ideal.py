@@ -1,5 +1,6 @@
 """VanishingIdeal: the algorithm as a scikit-learn transformer."""
 
+import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
@@ -55,10 +56,10 @@ class VanishingIdeal(TransformerMixin, BaseEstimator):
         the candidates (1e-4 in float32); use it with tolerances well above that.
     output : {"abs", "signed"}, default="abs"
         Whether ``transform`` returns absolute values of the polynomials or the values.
-    memory_budget : int, default=2**30
+    memory_budget : int, default=2**31
         Bytes that the matrices of one degree may take. Degrees that need more multiply only the
-        nonvanishing polynomials of largest extent further (``trace_`` says how many were left
-        out), or are refused with the numbers.
+        nonvanishing polynomials of largest extent further (``trace_`` and a warning say how many
+        were left out), or are refused with the numbers.
     callback : callable or None, default=None
         Called with the ``DegreeTrace`` of each degree as soon as it is done.
 
@@ -114,7 +115,7 @@ class VanishingIdeal(TransformerMixin, BaseEstimator):
         max_nonvanishing: int | None = None,
         reduction: str | Reduction = "tsqr",
         output: Literal["abs", "signed"] = "abs",
-        memory_budget: int = 2**30,
+        memory_budget: int = 2**31,
         callback: Callable[[DegreeTrace], object] | None = None,
     ) -> None:
         self.max_degree = max_degree
@@ -163,14 +164,13 @@ class VanishingIdeal(TransformerMixin, BaseEstimator):
         other = None
         if contrast is not None:
             names = getattr(self, "feature_names_in_", None)
-            other = contrast_source(
-                contrast, n_features=self.n_features_in_, feature_names=names
-            )
+            other = contrast_source(contrast, n_features=self.n_features_in_, feature_names=names)
         found = construct(
             points, other, settings, max_degree=self.max_degree, callback=self.callback
         )
         if contrast is not None:
-            _check_discriminates(found)
+            _check_discriminates(found, repeats=self.products == "all")
+        _warn_of_left_out(found, self.memory_budget)
         self.basis_ = found.basis
         self.extents_ = found.basis.extents
         self.trace_ = found.trace
@@ -275,13 +275,28 @@ def _check_contrast(normalization: Normalization, contrast: Any) -> None:
         )
 
 
-def _check_discriminates(found: Construction) -> None:
+def _check_discriminates(found: Construction, *, repeats: bool) -> None:
     """Refuse a contrast on which all that vanishes on X vanishes too."""
-    lost = [(step.degree, step.dropped) for step in found.trace if step.dropped]
+    # Among all products, repeats are dropped too: from degree 2 on the count says nothing.
+    steps = found.trace[:1] if repeats else found.trace
+    lost = [(step.degree, step.dropped) for step in steps if step.dropped]
     if lost and found.basis.count("vanishing") == 0:
         counts = ", ".join(f"{dropped} of degree {degree}" for degree, dropped in lost)
         raise ValueError(
             f"every polynomial that vanishes on X also vanishes on the contrast ({counts}): the "
             "contrast lies inside the variety of X, so nothing tells the two apart; choose a "
             "contrast that breaks the relations of X, or raise tol or max_degree"
+        )
+
+
+def _warn_of_left_out(found: Construction, memory_budget: int) -> None:
+    left_out = [(step.degree, step.left_out) for step in found.trace if step.left_out]
+    if left_out:
+        counts = ", ".join(f"{number} at degree {degree}" for degree, number in left_out)
+        warnings.warn(
+            f"the memory budget of {memory_budget / 2**20:.0f} MiB left out products of the "
+            f"nonvanishing polynomials of smallest extent ({counts}); raise memory_budget, or set "
+            "max_nonvanishing to choose the cap yourself",
+            UserWarning,
+            stacklevel=3,
         )

@@ -1,4 +1,4 @@
-"""From what a user passes to sources: NumPy and frames by scikit-learn's checks, the rest by ours."""
+"""What a user passes, checked: NumPy and frames by scikit-learn, the rest by us."""
 
 from typing import Any
 
@@ -27,16 +27,12 @@ def is_foreign_array(data: object) -> bool:
 
 def fit_source(estimator: Any, X: Any) -> SampleSource:
     """Check training data, record its width and names on ``estimator``, wrap it."""
-    if is_chunked(X):
-        source = as_source(X, name="X")
-    elif is_foreign_array(X):
-        source = as_source(X, name="X")
-    else:
+    if not is_chunked(X) and not is_foreign_array(X):
         _refuse_sparse(X, "X")
         return ArraySource(validate_data(estimator, X, dtype=DTYPES))
-    for stale in ("feature_names_in_",):
-        if hasattr(estimator, stale):
-            delattr(estimator, stale)
+    source = as_source(X, name="X")
+    if hasattr(estimator, "feature_names_in_"):  # of an earlier fit
+        del estimator.feature_names_in_
     estimator.n_features_in_ = source.n_features
     return source
 

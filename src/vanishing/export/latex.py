@@ -34,7 +34,7 @@ def _polynomial(
 ) -> str:
     smallest = 0.5 * 10.0**-digits * np.max(np.abs(coefficients), initial=0.0)
     by_degree = np.argsort(-exponents.sum(axis=1), kind="stable")
-    terms = []
+    terms: list[str] = []
     for index in by_degree:
         coefficient = float(coefficients[index])
         if abs(coefficient) > smallest:

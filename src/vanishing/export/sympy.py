@@ -29,7 +29,7 @@ def to_sympy(basis: PolynomialBasis, names: Sequence[str]) -> list[Any]:
     exponents, coefficients = basis.expand()
     symbols = [sympy.Symbol(name) for name in names]
     monomials = [
-        sympy.Mul(*(symbol**int(power) for symbol, power in zip(symbols, row, strict=True)))
+        sympy.Mul(*(symbol ** int(power) for symbol, power in zip(symbols, row, strict=True)))
         for row in exponents
     ]
     return [

@@ -8,7 +8,7 @@ from vanishing.normalizations.stage import Form, Stage
 
 @dataclass(frozen=True)
 class Contrastive(Normalization):
-    """𝔑(p, q) = Σ_y p(y) q(y) / \\|Y\\| (paper, Step 2).
+    """𝔑(p, q) = Σ_y p(y) q(y) / n_Y (paper, Step 2).
 
     The extent of a polynomial is then its root mean square on X divided by that on Y: a pure
     number, whatever the units of the data.

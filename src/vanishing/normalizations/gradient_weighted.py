@@ -43,9 +43,7 @@ def _weights(stage: Stage, table: Monomials) -> FloatArray:
     def add(first: _SumOfSquares, second: _SumOfSquares) -> _SumOfSquares:
         return _SumOfSquares(first.total + second.total, first.n_rows + second.n_rows)
 
-    rows = block_rows(
-        2 * len(below), cpu=stage.source.cpu, budget_bytes=stage.passes.memory_budget
-    )
+    rows = block_rows(2 * len(below), cpu=stage.source.cpu, budget_bytes=stage.passes.memory_budget)
     summed = stage.source.map_reduce(squares, add, max_rows=rows)
     mean = move_to_numpy(summed.total) / summed.n_rows
     squared = np.zeros(len(table))

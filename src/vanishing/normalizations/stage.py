@@ -65,6 +65,21 @@ class Pass:
         )
         return self.reduction.resolve(summary)
 
+    def factor_with_candidates(
+        self,
+        source: SampleSource,
+        blocks: tuple[DegreeBlock, ...],
+        left: IntArray,
+        right: IntArray,
+    ) -> Factor:
+        """Reduce the values of [F C_pre] over all rows of a source."""
+        evaluator = Evaluator(blocks)
+
+        def values(x: Array) -> Array:
+            return evaluator.with_candidates(x, left, right)
+
+        return self.factor(source, values, evaluator.n_nonvanishing + int(left.shape[0]))
+
 
 @dataclass(frozen=True, eq=False)
 class Stage:
@@ -83,8 +98,10 @@ class Stage:
         X and, where there is one, Y.
     passes : Pass
         How to go over data.
-    literal : bool
+    paper_norm : bool
         Whether the paper's convention for tolerances is in force.
+    all_products : bool
+        Whether the candidates are the paper's full list of products, repeats included.
     """
 
     n_features: int
@@ -95,7 +112,8 @@ class Stage:
     source: SampleSource
     contrast: SampleSource | None
     passes: Pass
-    literal: bool = False
+    paper_norm: bool = False
+    all_products: bool = False
 
     @property
     def degree(self) -> int:
@@ -119,13 +137,7 @@ class Stage:
 
     def factor_on(self, source: SampleSource) -> Factor:
         """Reduce the values of [F C_pre] over the rows of a source."""
-        evaluator = Evaluator(self.blocks)
-        n_columns = self.n_lower + self.n_candidates
-
-        def values(x: Array) -> Array:
-            return evaluator.with_candidates(x, self.left, self.right)
-
-        return self.passes.factor(source, values, n_columns)
+        return self.passes.factor_with_candidates(source, self.blocks, self.left, self.right)
 
     def values(self, x: Array) -> FloatArray:
         """Return the values of [F C_pre] on a few points, shape (n_rows, n_columns)."""
@@ -175,6 +187,4 @@ class Stage:
         scale = np.linalg.norm(products, axis=0) + lower_size @ np.abs(projection)
         error = Form.relative_error if relative_error is None else relative_error
         # L itself is known only to the accuracy of the pass over X.
-        return Form(
-            products - lower @ projection, scale, max(error, self.on_points.relative_error)
-        )
+        return Form(products - lower @ projection, scale, max(error, self.on_points.relative_error))

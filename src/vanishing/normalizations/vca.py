@@ -17,7 +17,8 @@ class Vca(Normalization):
     """Identity in the coordinates of the candidates.
 
     The products F_1 × F_{t-1} repeat themselves (f·h = h·f); coordinates are taken in the
-    orthogonal complement of the kernel of the product map, where none of them is zero.
+    orthogonal complement of the kernel of the product map, where none of them is zero. With
+    ``products="all"`` they are taken as they come, and some polynomials are identically zero.
 
     At degree 1 the coordinates are measured in units of the largest spread of X, so that extents
     are pure numbers at every degree; the paper's convention leaves them in the units of the data.
@@ -30,10 +31,12 @@ class Vca(Normalization):
         n_candidates = stage.n_candidates
         if stage.degree == 1:
             spread = 1.0
-            if not stage.literal:
+            if not stage.paper_norm:
                 residual = stage.split[1]
                 spread = float(np.linalg.norm(residual, 2)) if residual.size else 0.0
             return _diagonal(np.full(n_candidates, spread if spread > 0 else 1.0))
+        if stage.all_products:
+            return _diagonal(np.ones(n_candidates))
         if stage.degree == 2:
             # Pairs i < j stand for both orders: f_i f_j = (f_i f_j + f_j f_i) / 2.
             return _diagonal(np.where(stage.left == stage.right, 1.0, np.sqrt(0.5)))

@@ -22,7 +22,7 @@ def in_variables(
     expanded = Expansion(n_features, blocks)
     if which == "nonvanishing":
         return table.exponents, expanded.nonvanishing(len(blocks))
-    columns = [np.zeros((len(table), 0))]
+    columns: list[FloatArray] = [np.zeros((len(table), 0))]
     for degree, block in enumerate(blocks, start=1):
         candidates = expanded.candidates(degree, block.left, block.right)
         lower = expanded.nonvanishing(degree - 1)
@@ -50,7 +50,7 @@ class Expansion:
     ) -> None:
         self.blocks = tuple(blocks)
         self.n_variables = self.blocks[0].nonvanishing.shape[1] if in_z else n_variables
-        self._by_degree = [np.ones((1, 1))]
+        self._by_degree: list[FloatArray] = [np.ones((1, 1))]
         for degree, block in enumerate(self.blocks, start=1):
             if in_z and degree == 1:
                 identity = np.eye(self.n_variables + 1)[:, 1:]

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from vanishing._xp import Array, on_cpu
 
 #: Elements of a block that a processor works on: large enough for matrix products to run at full
-#: speed, small enough for the block to stay in the last level of cache.
-CPU_BLOCK = 2**19
+#: speed, small enough for the block to stay in the last level of cache (fastest of 2^17 .. 2^22).
+CPU_BLOCK = 2**21
 #: On an accelerator blocks are larger: a launch costs more than a cache miss.
 ACCELERATOR_BLOCK = 2**28
 #: Fewer rows than this are not worth a pass of their own.

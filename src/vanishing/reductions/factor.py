@@ -30,7 +30,7 @@ class Factor:
     @property
     def column_rms(self) -> FloatArray:
         """Root mean square of each column."""
-        return np.linalg.norm(self.R, axis=0)
+        return np.asarray(np.linalg.norm(self.R, axis=0))
 
     def split(self, n_lower: int) -> tuple[FloatArray, FloatArray]:
         """Orthogonalize the trailing columns against the leading ones (paper, Step 1).

@@ -44,6 +44,6 @@ class Gram:
         inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
         eigenvalues, vectors = np.linalg.eigh(matrix * inverse[:, None] * inverse)
         root = np.sqrt(np.maximum(eigenvalues, 0.0))[:, None] * vectors.T
-        factor = np.linalg.qr(root, mode="r") * scale
+        factor = np.asarray(np.linalg.qr(root, mode="r")) * scale
         error = float(np.sqrt(machine_epsilon(summary.matrix)))
         return Factor(factor, summary.n_rows, error)

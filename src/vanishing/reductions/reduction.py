@@ -26,7 +26,7 @@ def resolve_reduction(reduction: "str | Reduction") -> Reduction:
     from vanishing.reductions.tsqr import Tsqr
 
     if isinstance(reduction, str):
-        known = {"tsqr": Tsqr, "gram": Gram}
+        known: dict[str, type[Reduction]] = {"tsqr": Tsqr, "gram": Gram}
         if reduction not in known:
             raise ValueError(f"reduction must be one of {sorted(known)}, got {reduction!r}")
         return known[reduction]()

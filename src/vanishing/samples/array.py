@@ -36,7 +36,8 @@ class ArraySource(SampleSource):
     def blocks(self, max_rows: int) -> Iterator[Array]:
         """Yield slices of the array."""
         for start in range(0, self.n_samples, max_rows):
-            yield floating(self.array[start : start + max_rows, :])
+            stop = min(start + max_rows, self.n_samples)
+            yield floating(self.array[start:stop, :])
 
 
 def floating(block: Array) -> Array:
