@@ -255,8 +255,10 @@ def fit(
         A = C_X / np.sqrt(N)
         size_A = np.abs(B).T @ P_rms
         if normalization == "vca":
-            E = np.eye(B.shape[1])
-            size_E = np.ones(B.shape[1])
+            # At degree 1 in units of the largest spread of X, except under the paper's convention.
+            spread = np.linalg.norm(A, 2) if t == 1 and tol_norm == "rms" else 1.0
+            E = (spread or 1.0) * np.eye(B.shape[1])
+            size_E = np.linalg.norm(E, axis=0)
         else:
             E = normalization_factor(normalization, C, exponents, X, Y)
             E_P = normalization_factor(normalization, P @ B, exponents, X, Y)

@@ -107,10 +107,10 @@ def solve_pair(points: Side, form: Side) -> PairSolution:
     floor = np.maximum(points.noise(found), SAFETY * EPS / (weight_a or 1.0) / norm_b[finite])
     ascending = np.argsort(extents, kind="stable")
     return PairSolution(
-        vectors=_with_fixed_signs(found[:, ascending]),
+        vectors=with_fixed_signs(found[:, ascending]),
         extents=extents[ascending],
         noise=floor[ascending],
-        unbounded=_with_fixed_signs(vectors[:, infinite] / norm_a[infinite]),
+        unbounded=with_fixed_signs(vectors[:, infinite] / norm_a[infinite]),
         dropped=n_columns - int(finite.sum()) - int(infinite.sum()),
         condition=_condition(triangle),
     )
@@ -163,7 +163,7 @@ def _cs_decomposition(
     return w, alpha, beta
 
 
-def _with_fixed_signs(vectors: FloatArray) -> FloatArray:
+def with_fixed_signs(vectors: FloatArray) -> FloatArray:
     """Make the largest entry of each column positive; ties go to the lower index."""
     if vectors.size == 0:
         return vectors

@@ -7,7 +7,7 @@ import numpy as np
 
 from vanishing._xp import BoolArray, FloatArray
 from vanishing.construction.candidates import Products, choose_candidates
-from vanishing.construction.pair import PairSolution, Side, solve_pair
+from vanishing.construction.pair import PairSolution, Side, solve_pair, with_fixed_signs
 from vanishing.construction.tolerance import Tolerance, widest_gap
 from vanishing.construction.trace import DegreeTrace
 from vanishing.normalizations import Form, Normalization, Stage
@@ -151,10 +151,10 @@ def _solve(on_points: Factor, residual: FloatArray, form: Form, n_lower: int) ->
         Side(form.factor @ u, form.scale @ np.abs(u), form.relative_error),
     )
     return PairSolution(
-        vectors=u @ inside.vectors,
+        vectors=with_fixed_signs(u @ inside.vectors),
         extents=inside.extents,
         noise=inside.noise,
-        unbounded=u @ inside.unbounded,
+        unbounded=with_fixed_signs(u @ inside.unbounded),
         dropped=inside.dropped + u.shape[0] - u.shape[1],
         condition=inside.condition,
     )

@@ -9,7 +9,7 @@ from vanishing._xp import FloatArray
 Tolerance = float | Literal["gap"]
 
 #: Neighbouring extents that differ by less than this factor are not split.
-NARROWEST_GAP = 10.0
+NARROWEST_GAP = 5.0
 
 
 def widest_gap(extents: FloatArray, noise: FloatArray, reference: float | None) -> float:

@@ -36,7 +36,7 @@ class VanishingIdeal(TransformerMixin, BaseEstimator):
         A polynomial vanishes if its extent, the root mean square of its values on X, is at most
         this. With the contrastive and the vca normalization extents are pure numbers; with the
         gradient ones they are lengths in the units of X. "gap" splits every degree at the widest
-        gap of its extents, if neighbours differ there by a factor of ten or more. Rounding errors
+        gap of its extents, if neighbours differ there by a factor of five or more. Rounding errors
         are recognized, so that 0 finds exact relations.
     normalization : str or Normalization, default="gradient"
         "contrastive", "gradient", "gradient-weighted", "coefficient" or "vca".

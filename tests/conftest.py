@@ -1,0 +1,12 @@
+"""Hypothesis: the same examples every time, and no deadline on a machine of unknown speed."""
+
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "fixed",
+    derandomize=True,
+    deadline=None,
+    max_examples=40,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+settings.load_profile("fixed")

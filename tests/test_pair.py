@@ -1,0 +1,92 @@
+"""The generalized problem: planted null and infinite directions, scales, signs."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vanishing.construction.pair import Side, solve_pair, with_fixed_signs
+
+EPS = np.finfo(float).eps
+
+
+def side(factor):
+    return Side(factor, np.linalg.norm(factor, axis=0), EPS)
+
+
+def planted(rng, n_regular, n_null, n_infinite, n_common, scale_a, scale_b):
+    """Factors with known extents, of which some are 0, some infinite, some undefined."""
+    extents = np.sort(10.0 ** rng.uniform(-3, 1, n_regular))
+    alpha = np.concatenate([extents, np.zeros(n_null), np.ones(n_infinite), np.zeros(n_common)])
+    beta = np.concatenate([np.ones(n_regular + n_null), np.zeros(n_infinite + n_common)])
+    n = len(alpha)
+    mixing = np.linalg.qr(rng.standard_normal((n, n)))[0] @ np.diag(rng.uniform(0.5, 2, n))
+    left_a, left_b = (np.linalg.qr(rng.standard_normal((n, n)))[0] for _ in range(2))
+    a = scale_a * left_a @ np.diag(alpha) @ mixing
+    b = scale_b * left_b @ np.diag(beta) @ mixing
+    return a, b, extents * scale_a / scale_b
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    sizes=st.tuples(*[st.integers(0, 5)] * 4).filter(any),
+    scales=st.tuples(*[st.integers(-6, 6)] * 2),
+)
+def test_planted_directions_are_recovered(seed, sizes, scales):
+    n_regular, n_null, n_infinite, n_common = sizes
+    scale_a, scale_b = 10.0 ** scales[0], 10.0 ** scales[1]
+    a, b, extents = planted(np.random.default_rng(seed), *sizes, scale_a, scale_b)
+    solution = solve_pair(side(a), side(b))
+    assert solution.dropped == n_common
+    assert solution.unbounded.shape[1] == n_infinite
+    zero = solution.extents <= solution.noise
+    assert int(zero.sum()) == n_null
+    np.testing.assert_allclose(solution.extents[~zero], extents, rtol=1e-10)
+    gram = solution.vectors.T @ b.T @ b @ solution.vectors
+    np.testing.assert_allclose(gram, np.eye(n_regular + n_null), atol=1e-10)
+    on_a = solution.vectors.T @ a.T @ a @ solution.vectors
+    np.testing.assert_allclose(
+        on_a, np.diag(solution.extents**2), atol=1e-10 * (scale_a / scale_b) ** 2 * 100
+    )
+    np.testing.assert_allclose(
+        np.linalg.norm(a @ solution.unbounded, axis=0), np.ones(n_infinite), rtol=1e-10
+    )
+
+
+@pytest.mark.parametrize("zero_side", ["points", "form", "both"])
+def test_a_side_that_is_zero(zero_side):
+    rng = np.random.default_rng(0)
+    a = np.zeros((3, 3)) if zero_side in ("points", "both") else rng.standard_normal((3, 3))
+    b = np.zeros((3, 3)) if zero_side in ("form", "both") else rng.standard_normal((3, 3))
+    solution = solve_pair(side(a), side(b))
+    found = (len(solution.extents), solution.unbounded.shape[1], solution.dropped)
+    assert found == {"points": (3, 0, 0), "form": (0, 3, 0), "both": (0, 0, 3)}[zero_side]
+
+
+@pytest.mark.parametrize("n_rows", [0, 1, 2])
+def test_fewer_rows_than_columns(n_rows):
+    a = np.random.default_rng(1).standard_normal((n_rows, 4))
+    solution = solve_pair(side(a), side(np.eye(4)))
+    assert int(np.sum(solution.extents > solution.noise)) == n_rows
+    assert len(solution.extents) == 4
+
+
+def test_small_extents_keep_their_digits():
+    """Gram matrices would lose everything below 1e-8."""
+    extents = np.array([1e-13, 1e-10, 1e-7, 1.0])
+    rotation = np.linalg.qr(np.random.default_rng(2).standard_normal((4, 4)))[0]
+    solution = solve_pair(side(np.diag(extents) @ rotation), side(rotation))
+    np.testing.assert_allclose(solution.extents, extents, rtol=1e-2)
+    np.testing.assert_allclose(solution.extents[1:], extents[1:], rtol=1e-5)
+
+
+def test_same_bits_every_time():
+    a, b, _ = planted(np.random.default_rng(3), 4, 2, 2, 1, 1.0, 1.0)
+    first, second = solve_pair(side(a), side(b)), solve_pair(side(a.copy()), side(b.copy()))
+    np.testing.assert_array_equal(first.vectors, second.vectors)
+    np.testing.assert_array_equal(first.unbounded, second.unbounded)
+
+
+def test_signs_follow_the_largest_entry_and_ties_the_first():
+    vectors = np.array([[-1.0, 0.1, -2.0], [1.0 + 1e-9, -3.0, 0.0]])
+    np.testing.assert_array_equal(np.sign(with_fixed_signs(vectors)), [[1, -1, 1], [-1, 1, 0]])

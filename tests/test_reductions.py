@@ -1,0 +1,58 @@
+"""Summaries merge in any grouping, in every array library."""
+
+import numpy as np
+import pytest
+from cases import BACKENDS
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vanishing.reductions import Gram, Reduction, Tsqr, resolve_reduction
+
+reductions = pytest.mark.parametrize("reduction", [Tsqr(), Gram()], ids=["tsqr", "gram"])
+
+
+@reductions
+@pytest.mark.parametrize("backend", BACKENDS)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    sizes=st.lists(st.integers(1, 12), min_size=1, max_size=5),
+    n_columns=st.integers(1, 7),
+)
+def test_merging_equals_summarizing_all(reduction, backend, seed, sizes, n_columns):
+    make = BACKENDS[backend]
+    rows = np.random.default_rng(seed).standard_normal((sum(sizes), n_columns))
+    parts = np.split(rows, np.cumsum(sizes)[:-1])
+    summaries = [reduction.summarize(make(part.T.copy())) for part in parts]
+    merged = summaries[0]
+    for summary in summaries[1:]:
+        merged = reduction.merge(merged, summary)
+    factor = reduction.resolve(merged)
+    assert factor.n_rows == sum(sizes)
+    np.testing.assert_allclose(
+        factor.R.T @ factor.R, rows.T @ rows / len(rows), rtol=1e-9, atol=1e-12
+    )
+    np.testing.assert_allclose(np.tril(factor.R, -1), 0, atol=1e-15)
+    np.testing.assert_allclose(factor.column_rms, np.sqrt(np.mean(rows**2, axis=0)), rtol=1e-7)
+
+
+@reductions
+def test_split_is_the_projection(reduction):
+    rng = np.random.default_rng(0)
+    lower, candidates = rng.standard_normal((40, 3)), rng.standard_normal((40, 5))
+    values = np.hstack([lower, candidates])
+    factor = reduction.resolve(reduction.summarize(values.T.copy()))
+    projection, residual = factor.split(3)
+    expected = np.linalg.lstsq(lower, candidates, rcond=None)[0]
+    np.testing.assert_allclose(projection, expected, rtol=1e-8, atol=1e-10)
+    rest = candidates - lower @ expected
+    np.testing.assert_allclose(residual.T @ residual, rest.T @ rest / 40, atol=1e-10)
+
+
+def test_names_and_objects():
+    assert resolve_reduction("gram") == Gram()
+    assert resolve_reduction(Tsqr()) == Tsqr()
+    assert isinstance(Gram(), Reduction)
+    with pytest.raises(ValueError, match=r"'gram', 'tsqr'.*got 'qr'"):
+        resolve_reduction("qr")
+    with pytest.raises(TypeError, match="summarize, merge and resolve, got int"):
+        resolve_reduction(3)
