@@ -6,20 +6,29 @@ The gradient normalization goes over X once more, for derivatives; the floor doe
 """
 
 import time
+from typing import Literal
 
 import numpy as np
 from scipy.linalg import get_lapack_funcs
 
 from benchmarks.cases import FloatArray
 
+Floor = Literal["syrk", "geqrf"]
 
-def floors(
-    columns: tuple[int, ...], sets: tuple[int, ...], repeats: int, *, most_rows: int | None = None
-) -> tuple[float, float]:
-    """Return the seconds of all ``syrk`` and of all ``geqrf``.
+
+def floor_seconds(
+    floor: Floor,
+    columns: tuple[int, ...],
+    sets: tuple[int, ...],
+    repeats: int,
+    *,
+    most_rows: int | None = None,
+) -> float:
+    """Return the seconds of one kernel for every degree and every set.
 
     Parameters
     ----------
+    floor : {"syrk", "geqrf"}
     columns : tuple of int
         Columns of [F C], one number a degree.
     sets : tuple of int
@@ -29,16 +38,15 @@ def floors(
     most_rows : int, optional
         Larger sets are timed on so many rows and the time is scaled up: it is linear in rows.
     """
-    syrk_s = geqrf_s = 0.0
+    kernel = {"syrk": _syrk_seconds, "geqrf": _geqrf_seconds}[floor]
+    seconds = 0.0
     for rows in sorted(set(sets)):
-        n_sets = sets.count(rows)
         timed = min(rows, most_rows or rows)
         for n_columns in columns:
             values = _values(n_columns, timed)
-            share = n_sets * rows / timed
-            syrk_s += share * min(_syrk_seconds(values) for _ in range(repeats))
-            geqrf_s += share * min(_geqrf_seconds(values) for _ in range(repeats))
-    return syrk_s, geqrf_s
+            best = min(kernel(values) for _ in range(repeats))
+            seconds += best * sets.count(rows) * rows / timed
+    return seconds
 
 
 def _values(n_columns: int, n_rows: int) -> FloatArray:

@@ -22,10 +22,8 @@ if TYPE_CHECKING:
     from vanishing import VanishingIdeal
 
 ROOT = Path(__file__).resolve().parent.parent
-ONE_THREAD = {
-    name: "1"
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
-}
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
+ONE_THREAD = dict.fromkeys(THREADS, "1")
 #: Rows asked for at a time when a source is transformed.
 TRANSFORM_ROWS = 16_384
 #: The floors of rows from files, which need not fit into memory, are timed on so many.
@@ -57,7 +55,7 @@ def check_one_thread() -> None:
 
 def work(task: Task) -> dict[str, Any]:
     """Do a task in this process; return the fields of a ``Result``."""
-    from benchmarks.floors import floors
+    from benchmarks.floors import floor_seconds
     from vanishing import VanishingIdeal
 
     check_one_thread()
@@ -78,15 +76,20 @@ def work(task: Task) -> dict[str, Any]:
     columns = _columns(ideal)
     sets = (task.rows, task.contrast_rows) if task.contrast_rows else (task.rows,)
     most_rows = None if task.source == "array" else FLOOR_ROWS
-    syrk_s, geqrf_s = floors(columns, sets, task.repeats, most_rows=most_rows)
-    known = mapped_before is not None and mapped_after is not None
+    floors = {
+        floor: floor_seconds(floor, columns, sets, task.repeats, most_rows=most_rows)
+        for floor in (("syrk", "geqrf") if task.reduction == "tsqr" else ("syrk",))
+    }
+    mapped_mb = None
+    if mapped_before is not None and mapped_after is not None:
+        mapped_mb = max(0.0, mapped_after - mapped_before)
     return {
         "fit_s": fit_s,
         "transform_s": transform_s,
         "peak_mb": peak_mb,
-        "mapped_mb": max(0.0, mapped_after - mapped_before) if known else None,
-        "syrk_s": syrk_s,
-        "geqrf_s": geqrf_s,
+        "mapped_mb": mapped_mb,
+        "syrk_s": floors["syrk"],
+        "geqrf_s": floors.get("geqrf"),
         "columns": columns,
         "vanishing": [step.vanishing for step in ideal.trace_],
     }

@@ -24,7 +24,9 @@ def headline(result: Result) -> str:
     """Return one line about a result, to print as soon as it is there."""
     fit, transform, peak, syrk, geqrf, columns, _ = _common(result)
     line = f"{result.task.name:<52} fit {fit:>8} s  transform {transform:>8} s  peak {peak:>5} MB"
-    line += f"  {syrk:>5} × syrk  {geqrf:>5} × geqrf  columns {columns}"
+    line += f"  {syrk:>5} × syrk"
+    line += f"  {geqrf:>5} × geqrf" if geqrf else " " * len("  12.34 × geqrf")
+    line += f"  columns {columns}"
     for peer, _, faster, _, less in _peers(result):
         line += f"  {faster}× faster, {less}× less memory than {peer}"
     return line
@@ -70,27 +72,27 @@ def _section(section: str, results: Sequence[Result]) -> str:
     if section == "peers":
         return _peers_table(results)
     if section == "memory":
-        header = ("run", "source", *COMMON, "mapped MB", "peak without mapped MB")
+        header = ["run", "source", *COMMON, "mapped MB", "peak without mapped MB"]
         rows: list[Row] = [
             (_size(r), r.task.source, *_common(r), _whole(r.mapped_mb), _whole(own_mb(r)))
             for r in results
         ]
     elif section.startswith("growth"):
         by_quarter = section == "growth-rows"
-        header = ("run", *COMMON, f"fit ÷ fit of {'N/4' if by_quarter else 'the row before'}")
+        header = ["run", *COMMON, f"fit ÷ fit of {'N/4' if by_quarter else 'the row before'}"]
         rows = []
         for before, r in zip([None, *results[:-1]], results, strict=True):
             ratio = over_quarter(r, results) if by_quarter else _over_before(r, before)
-            rows.append((_size(r), *_common(r), "" if ratio is None else _number(ratio)))
+            rows.append((_size(r), *_common(r), _number(ratio)))
     else:
-        header = ("run", *COMMON)
+        header = ["run", *COMMON]
         rows = [(_size(r), *_common(r)) for r in results]
     return _table(header, rows)
 
 
 def _peers_table(results: Sequence[Result]) -> str:
-    header = ("case", "normalization", "reduction", *COMMON)
-    header += ("peer", "its s", "× faster", "its MB", "× less memory")
+    header = ["case", "normalization", "reduction", *COMMON]
+    header += ["peer", "its s", "× faster", "its MB", "× less memory"]
     rows: list[Row] = []
     for result in results:
         ours = (*result.task.name.split(), *_common(result))
@@ -138,8 +140,10 @@ def _size(result: Result) -> str:
     return result.task.name.removesuffix(f" {result.task.source}")
 
 
-def _number(value: float) -> str:
-    """Three significant digits, without exponents."""
+def _number(value: float | None) -> str:
+    """Return about three significant digits, without exponents."""
+    if value is None:
+        return ""
     if value >= 100:
         return f"{value:.0f}"
     return f"{value:.2f}" if value >= 1 else f"{value:.3f}" if value >= 0.1 else f"{value:.4f}"

@@ -57,10 +57,12 @@ def _peers(results: Sequence[Result]) -> list[Target]:
 def _floor(results: Sequence[Result]) -> list[Target]:
     found = []
     for result in results:
-        if result.task.section == "floor" and result.task.reduction == "gram":
-            found.append(Target(f"fit ÷ syrk: {result.task.name}", result.over_syrk, 4))
-        elif result.task.section == "floor":
+        if result.task.section != "floor":
+            continue
+        if result.over_geqrf is not None:
             found.append(Target(f"fit ÷ geqrf: {result.task.name}", result.over_geqrf, 2))
+        else:
+            found.append(Target(f"fit ÷ syrk: {result.task.name}", result.over_syrk, 4))
     return found
 
 

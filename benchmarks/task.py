@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, Self
 
 Source = Literal["array", "memmap", "chunks", "callable"]
+TolNorm = Literal["rms", "euclidean"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,9 +23,8 @@ class Task:
     data : str
         Key of ``cases.CASES``.
     rows, features, degree : int
-    normalization, reduction, tol_norm : str
+    normalization, tol, reduction, tol_norm
         As in ``VanishingIdeal``.
-    tol : float
     contrast_rows : int
         Rows of the contrast; 0 for none.
     source : {"array", "memmap", "chunks", "callable"}
@@ -42,7 +42,7 @@ class Task:
     normalization: str
     tol: float
     reduction: str
-    tol_norm: str = "rms"
+    tol_norm: TolNorm = "rms"
     contrast_rows: int = 0
     source: Source = "array"
     repeats: int = 3
@@ -72,7 +72,8 @@ class Result:
         Pages of data files in memory maps: counted in the peak, but the system takes them back
         when it needs them. None where it cannot be told.
     syrk_s, geqrf_s : float
-        The floors: bare BLAS and LAPACK on matrices of the same shapes, in the same process.
+        The floors: bare BLAS and LAPACK on matrices of the same shapes, in the same process. The
+        second is None for a fit without QR.
     columns, vanishing : tuple of int
         Columns of [F C], and vanishing polynomials found, for each degree.
     """
@@ -83,7 +84,7 @@ class Result:
     peak_mb: float
     mapped_mb: float | None
     syrk_s: float
-    geqrf_s: float
+    geqrf_s: float | None
     columns: tuple[int, ...]
     vanishing: tuple[int, ...]
 
@@ -93,9 +94,9 @@ class Result:
         return self.fit_s / self.syrk_s
 
     @property
-    def over_geqrf(self) -> float:
+    def over_geqrf(self) -> float | None:
         """Fit time over bare QR."""
-        return self.fit_s / self.geqrf_s
+        return None if self.geqrf_s is None else self.fit_s / self.geqrf_s
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ratios included."""

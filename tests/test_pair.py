@@ -11,7 +11,8 @@ EPS = np.finfo(float).eps
 
 
 def side(factor):
-    return Side(factor, np.linalg.norm(factor, axis=0), EPS)
+    scale = np.linalg.norm(factor, axis=0)
+    return Side(factor, scale, EPS * scale)
 
 
 def planted(rng, n_regular, n_null, n_infinite, n_common, scale_a, scale_b):

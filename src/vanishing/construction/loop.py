@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from vanishing.construction.step import Settings, grow
+from vanishing.construction.step import Settings, State, grow
 from vanishing.construction.trace import DegreeTrace
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.samples import SampleSource
@@ -50,18 +50,15 @@ def construct(
     callback : callable, optional
         Called with the trace of each degree when it is done.
     """
-    basis = PolynomialBasis(source.n_features, ())
+    state = State(PolynomialBasis(source.n_features, ()))
     trace: list[DegreeTrace] = []
-    reference: float | None = None
     stop_reason: StopReason = "max_degree"
-    while max_degree is None or len(basis.blocks) < max_degree:
-        step = grow(basis, source, contrast, settings, reference)
-        basis = PolynomialBasis(basis.n_features, (*basis.blocks, step.block))
-        trace.append(step.trace)
+    while max_degree is None or len(trace) < max_degree:
+        state, record = grow(state, source, contrast, settings)
+        trace.append(record)
         if callback is not None:
-            callback(step.trace)
-        if step.block.nonvanishing.shape[1] == 0:
+            callback(record)
+        if record.nonvanishing == 0:
             stop_reason = "exhausted"
             break
-        reference = step.smallest_nonvanishing or reference
-    return Construction(basis, tuple(trace), stop_reason)
+    return Construction(state.basis, tuple(trace), stop_reason)

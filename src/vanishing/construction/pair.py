@@ -29,17 +29,18 @@ class Side:
     ----------
     factor : array of shape (n_rows, n_columns)
     scale : array of shape (n_columns,)
-        Size of each column before projection; its rounding error is ``relative_error`` times it.
-    relative_error : float
+        Size of each column before projection.
+    error : array of shape (n_columns,)
+        Size of the rounding error of each column.
     """
 
     factor: FloatArray
     scale: FloatArray
-    relative_error: float
+    error: FloatArray
 
     def noise(self, v: FloatArray) -> FloatArray:
         """Bound the rounding error of ‖factor @ v‖, one value a column of ``v``."""
-        return np.asarray(SAFETY * self.relative_error * (self.scale @ np.abs(v)))
+        return np.asarray(SAFETY * (self.error @ np.abs(v)))
 
     def norms(self, v: FloatArray) -> FloatArray:
         """Return ‖factor @ v‖, one value a column of ``v``."""
@@ -87,7 +88,9 @@ def solve_pair(points: Side, form: Side) -> PairSolution:
     d = _inverse(np.hypot(points.scale * weight_a, form.scale * weight_b))
     a = _compressed(points.factor * (weight_a * d))
     b = _compressed(form.factor * (weight_b * d))
-    noise = SAFETY * max(points.relative_error, form.relative_error)
+    noise = SAFETY * float(
+        np.max(d * np.maximum(points.error * weight_a, form.error * weight_b), initial=0.0)
+    )
     q, triangle, order = _rank_revealing_qr(np.vstack([a, b]), noise)
     rank = triangle.shape[0]
 

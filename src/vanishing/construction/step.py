@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vanishing._xp import BoolArray, FloatArray
-from vanishing.construction.candidates import Products, choose_candidates
+from vanishing.construction.candidates import Candidates, Products, choose_candidates
 from vanishing.construction.pair import PairSolution, Side, solve_pair, with_fixed_signs
 from vanishing.construction.tolerance import Tolerance, widest_gap
 from vanishing.construction.trace import DegreeTrace
@@ -14,7 +14,7 @@ from vanishing.normalizations import Form, Normalization, Stage
 from vanishing.normalizations.stage import Pass
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.block import DegreeBlock
-from vanishing.reductions import Factor, Reduction
+from vanishing.reductions import Reduction
 from vanishing.samples import SampleSource
 
 
@@ -47,33 +47,38 @@ class Settings:
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
-    """What one degree adds."""
-
-    block: DegreeBlock
-    trace: DegreeTrace
-    smallest_nonvanishing: float | None
-
-
-def grow(
-    basis: PolynomialBasis,
-    source: SampleSource,
-    contrast: SampleSource | None,
-    settings: Settings,
-    reference: float | None = None,
-) -> Step:
-    """Find the polynomials of the next degree. Pure: nothing is changed.
+class State:
+    """What the degrees so far hand to the next.
 
     Parameters
     ----------
     basis : PolynomialBasis
+    rounding : tuple of arrays
+        Per degree from 0, the rounding errors in the values of F on X, in units of eps times
+        their root mean square.
+    reference : float or None
+        Smallest nonvanishing extent of the last degree that had one, for ``tol="gap"``.
+    """
+
+    basis: PolynomialBasis
+    rounding: tuple[FloatArray, ...] = (np.ones(1),)
+    reference: float | None = None
+
+
+def grow(
+    state: State, source: SampleSource, contrast: SampleSource | None, settings: Settings
+) -> tuple[State, DegreeTrace]:
+    """Find the polynomials of the next degree. Pure: nothing is changed.
+
+    Parameters
+    ----------
+    state : State
         The lower degrees.
     source, contrast : SampleSource
         X and Y.
     settings : Settings
-    reference : float, optional
-        Smallest nonvanishing extent of the degree below, for ``tol="gap"``.
     """
+    basis = state.basis
     started = time.perf_counter()
     candidates = choose_candidates(
         basis.n_features,
@@ -88,6 +93,7 @@ def grow(
         blocks=basis.blocks,
         left=candidates.left,
         right=candidates.right,
+        amplification=_amplification(state, candidates),
         on_points=passes.factor_with_candidates(
             source, basis.blocks, candidates.left, candidates.right
         ),
@@ -98,12 +104,14 @@ def grow(
         all_products=settings.products == "all",
     )
     projection, residual = stage.split
-    form = settings.normalization.form(stage)
-    solution = _solve(stage.on_points, residual, form, stage.n_lower)
+    rms = stage.on_points.column_rms[stage.n_lower :]
+    error = stage.amplification * rms
+    points = Side(residual, rms, stage.on_points.relative_error * error)
+    solution = _solve(points, settings.normalization.form(stage))
 
     root_n = np.sqrt(stage.on_points.n_rows)
     if settings.tol == "gap":
-        tol = widest_gap(solution.extents, solution.noise, reference)
+        tol = widest_gap(solution.extents, solution.noise, state.reference)
     else:
         tol = settings.tol / root_n if settings.paper_norm else settings.tol
     vanishes = solution.extents <= np.maximum(tol, solution.noise)
@@ -134,21 +142,34 @@ def grow(
         seconds=time.perf_counter() - started,
     )
     kept = solution.extents[~vanishes]
-    return Step(block, trace, float(kept[0]) if kept.size else None)
+    # f = C_pre v - F (L v): the errors of its terms add up.
+    size = 1.0 / root_n if settings.paper_norm else 1.0
+    below = np.concatenate(state.rounding) @ np.abs(projection)
+    rounding = (error + size * below) @ np.abs(nonvanishing) / size
+    grown = State(
+        PolynomialBasis(basis.n_features, (*basis.blocks, block)),
+        (*state.rounding, rounding),
+        float(kept[0]) if kept.size else state.reference,
+    )
+    return grown, trace
 
 
-def _solve(on_points: Factor, residual: FloatArray, form: Form, n_lower: int) -> PairSolution:
+def _amplification(state: State, candidates: Candidates) -> FloatArray:
+    """Rounding errors of a product, in units of eps: those of its worse factor."""
+    if len(state.rounding) == 1:
+        return np.ones(len(candidates.left))
+    first, last = state.rounding[1], state.rounding[-1]
+    return np.maximum(first[candidates.left], last[candidates.right])
+
+
+def _solve(points: Side, form: Form) -> PairSolution:
     """Solve the pair, inside the subspace of the form where it has one."""
-    scale = on_points.column_rms[n_lower:]
     if form.subspace is None:
-        return solve_pair(
-            Side(residual, scale, on_points.relative_error),
-            Side(form.factor, form.scale, form.relative_error),
-        )
+        return solve_pair(points, Side(form.factor, form.scale, form.error))
     u = form.subspace
     inside = solve_pair(
-        Side(residual @ u, scale @ np.abs(u), on_points.relative_error),
-        Side(form.factor @ u, form.scale @ np.abs(u), form.relative_error),
+        Side(points.factor @ u, points.scale @ np.abs(u), points.error @ np.abs(u)),
+        Side(form.factor @ u, form.scale @ np.abs(u), form.error @ np.abs(u)),
     )
     return PairSolution(
         vectors=with_fixed_signs(u @ inside.vectors),

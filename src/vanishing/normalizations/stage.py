@@ -20,6 +20,8 @@ from vanishing.polynomials.rows import block_rows
 from vanishing.reductions import Factor, Reduction
 from vanishing.samples import SampleSource
 
+EPS = float(np.finfo(np.float64).eps)
+
 
 class BudgetError(MemoryError):
     """A degree needs matrices beyond the memory budget."""
@@ -34,16 +36,16 @@ class Form:
     factor : array of shape (n_rows, n_candidates)
         B with ‖B v‖² the squared size of C v.
     scale : array of shape (n_candidates,)
-        Size of what each column was computed from, before projection: rounding errors of a
-        column are ``relative_error`` times this.
-    relative_error : float
+        Size of what each column was computed from, before projection.
+    error : array of shape (n_candidates,)
+        Size of the rounding error of each column.
     subspace : array of shape (n_candidates, n_directions) or None
         Orthonormal directions to which v is restricted; None for all.
     """
 
     factor: FloatArray
     scale: FloatArray
-    relative_error: float = float(np.finfo(np.float64).eps)
+    error: FloatArray
     subspace: FloatArray | None = None
 
 
@@ -92,6 +94,9 @@ class Stage:
         The lower degrees.
     left, right : int arrays of shape (n_candidates,)
         The products that are the candidates.
+    amplification : array of shape (n_candidates,)
+        By how much the rounding errors in the values of each product exceed one unit: the
+        nonvanishing polynomials that it multiplies are differences of larger terms.
     on_points : Factor
         Of [F C_pre] on X.
     source, contrast : SampleSource
@@ -108,6 +113,7 @@ class Stage:
     blocks: tuple[DegreeBlock, ...]
     left: IntArray
     right: IntArray
+    amplification: FloatArray
     on_points: Factor
     source: SampleSource
     contrast: SampleSource | None
@@ -185,6 +191,6 @@ class Stage:
         lower, products = matrix[:, : self.n_lower], matrix[:, self.n_lower :]
         lower_size = np.linalg.norm(lower, axis=0)
         scale = np.linalg.norm(products, axis=0) + lower_size @ np.abs(projection)
-        error = Form.relative_error if relative_error is None else relative_error
         # L itself is known only to the accuracy of the pass over X.
-        return Form(products - lower @ projection, scale, max(error, self.on_points.relative_error))
+        error = max(relative_error or EPS, self.on_points.relative_error)
+        return Form(products - lower @ projection, scale, error * self.amplification * scale)

@@ -1,13 +1,13 @@
 """Plain VCA (Livni et al., 2013): unit vectors of coefficients on the products."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import qr
 
 from vanishing._xp import FloatArray
 from vanishing.normalizations.normalization import Normalization
-from vanishing.normalizations.stage import Form, Stage
+from vanishing.normalizations.stage import EPS, Form, Stage
 from vanishing.polynomials.expand import leading_forms, products_of_forms
 from vanishing.polynomials.independent import independent_columns
 
@@ -48,9 +48,8 @@ class Vca(Normalization):
         # The rows of the triangle span the row space; each may be scaled on its own.
         rows = triangle / np.linalg.norm(triangle, axis=1, keepdims=True)
         subspace = qr(rows.T, mode="economic")[0][:, : len(pivots)]
-        identity = _diagonal(np.ones(n_candidates))
-        return Form(identity.factor, identity.scale, identity.relative_error, subspace)
+        return replace(_diagonal(np.ones(n_candidates)), subspace=subspace)
 
 
 def _diagonal(entries: FloatArray) -> Form:
-    return Form(np.diag(entries), entries)
+    return Form(np.diag(entries), entries, EPS * entries)
