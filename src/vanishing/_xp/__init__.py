@@ -17,6 +17,7 @@ from vanishing._xp.namespace import (
     namespace,
     on_cpu,
 )
+from vanishing._xp.products import multiply_rows
 
 __all__ = [
     "Array",
@@ -29,6 +30,7 @@ __all__ = [
     "merge_triangular",
     "move_like",
     "move_to_numpy",
+    "multiply_rows",
     "namespace",
     "on_cpu",
     "triangular_factor",

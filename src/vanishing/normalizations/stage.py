@@ -60,7 +60,7 @@ class Pass:
         self, source: SampleSource, values: Callable[[Array], Array], n_columns: int
     ) -> Factor:
         """Reduce the values, shape (n_columns, n_rows) a block, over all rows of a source."""
-        # A block is held about three times while it is made: values, products, a gathered factor.
+        # A block is held up to three times while it is made: values, products, a gathered factor.
         rows = block_rows(3 * n_columns, cpu=source.cpu, budget_bytes=self.memory_budget)
         summary = source.map_reduce(
             lambda x: self.reduction.summarize(values(x)), self.reduction.merge, max_rows=rows

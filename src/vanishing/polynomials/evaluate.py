@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from vanishing._xp import Array, FloatArray, IntArray, move_like, namespace
+from vanishing._xp import Array, FloatArray, IntArray, move_like, multiply_rows, namespace
 from vanishing.polynomials.block import DegreeBlock
 
 
@@ -53,30 +53,17 @@ class Evaluator:
         for degree, block in enumerate(self.blocks, start=1):
             start, stop = self.offsets[degree], self.offsets[degree + 1]
             if start < stop:
-                candidates = self.candidates(x, values, degree, block.left, block.right)
+                candidates = self._candidates(x, values, degree, block)
                 values[start:stop, :] = self._combine(
                     block.nonvanishing, block.nonvanishing_lower, candidates, values[:start, :]
                 )
         return values
 
-    def candidates(
-        self, x: Array, nonvanishing: Array, degree: int, left: IntArray, right: IntArray
-    ) -> Array:
-        """Return the products F_1[left] · F_{t-1}[right], or the variables at degree 1."""
-        xp = namespace(x)
-        if degree == 1:
-            return xp.take(x.T, self._on(x, left), axis=0)
-        first = nonvanishing[self.offsets[1] : self.offsets[2], :]
-        last = nonvanishing[self.offsets[degree - 1] : self.offsets[degree], :]
-        product = xp.take(last, self._on(x, right), axis=0)
-        product *= xp.take(first, self._on(x, left), axis=0)
-        return product
-
     def with_candidates(self, x: Array, left: IntArray, right: IntArray) -> Array:
         """Return the values of F followed by those of the candidates of the next degree."""
         values = self.nonvanishing(x, n_extra=left.shape[0])
-        degree = len(self.blocks) + 1
-        values[self.n_nonvanishing :, :] = self.candidates(x, values, degree, left, right)
+        below, products = values[: self.n_nonvanishing, :], values[self.n_nonvanishing :, :]
+        self._write_candidates(products, x, below, len(self.blocks) + 1, left, right)
         return values
 
     def vanishing(self, x: Array) -> Array:
@@ -86,12 +73,35 @@ class Evaluator:
         found = [xp.empty((0, x.shape[0]), dtype=x.dtype, device=x.device)]
         for degree, block in enumerate(self.blocks, start=1):
             if block.vanishing.shape[1]:
-                candidates = self.candidates(x, lower, degree, block.left, block.right)
+                candidates = self._candidates(x, lower, degree, block)
                 below = lower[: self.offsets[degree], :]
                 found.append(
                     self._combine(block.vanishing, block.vanishing_lower, candidates, below)
                 )
         return xp.concat(found, axis=0)
+
+    def _candidates(self, x: Array, nonvanishing: Array, degree: int, block: DegreeBlock) -> Array:
+        shape = (block.n_candidates, x.shape[0])
+        products = namespace(x).empty(shape, dtype=x.dtype, device=x.device)
+        self._write_candidates(products, x, nonvanishing, degree, block.left, block.right)
+        return products
+
+    def _write_candidates(
+        self,
+        out: Array,
+        x: Array,
+        nonvanishing: Array,
+        degree: int,
+        left: IntArray,
+        right: IntArray,
+    ) -> None:
+        """F_1[left] · F_{t-1}[right], or the variables at degree 1."""
+        if degree == 1:
+            out[...] = namespace(x).take(x.T, self._on(x, left), axis=0)
+            return
+        first = nonvanishing[self.offsets[1] : self.offsets[2], :]
+        last = nonvanishing[self.offsets[degree - 1] : self.offsets[degree], :]
+        multiply_rows(out, first, self._on(x, left), last, self._on(x, right))
 
     def _combine(
         self, on_candidates: FloatArray, on_lower: FloatArray, candidates: Array, lower: Array

@@ -1,0 +1,64 @@
+"""torch on CUDA gives the answers of NumPy: ``pytest -m gpu`` on a machine that has one."""
+
+import numpy as np
+import pytest
+import torch
+from cases import NORMALIZATIONS, REDUCTIONS, counts, gaussian_contrast
+
+from vanishing import VanishingIdeal
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device"),
+]
+
+
+def noisy_surface(n_samples=20_000):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n_samples, 5))
+    X[:, 3] = X[:, 0] * X[:, 1] + 1e-3 * rng.standard_normal(n_samples)
+    return X, gaussian_contrast(X, n_samples=3_000)
+
+
+def fitted(to, normalization, reduction):
+    X, Y = noisy_surface()
+    ideal = VanishingIdeal(max_degree=3, tol=0.05, normalization=normalization, reduction=reduction)
+    return ideal.fit(to(X), contrast=to(Y) if normalization == "contrastive" else None)
+
+
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+@pytest.mark.parametrize("normalization", NORMALIZATIONS)
+def test_same_as_numpy(normalization, reduction):
+    expected = fitted(np.asarray, normalization, reduction)
+    ideal = fitted(lambda x: torch.asarray(x, device="cuda"), normalization, reduction)
+    assert counts(ideal) == counts(expected)
+    rtol = 1e-9 if reduction == "tsqr" else 1e-6
+    np.testing.assert_allclose(ideal.extents_, expected.extents_, rtol=rtol)
+    x = noisy_surface()[0][:500]
+    features = ideal.transform(torch.asarray(x, device="cuda"))
+    assert features.device.type == "cuda"
+    np.testing.assert_allclose(
+        features.cpu().numpy(), expected.transform(x), rtol=rtol, atol=10 * rtol
+    )
+    jacobian = ideal.basis_.jacobian(torch.asarray(x, device="cuda"))
+    np.testing.assert_allclose(
+        jacobian.cpu().numpy(), ideal.basis_.jacobian(x), rtol=1e-9, atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("normalization", NORMALIZATIONS)
+def test_single_precision(normalization):
+    expected = fitted(np.asarray, normalization, "tsqr")
+    ideal = fitted(
+        lambda x: torch.asarray(x, device="cuda", dtype=torch.float32), normalization, "tsqr"
+    )
+    assert counts(ideal) == counts(expected)
+    np.testing.assert_allclose(ideal.extents_, expected.extents_, rtol=1e-3, atol=1e-5)
+
+
+def test_exact_ellipse():
+    t = torch.linspace(0, 6, 500, device="cuda", dtype=torch.float64)
+    X = torch.stack([3 * torch.cos(t), torch.sin(t)], dim=1)
+    ideal = VanishingIdeal(max_degree=2, tol=0.0).fit(X)
+    assert counts(ideal) == [(0, 2), (1, 2)]
+    assert ideal.extents_[0] < 1e-14

@@ -1,0 +1,355 @@
+"""The estimators keep scikit-learn's contract."""
+
+import inspect
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import sklearn
+from cases import NORMALIZATIONS, REDUCTIONS, gaussian_contrast
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, KFold, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import estimator_checks
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from vanishing import ClassVanishingFeatures, VanishingIdeal
+from vanishing.normalizations import Contrastive, Gradient
+from vanishing.reductions import Gram
+from vanishing.samples import as_source
+
+EVERY = pytest.mark.parametrize("normalization", NORMALIZATIONS)
+WITHOUT_CONTRAST = [name for name in NORMALIZATIONS if name != "contrastive"]
+
+ESTIMATORS = [
+    VanishingIdeal(),
+    *(VanishingIdeal(normalization=name, tol=0.5) for name in WITHOUT_CONTRAST),
+    *(VanishingIdeal(normalization=name, products="all") for name in WITHOUT_CONTRAST),
+    VanishingIdeal(normalization=Gradient(), reduction=Gram(), max_degree=1, tol=10.0),
+    VanishingIdeal(max_degree=3, tol="gap", reduction="gram", max_nonvanishing=4),
+    VanishingIdeal(normalization="vca", tol_norm="euclidean", tol=1.0, output="signed"),
+    ClassVanishingFeatures(),
+    ClassVanishingFeatures(VanishingIdeal(tol=1.0), n_jobs=2),
+]
+
+
+@pytest.fixture
+def array_api(monkeypatch):
+    """Without this scikit-learn skips its array API checks. It reads it when they run."""
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
+
+
+@parametrize_with_checks(ESTIMATORS)
+@pytest.mark.usefixtures("array_api")
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("estimator", [VanishingIdeal(), ClassVanishingFeatures()], ids=repr)
+@pytest.mark.parametrize(
+    "check",
+    [
+        "check_param_validation",
+        "check_parameters_default_constructible",
+        "check_dataframe_column_names_consistency",
+        "check_transformer_get_feature_names_out",
+        "check_transformer_get_feature_names_out_pandas",
+        "check_set_output_transform",
+        "check_set_output_transform_pandas",
+        "check_set_output_transform_polars",
+        "check_global_output_transform_pandas",
+        "check_global_set_output_transform_polars",
+        "check_readonly_memmap_input",
+        "check_inplace_ensure_writeable",
+    ],
+)
+def test_checks_that_scikit_learn_runs_on_its_own_estimators_only(estimator, check):
+    getattr(estimator_checks, check)(type(estimator).__name__, estimator)
+
+
+# --- parameters ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [VanishingIdeal, ClassVanishingFeatures])
+def test_constructor_only_assigns(kind):
+    parameters = [name for name in inspect.signature(kind).parameters if name != "self"]
+    given = {name: object() for name in parameters}
+    estimator = kind(**given)
+    assert vars(estimator) == given
+    assert estimator.get_params(deep=False) == given
+
+
+def test_every_parameter_is_validated():
+    for kind in (VanishingIdeal, ClassVanishingFeatures):
+        assert set(kind._parameter_constraints) == set(kind().get_params(deep=False))
+
+
+def test_clone_copies_parameters_and_nothing_else():
+    ideal = VanishingIdeal(tol=0.3, normalization=Contrastive(), reduction="gram", max_degree=3)
+    X = points()
+    fitted = clone(ideal).fit(X, contrast=gaussian_contrast(X))
+    copy = clone(fitted)
+    assert copy.get_params() == ideal.get_params()
+    assert not hasattr(copy, "basis_")
+    nested = clone(ClassVanishingFeatures(ideal))
+    assert nested.ideal is not ideal
+    assert nested.get_params()["ideal__tol"] == 0.3
+
+
+@EVERY
+def test_strings_and_objects_are_the_same_normalization(normalization):
+    from vanishing.normalizations import resolve_normalization
+
+    X = points()
+    contrast = gaussian_contrast(X) if normalization == "contrastive" else None
+    by_name, by_object = (
+        VanishingIdeal(normalization=given, tol=0.3).fit(X, contrast=contrast).transform(X)
+        for given in (normalization, resolve_normalization(normalization))
+    )
+    assert by_name.shape[1] > 0
+    np.testing.assert_array_equal(by_name, by_object)
+
+
+def points(n_samples=120, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n_samples, 3))
+    X[:, 2] = X[:, 0] * X[:, 1] + 0.05 * rng.standard_normal(n_samples)
+    return X
+
+
+def fit(X, normalization="gradient", **parameters):
+    contrast = gaussian_contrast(np.asarray(X)) if normalization == "contrastive" else None
+    parameters = {"tol": 0.2, "max_degree": 3, **parameters}
+    return VanishingIdeal(normalization=normalization, **parameters).fit(X, contrast=contrast)
+
+
+@EVERY
+def test_fitting_twice_gives_the_same_bit_for_bit(normalization):
+    X = points()
+    first, second = fit(X, normalization), fit(X, normalization)
+    assert first.basis_.count("vanishing") > 0
+    np.testing.assert_array_equal(first.transform(X), second.transform(X))
+    refitted = second.fit(
+        points(80, seed=1), contrast=gaussian_contrast(X) if normalization == "contrastive" else None
+    ).fit(X, contrast=gaussian_contrast(X) if normalization == "contrastive" else None)
+    np.testing.assert_array_equal(first.transform(X), refitted.transform(X))
+
+
+def test_refit_forgets_names_and_width():
+    ideal = VanishingIdeal(max_degree=1, tol=10.0).fit(frame())
+    assert ideal.feature_names_in_.tolist() == ["a", "b", "c"]
+    for X in (points()[:, :2], [points()[:, :2]]):
+        ideal.fit(frame()).fit(X)
+        assert ideal.n_features_in_ == 2
+        assert not hasattr(ideal, "feature_names_in_")
+
+
+def test_extents_are_in_the_order_of_the_columns():
+    X = points()
+    for normalization in NORMALIZATIONS:
+        ideal = fit(X, normalization)
+        rms = np.sqrt(np.mean(ideal.transform(X) ** 2, axis=0))
+        assert len(rms) > 1
+        np.testing.assert_allclose(ideal.extents_, rms, rtol=1e-8)
+
+
+def test_output_is_absolute_or_signed():
+    X = points()
+    ideal = fit(X)
+    signed = ideal.transform(X, output="signed")
+    assert (signed < 0).any()
+    np.testing.assert_array_equal(ideal.transform(X), np.abs(signed))
+    np.testing.assert_array_equal(signed, ideal.basis_.evaluate(X))
+    np.testing.assert_array_equal(ideal.set_params(output="signed").transform(X), signed)
+    np.testing.assert_array_equal(ideal.transform(X, output="abs"), np.abs(signed))
+
+
+# --- names and frames ----------------------------------------------------------------------------
+
+
+def frame(X=None, names="abc"):
+    return pd.DataFrame(points() if X is None else X, columns=list(names))
+
+
+@EVERY
+def test_feature_names_say_degree_and_number(normalization):
+    X = points()
+    ideal = fit(X, normalization)
+    names = ideal.get_feature_names_out()
+    assert names.dtype == object
+    degrees = ideal.basis_.degrees()
+    counted = []
+    for degree in np.unique(degrees):
+        counted += [f"g{degree}_{i}" for i in range(np.sum(degrees == degree))]
+    assert names.tolist() == counted
+    assert len(names) == ideal.transform(X).shape[1] > 1
+
+
+@pytest.mark.parametrize(
+    ("library", "kind"), [("pandas", pd.DataFrame), ("polars", pl.DataFrame)]
+)
+def test_output_in_a_frame(library, kind):
+    X = points()
+    ideal = fit(X)
+    expected = ideal.transform(X)
+    out = ideal.set_output(transform=library).transform(X)
+    assert isinstance(out, kind)
+    assert list(out.columns) == ideal.get_feature_names_out().tolist()
+    np.testing.assert_array_equal(out.to_numpy(), expected)
+
+
+def test_index_of_a_frame_is_kept():
+    X = frame().set_index(np.arange(120) + 500)
+    out = fit(X).set_output(transform="pandas").transform(X)
+    assert out.index.equals(X.index)
+
+
+@pytest.mark.parametrize(
+    "make", [frame, lambda X, names: pl.DataFrame(X, schema=list(names))], ids=["pandas", "polars"]
+)
+def test_column_names_are_remembered_and_checked(make):
+    ideal = fit(make(points(), "abc"))
+    assert ideal.feature_names_in_.tolist() == ["a", "b", "c"]
+    expected = fit(points()).transform(points())
+    np.testing.assert_array_equal(ideal.transform(make(points(), "abc")), expected)
+    with pytest.raises(ValueError, match=r"(?s)feature names should match.*same order"):
+        ideal.transform(make(points(), "acb"))
+    with pytest.raises(ValueError, match=r"(?s)feature names should match.*unseen.*d"):
+        ideal.transform(make(points(), "abd"))
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        ideal.transform(points())
+
+
+def test_contrast_with_the_same_column_names_is_accepted():
+    X, Y = points(), gaussian_contrast(points())
+    by_frame = VanishingIdeal(normalization="contrastive", tol=0.3).fit(frame(X), contrast=frame(Y))
+    by_array = VanishingIdeal(normalization="contrastive", tol=0.3).fit(X, contrast=Y)
+    assert by_array.basis_.count("vanishing") > 0
+    np.testing.assert_array_equal(by_frame.transform(frame(X)), by_array.transform(X))
+
+
+# --- pickle --------------------------------------------------------------------------------------
+
+
+@EVERY
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+def test_pickle_round_trip_is_exact(normalization, reduction):
+    X = points()
+    ideal = fit(X, normalization, reduction=reduction)
+    new = points(50, seed=3)
+    expected = ideal.transform(new)
+    copy = pickle.loads(pickle.dumps(ideal))
+    assert expected.shape[1] > 0
+    np.testing.assert_array_equal(copy.transform(new), expected)
+    np.testing.assert_array_equal(copy.extents_, ideal.extents_)
+    assert copy.get_feature_names_out().tolist() == ideal.get_feature_names_out().tolist()
+    assert not copy.basis_.blocks[0].vanishing.flags.writeable
+
+
+@EVERY
+def test_pickle_holds_no_training_data(normalization):
+    few, many = points(200), points(20_000, seed=1)
+    parameters = {"tol": 0.0, "max_degree": 2}  # nothing vanishes: the same shapes
+    sizes = [len(pickle.dumps(fit(X, normalization, **parameters))) for X in (few, many)]
+    assert abs(sizes[0] - sizes[1]) < 200
+    assert sizes[0] < 20_000
+
+
+def test_pickle_does_not_depend_on_earlier_use():
+    ideal = fit(points())
+    before = pickle.dumps(ideal)
+    ideal.transform(points(500))
+    ideal.basis_.jacobian(points(500))
+    assert pickle.dumps(ideal) == before
+
+
+# --- composition ---------------------------------------------------------------------------------
+
+
+def test_pipeline():
+    X = 100 * points() + 1000
+    pipeline = make_pipeline(StandardScaler(), VanishingIdeal(tol=0.2, max_degree=2))
+    scaled = StandardScaler().fit_transform(X)
+    expected = VanishingIdeal(tol=0.2, max_degree=2).fit(scaled).transform(scaled)
+    assert expected.shape[1] > 0
+    np.testing.assert_array_equal(pipeline.fit_transform(X), expected)
+    assert pipeline.get_feature_names_out().tolist() == [
+        f"g2_{i}" for i in range(expected.shape[1])
+    ]
+
+
+def test_fit_transform_takes_a_contrast():
+    X, Y = points(), gaussian_contrast(points())
+    ideal = VanishingIdeal(normalization="contrastive", tol=0.3)
+    expected = clone(ideal).fit(X, contrast=Y).transform(X)
+    assert expected.shape[1] > 0
+    np.testing.assert_array_equal(ideal.fit_transform(X, contrast=Y), expected)
+
+
+def test_contrast_goes_through_a_pipeline():
+    X, Y = points(), gaussian_contrast(points())
+    pipeline = make_pipeline(VanishingIdeal(normalization="contrastive", tol=0.3))
+    expected = VanishingIdeal(normalization="contrastive", tol=0.3).fit(X, contrast=Y).transform(X)
+    pipeline.fit(X, vanishingideal__contrast=Y)
+    np.testing.assert_array_equal(pipeline.transform(X), expected)
+
+
+class Scored(VanishingIdeal):
+    """An ideal with a score: small features on held-out points are good."""
+
+    n_contrast: list = []  # noqa: RUF012
+
+    def fit(self, X, y=None, *, contrast=None):
+        if contrast is not None:
+            self.n_contrast.append(as_source(contrast).n_samples)
+        return super().fit(X, contrast=contrast)
+
+    def score(self, X, y=None):
+        return -float(np.mean(self.transform(X)))
+
+
+def test_grid_search_over_parameters():
+    X = points()
+    grid = {"tol": [0.2, 5.0], "normalization": ["gradient", "vca"]}
+    search = GridSearchCV(Scored(), grid, cv=KFold(3), error_score="raise").fit(X)
+    assert search.best_params_["tol"] == 0.2
+    assert len(set(search.cv_results_["mean_test_score"])) == 4
+    expected = VanishingIdeal(**search.best_params_).fit(X).transform(X)
+    np.testing.assert_array_equal(search.transform(X), expected)
+
+
+@pytest.fixture
+def routing():
+    with sklearn.config_context(enable_metadata_routing=True):
+        Scored.n_contrast = []
+        yield
+
+
+@pytest.mark.usefixtures("routing")
+def test_contrast_is_routed_where_it_was_requested():
+    X = points(90)
+    Y = as_source(gaussian_contrast(X, n_samples=90))
+    ideal = Scored(normalization="contrastive", tol=0.3).set_fit_request(contrast=True)
+    cross_validate(ideal, X, cv=KFold(3), params={"contrast": Y}, error_score="raise")
+    assert ideal.n_contrast == [90, 90, 90]
+    pipeline = make_pipeline(StandardScaler(), ideal)
+    search = GridSearchCV(pipeline, {"scored__tol": [0.2, 0.3]}, cv=KFold(3), error_score="raise")
+    search.fit(X, contrast=Y)
+    assert ideal.n_contrast == [90] * 10
+
+
+@pytest.mark.usefixtures("routing")
+def test_contrast_that_was_not_requested_is_refused():
+    X = points(90)
+    pipeline = make_pipeline(StandardScaler(), VanishingIdeal(normalization="contrastive"))
+    with pytest.raises(sklearn.exceptions.UnsetMetadataPassedError, match="contrast"):
+        pipeline.fit(X, contrast=gaussian_contrast(X))
+
+
+def test_contrast_is_the_only_metadata():
+    request = VanishingIdeal().get_metadata_routing()
+    assert set(request.fit.requests) == {"contrast"}
+    assert set(request.transform.requests) <= {"output"}
