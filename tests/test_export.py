@@ -11,6 +11,8 @@ from sympy.parsing.sympy_parser import parse_expr
 
 from vanishing import VanishingIdeal
 
+#: So that something vanishes and something does not, up to degree 4.
+TOL = dict.fromkeys(NORMALIZATIONS, 0.03) | {"contrastive": 0.012}
 EVERY = pytest.mark.parametrize("normalization", NORMALIZATIONS)
 
 
@@ -54,11 +56,9 @@ def from_latex(text, names):
 
 
 @EVERY
-@pytest.mark.parametrize(
-    ("X", "max_degree"), [(points(), 4), (space(), 3)], ids=["plane", "space"]
-)
+@pytest.mark.parametrize(("X", "max_degree"), [(points(), 4), (space(), 3)], ids=["plane", "space"])
 def test_sympy_agrees_with_evaluation(normalization, X, max_degree):
-    ideal = fit(X, normalization, tol=0.012, max_degree=max_degree)
+    ideal = fit(X, normalization, tol=TOL[normalization], max_degree=max_degree)
     assert ideal.basis_.degrees().max() == max_degree
     new = np.random.default_rng(5).uniform(-1, 1, (40, X.shape[1]))
     names = [f"x{i}" for i in range(X.shape[1])]
@@ -69,7 +69,7 @@ def test_sympy_agrees_with_evaluation(normalization, X, max_degree):
 
 @EVERY
 def test_latex_with_all_digits_agrees_with_evaluation(normalization):
-    ideal = fit(points(), normalization, tol=0.012, max_degree=4)
+    ideal = fit(points(), normalization, tol=TOL[normalization], max_degree=4)
     new = np.random.default_rng(5).uniform(-1, 1, (40, 2))
     lines = ideal.to_latex(digits=17)
     assert len(lines) == ideal.basis_.count("vanishing") > 1
@@ -81,14 +81,14 @@ def test_latex_with_all_digits_agrees_with_evaluation(normalization):
 
 @EVERY
 def test_sympy_knows_the_degrees(normalization):
-    ideal = fit(points(), normalization, tol=0.012, max_degree=4)
+    ideal = fit(points(), normalization, tol=TOL[normalization], max_degree=4)
     degrees = [sympy.Poly(e).total_degree() for e in ideal.to_sympy()]
     assert degrees == ideal.basis_.degrees().tolist()
 
 
 @EVERY
 def test_derivatives_in_sympy_agree_with_the_jacobian(normalization):
-    ideal = fit(points(), normalization, tol=0.012, max_degree=3)
+    ideal = fit(points(), normalization, tol=TOL[normalization], max_degree=3)
     new = np.random.default_rng(5).uniform(-1, 1, (20, 2))
     jacobian = ideal.basis_.jacobian(new)
     for j, name in enumerate(["x0", "x1"]):
@@ -131,7 +131,7 @@ def test_column_names_are_the_symbols():
     assert symbols_of(ideal.to_sympy()) == expected
     text = " ".join(ideal.to_latex())
     assert r"\mathrm{height}" in text
-    assert r"\mathrm{body mass}" in text
+    assert r"\mathrm{body\ mass}" in text
 
 
 def test_given_names_come_before_column_names():
@@ -188,7 +188,7 @@ def test_latex_of_the_circle():
 
 @pytest.mark.parametrize("digits", [1, 2, 5])
 def test_latex_rounds_to_the_digits_asked_for(digits):
-    ideal = fit(points(), "contrastive", tol=0.012, max_degree=2)
+    ideal = fit(points(), "contrastive", tol=TOL["contrastive"], max_degree=2)
     mantissas = re.findall(r"\d+\.\d+", " ".join(ideal.to_latex(digits=digits)))
     longest = max((len(m.replace(".", "").lstrip("0")) for m in mantissas), default=1)
     assert longest == digits

@@ -17,7 +17,7 @@ from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from vanishing import ClassVanishingFeatures, VanishingIdeal
-from vanishing.normalizations import Contrastive, Gradient
+from vanishing.normalizations import Contrastive, Gradient, resolve_normalization
 from vanishing.reductions import Gram
 from vanishing.samples import as_source
 
@@ -36,6 +36,29 @@ ESTIMATORS = [
 ]
 
 
+def points(n_samples=120, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n_samples, 3))
+    X[:, 2] = X[:, 0] * X[:, 1] + 0.05 * rng.standard_normal(n_samples)
+    return X
+
+
+def contrast_for(normalization, X=None):
+    X = points() if X is None else np.asarray(X)
+    return gaussian_contrast(X) if normalization == "contrastive" else None
+
+
+def fit(X, normalization="gradient", **parameters):
+    ideal = VanishingIdeal(
+        normalization=normalization, **{"tol": 0.2, "max_degree": 3, **parameters}
+    )
+    return ideal.fit(X, contrast=contrast_for(normalization, X))
+
+
+def frame(X=None, names="abc"):
+    return pd.DataFrame(points() if X is None else X, columns=list(names))
+
+
 @pytest.fixture
 def array_api(monkeypatch):
     """Without this scikit-learn skips its array API checks. It reads it when they run."""
@@ -48,6 +71,8 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
+# The checks fit frames and transform arrays, or the other way round, of which scikit-learn warns.
+@pytest.mark.filterwarnings("ignore:X (has|does not have valid) feature names:UserWarning")
 @pytest.mark.parametrize("estimator", [VanishingIdeal(), ClassVanishingFeatures()], ids=repr)
 @pytest.mark.parametrize(
     "check",
@@ -101,10 +126,8 @@ def test_clone_copies_parameters_and_nothing_else():
 
 @EVERY
 def test_strings_and_objects_are_the_same_normalization(normalization):
-    from vanishing.normalizations import resolve_normalization
-
     X = points()
-    contrast = gaussian_contrast(X) if normalization == "contrastive" else None
+    contrast = contrast_for(normalization)
     by_name, by_object = (
         VanishingIdeal(normalization=given, tol=0.3).fit(X, contrast=contrast).transform(X)
         for given in (normalization, resolve_normalization(normalization))
@@ -113,28 +136,14 @@ def test_strings_and_objects_are_the_same_normalization(normalization):
     np.testing.assert_array_equal(by_name, by_object)
 
 
-def points(n_samples=120, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n_samples, 3))
-    X[:, 2] = X[:, 0] * X[:, 1] + 0.05 * rng.standard_normal(n_samples)
-    return X
-
-
-def fit(X, normalization="gradient", **parameters):
-    contrast = gaussian_contrast(np.asarray(X)) if normalization == "contrastive" else None
-    parameters = {"tol": 0.2, "max_degree": 3, **parameters}
-    return VanishingIdeal(normalization=normalization, **parameters).fit(X, contrast=contrast)
-
-
 @EVERY
 def test_fitting_twice_gives_the_same_bit_for_bit(normalization):
     X = points()
     first, second = fit(X, normalization), fit(X, normalization)
     assert first.basis_.count("vanishing") > 0
     np.testing.assert_array_equal(first.transform(X), second.transform(X))
-    refitted = second.fit(
-        points(80, seed=1), contrast=gaussian_contrast(X) if normalization == "contrastive" else None
-    ).fit(X, contrast=gaussian_contrast(X) if normalization == "contrastive" else None)
+    contrast = contrast_for(normalization)
+    refitted = second.fit(points(80, seed=1), contrast=contrast).fit(X, contrast=contrast)
     np.testing.assert_array_equal(first.transform(X), refitted.transform(X))
 
 
@@ -170,10 +179,6 @@ def test_output_is_absolute_or_signed():
 # --- names and frames ----------------------------------------------------------------------------
 
 
-def frame(X=None, names="abc"):
-    return pd.DataFrame(points() if X is None else X, columns=list(names))
-
-
 @EVERY
 def test_feature_names_say_degree_and_number(normalization):
     X = points()
@@ -188,9 +193,7 @@ def test_feature_names_say_degree_and_number(normalization):
     assert len(names) == ideal.transform(X).shape[1] > 1
 
 
-@pytest.mark.parametrize(
-    ("library", "kind"), [("pandas", pd.DataFrame), ("polars", pl.DataFrame)]
-)
+@pytest.mark.parametrize(("library", "kind"), [("pandas", pd.DataFrame), ("polars", pl.DataFrame)])
 def test_output_in_a_frame(library, kind):
     X = points()
     ideal = fit(X)
@@ -307,7 +310,7 @@ class Scored(VanishingIdeal):
             self.n_contrast.append(as_source(contrast).n_samples)
         return super().fit(X, contrast=contrast)
 
-    def score(self, X, y=None):
+    def score(self, X, y=None, sample_weight=None):
         return -float(np.mean(self.transform(X)))
 
 

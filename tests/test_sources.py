@@ -89,6 +89,7 @@ WAYS = {
     "list of chunks": lambda X, folder: split(X, SIZES),
     "tuple of chunks": lambda X, folder: tuple(split(X, SIZES)),
     "one chunk": lambda X, folder: [X],
+    "frames": lambda X, folder: [pd.DataFrame(part) for part in split(X, SIZES)],
     "rows one by one": lambda X, folder: list(X[:, None, :]),
     "empty chunks between": lambda X, folder: [X[:0], *split(X, [7, 0, 293]), X[:0]],
     "callable": lambda X, folder: lambda: iter(split(X, SIZES)),

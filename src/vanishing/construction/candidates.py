@@ -12,6 +12,7 @@ import numpy as np
 
 from vanishing._xp import IntArray
 from vanishing.normalizations import BudgetError
+from vanishing.normalizations.stage import as_text
 from vanishing.polynomials.block import DegreeBlock
 from vanishing.polynomials.expand import leading_forms, products_of_forms
 from vanishing.polynomials.independent import independent_columns
@@ -79,7 +80,7 @@ def choose_candidates(
         raise BudgetError(
             f"degree {degree} multiplies {n_first} by {n_last} polynomials over {n_forms} "
             f"leading monomials, which does not fit the memory budget of "
-            f"{memory_budget / 2**20:.0f} MiB even for one of them; lower max_degree, set "
+            f"{as_text(memory_budget)} even for one of them; lower max_degree, set "
             "max_nonvanishing or raise memory_budget"
         )
     left = np.repeat(np.arange(n_first), n_kept)
@@ -103,7 +104,7 @@ def _check_budget(n_columns: int, degree: int, memory_budget: int) -> None:
     if _pair_bytes(n_columns) > memory_budget:
         raise BudgetError(
             f"degree {degree} has {n_columns} columns, whose square matrices take "
-            f"{_pair_bytes(n_columns) / 2**20:.0f} MiB, over the memory budget of "
-            f"{memory_budget / 2**20:.0f} MiB; reduce the number of features (for instance by "
+            f"{as_text(_pair_bytes(n_columns))}, over the memory budget of "
+            f"{as_text(memory_budget)}; reduce the number of features (for instance by "
             "PCA), lower max_degree, set max_nonvanishing or raise memory_budget"
         )

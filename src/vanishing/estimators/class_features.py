@@ -5,10 +5,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from vanishing.estimators.ideal import VanishingIdeal
 from vanishing.estimators.inputs import DTYPES
@@ -55,7 +54,7 @@ class ClassVanishingFeatures(TransformerMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "ideal": [HasMethods(["fit", "transform"]), None],
+        "ideal": [VanishingIdeal, None],
         "n_jobs": [Integral, None],
     }
 
@@ -96,7 +95,11 @@ class ClassVanishingFeatures(TransformerMixin, BaseEstimator):
             if not contrastive:
                 return ideal.fit(parts[index])
             others = [part for other, part in enumerate(parts) if other != index]
-            return ideal.fit(parts[index], contrast=ConcatenatedSource(others))
+            try:
+                return ideal.fit(parts[index], contrast=ConcatenatedSource(others))
+            except ValueError as error:
+                label = classes[index]
+                raise ValueError(f"the ideal of class {label} failed: {error}") from error
 
         # Threads: the work is in BLAS and LAPACK, and the parts need no copies.
         parallel = Parallel(n_jobs=self.n_jobs, prefer="threads")
@@ -124,9 +127,11 @@ class ClassVanishingFeatures(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        input_features : ignored
+        input_features : sequence of str, optional
+            Must be the names of X's columns, if given.
         """
         check_is_fitted(self)
+        _check_feature_names_in(self, input_features)
         names = [
             f"{label}_{name}"
             for label, ideal in zip(self.classes_, self.ideals_, strict=True)

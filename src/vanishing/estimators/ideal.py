@@ -2,22 +2,25 @@
 
 import warnings
 from collections.abc import Callable
+from copy import copy
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from vanishing import export
 from vanishing._xp import Array, namespace
 from vanishing.construction import Construction, DegreeTrace, construct
+from vanishing.construction.candidates import choose_candidates
 from vanishing.construction.step import Settings
 from vanishing.estimators.inputs import contrast_source, fit_source, new_points
 from vanishing.normalizations import Normalization, resolve_normalization
+from vanishing.normalizations.stage import as_text
 from vanishing.reductions import Reduction, resolve_reduction
-from vanishing.samples import MappedSource, as_source
+from vanishing.samples import MappedSource
 from vanishing.samples.coerce import is_chunked
 
 
@@ -160,21 +163,23 @@ class VanishingIdeal(TransformerMixin, BaseEstimator):
             reduction=resolve_reduction(self.reduction),
             memory_budget=self.memory_budget,
         )
-        points = fit_source(self, X)
+        fitted = copy(self)  # a fit that fails leaves the estimator as it was
+        points = fit_source(fitted, X)
         other = None
         if contrast is not None:
-            names = getattr(self, "feature_names_in_", None)
-            other = contrast_source(contrast, n_features=self.n_features_in_, feature_names=names)
+            names = getattr(fitted, "feature_names_in_", None)
+            other = contrast_source(contrast, n_features=points.n_features, feature_names=names)
         found = construct(
             points, other, settings, max_degree=self.max_degree, callback=self.callback
         )
         if contrast is not None:
-            _check_discriminates(found, repeats=self.products == "all")
+            _check_discriminates(found, settings)
         _warn_of_left_out(found, self.memory_budget)
-        self.basis_ = found.basis
-        self.extents_ = found.basis.extents
-        self.trace_ = found.trace
-        self.stop_reason_ = found.stop_reason
+        fitted.basis_ = found.basis
+        fitted.extents_ = found.basis.extents
+        fitted.trace_ = found.trace
+        fitted.stop_reason_ = found.stop_reason
+        self.__dict__ = fitted.__dict__
         return self
 
     def transform(self, X: Any, *, output: Literal["abs", "signed"] | None = None) -> Any:
@@ -201,18 +206,19 @@ class VanishingIdeal(TransformerMixin, BaseEstimator):
             values = self.basis_.evaluate(points)
             return values if output == "signed" else namespace(values).abs(values)
 
-        if is_chunked(X):
-            return MappedSource(as_source(X, name="X"), features)
-        return features(new_points(self, X))
+        points = new_points(self, X)
+        return MappedSource(points, features) if is_chunked(X) else features(points)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Return names such as "g2_0": the first vanishing polynomial of degree 2.
 
         Parameters
         ----------
-        input_features : ignored
+        input_features : sequence of str, optional
+            Must be the names of X's columns, if given.
         """
         check_is_fitted(self)
+        _check_feature_names_in(self, input_features)
         degrees = self.basis_.degrees().tolist()
         names = [f"g{d}_{i - degrees.index(d)}" for i, d in enumerate(degrees)]
         return np.asarray(names, dtype=object)
@@ -251,10 +257,6 @@ class VanishingIdeal(TransformerMixin, BaseEstimator):
             raise ValueError(f"expected {self.n_features_in_} feature names, got {len(names)}")
         return names
 
-    @property
-    def _n_features_out(self) -> int:
-        return self.basis_.count("vanishing")
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
@@ -275,12 +277,25 @@ def _check_contrast(normalization: Normalization, contrast: Any) -> None:
         )
 
 
-def _check_discriminates(found: Construction, *, repeats: bool) -> None:
+def _check_discriminates(found: Construction, settings: Settings) -> None:
     """Refuse a contrast on which all that vanishes on X vanishes too."""
-    # Among all products, repeats are dropped too: from degree 2 on the count says nothing.
-    steps = found.trace[:1] if repeats else found.trace
-    lost = [(step.degree, step.dropped) for step in steps if step.dropped]
-    if lost and found.basis.count("vanishing") == 0:
+    if found.basis.count("vanishing") or not any(step.dropped for step in found.trace):
+        return
+    lost = []
+    for step in found.trace:
+        # Among all products repeats are dropped too: those are no relations of the data.
+        blocks = found.basis.blocks[: step.degree - 1]
+        distinct = choose_candidates(
+            found.basis.n_features,
+            blocks,
+            products="independent",
+            uses_all_products=False,
+            memory_budget=settings.memory_budget,
+        )
+        n_lost = len(distinct.left) - step.vanishing - step.nonvanishing - step.cut
+        if n_lost > 0:
+            lost.append((step.degree, n_lost))
+    if lost:
         counts = ", ".join(f"{dropped} of degree {degree}" for degree, dropped in lost)
         raise ValueError(
             f"every polynomial that vanishes on X also vanishes on the contrast ({counts}): the "
@@ -294,7 +309,7 @@ def _warn_of_left_out(found: Construction, memory_budget: int) -> None:
     if left_out:
         counts = ", ".join(f"{number} at degree {degree}" for degree, number in left_out)
         warnings.warn(
-            f"the memory budget of {memory_budget / 2**20:.0f} MiB left out products of the "
+            f"the memory budget of {as_text(memory_budget)} left out products of the "
             f"nonvanishing polynomials of smallest extent ({counts}); raise memory_budget, or set "
             "max_nonvanishing to choose the cap yourself",
             UserWarning,

@@ -3,12 +3,11 @@
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 from sklearn.utils.validation import check_array, validate_data
 
 from vanishing._xp import Array
 from vanishing.samples import ArraySource, SampleSource, as_source
-from vanishing.samples.checks import check_block
+from vanishing.samples.checks import refuse_sparse
 from vanishing.samples.coerce import is_chunked
 
 DTYPES = [np.float64, np.float32]
@@ -28,7 +27,7 @@ def is_foreign_array(data: object) -> bool:
 def fit_source(estimator: Any, X: Any) -> SampleSource:
     """Check training data, record its width and names on ``estimator``, wrap it."""
     if not is_chunked(X) and not is_foreign_array(X):
-        _refuse_sparse(X, "X")
+        refuse_sparse(X, "X")
         return ArraySource(validate_data(estimator, X, dtype=DTYPES))
     source = as_source(X, name="X")
     if hasattr(estimator, "feature_names_in_"):  # of an earlier fit
@@ -43,14 +42,18 @@ def contrast_source(contrast: Any, *, n_features: int, feature_names: Any = None
     if is_chunked(contrast) or is_foreign_array(contrast):
         source = as_source(contrast, name=name)
     else:
-        _refuse_sparse(contrast, name)
+        refuse_sparse(contrast, name)
         names = getattr(contrast, "columns", None)
         if feature_names is not None and names is not None and list(names) != list(feature_names):
             raise ValueError(
                 f"contrast has columns {list(names)}, but X has {list(feature_names)}; give both "
                 "the same columns in the same order"
             )
-        source = ArraySource(check_array(contrast, dtype=DTYPES, input_name=name))
+        try:
+            array = check_array(contrast, dtype=DTYPES, input_name=name)
+        except ValueError as error:
+            raise ValueError(f"{name} cannot be used: {error}") from error
+        source = ArraySource(array).named(name)
     if source.n_features != n_features:
         raise ValueError(
             f"contrast has {source.n_features} features, but X has {n_features}; both must have "
@@ -59,24 +62,19 @@ def contrast_source(contrast: Any, *, n_features: int, feature_names: Any = None
     return source
 
 
-def new_points(estimator: Any, X: Any) -> Array:
-    """Check points passed to a fitted estimator: an array as wide as the training data."""
-    if is_foreign_array(X):
-        check_block(X, name="X")
-        if X.shape[1] != estimator.n_features_in_:
-            # The wording of scikit-learn, which its users search for.
-            raise ValueError(
-                f"X has {X.shape[1]} features, but {type(estimator).__name__} is expecting "
-                f"{estimator.n_features_in_} features as input."
-            )
-        return next(ArraySource(X).blocks(max(1, X.shape[0])))
-    _refuse_sparse(X, "X")
-    return validate_data(estimator, X, dtype=DTYPES, reset=False)
+def new_points(estimator: Any, X: Any) -> Array | SampleSource:
+    """Check points passed to a fitted estimator, which must be as wide as the training data.
 
-
-def _refuse_sparse(data: Any, name: str) -> None:
-    if scipy.sparse.issparse(data):
-        raise TypeError(
-            f"Sparse data was passed for {name}, but dense data is required: products of "
-            f"polynomials fill up. Use '.toarray()' to convert {name} to a dense array."
+    Chunks come back as a source, anything else as an array.
+    """
+    if not is_chunked(X) and not is_foreign_array(X):
+        refuse_sparse(X, "X")
+        return validate_data(estimator, X, dtype=DTYPES, reset=False)
+    source = as_source(X, name="X")
+    if source.n_features != estimator.n_features_in_:
+        # The wording of scikit-learn, which its users search for.
+        raise ValueError(
+            f"X has {source.n_features} features, but {type(estimator).__name__} is expecting "
+            f"{estimator.n_features_in_} features as input."
         )
+    return source if is_chunked(X) else next(source.blocks(source.n_samples))

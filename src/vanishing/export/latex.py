@@ -64,5 +64,5 @@ def _symbol(name: str) -> str:
         return f"{letter}_{{{index}}}"
     if len(name) == 1:
         return name
-    escaped = "".join(f"\\{c}" if c in "_%&#$" else c for c in name)
+    escaped = "".join(f"\\{c}" if c in "_%&#$ " else c for c in name)
     return f"\\mathrm{{{escaped}}}"

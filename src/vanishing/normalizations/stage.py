@@ -27,6 +27,14 @@ class BudgetError(MemoryError):
     """A degree needs matrices beyond the memory budget."""
 
 
+def as_text(n_bytes: int) -> str:
+    """Write a number of bytes for people."""
+    for size, unit in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
+        if n_bytes >= size:
+            return f"{n_bytes / size:.3g} {unit}"
+    return f"{n_bytes} bytes"
+
+
 @dataclass(frozen=True, eq=False)
 class Form:
     """A positive semidefinite form on the candidates, by a factor.
@@ -65,7 +73,13 @@ class Pass:
         summary = source.map_reduce(
             lambda x: self.reduction.summarize(values(x)), self.reduction.merge, max_rows=rows
         )
-        return self.reduction.resolve(summary)
+        factor = self.reduction.resolve(summary)
+        if not np.isfinite(factor.R).all():
+            raise ValueError(
+                f"{source.name} contains NaN, infinity, or numbers too large for their products; "
+                "impute, drop or rescale them before fitting"
+            )
+        return factor
 
     def factor_with_candidates(
         self,
@@ -165,8 +179,8 @@ class Stage:
         if needed > self.passes.memory_budget:
             raise BudgetError(
                 f"degree {self.degree} needs the coefficients of {self.n_candidates} candidates on "
-                f"{n_monomials} monomials, {needed / 2**20:.0f} MiB, over the memory budget of "
-                f"{self.passes.memory_budget / 2**20:.0f} MiB; lower max_degree, set "
+                f"{n_monomials} monomials, {as_text(needed)}, over the memory budget of "
+                f"{as_text(self.passes.memory_budget)}; lower max_degree, set "
                 "max_nonvanishing, choose a normalization that needs no coefficients "
                 "('contrastive' or 'vca') or raise memory_budget"
             )

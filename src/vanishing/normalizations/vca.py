@@ -30,11 +30,8 @@ class Vca(Normalization):
         """Return the identity, weighted or restricted where products coincide."""
         n_candidates = stage.n_candidates
         if stage.degree == 1:
-            spread = 1.0
-            if not stage.paper_norm:
-                residual = stage.split[1]
-                spread = float(np.linalg.norm(residual, 2)) if residual.size else 0.0
-            return _diagonal(np.full(n_candidates, spread if spread > 0 else 1.0))
+            unit = 1.0 if stage.paper_norm else _largest_spread(stage)
+            return _diagonal(np.full(n_candidates, unit))
         if stage.all_products:
             return _diagonal(np.ones(n_candidates))
         if stage.degree == 2:
@@ -49,6 +46,14 @@ class Vca(Normalization):
         rows = triangle / np.linalg.norm(triangle, axis=1, keepdims=True)
         subspace = qr(rows.T, mode="economic")[0][:, : len(pivots)]
         return replace(_diagonal(np.ones(n_candidates)), subspace=subspace)
+
+
+def _largest_spread(stage: Stage) -> float:
+    """Largest principal standard deviation of X; 1 if X is a single point up to rounding."""
+    residual = stage.split[1]
+    spread = float(np.linalg.norm(residual, 2)) if residual.size else 0.0
+    rounding = 64 * stage.on_points.relative_error * np.linalg.norm(stage.on_points.column_rms)
+    return spread if spread > rounding else 1.0
 
 
 def _diagonal(entries: FloatArray) -> Form:

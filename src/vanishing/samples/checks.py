@@ -1,12 +1,25 @@
 """What a block of numbers must be, said clearly when it is not."""
 
-from vanishing._xp import Array, is_array, namespace
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from vanishing._xp import Array, namespace
+
+
+def refuse_sparse(data: Any, name: str) -> None:
+    """Raise if ``data`` is a sparse matrix of SciPy or a sparse tensor of torch."""
+    if scipy.sparse.issparse(data) or getattr(data, "is_sparse", False) is True:
+        raise TypeError(
+            f"Sparse data was passed for {name}, but dense data is required: products of "
+            f"polynomials fill up. Use '.toarray()' or '.to_dense()' to convert {name}."
+        )
 
 
 def check_block(block: Array, *, name: str, n_features: int | None = None) -> None:
     """Raise if ``block`` is not a finite real matrix with ``n_features`` columns."""
-    if not is_array(block) or not hasattr(block, "dtype"):
-        raise TypeError(f"{name} must be an array, got {type(block).__name__}")
+    refuse_sparse(block, name)
     xp = namespace(block)
     if block.ndim != 2:
         raise ValueError(
@@ -22,8 +35,18 @@ def check_block(block: Array, *, name: str, n_features: int | None = None) -> No
         raise ValueError(f"{name} must hold real numbers, got dtype {block.dtype}")
     if n_features is not None and block.shape[1] != n_features:
         raise ValueError(f"{name} has {block.shape[1]} features, expected {n_features}")
+    if block.shape[1] == 0:
+        raise ValueError(f"{name} has shape {tuple(block.shape)}: at least one column is required")
+    if xp.isdtype(block.dtype, "real floating"):
+        _refuse_nonfinite(block, name)
+
+
+def _refuse_nonfinite(block: Array, name: str) -> None:
+    xp = namespace(block)
     # A sum is finite only if its terms are; it needs no array of its own. Overflow is looked into.
-    if xp.isdtype(block.dtype, "real floating") and not bool(xp.isfinite(xp.sum(block))):
+    with np.errstate(over="ignore", invalid="ignore"):
+        finite = bool(xp.isfinite(xp.sum(block)))
+    if not finite:
         bad = ~xp.isfinite(block)
         if bool(xp.any(bad)):
             kind = "NaN" if bool(xp.any(xp.isnan(block))) else "infinity"

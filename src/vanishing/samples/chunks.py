@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
 from vanishing._xp import Array, is_array, on_cpu
 from vanishing.samples.array import ArraySource
-from vanishing.samples.checks import check_block
+from vanishing.samples.checks import check_block, refuse_sparse
 from vanishing.samples.source import SampleSource
 
 
@@ -34,13 +35,14 @@ class ChunkSource(SampleSource):
                 "that makes the generator (without calling it)"
             )
         self._chunks = chunks
-        self._name = name
+        self._read: Any = None
+        self.name = name
 
     @cached_property
     def _first(self) -> Array:
         for chunk in islice(self._checked(None), 1):
             return chunk
-        raise ValueError(f"{self._name} has no chunks: at least one row is required")
+        raise ValueError(f"{self.name} has no chunks: at least one row is required")
 
     @property
     def n_features(self) -> int:
@@ -63,9 +65,28 @@ class ChunkSource(SampleSource):
             yield from ArraySource(chunk).blocks(max_rows)
 
     def _checked(self, n_features: int | None) -> Iterator[Array]:
-        chunks = self._chunks() if callable(self._chunks) else self._chunks
-        for index, chunk in enumerate(chunks):
+        for index, chunk in enumerate(self._fresh()):
+            name = f"chunk {index} of {self.name}"
+            refuse_sparse(chunk, name)
             block = chunk if is_array(chunk) else np.asarray(chunk)
-            check_block(block, name=f"chunk {index} of {self._name}", n_features=n_features)
+            check_block(block, name=name, n_features=n_features)
             if block.shape[0]:
                 yield block
+
+    def _fresh(self) -> Iterable[Array]:
+        if not callable(self._chunks):
+            return self._chunks
+        chunks = self._chunks()
+        if not isinstance(chunks, Iterable):
+            raise TypeError(
+                f"the function passed for {self.name} must return an iterable of chunks, got "
+                f"{chunks!r}"
+            )
+        if isinstance(chunks, Iterator) and chunks is self._read:
+            raise ValueError(
+                f"the function passed for {self.name} returned the same iterator twice; it must "
+                "make a fresh iterator each time, since fitting passes over the data once per "
+                "degree"
+            )
+        self._read = chunks
+        return chunks

@@ -7,7 +7,7 @@ import numpy as np
 
 from vanishing._xp import is_array
 from vanishing.samples.array import ArraySource
-from vanishing.samples.checks import check_block
+from vanishing.samples.checks import check_block, refuse_sparse
 from vanishing.samples.chunks import ChunkSource
 from vanishing.samples.source import SampleSource
 
@@ -17,7 +17,7 @@ def is_chunked(data: object) -> bool:
     if isinstance(data, SampleSource | Iterator) or callable(data):
         return True
     if isinstance(data, list | tuple):
-        return bool(data) and all(is_array(chunk) and chunk.ndim == 2 for chunk in data)
+        return bool(data) and all(len(getattr(chunk, "shape", ())) == 2 for chunk in data)
     # Any other re-iterable that is no table: it has neither shape nor array interface.
     table_like = ("shape", "__array__", "__array_interface__", "__dataframe__")
     return hasattr(data, "__iter__") and not (
@@ -40,13 +40,14 @@ def as_source(data: Any, *, name: str = "X") -> SampleSource:
     SampleSource
     """
     if isinstance(data, SampleSource):
-        return data
+        return data if data.name == name else data.named(name)
     if is_chunked(data):
         return ChunkSource(data, name=name)
+    refuse_sparse(data, name)
     array = data if is_array(data) else np.asarray(data)
     check_block(array, name=name)
     if array.shape[0] == 0 or array.shape[1] == 0:
         raise ValueError(
             f"{name} has shape {tuple(array.shape)}: at least one row and one column are required"
         )
-    return ArraySource(array)
+    return ArraySource(array).named(name)

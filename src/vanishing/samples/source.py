@@ -2,8 +2,9 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from copy import copy
 from functools import reduce
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from vanishing._xp import Array
 
@@ -17,6 +18,15 @@ class SampleSource(ABC):
     arrays by rows (scikit-learn's cross-validation does so with every fit parameter that is as
     long as X) leave it whole.
     """
+
+    #: What the rows are called in error messages.
+    name: str = "X"
+
+    def named(self, name: str) -> Self:
+        """Return the same source under another name."""
+        renamed = copy(self)
+        renamed.name = name
+        return renamed
 
     @property
     @abstractmethod
@@ -45,4 +55,8 @@ class SampleSource(ABC):
         max_rows: int,
     ) -> Summary:
         """Summarize every block by ``kernel`` and join the summaries by ``merge``."""
-        return reduce(merge, map(kernel, self.blocks(max_rows)))
+        summaries = map(kernel, self.blocks(max_rows))
+        first = next(summaries, None)
+        if first is None:
+            raise ValueError(f"{self.name} has no rows: at least one row is required")
+        return reduce(merge, summaries, first)
