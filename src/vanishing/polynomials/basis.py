@@ -74,9 +74,8 @@ class PolynomialBasis:
         derivatives = xp.empty(shape, dtype=x.dtype, device=x.device)
         n_all = self.count("vanishing") + self.count("nonvanishing")
         for rows in row_slices(x, width=2 * self.n_features * (n_all + 2 * self._widest)):
-            nonvanishing, vanishing = jacobian.nonvanishing_and_vanishing(self.blocks, x[rows, :])
-            chosen = vanishing if which == "vanishing" else nonvanishing
-            derivatives[rows, ...] = xp.permute_dims(chosen, (2, 0, 1))
+            kernel = jacobian.vanishing if which == "vanishing" else jacobian.nonvanishing
+            derivatives[rows, ...] = xp.permute_dims(kernel(self.blocks, x[rows, :]), (2, 0, 1))
         return derivatives
 
     def expand(self, *, which: Which = "vanishing") -> tuple[IntArray, FloatArray]:

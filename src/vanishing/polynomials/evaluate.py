@@ -69,14 +69,18 @@ class Evaluator:
     def vanishing(self, x: Array) -> Array:
         """Return the values of G, shape (n_vanishing, n_rows), by degree."""
         xp = namespace(x)
-        lower = self.nonvanishing(x)
-        found = [xp.empty((0, x.shape[0]), dtype=x.dtype, device=x.device)]
-        for degree, block in enumerate(self.blocks, start=1):
-            if block.vanishing.shape[1]:
-                candidates = self._candidates(x, lower, degree, block)
-                below = lower[: self.offsets[degree], :]
-                found.append(
-                    self._combine(block.vanishing, block.vanishing_lower, candidates, below)
+        last = last_degree_with_vanishing(self.blocks)
+        lower = xp.empty((self.offsets[last], x.shape[0]), dtype=x.dtype, device=x.device)
+        lower[:1, :] = 1.0
+        found = [lower[:0, :]]
+        for degree, block in enumerate(self.blocks[:last], start=1):
+            start, stop = self.offsets[degree], self.offsets[degree + 1]
+            below = lower[:start, :]
+            candidates = self._candidates(x, lower, degree, block)
+            found.append(self._combine(block.vanishing, block.vanishing_lower, candidates, below))
+            if degree < last:
+                lower[start:stop, :] = self._combine(
+                    block.nonvanishing, block.nonvanishing_lower, candidates, below
                 )
         return xp.concat(found, axis=0)
 
@@ -120,3 +124,9 @@ class Evaluator:
             # The matrix is kept beside its copy, so that its identity is not given to another.
             self._moved[key] = (matrix, move_like(matrix, data))
         return self._moved[key][1]
+
+
+def last_degree_with_vanishing(blocks: Sequence[DegreeBlock]) -> int:
+    """Return the highest degree that has vanishing polynomials, 0 if none has."""
+    degrees = [t for t, block in enumerate(blocks, start=1) if block.vanishing.shape[1]]
+    return degrees[-1] if degrees else 0

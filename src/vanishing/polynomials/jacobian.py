@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from vanishing._xp import Array, FloatArray, move_like, namespace
 from vanishing.polynomials.block import DegreeBlock
-from vanishing.polynomials.evaluate import Evaluator
+from vanishing.polynomials.evaluate import Evaluator, last_degree_with_vanishing
 
 
-def nonvanishing_and_vanishing(blocks: Sequence[DegreeBlock], x: Array) -> tuple[Array, Array]:
-    """Return the derivatives of F and of G.
+def vanishing(blocks: Sequence[DegreeBlock], x: Array) -> Array:
+    """Return the derivatives of G.
 
     Parameters
     ----------
@@ -20,8 +20,17 @@ def nonvanishing_and_vanishing(blocks: Sequence[DegreeBlock], x: Array) -> tuple
 
     Returns
     -------
-    arrays of shape (n_nonvanishing, n_features, n_rows) and (n_vanishing, n_features, n_rows)
+    array of shape (n_vanishing, n_features, n_rows)
     """
+    return _derivatives(blocks[: last_degree_with_vanishing(blocks)], x)[1]
+
+
+def nonvanishing(blocks: Sequence[DegreeBlock], x: Array) -> Array:
+    """Return the derivatives of F, shape (n_nonvanishing, n_features, n_rows)."""
+    return _derivatives(blocks, x)[0]
+
+
+def _derivatives(blocks: Sequence[DegreeBlock], x: Array) -> tuple[Array, Array]:
     xp = namespace(x)
     n_rows, n_features = x.shape
     evaluator = Evaluator(blocks)
@@ -29,7 +38,7 @@ def nonvanishing_and_vanishing(blocks: Sequence[DegreeBlock], x: Array) -> tuple
     values = evaluator.nonvanishing(x)
     shape = (evaluator.n_nonvanishing, n_features, n_rows)
     lower = xp.zeros(shape, dtype=x.dtype, device=x.device)
-    vanishing = [xp.empty((0, n_features, n_rows), dtype=x.dtype, device=x.device)]
+    found = [lower[:0, ...]]
     for degree, block in enumerate(blocks, start=1):
         candidates = _candidates(values, lower, offsets, degree, block)
         start, stop = offsets[degree], offsets[degree + 1]
@@ -37,8 +46,8 @@ def nonvanishing_and_vanishing(blocks: Sequence[DegreeBlock], x: Array) -> tuple
         lower[start:stop, ...] = _combine(
             block.nonvanishing, block.nonvanishing_lower, candidates, below
         )
-        vanishing.append(_combine(block.vanishing, block.vanishing_lower, candidates, below))
-    return lower, xp.concat(vanishing, axis=0)
+        found.append(_combine(block.vanishing, block.vanishing_lower, candidates, below))
+    return lower, xp.concat(found, axis=0)
 
 
 def _candidates(
