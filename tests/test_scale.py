@@ -31,7 +31,7 @@ def test_counts_of_an_exact_ellipse(normalization, tol, scale):
     assert quadric <= 1e-14 * unit
 
 
-@scaled([-8, 0, 8])
+@scaled(range(-8, 9, 2))
 def test_gram_sees_the_ellipse_to_half_the_digits(normalization, scale):
     unit = scale if normalization.startswith("gradient") else 1.0
     contrast = scale * gaussian_contrast(ELLIPSE) if normalization == "contrastive" else None

@@ -37,7 +37,7 @@ class ClassVanishingFeatures(TransformerMixin, BaseEstimator):
     ideals_ : list of VanishingIdeal
         One a class.
     n_features_in_ : int
-    feature_names_in_ : array of shape (n_features_in_,)
+    feature_names_in_ : array of shape (n_features,)
         Only if X has column names.
 
     Examples

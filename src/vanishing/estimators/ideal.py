@@ -77,7 +77,7 @@ class VanishingIdeal(TransformerMixin, BaseEstimator):
     stop_reason_ : {"exhausted", "max_degree"}
         Why the loop ended: nothing nonvanishing was left, or the bound on the degree was hit.
     n_features_in_ : int
-    feature_names_in_ : array of shape (n_features_in_,)
+    feature_names_in_ : array of shape (n_features,)
         Only if X has column names.
 
     Examples
