@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import StandardScaler
 
 from vanishing import ClassVanishingFeatures, VanishingIdeal
-from vanishing.normalizations import BudgetError
+from vanishing.polynomials.memory import BudgetError
 from vanishing.samples import ArraySource, ConcatenatedSource, MappedSource, as_source
 
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vanishing.polynomials import PolynomialBasis
+from vanishing.polynomials.memory import block_rows
 from vanishing.polynomials.monomials import Monomials, monomials
-from vanishing.polynomials.rows import block_rows
 
 
 @pytest.fixture(params=NORMALIZATIONS, scope="module")

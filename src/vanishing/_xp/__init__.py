@@ -16,6 +16,7 @@ from vanishing._xp.namespace import (
     move_to_numpy,
     namespace,
     on_cpu,
+    same_dtype,
 )
 from vanishing._xp.products import multiply_rows
 
@@ -33,5 +34,6 @@ __all__ = [
     "multiply_rows",
     "namespace",
     "on_cpu",
+    "same_dtype",
     "triangular_factor",
 ]

@@ -36,6 +36,15 @@ def machine_epsilon(array: Array) -> float:
     return float(namespace(array).finfo(array.dtype).eps)
 
 
+def same_dtype(first: Array, second: Array) -> tuple[Array, Array]:
+    """Promote two arrays of one library to the wider dtype of the two."""
+    if first.dtype == second.dtype:
+        return first, second
+    xp = namespace(first)
+    dtype = xp.result_type(first.dtype, second.dtype)
+    return xp.astype(first, dtype), xp.astype(second, dtype)
+
+
 def move_like(matrix: npt.NDArray[Any], like: Array) -> Array:
     """Move a NumPy matrix to the library and device of ``like``; floats take its dtype too."""
     xp = namespace(like)

@@ -11,11 +11,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from vanishing._xp import IntArray
-from vanishing.normalizations import BudgetError
-from vanishing.normalizations.stage import as_text
 from vanishing.polynomials.block import DegreeBlock
 from vanishing.polynomials.expand import leading_forms, products_of_forms
 from vanishing.polynomials.independent import independent_columns
+from vanishing.polynomials.memory import BudgetError, as_text
 from vanishing.polynomials.monomials import count
 
 Products = Literal["independent", "all"]

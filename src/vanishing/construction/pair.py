@@ -6,6 +6,7 @@ so that small extents keep their digits and no Gram matrix is formed.
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from scipy.linalg import get_lapack_funcs, qr, solve_triangular, svd
@@ -19,6 +20,8 @@ EPS = float(np.finfo(np.float64).eps)
 WELL_CONDITIONED = 1e-9
 #: Entries within this share of the largest are tied when the sign is chosen.
 SIGN_TIE = 1e-6
+#: Extents that differ by less than this share are tied: their directions may be mixed.
+EXTENT_TIE = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,11 +95,19 @@ def solve_pair(points: Side, form: Side) -> PairSolution:
         np.max(d * np.maximum(points.error * weight_a, form.error * weight_b), initial=0.0)
     )
     q, triangle, order = _rank_revealing_qr(np.vstack([a, b]), noise)
-    rank = triangle.shape[0]
+    rank = len(triangle)
 
     w, alpha, beta = _cs_decomposition(q[: len(a)], q[len(a) :])
     vectors = np.zeros((n_columns, rank))
-    vectors[order[:rank]] = solve_triangular(triangle, w, check_finite=False)
+    vectors[order[:rank]] = solve_triangular(triangle[:, :rank], w, check_finite=False)
+    if rank < n_columns:
+        # What is zero on both sides may be added at will: the smallest vector is taken, so that
+        # the outcome does not hang on which columns happened to be pivots.
+        null = np.zeros((n_columns, n_columns - rank))
+        null[order[:rank]] = -solve_triangular(triangle[:, :rank], triangle[:, rank:])
+        null[order[rank:]] = np.eye(n_columns - rank)
+        unit = qr(null, mode="economic", check_finite=False)[0]
+        vectors -= unit @ (unit.T @ vectors)
     vectors *= d[:, None]
 
     norm_a, norm_b = points.norms(vectors), form.norms(vectors)
@@ -105,18 +116,47 @@ def solve_pair(points: Side, form: Side) -> PairSolution:
     zero_b = (norm_b <= form.noise(vectors)) | (beta <= SAFETY * EPS)
     finite, infinite = ~zero_b, zero_b & ~zero_a
 
-    found = vectors[:, finite] / norm_b[finite]
+    found = _without_arbitrary_rotation(vectors[:, finite] / norm_b[finite], points, noise)
     extents = points.norms(found)
-    floor = np.maximum(points.noise(found), SAFETY * EPS / (weight_a or 1.0) / norm_b[finite])
+    # Size 1 under the form is 1 / |B v| of it in the stack, where alpha is known to eps.
+    floor = np.maximum(points.noise(found), SAFETY * EPS * _inverse(weight_a) * weight_b)
     ascending = np.argsort(extents, kind="stable")
+    unbounded = _echelon(vectors[:, infinite] / norm_a[infinite])
     return PairSolution(
         vectors=with_fixed_signs(found[:, ascending]),
         extents=extents[ascending],
         noise=floor[ascending],
-        unbounded=with_fixed_signs(vectors[:, infinite] / norm_a[infinite]),
+        unbounded=with_fixed_signs(unbounded),
         dropped=n_columns - int(finite.sum()) - int(infinite.sum()),
-        condition=_condition(triangle),
+        condition=_condition(triangle[:, :rank]),
     )
+
+
+def _without_arbitrary_rotation(vectors: FloatArray, points: Side, noise: float) -> FloatArray:
+    """Fix the directions among tied extents, which the decomposition leaves open.
+
+    The candidates of the next degrees are chosen by these directions: an arbitrary rotation would
+    make results depend on the order of rows. Extents that are rounding errors are all tied.
+    """
+    extents = points.norms(vectors)
+    order = np.argsort(extents, kind="stable")
+    vectors, extents = vectors[:, order], extents[order]
+    same = extents[1:] - extents[:-1] <= max(EXTENT_TIE, noise) * extents[1:]
+    same |= (extents <= points.noise(vectors) / SAFETY)[1:]
+    first = np.concatenate([[0], np.flatnonzero(~same) + 1, [len(extents)]])
+    for start, stop in pairwise(first.tolist()):
+        if stop - start > 1:
+            vectors[:, start:stop] = _echelon(vectors[:, start:stop])
+    return vectors
+
+
+def _echelon(vectors: FloatArray) -> FloatArray:
+    """Rotate columns among themselves to lower trapezoidal form, which is unique up to signs."""
+    if vectors.shape[1] < 2:
+        return vectors
+    scale = np.linalg.norm(vectors, axis=1).max()
+    rotation = qr(vectors.T / scale, mode="economic", check_finite=False)[0]
+    return np.asarray(vectors @ rotation)
 
 
 def _inverse(size: FloatArray | np.floating) -> FloatArray:
@@ -143,7 +183,7 @@ def _rank_revealing_qr(
     q, triangle, order = qr(stacked, mode="economic", pivoting=True, check_finite=False)
     diagonal = np.abs(np.diag(triangle))
     rank = int(np.sum(diagonal > noise * (diagonal[0] if diagonal.size else 0.0)))
-    return q[:, :rank], triangle[:rank, :rank], order
+    return q[:, :rank], triangle[:rank], order
 
 
 def _cs_decomposition(

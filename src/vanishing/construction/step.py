@@ -11,7 +11,7 @@ from vanishing.construction.pair import PairSolution, Side, solve_pair, with_fix
 from vanishing.construction.tolerance import Tolerance, widest_gap
 from vanishing.construction.trace import DegreeTrace
 from vanishing.normalizations import Form, Normalization, Stage
-from vanishing.normalizations.stage import Pass
+from vanishing.normalizations.passes import Pass
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.block import DegreeBlock
 from vanishing.reductions import Reduction
@@ -104,20 +104,24 @@ def grow(
         all_products=settings.products == "all",
     )
     projection, residual = stage.split
-    rms = stage.on_points.column_rms[stage.n_lower :]
-    error = stage.amplification * rms
-    points = Side(residual, rms, stage.on_points.relative_error * error)
-    solution = _solve(points, settings.normalization.form(stage))
-
     root_n = np.sqrt(stage.on_points.n_rows)
+    size = 1.0 / root_n if settings.paper_norm else 1.0  # root mean square of F on X
+    rms = stage.on_points.column_rms[stage.n_lower :]
+    # An error in one factor of a product is multiplied by the other one, even where the product
+    # itself is small because its factors are large in different places.
+    error = stage.amplification * (rms if stage.degree == 1 else np.maximum(rms, size**2))
+    points = Side(residual, rms, stage.on_points.relative_error * error)
+    form = settings.normalization.form(stage)
+    _check_finite(source, contrast, points, form)
+    solution = _solve(points, form)
+
     if settings.tol == "gap":
         tol = widest_gap(solution.extents, solution.noise, state.reference)
     else:
         tol = settings.tol / root_n if settings.paper_norm else settings.tol
     vanishes = solution.extents <= np.maximum(tol, solution.noise)
     nonvanishing, cut = _nonvanishing(solution, vanishes, settings.max_nonvanishing)
-    if settings.paper_norm:
-        nonvanishing = nonvanishing / root_n
+    nonvanishing *= size
     block = DegreeBlock(
         left=candidates.left,
         right=candidates.right,
@@ -143,7 +147,6 @@ def grow(
     )
     kept = solution.extents[~vanishes]
     # f = C_pre v - F (L v): the errors of its terms add up.
-    size = 1.0 / root_n if settings.paper_norm else 1.0
     below = np.concatenate(state.rounding) @ np.abs(projection)
     rounding = (error + size * below) @ np.abs(nonvanishing) / size
     grown = State(
@@ -152,6 +155,16 @@ def grow(
         float(kept[0]) if kept.size else state.reference,
     )
     return grown, trace
+
+
+def _check_finite(
+    source: SampleSource, contrast: SampleSource | None, points: Side, form: Form
+) -> None:
+    if not (np.isfinite(points.scale).all() and np.isfinite(form.scale).all()):
+        names = source.name if contrast is None else f"{source.name} or {contrast.name}"
+        raise ValueError(
+            f"{names} holds numbers too large to be squared; rescale the data before fitting"
+        )
 
 
 def _amplification(state: State, candidates: Candidates) -> FloatArray:

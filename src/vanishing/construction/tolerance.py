@@ -20,7 +20,8 @@ def widest_gap(extents: FloatArray, noise: FloatArray, reference: float | None) 
     extents : array of shape (n_extents,)
         Ascending.
     noise : array of shape (n_extents,)
-        Extents below this are rounding errors, among which no gap is looked for.
+        Extents below this are rounding errors: they vanish in any case, and a gap above them says
+        nothing about the noise of the data.
     reference : float or None
         An extent known not to vanish, from the degree below: it lets a degree vanish as a whole.
 
@@ -29,10 +30,9 @@ def widest_gap(extents: FloatArray, noise: FloatArray, reference: float | None) 
     float
         The geometric middle of the gap; 0 if no gap is wide enough.
     """
-    known = np.sort(np.maximum(extents, noise))
+    known = extents[extents > noise]
     if reference is not None and known.size and reference > known[-1]:
         known = np.append(known, reference)
-    known = known[known > 0]
     if known.size < 2:
         return 0.0
     gaps = known[1:] / known[:-1]

@@ -1,5 +1,6 @@
 """Features for classification: one ideal a class."""
 
+from copy import copy
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -9,8 +10,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from vanishing.estimators.ideal import VanishingIdeal
-from vanishing.estimators.inputs import DTYPES
+from vanishing.estimators.ideal import ContrastError, VanishingIdeal
+from vanishing.estimators.inputs import DTYPES, take_over
 from vanishing.normalizations import resolve_normalization
 from vanishing.samples import ArraySource, ConcatenatedSource
 
@@ -76,7 +77,8 @@ class ClassVanishingFeatures(TransformerMixin, BaseEstimator):
         self
         """
         self._validate_params()
-        X, y = validate_data(self, X, y, dtype=DTYPES)
+        fitted = copy(self)  # a fit that fails leaves the estimator as it was
+        X, y = validate_data(fitted, X, y, dtype=DTYPES)
         check_classification_targets(y)
         classes, of_class = np.unique(y, return_inverse=True)
         if len(classes) < 2:
@@ -90,21 +92,29 @@ class ClassVanishingFeatures(TransformerMixin, BaseEstimator):
         contrastive = resolve_normalization(template.normalization).needs_contrast
         parts = [ArraySource(X[of_class == index]) for index in range(len(classes))]
 
-        def fit_one(index: int) -> VanishingIdeal:
+        def fit_one(index: int) -> tuple[VanishingIdeal, ContrastError | None]:
             ideal: VanishingIdeal = clone(template)
-            if not contrastive:
-                return ideal.fit(parts[index])
             others = [part for other, part in enumerate(parts) if other != index]
+            contrast = ConcatenatedSource(others) if contrastive else None
             try:
-                return ideal.fit(parts[index], contrast=ConcatenatedSource(others))
-            except ValueError as error:
-                label = classes[index]
-                raise ValueError(f"the ideal of class {label} failed: {error}") from error
+                return ideal.fit(parts[index], contrast=contrast), None
+            except ContrastError as error:
+                # One class without an equation of its own is no reason to give up the others.
+                return ideal._fit(parts[index], contrast, require_discrimination=False), error
+            except (ValueError, MemoryError) as error:
+                message = f"the ideal of class {classes[index]} failed: {error}"
+                raise type(error)(message) from error
 
         # Threads: the work is in BLAS and LAPACK, and the parts need no copies.
         parallel = Parallel(n_jobs=self.n_jobs, prefer="threads")
-        self.ideals_ = parallel(delayed(fit_one)(index) for index in range(len(classes)))
-        self.classes_ = classes
+        results = parallel(delayed(fit_one)(index) for index in range(len(classes)))
+        fitted.ideals_ = [ideal for ideal, _ in results]
+        fitted.classes_ = classes
+        errors = {index: error for index, (_, error) in enumerate(results) if error is not None}
+        if errors and not any(ideal.basis_.count() for ideal in fitted.ideals_):
+            index, first = next(iter(errors.items()))
+            raise ContrastError(f"the ideal of class {classes[index]} failed: {first}") from first
+        take_over(self, fitted)
         return self
 
     def transform(self, X: Any) -> Any:

@@ -16,12 +16,16 @@ from vanishing._xp import Array, namespace
 from vanishing.construction import Construction, DegreeTrace, construct
 from vanishing.construction.candidates import choose_candidates
 from vanishing.construction.step import Settings
-from vanishing.estimators.inputs import contrast_source, fit_source, new_points
+from vanishing.estimators.inputs import contrast_source, fit_source, new_points, take_over
 from vanishing.normalizations import Normalization, resolve_normalization
-from vanishing.normalizations.stage import as_text
+from vanishing.polynomials.memory import as_text
 from vanishing.reductions import Reduction, resolve_reduction
 from vanishing.samples import MappedSource
 from vanishing.samples.coerce import is_chunked
+
+
+class ContrastError(ValueError):
+    """All that vanishes on X vanishes on the contrast too."""
 
 
 class VanishingIdeal(TransformerMixin, BaseEstimator):
@@ -55,8 +59,8 @@ class VanishingIdeal(TransformerMixin, BaseEstimator):
         Keep at most this many nonvanishing polynomials per degree, those of largest extent.
         ``trace_`` says how many were cut.
     reduction : {"tsqr", "gram"} or Reduction, default="tsqr"
-        How rows are summarized. "gram" is faster, and cannot see extents below 1e-8 of the size of
-        the candidates (1e-4 in float32); use it with tolerances well above that.
+        How rows are summarized. "gram" is faster, and takes extents below about 1e-7 of the size
+        of the candidates (3e-3 in float32) for zero; use it with tolerances well above that.
     output : {"abs", "signed"}, default="abs"
         Whether ``transform`` returns absolute values of the polynomials or the values.
     memory_budget : int, default=2**31
@@ -151,6 +155,10 @@ class VanishingIdeal(TransformerMixin, BaseEstimator):
         -------
         self
         """
+        return self._fit(X, contrast, require_discrimination=True)
+
+    def _fit(self, X: Any, contrast: Any, *, require_discrimination: bool) -> Self:
+        """Fit; a contrast inside the variety of X is an error, or gives no polynomial."""
         self._validate_params()
         normalization = resolve_normalization(self.normalization)
         _check_contrast(normalization, contrast)
@@ -172,14 +180,14 @@ class VanishingIdeal(TransformerMixin, BaseEstimator):
         found = construct(
             points, other, settings, max_degree=self.max_degree, callback=self.callback
         )
-        if contrast is not None:
+        if contrast is not None and require_discrimination:
             _check_discriminates(found, settings)
         _warn_of_left_out(found, self.memory_budget)
         fitted.basis_ = found.basis
         fitted.extents_ = found.basis.extents
         fitted.trace_ = found.trace
         fitted.stop_reason_ = found.stop_reason
-        self.__dict__ = fitted.__dict__
+        take_over(self, fitted)
         return self
 
     def transform(self, X: Any, *, output: Literal["abs", "signed"] | None = None) -> Any:
@@ -297,7 +305,7 @@ def _check_discriminates(found: Construction, settings: Settings) -> None:
             lost.append((step.degree, n_lost))
     if lost:
         counts = ", ".join(f"{dropped} of degree {degree}" for degree, dropped in lost)
-        raise ValueError(
+        raise ContrastError(
             f"every polynomial that vanishes on X also vanishes on the contrast ({counts}): the "
             "contrast lies inside the variety of X, so nothing tells the two apart; choose a "
             "contrast that breaks the relations of X, or raise tol or max_degree"
@@ -313,5 +321,5 @@ def _warn_of_left_out(found: Construction, memory_budget: int) -> None:
             f"nonvanishing polynomials of smallest extent ({counts}); raise memory_budget, or set "
             "max_nonvanishing to choose the cap yourself",
             UserWarning,
-            stacklevel=3,
+            stacklevel=4,
         )

@@ -78,3 +78,10 @@ def new_points(estimator: Any, X: Any) -> Array | SampleSource:
             f"{estimator.n_features_in_} features as input."
         )
     return source if is_chunked(X) else next(source.blocks(source.n_samples))
+
+
+def take_over(estimator: Any, fitted: Any) -> None:
+    """Give an estimator the fitted attributes of its copy, in place of those of an earlier fit."""
+    if hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_
+    estimator.__dict__.update({k: v for k, v in vars(fitted).items() if k.endswith("_")})

@@ -62,7 +62,8 @@ def _symbol(name: str) -> str:
     letter, index = name[:1], name[1:]
     if letter.isalpha() and index.isdigit():
         return f"{letter}_{{{index}}}"
-    if len(name) == 1:
+    if len(name) == 1 and name.isalpha():
         return name
-    escaped = "".join(f"\\{c}" if c in "_%&#$ " else c for c in name)
+    special = {"^": r"\hat{}", "~": r"\sim{}", "\\": r"\backslash{}"}
+    escaped = "".join(f"\\{c}" if c in "_%&#$ {}" else special.get(c, c) for c in name)
     return f"\\mathrm{{{escaped}}}"

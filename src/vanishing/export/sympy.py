@@ -23,9 +23,7 @@ def to_sympy(basis: PolynomialBasis, names: Sequence[str]) -> list[Any]:
     try:
         import sympy
     except ImportError as error:
-        raise ImportError(
-            "to_sympy and to_latex need SymPy: pip install 'vanishing[symbolic]'"
-        ) from error
+        raise ImportError("to_sympy needs SymPy: pip install 'vanishing[symbolic]'") from error
     exponents, coefficients = basis.expand()
     symbols = [sympy.Symbol(name) for name in names]
     monomials = [

@@ -5,11 +5,10 @@ from vanishing.normalizations.contrastive import Contrastive
 from vanishing.normalizations.gradient import Gradient
 from vanishing.normalizations.gradient_weighted import GradientWeighted
 from vanishing.normalizations.normalization import Normalization, resolve_normalization
-from vanishing.normalizations.stage import BudgetError, Form, Stage
+from vanishing.normalizations.stage import Form, Stage
 from vanishing.normalizations.vca import Vca
 
 __all__ = [
-    "BudgetError",
     "Coefficient",
     "Contrastive",
     "Form",

@@ -4,10 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vanishing._xp import Array
+from vanishing._xp import Array, namespace
 from vanishing.normalizations.normalization import Normalization
 from vanishing.normalizations.stage import Form, Stage
+from vanishing.polynomials import jacobian
 from vanishing.polynomials.evaluate import Evaluator
+
+#: Sums of terms this much larger than their value are not trusted; four digits are lost then.
+LARGEST_CANCELLATION = 1e4
 
 
 @dataclass(frozen=True)
@@ -19,31 +23,49 @@ class Gradient(Normalization):
     """
 
     def form(self, stage: Stage) -> Form:
-        """Differentiate coefficients instead of passing over N·n rows of derivatives.
-
-        From degree 2 on all polynomials are polynomials in z = F_1(x), an affine map with matrix
-        W: ∇_x p = W ∇_z p. The derivatives have lower degree, so that R of the monomials of z of
-        degree at most t-1 tells all that is to be known of their values on X.
-        """
+        """Differentiate coefficients where that is accurate, and pass over X where it is not."""
         if stage.degree == 1:
             constant = np.zeros((stage.n_features, 1))
             return stage.form(np.hstack([constant, np.eye(stage.n_features)[:, stage.left]]))
-        expansion, coefficients = stage.expansion(in_z=True)
-        table = expansion.table(stage.degree)
-        below = expansion.table(stage.degree - 1)
-        first = Evaluator(stage.blocks[:1])
+        return _from_coefficients(stage) or _from_points(stage)
 
-        def monomials_of_z(x: Array) -> Array:
-            return below.values(first.nonvanishing(x)[1:, :])
 
-        on_points = stage.passes.factor(stage.source, monomials_of_z, len(below))
-        derivatives = np.stack(
-            [
-                on_points.R @ table.derivative(coefficients, variable)
-                for variable in range(table.n_variables)
-            ]
-        )
-        # The metric W'W enters through its triangular root: m directions instead of n.
-        metric = np.linalg.qr(stage.blocks[0].nonvanishing, mode="r")
-        gradients = np.tensordot(metric, derivatives, axes=1)
-        return stage.form(gradients.reshape(-1, coefficients.shape[1]), on_points.relative_error)
+def _from_coefficients(stage: Stage) -> Form | None:
+    """Differentiate coefficients instead of passing over N·n rows of derivatives.
+
+    From degree 2 on all polynomials are polynomials in z = F_1(x), an affine map with orthogonal
+    columns w_k: ∂_x p = Σ_k w_k ∂_{z_k} p. The derivatives have lower degree, so that R of the
+    monomials of z of degree at most t-1 tells all that is to be known of their values on X.
+    Monomials of high degree nearly depend on each other; None if that costs digits.
+    """
+    expansion, coefficients = stage.expansion(in_z=True)
+    table, below = expansion.table(stage.degree), expansion.table(stage.degree - 1)
+    first = Evaluator(stage.blocks[:1])
+
+    def monomials_of_z(x: Array) -> Array:
+        return below.values(first.nonvanishing(x)[1:, :])
+
+    on_points = stage.passes.factor(stage.source, monomials_of_z, len(below))
+    lengths = np.linalg.norm(stage.blocks[0].nonvanishing, axis=0)
+    parts, terms = [], np.zeros(coefficients.shape[1])
+    for variable, length in enumerate(lengths):
+        derivative = length * table.derivative(coefficients, variable)
+        parts.append(on_points.R @ derivative)
+        terms += np.sum((np.abs(on_points.R) @ np.abs(derivative)) ** 2, axis=0)
+    gradients = np.vstack(parts)
+    if np.any(terms > (LARGEST_CANCELLATION * np.linalg.norm(gradients, axis=0)) ** 2):
+        return None
+    return stage.form(gradients, on_points.relative_error)
+
+
+def _from_points(stage: Stage) -> Form:
+    """Reduce the derivatives of [F C_pre] at all points, n rows for each."""
+    n_columns = stage.n_lower + stage.n_candidates
+
+    def derivatives(x: Array) -> Array:
+        found = jacobian.with_candidates(stage.blocks, x, stage.left, stage.right)
+        return namespace(x).reshape(found, (n_columns, -1))
+
+    on_points = stage.passes.factor(stage.source, derivatives, n_columns * stage.n_features)
+    # Means over N·n rows were taken; the form wants sums over the n derivatives.
+    return stage.form(np.sqrt(stage.n_features) * on_points.R, on_points.relative_error)

@@ -8,8 +8,8 @@ import numpy as np
 from vanishing._xp import Array, FloatArray, move_to_numpy, namespace
 from vanishing.normalizations.normalization import Normalization
 from vanishing.normalizations.stage import Form, Stage
+from vanishing.polynomials.memory import block_rows
 from vanishing.polynomials.monomials import Monomials, monomials
-from vanishing.polynomials.rows import block_rows
 
 
 class _SumOfSquares(NamedTuple):
@@ -37,8 +37,9 @@ def _weights(stage: Stage, table: Monomials) -> FloatArray:
     below = monomials(stage.n_features, stage.degree - 1)
 
     def squares(x: Array) -> _SumOfSquares:
-        values = below.values(x.T)
-        return _SumOfSquares(namespace(x).sum(values * values, axis=1), int(x.shape[0]))
+        xp = namespace(x)
+        values = below.values(xp.astype(x.T, xp.float64))  # squares overflow single precision
+        return _SumOfSquares(xp.sum(values * values, axis=1), int(x.shape[0]))
 
     def add(first: _SumOfSquares, second: _SumOfSquares) -> _SumOfSquares:
         return _SumOfSquares(first.total + second.total, first.n_rows + second.n_rows)

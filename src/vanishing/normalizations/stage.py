@@ -5,34 +5,22 @@ to F on X by C = C_pre - F L. A form on span(F ∪ C_pre) with factor M gives th
 M T with T = [-L; I].
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from vanishing._xp import Array, FloatArray, IntArray, move_to_numpy
+from vanishing.normalizations.passes import Pass
 from vanishing.polynomials.block import DegreeBlock
 from vanishing.polynomials.evaluate import Evaluator
 from vanishing.polynomials.expand import Expansion
+from vanishing.polynomials.memory import BudgetError, as_text
 from vanishing.polynomials.monomials import count
-from vanishing.polynomials.rows import block_rows
-from vanishing.reductions import Factor, Reduction
+from vanishing.reductions import Factor
 from vanishing.samples import SampleSource
 
 EPS = float(np.finfo(np.float64).eps)
-
-
-class BudgetError(MemoryError):
-    """A degree needs matrices beyond the memory budget."""
-
-
-def as_text(n_bytes: int) -> str:
-    """Write a number of bytes for people."""
-    for size, unit in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
-        if n_bytes >= size:
-            return f"{n_bytes / size:.3g} {unit}"
-    return f"{n_bytes} bytes"
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,46 +43,6 @@ class Form:
     scale: FloatArray
     error: FloatArray
     subspace: FloatArray | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Pass:
-    """How to go over data: the reduction, and the memory that row blocks may take."""
-
-    reduction: Reduction
-    memory_budget: int
-
-    def factor(
-        self, source: SampleSource, values: Callable[[Array], Array], n_columns: int
-    ) -> Factor:
-        """Reduce the values, shape (n_columns, n_rows) a block, over all rows of a source."""
-        # A block is held up to three times while it is made: values, products, a gathered factor.
-        rows = block_rows(3 * n_columns, cpu=source.cpu, budget_bytes=self.memory_budget)
-        summary = source.map_reduce(
-            lambda x: self.reduction.summarize(values(x)), self.reduction.merge, max_rows=rows
-        )
-        factor = self.reduction.resolve(summary)
-        if not np.isfinite(factor.R).all():
-            raise ValueError(
-                f"{source.name} contains NaN, infinity, or numbers too large for their products; "
-                "impute, drop or rescale them before fitting"
-            )
-        return factor
-
-    def factor_with_candidates(
-        self,
-        source: SampleSource,
-        blocks: tuple[DegreeBlock, ...],
-        left: IntArray,
-        right: IntArray,
-    ) -> Factor:
-        """Reduce the values of [F C_pre] over all rows of a source."""
-        evaluator = Evaluator(blocks)
-
-        def values(x: Array) -> Array:
-            return evaluator.with_candidates(x, left, right)
-
-        return self.factor(source, values, evaluator.n_nonvanishing + int(left.shape[0]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,8 +151,9 @@ class Stage:
         """
         projection = self.split[0]
         lower, products = matrix[:, : self.n_lower], matrix[:, self.n_lower :]
-        lower_size = np.linalg.norm(lower, axis=0)
-        scale = np.linalg.norm(products, axis=0) + lower_size @ np.abs(projection)
+        with np.errstate(over="ignore"):  # infinite sizes are reported where they are used
+            lower_size = np.linalg.norm(lower, axis=0)
+            scale = np.linalg.norm(products, axis=0) + lower_size @ np.abs(projection)
         # L itself is known only to the accuracy of the pass over X.
         error = max(relative_error or EPS, self.on_points.relative_error)
         return Form(products - lower @ projection, scale, error * self.amplification * scale)

@@ -35,8 +35,10 @@ class Vca(Normalization):
         if stage.all_products:
             return _diagonal(np.ones(n_candidates))
         if stage.degree == 2:
-            # Pairs i < j stand for both orders: f_i f_j = (f_i f_j + f_j f_i) / 2.
-            return _diagonal(np.where(stage.left == stage.right, 1.0, np.sqrt(0.5)))
+            # Pairs i < j stand for both orders, f_i f_j = (f_i f_j + f_j f_i) / 2, unless the
+            # budget left out the products with f_i on the right.
+            both = (stage.left != stage.right) & (stage.left <= stage.right.max(initial=0))
+            return _diagonal(np.where(both, np.sqrt(0.5), 1.0))
         n_variables = stage.blocks[0].nonvanishing.shape[1]
         forms = products_of_forms(
             leading_forms(stage.blocks), n_variables, stage.degree, stage.left, stage.right

@@ -9,7 +9,7 @@ from vanishing._xp import Array, FloatArray, IntArray, is_array, namespace
 from vanishing.polynomials import expand, jacobian
 from vanishing.polynomials.block import DegreeBlock
 from vanishing.polynomials.evaluate import Evaluator
-from vanishing.polynomials.rows import row_slices
+from vanishing.polynomials.memory import row_slices
 
 Which = Literal["vanishing", "nonvanishing"]
 
@@ -92,7 +92,8 @@ class PolynomialBasis:
         coefficients : array of shape (n_monomials, n_polynomials)
         """
         self._check_which(which)
-        return expand.in_variables(self.n_features, self.blocks, which)
+        exponents, coefficients = expand.in_variables(self.n_features, self.blocks, which)
+        return exponents.copy(), coefficients
 
     def degrees(self, *, which: Which = "vanishing") -> IntArray:
         """Return the degree of each polynomial, in the order of ``evaluate``'s columns."""

@@ -51,6 +51,7 @@ class Monomials:
             rows = np.arange(start, start + len(factors))
             for column in range(degree):
                 np.add.at(exponents, (rows, factors[:, column]), 1)
+        exponents.setflags(write=False)  # shared by all who ask for these monomials
         return exponents
 
     @cached_property
@@ -67,6 +68,7 @@ class Monomials:
                     np.column_stack([factors, np.full(len(factors), j, dtype=np.intp)]), axis=1
                 )
                 table[j, here] = start + _rank(joined, self.n_variables)
+        table.setflags(write=False)
         return table
 
     def values(self, x: Array) -> Array:

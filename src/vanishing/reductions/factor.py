@@ -30,7 +30,8 @@ class Factor:
     @property
     def column_rms(self) -> FloatArray:
         """Root mean square of each column."""
-        return np.asarray(np.linalg.norm(self.R, axis=0))
+        with np.errstate(over="ignore"):  # infinite where numbers are too large to be squared
+            return np.asarray(np.linalg.norm(self.R, axis=0))
 
     def split(self, n_lower: int) -> tuple[FloatArray, FloatArray]:
         """Orthogonalize the trailing columns against the leading ones (paper, Step 1).

@@ -1,8 +1,9 @@
 """Gram matrices: one symmetric product a block.
 
-Several times faster than TSQR, and blind below the square root of the rounding error: relations
-that hold exactly come out with an extent near 1e-8 of the candidates' size (float64). For
-tolerances well above that, which noisy data has, nothing is lost.
+Faster than TSQR, and blind below the square root of the rounding error: relations that hold exactly
+come out with an extent near 1e-8 of the candidates' size (float64), and extents below about 1e-7
+(3e-3 in float32) count as vanishing whatever the tolerance. For tolerances well above that, which
+noisy data has, nothing is lost.
 """
 
 from dataclasses import dataclass
@@ -10,15 +11,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vanishing._xp import Array, gram, machine_epsilon, move_to_numpy
+from vanishing._xp import Array, gram, machine_epsilon, move_to_numpy, same_dtype
 from vanishing.reductions.factor import Factor
 
 
 class GramSummary(NamedTuple):
-    """Sum of outer products of the rows seen so far, and how many they were."""
+    """Sum of outer products of the rows, how many they were, and the coarsest unit of rounding."""
 
     matrix: Array
     n_rows: int
+    eps: float
 
 
 @dataclass(frozen=True)
@@ -27,11 +29,12 @@ class Gram:
 
     def summarize(self, values: Array) -> GramSummary:
         """Multiply one block with itself."""
-        return GramSummary(gram(values), int(values.shape[1]))
+        return GramSummary(gram(values), int(values.shape[1]), machine_epsilon(values))
 
     def merge(self, first: GramSummary, second: GramSummary) -> GramSummary:
         """Add two Gram matrices."""
-        return GramSummary(first.matrix + second.matrix, first.n_rows + second.n_rows)
+        a, b = same_dtype(first.matrix, second.matrix)
+        return GramSummary(a + b, first.n_rows + second.n_rows, max(first.eps, second.eps))
 
     def resolve(self, summary: GramSummary) -> Factor:
         """Take the triangular root of the mean.
@@ -45,5 +48,5 @@ class Gram:
         eigenvalues, vectors = np.linalg.eigh(matrix * inverse[:, None] * inverse)
         root = np.sqrt(np.maximum(eigenvalues, 0.0))[:, None] * vectors.T
         factor = np.asarray(np.linalg.qr(root, mode="r")) * scale
-        error = float(np.sqrt(machine_epsilon(summary.matrix)))
-        return Factor(factor, summary.n_rows, error)
+        # Errors of the eigenvalues are a few units relative to 1; their roots are taken.
+        return Factor(factor, summary.n_rows, float(np.sqrt(summary.eps / 64)))

@@ -14,16 +14,18 @@ from vanishing._xp import (
     machine_epsilon,
     merge_triangular,
     move_to_numpy,
+    same_dtype,
     triangular_factor,
 )
 from vanishing.reductions.factor import Factor
 
 
 class TriangularSummary(NamedTuple):
-    """R of the rows seen so far, and how many they were."""
+    """R of the rows seen so far, how many they were, and the unit of rounding of the coarsest."""
 
     R: Array
     n_rows: int
+    eps: float
 
 
 @dataclass(frozen=True)
@@ -33,14 +35,14 @@ class Tsqr:
     def summarize(self, values: Array) -> TriangularSummary:
         """Factor one block."""
         n_rows = int(values.shape[1])
-        return TriangularSummary(triangular_factor(values), n_rows)
+        return TriangularSummary(triangular_factor(values), n_rows, machine_epsilon(values))
 
     def merge(self, first: TriangularSummary, second: TriangularSummary) -> TriangularSummary:
         """Factor two stacked factors."""
-        merged = merge_triangular(first.R, second.R)
-        return TriangularSummary(merged, first.n_rows + second.n_rows)
+        merged = merge_triangular(*same_dtype(first.R, second.R))
+        return TriangularSummary(merged, first.n_rows + second.n_rows, max(first.eps, second.eps))
 
     def resolve(self, summary: TriangularSummary) -> Factor:
         """Scale R to means."""
         factor = move_to_numpy(summary.R) / np.sqrt(summary.n_rows)
-        return Factor(factor, summary.n_rows, machine_epsilon(summary.R))
+        return Factor(factor, summary.n_rows, summary.eps)

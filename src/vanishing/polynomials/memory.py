@@ -1,4 +1,4 @@
-"""How many rows to work on at a time."""
+"""Memory: how many rows to work on at a time, and what is too much."""
 
 from collections.abc import Iterator
 
@@ -11,6 +11,18 @@ CPU_BLOCK = 2**21
 ACCELERATOR_BLOCK = 2**28
 #: Fewer rows than this are not worth a pass of their own.
 FEWEST_ROWS = 64
+
+
+class BudgetError(MemoryError):
+    """A degree needs matrices beyond the memory budget."""
+
+
+def as_text(n_bytes: int) -> str:
+    """Write a number of bytes for people."""
+    for size, unit in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
+        if n_bytes >= size:
+            return f"{n_bytes / size:.3g} {unit}"
+    return f"{n_bytes} bytes"
 
 
 def block_rows(width: int, *, cpu: bool = True, budget_bytes: int | None = None) -> int:
