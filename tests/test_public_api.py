@@ -15,7 +15,12 @@ MODULES = [
 
 
 def test_public_names():
-    assert set(vanishing.__all__) == {"ClassVanishingFeatures", "VanishingIdeal", "__version__"}
+    assert set(vanishing.__all__) == {
+        "ClassVanishingFeatures",
+        "TransformationDetector",
+        "VanishingIdeal",
+        "__version__",
+    }
 
 
 @pytest.mark.parametrize("name", ["vanishing", *MODULES])

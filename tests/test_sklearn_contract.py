@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from vanishing import ClassVanishingFeatures, VanishingIdeal
+from vanishing import ClassVanishingFeatures, TransformationDetector, VanishingIdeal
 from vanishing.normalizations import Contrastive, Gradient, resolve_normalization
 from vanishing.reductions import Gram
 from vanishing.samples import as_source
@@ -33,6 +33,8 @@ ESTIMATORS = [
     VanishingIdeal(normalization="vca", tol_norm="euclidean", tol=1.0, output="signed"),
     ClassVanishingFeatures(),
     ClassVanishingFeatures(VanishingIdeal(tol=1.0), n_jobs=2),
+    TransformationDetector(),
+    TransformationDetector(n_components=2, weighting="convex"),
 ]
 
 

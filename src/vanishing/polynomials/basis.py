@@ -1,11 +1,11 @@
 """A basis of polynomials by degree, immutable, holding no data."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
-from vanishing._xp import Array, FloatArray, IntArray, is_array, namespace
+from vanishing._xp import Array, BoolArray, FloatArray, IntArray, is_array, namespace
 from vanishing.polynomials import expand, jacobian
 from vanishing.polynomials.block import DegreeBlock
 from vanishing.polynomials.evaluate import Evaluator
@@ -105,6 +105,20 @@ class PolynomialBasis:
     def count(self, which: Which = "vanishing") -> int:
         """Return the number of polynomials."""
         return int(self.degrees(which=which).shape[0])
+
+    def restricted(self, kept: BoolArray) -> "PolynomialBasis":
+        """Return a basis with some of the vanishing polynomials only.
+
+        Parameters
+        ----------
+        kept : bool array of shape (n_vanishing,)
+        """
+        counts = np.cumsum([block.vanishing.shape[1] for block in self.blocks])
+        blocks = tuple(
+            replace(block, vanishing=block.vanishing[:, part], extents=block.extents[part])
+            for block, part in zip(self.blocks, np.split(kept, counts[:-1]), strict=True)
+        )
+        return PolynomialBasis(self.n_features, blocks)
 
     @property
     def extents(self) -> FloatArray:

@@ -1,0 +1,5 @@
+"""Anomaly detectors: a sample is normal if it keeps the equations of normal data."""
+
+from vanishing.anomaly.transformation import TransformationDetector
+
+__all__ = ["TransformationDetector"]

@@ -1,0 +1,57 @@
+"""Normal data as a union of pieces, each with an ideal of its own (mixture of ideals)."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from sklearn.cluster import KMeans
+
+from vanishing._xp import FloatArray, IntArray
+
+#: A piece needs this many rows per dimension for its relations to mean anything.
+ROWS_PER_DIMENSION = 2
+
+
+def split_into_pieces(points: FloatArray, n_pieces: int, *, seed: int) -> IntArray:
+    """Cluster points; pieces with too few rows for their dimension join their neighbours.
+
+    Parameters
+    ----------
+    points : array of shape (n_samples, n_dimensions)
+    n_pieces : int
+        Upper bound.
+    seed : int
+
+    Returns
+    -------
+    int array of shape (n_samples,)
+        Piece of each point, 0, 1, ... without holes.
+    """
+    n_samples, n_dimensions = points.shape
+    fewest = ROWS_PER_DIMENSION * n_dimensions
+    n_pieces = max(1, min(n_pieces, n_samples // fewest))
+    if n_pieces == 1:
+        return np.zeros(n_samples, dtype=np.intp)
+    clusters = KMeans(n_pieces, n_init=1, random_state=seed).fit(points)
+    labels: IntArray = clusters.labels_.astype(np.intp)
+    centres = clusters.cluster_centers_
+    sizes = np.bincount(labels, minlength=n_pieces)
+    for small in np.argsort(sizes, kind="stable"):
+        alive = np.flatnonzero(sizes)
+        if sizes[small] >= fewest or len(alive) == 1:
+            break
+        others = alive[alive != small]
+        nearest = others[np.argmin(np.sum((centres[others] - centres[small]) ** 2, axis=1))]
+        labels[labels == small] = nearest
+        sizes[nearest] += sizes[small]
+        sizes[small] = 0
+    return np.unique(labels, return_inverse=True)[1]
+
+
+def rows_of_others(
+    rows_of: Sequence[IntArray], own: int, most: int, rng: np.random.Generator
+) -> IntArray:
+    """Draw at most ``most`` rows of all components but one, in order."""
+    others = np.concatenate([rows for j, rows in enumerate(rows_of) if j != own])
+    if len(others) > most:
+        others = np.sort(rng.choice(others, size=most, replace=False))
+    return others

@@ -1,0 +1,419 @@
+"""TransformationDetector: the paper's detector, in the style of GOAD."""
+
+from collections.abc import Iterator
+from copy import copy
+from itertools import combinations, pairwise
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, OutlierMixin, clone
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from vanishing._xp import FloatArray, IntArray
+from vanishing.anomaly.pieces import rows_of_others, split_into_pieces
+from vanishing.anomaly.scores import negative_log_probability
+from vanishing.anomaly.threshold import conformal_offset, quantile_offset
+from vanishing.anomaly.weights import WeightProblem, convex_weights, descent_weights
+from vanishing.estimators import VanishingIdeal
+from vanishing.estimators.inputs import DTYPES, take_over
+from vanishing.normalizations import resolve_normalization
+from vanishing.samples import ArraySource, ConcatenatedSource, SampleSource
+from vanishing.transformations import RandomAffine, Transformation, Transformations
+
+#: Rows of all other pieces that a piece is contrasted with, at most.
+CONTRAST_ROWS = 60_000
+#: Numbers that the problem of the weights may hold; rows are drawn to fit.
+WEIGHT_NUMBERS = 2**27
+#: Rows that are scored at a time.
+SCORED_ROWS = 4096
+#: What ``ideal=None`` stands for.
+DEFAULT_IDEAL = VanishingIdeal(max_degree=2, tol=0.5, normalization="contrastive", reduction="gram")
+
+
+class TransformationDetector(OutlierMixin, BaseEstimator):
+    """Anomaly detector that tells transformed copies of the data apart by their equations.
+
+    The data is transformed in M ways. For each transformation T_i an ideal G_i is fitted to the
+    transformed data, with all other transformed copies as contrast. A sample is normal if, for
+    every i, its image under T_i satisfies the equations G_i and not those of the others (Masuya,
+    Ike and Kera, after Bergman and Hoshen's GOAD).
+
+    Parameters
+    ----------
+    transformations : Transformations or None, default=None
+        A set of at least two, such as ``Rotations(image_shape=(28, 28))``. None stands for
+        ``RandomAffine()``, which works on any table.
+    preprocessor : transformer or None, default=None
+        Fitted on all transformed copies together, such as ``PCA(30)``. Transformations act before
+        it, on the raw samples.
+    ideal : VanishingIdeal or None, default=None
+        What is fitted to each copy. None stands for ``VanishingIdeal(max_degree=2, tol=0.5,
+        normalization="contrastive", reduction="gram")``, with the tolerance raised where nothing
+        would vanish.
+    weighting : {"convex", "descent"} or None, default=None
+        Weights on the polynomials that minimize the mean training score. "descent" is the paper's
+        gradient descent (rate 1e-5, 300 epochs), "convex" finds the optimum (a local one if
+        ``n_components > 1``). None leaves all weights at 1.
+    sparsity : float, default=5.0
+        Penalty on the sum of the weights of "convex", divided by the number of training samples:
+        it keeps few samples from being overfitted, and matters less with many. Polynomials whose
+        weight becomes zero are dropped, which makes scoring faster.
+    n_components : int, default=1
+        Number of pieces into which the data is clustered, each with an ideal of its own under
+        every transformation. Pieces with fewer rows than twice their dimension are merged. 1 is
+        the paper.
+    center : bool, default=True
+        Whether deviations are measured from the mean of G_i on its copy, or from 0.
+    smoothing : float, default=0.0
+        The constant added to each probability.
+    contamination : float or "auto", default="auto"
+        Share of the training data that is called anomalous. "auto" uses the rule of box plots on
+        the training scores, and calls at least one in a hundred anomalous. With ``calibration`` it
+        is the guaranteed rate of false alarms.
+    calibration : float or None, default=None
+        Share of the training data that is kept out of the fit and used for the threshold.
+    random_state : int, default=0
+        Seed of clustering and of drawing rows.
+    n_jobs : int or None, default=None
+        Number of ideals fitted at a time, as in joblib.
+
+    Attributes
+    ----------
+    transformations_ : tuple of Transformation
+    preprocessor_ : transformer or None
+    ideals_ : list of list of VanishingIdeal
+        Per transformation and piece.
+    centers_ : list of list of arrays
+        Mean of each polynomial on its copy, or zeros.
+    weights_ : list of list of arrays
+        u = w² of each polynomial.
+    n_components_ : int
+        Number of pieces after small ones were merged.
+    offset_ : float
+        ``decision_function`` is ``score_samples`` minus this.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features,)
+        Only if X has column names.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.decomposition import PCA
+    >>> from sklearn.metrics import roc_auc_score
+    >>> from vanishing import TransformationDetector
+    >>> from vanishing.transformations import Rotations
+    >>> X, y = load_digits(return_X_y=True)
+    >>> detector = TransformationDetector(Rotations(image_shape=(8, 8)), preprocessor=PCA(12))
+    >>> scores = detector.fit(X[:900][y[:900] % 2 == 0]).score_samples(X[900:])
+    >>> bool(roc_auc_score(y[900:] % 2 == 0, scores) > 0.85)  # even digits are normal
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "transformations": [Transformations, None],
+        "preprocessor": [HasMethods(["fit", "transform"]), None],
+        "ideal": [VanishingIdeal, None],
+        "weighting": [StrOptions({"convex", "descent"}), None],
+        "sparsity": [Interval(Real, 0, None, closed="left")],
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "center": ["boolean"],
+        "smoothing": [Interval(Real, 0, None, closed="left")],
+        "contamination": [StrOptions({"auto"}), Interval(Real, 0, 0.5, closed="right")],
+        "calibration": [Interval(Real, 0, 1, closed="neither"), None],
+        "random_state": [Interval(Integral, 0, None, closed="left")],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        transformations: Transformations | None = None,
+        *,
+        preprocessor: Any = None,
+        ideal: VanishingIdeal | None = None,
+        weighting: Literal["convex", "descent"] | None = None,
+        sparsity: float = 5.0,
+        n_components: int = 1,
+        center: bool = True,
+        smoothing: float = 0.0,
+        contamination: float | Literal["auto"] = "auto",
+        calibration: float | None = None,
+        random_state: int = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.transformations = transformations
+        self.preprocessor = preprocessor
+        self.ideal = ideal
+        self.weighting = weighting
+        self.sparsity = sparsity
+        self.n_components = n_components
+        self.center = center
+        self.smoothing = smoothing
+        self.contamination = contamination
+        self.calibration = calibration
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit one ideal for every transformation and piece.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Normal data.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        fitted = copy(self)  # a fit that fails leaves the estimator as it was
+        X = validate_data(fitted, X, dtype=DTYPES, ensure_min_samples=2)
+        chosen = RandomAffine() if self.transformations is None else self.transformations
+        fitted.transformations_ = chosen.for_width(X.shape[1])
+        if len(fitted.transformations_) < 2:
+            raise ValueError(
+                f"{chosen!r} has {len(fitted.transformations_)} transformation, but the detector "
+                "tells transformed copies apart: at least two are required"
+            )
+        train, held_out = self._split(X)
+        fitted.preprocessor_ = fitted._fit_preprocessor(train)
+        copies = [fitted._image(i, train) for i in range(len(fitted.transformations_))]
+        _refuse_identical(copies, fitted.transformations_)
+        fitted._fit_ideals(copies)
+        if self.weighting is not None:
+            fitted._fit_weights(copies)
+        if held_out is None:
+            fitted.offset_ = quantile_offset(fitted._score(X), self.contamination)
+        else:
+            assert self.contamination != "auto"
+            fitted.offset_ = conformal_offset(fitted._score(held_out), self.contamination)
+        take_over(self, fitted)
+        return self
+
+    def score_samples(self, X: Any) -> FloatArray:
+        """Return minus the score of the paper, so that higher is more normal.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        return self._score(validate_data(self, X, dtype=DTYPES, reset=False))
+
+    def _score(self, X: FloatArray) -> FloatArray:
+        scores = np.zeros(len(X))
+        for start in range(0, len(X), SCORED_ROWS):
+            rows = slice(start, start + SCORED_ROWS)
+            for i in range(len(self.transformations_)):
+                deviations = self._deviations(self._image(i, X[rows]))
+                own = slice(i * self.n_components_, (i + 1) * self.n_components_)
+                scores[rows] -= negative_log_probability(deviations, own, self.smoothing)
+        return scores
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return ``score_samples`` minus ``offset_``: negative for anomalies.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        return np.asarray(self.score_samples(X) - self.offset_)
+
+    def predict(self, X: Any) -> IntArray:
+        """Return +1 for normal samples and -1 for anomalies.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        int array of shape (n_samples,)
+        """
+        return np.where(self.decision_function(X) < 0, -1, 1)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the mean of ``score_samples``, a criterion without labels.
+
+        Held-out normal data scores higher under better settings, as long as transformations and
+        form of the score are the same; across sets of transformations it says nothing.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : ignored
+        """
+        return float(np.mean(self.score_samples(X)))
+
+    def _split(self, X: FloatArray) -> tuple[FloatArray, FloatArray | None]:
+        """Keep a share of the rows out of the fit, where a guarantee is asked for."""
+        if self.calibration is None:
+            return X, None
+        if self.contamination == "auto":
+            raise ValueError(
+                "calibration guarantees a rate of false alarms, so contamination must be that "
+                "rate, a number such as 0.05, got 'auto'"
+            )
+        n_held_out = round(self.calibration * len(X))
+        if not 0 < n_held_out < len(X) - 1:
+            raise ValueError(
+                f"calibration={self.calibration} of {len(X)} rows leaves {n_held_out} to calibrate "
+                f"on and {len(X) - n_held_out} to fit; both need some"
+            )
+        order = np.random.default_rng(self.random_state).permutation(len(X))
+        return X[order[n_held_out:]], X[order[:n_held_out]]
+
+    def _fit_preprocessor(self, train: FloatArray) -> Any:
+        if self.preprocessor is None:
+            return None
+        union = np.vstack([transformation(train) for transformation in self.transformations_])
+        return clone(self.preprocessor).fit(union)
+
+    def _image(self, i: int, X: FloatArray) -> FloatArray:
+        """Return T_i X, preprocessed, in double precision."""
+        image = self.transformations_[i](X)
+        if self.preprocessor_ is not None:
+            image = self.preprocessor_.transform(image)
+        return np.ascontiguousarray(image, dtype=np.float64)
+
+    def _fit_ideals(self, copies: list[FloatArray]) -> None:
+        labels = split_into_pieces(copies[0], self.n_components, seed=self.random_state)
+        pieces = [np.flatnonzero(labels == c) for c in range(labels.max() + 1)]
+        self.n_components_ = len(pieces)
+        n_rows = len(labels)
+        components = [(i, piece) for i in range(len(copies)) for piece in pieces]
+        stacked_rows = [i * n_rows + piece for i, piece in components]
+
+        def contrast_of(own: int) -> SampleSource:
+            i = components[own][0]
+            if len(pieces) == 1:
+                return ConcatenatedSource([ArraySource(c) for k, c in enumerate(copies) if k != i])
+            rng = np.random.default_rng([self.random_state, own])
+            rows = rows_of_others(stacked_rows, own, CONTRAST_ROWS, rng)
+            return ConcatenatedSource(
+                [
+                    ArraySource(copies[k][rows[rows // n_rows == k] % n_rows])
+                    for k in np.unique(rows // n_rows)
+                ]
+            )
+
+        def fit_one(own: int) -> VanishingIdeal:
+            i, piece = components[own]
+            points = copies[i] if len(pieces) == 1 else copies[i][piece]
+            return self._fit_ideal(ArraySource(points), contrast_of(own), i)
+
+        # Threads: the work is in BLAS and LAPACK, and the copies are shared.
+        parallel = Parallel(n_jobs=self.n_jobs, prefer="threads")
+        ideals = parallel(delayed(fit_one)(own) for own in range(len(components)))
+        self.ideals_ = _grouped(ideals, len(pieces))
+        centers = [
+            ideal.basis_.evaluate(copies[i][piece]).mean(axis=0)
+            for ideal, (i, piece) in zip(ideals, components, strict=True)
+        ]
+        self.centers_ = _grouped([c if self.center else 0 * c for c in centers], len(pieces))
+        self.weights_ = _grouped([np.ones_like(c) for c in centers], len(pieces))
+
+    def _fit_ideal(self, points: SampleSource, contrast: SampleSource, i: int) -> VanishingIdeal:
+        template = DEFAULT_IDEAL if self.ideal is None else self.ideal
+        needs_contrast = resolve_normalization(template.normalization).needs_contrast
+        ideal: VanishingIdeal = clone(template)
+        name = f"transformation {i} ({self.transformations_[i].name!r})"
+        try:
+            ideal._fit(points, contrast if needs_contrast else None, require_discrimination=False)
+        except (ValueError, MemoryError) as error:
+            raise type(error)(f"the ideal of {name} failed: {error}") from error
+        spectrum = np.concatenate([step.spectrum for step in ideal.trace_])
+        if ideal.basis_.count() == 0 and self.ideal is None and spectrum.size:
+            ideal.set_params(tol=1.001 * float(spectrum.min()))
+            ideal._fit(points, contrast, require_discrimination=False)
+        if ideal.basis_.count() == 0:
+            smallest = f"{spectrum.min():.3g}" if spectrum.size else "none"
+            raise ValueError(
+                f"no polynomial vanishes on {name}: the smallest extent is {smallest}, over "
+                f"tol={ideal.tol}; raise tol or max_degree of the ideal, or leave this "
+                "transformation out"
+            )
+        return ideal
+
+    def _deviations(self, z: FloatArray) -> FloatArray:
+        """Return D_j(z) for every component, shape (n_points, n_components)."""
+        return np.stack(
+            [
+                (ideal.basis_.evaluate(z) - center) ** 2 @ weights
+                for ideal, center, weights in self._components()
+            ],
+            axis=1,
+        )
+
+    def _components(self) -> Iterator[tuple[VanishingIdeal, FloatArray, FloatArray]]:
+        for row in zip(self.ideals_, self.centers_, self.weights_, strict=True):
+            yield from zip(*row, strict=True)
+
+    def _fit_weights(self, copies: list[FloatArray]) -> None:
+        components = list(self._components())
+        stops = np.cumsum([0, *(ideal.basis_.count() for ideal, _, _ in components)])
+        slices = [slice(int(a), int(b)) for a, b in pairwise(stops)]
+        n_rows = len(copies[0])
+        fits = max(1, int(WEIGHT_NUMBERS // (stops[-1] * len(copies))))
+        rows = np.arange(n_rows)
+        if fits < n_rows:
+            rng = np.random.default_rng(self.random_state)
+            rows = np.sort(rng.choice(n_rows, size=fits, replace=False))
+        squares = [
+            np.hstack(
+                [(ideal.basis_.evaluate(z[rows]) - center) ** 2 for ideal, center, _ in components]
+            )
+            for z in copies
+        ]
+        problem = WeightProblem(squares, slices, self.n_components_, self.smoothing)
+        if self.weighting == "descent":
+            u = descent_weights(problem)
+        else:
+            u = convex_weights(problem, penalty=self.sparsity / n_rows)
+            if not u.any():
+                raise ValueError(
+                    f"with sparsity={self.sparsity} and {n_rows} samples all weights are zero; "
+                    "lower sparsity"
+                )
+        self.weights_ = _grouped([u[s] for s in slices], self.n_components_)
+        self._drop_useless()
+
+    def _drop_useless(self) -> None:
+        """Leave out polynomials of weight zero, so that scoring does not evaluate them."""
+        for i, row in enumerate(self.weights_):
+            for c, weights in enumerate(row):
+                kept = weights > 0
+                if not kept.all():
+                    ideal = self.ideals_[i][c]
+                    ideal.basis_ = ideal.basis_.restricted(kept)
+                    ideal.extents_ = ideal.basis_.extents
+                    self.centers_[i][c] = self.centers_[i][c][kept]
+                    self.weights_[i][c] = weights[kept]
+
+
+def _grouped(items: list[Any], size: int) -> list[list[Any]]:
+    return [items[start : start + size] for start in range(0, len(items), size)]
+
+
+def _refuse_identical(
+    copies: list[FloatArray], transformations: tuple[Transformation, ...]
+) -> None:
+    for (i, first), (k, second) in combinations(enumerate(copies), 2):
+        if np.array_equal(first, second):
+            raise ValueError(
+                f"transformations {i} ({transformations[i].name!r}) and {k} "
+                f"({transformations[k].name!r}) give identical copies of X, which cannot be told "
+                "apart; leave one of them out"
+            )

@@ -1,0 +1,100 @@
+"""Weights on polynomials that minimize the mean training score (paper, end of its method section).
+
+The score depends on the weights w only through u = w² >= 0: D_j = Σ_g u_g (g - c_g)². For ε = 0 and
+one component per transformation it is convex in u, a linear function plus a logarithm of a sum of
+exponentials of linear functions, and a bounded quasi-Newton method finds the optimum. With more
+components it is a difference of such terms, and what is found is a local optimum.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit, logsumexp
+
+from vanishing._xp import FloatArray
+
+#: Where the transformations can be told apart perfectly there is no finite minimum.
+LARGEST_WEIGHT = 100.0
+#: The paper's plain gradient descent.
+RATE, EPOCHS = 1e-5, 300
+
+
+@dataclass(frozen=True, eq=False)
+class WeightProblem:
+    """Mean training score as a function of u.
+
+    Parameters
+    ----------
+    squares : sequence of arrays of shape (n_points, n_polynomials)
+        Per transformation T_i, (g(T_i x) - c_g)² for the polynomials g of all components.
+    components : sequence of slices
+        The polynomials of each component.
+    n_pieces : int
+        Components per transformation; those of T_i come together, in the order of i.
+    smoothing : float
+    """
+
+    squares: Sequence[FloatArray]
+    components: Sequence[slice]
+    n_pieces: int
+    smoothing: float
+
+    def loss_and_gradient(self, u: FloatArray) -> tuple[float, FloatArray]:
+        """Return the mean score and its derivative with respect to u."""
+        n_points = len(self.squares[0])
+        n_transformations = len(self.squares)
+        loss, gradient = 0.0, np.zeros_like(u)
+        for i, squares in enumerate(self.squares):
+            minus_d = -np.stack([squares[:, s] @ u[s] for s in self.components], axis=1)
+            own = slice(i * self.n_pieces, (i + 1) * self.n_pieces)
+            ours, ours_share = _smoothed(minus_d[:, own], self.smoothing)
+            every, every_share = _smoothed(minus_d, n_transformations * self.smoothing)
+            loss += float(np.sum(every - ours))
+            # d(-log P)/dD_j: what the own components gain less what all of them hold.
+            pull = -every_share
+            pull[:, own] += ours_share
+            for j, s in enumerate(self.components):
+                gradient[s] += squares[:, s].T @ pull[:, j]
+        return loss / n_points, gradient / n_points
+
+
+def _smoothed(exponents: FloatArray, smoothing: float) -> tuple[FloatArray, FloatArray]:
+    """log(Σ_j e^{a_j} + ε), and the share of each term in the sum."""
+    total = logsumexp(exponents, axis=1)
+    shares = np.exp(exponents - total[:, None])
+    if smoothing > 0:
+        shares *= expit(total - np.log(smoothing))[:, None]
+        total = np.logaddexp(total, np.log(smoothing))
+    return total, shares
+
+
+def convex_weights(problem: WeightProblem, *, penalty: float = 0.0) -> FloatArray:
+    """Minimize the mean score, plus ``penalty`` times the sum of u, over 0 <= u <= a bound."""
+
+    def objective(u: FloatArray) -> tuple[float, FloatArray]:
+        loss, gradient = problem.loss_and_gradient(u)
+        return loss + penalty * float(np.sum(u)), gradient + penalty
+
+    n_polynomials = problem.components[-1].stop
+    start = np.ones(n_polynomials)
+    found = minimize(
+        objective,
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(0.0, LARGEST_WEIGHT)] * n_polynomials,
+        options={"maxiter": 500},
+    )
+    return np.asarray(found.x)
+
+
+def descent_weights(problem: WeightProblem) -> FloatArray:
+    """Follow the paper: gradient descent on w with u = w², from w = 1, on the summed score."""
+    w = np.ones(problem.components[-1].stop)
+    n_points = len(problem.squares[0])
+    for _ in range(EPOCHS):
+        _, gradient = problem.loss_and_gradient(w**2)
+        w -= RATE * n_points * 2 * w * gradient
+    return np.asarray(w**2)

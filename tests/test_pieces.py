@@ -1,0 +1,44 @@
+"""Pieces of the data: clusters that are large enough for their dimension."""
+
+import numpy as np
+import pytest
+
+from vanishing.anomaly.pieces import ROWS_PER_DIMENSION, rows_of_others, split_into_pieces
+
+
+def blobs(sizes, n_dimensions=3, seed=0):
+    rng = np.random.default_rng(seed)
+    centres = 20 * rng.standard_normal((len(sizes), n_dimensions))
+    return np.vstack(
+        [c + rng.standard_normal((n, n_dimensions)) for c, n in zip(centres, sizes, strict=True)]
+    )
+
+
+def test_clusters_are_found():
+    labels = split_into_pieces(blobs([50, 60, 70]), 3, seed=0)
+    assert sorted(np.bincount(labels).tolist()) == [50, 60, 70]
+    assert len(set(labels[:50])) == 1
+
+
+def test_small_pieces_are_merged():
+    labels = split_into_pieces(blobs([100, 100, 4]), 3, seed=0)
+    sizes = np.bincount(labels)
+    assert sizes.min() >= ROWS_PER_DIMENSION * 3
+    assert sizes.sum() == 204
+    assert len(sizes) == 2
+
+
+@pytest.mark.parametrize(("n_rows", "n_pieces"), [(5, 4), (100, 1), (12, 50)])
+def test_never_more_pieces_than_the_rows_carry(n_rows, n_pieces):
+    labels = split_into_pieces(blobs([n_rows]), n_pieces, seed=0)
+    assert labels.max() + 1 <= max(1, min(n_pieces, n_rows // (ROWS_PER_DIMENSION * 3)))
+    assert set(labels) == set(range(labels.max() + 1))
+
+
+def test_rows_of_others():
+    parts = [np.arange(0, 10), np.arange(10, 30), np.arange(30, 60)]
+    rng = np.random.default_rng(0)
+    np.testing.assert_array_equal(rows_of_others(parts, 1, 100, rng), [*range(10), *range(30, 60)])
+    few = rows_of_others(parts, 1, 15, rng)
+    assert len(set(few.tolist())) == 15
+    assert not set(few.tolist()) & set(range(10, 30))

@@ -1,0 +1,288 @@
+"""TransformationDetector: the paper's detector, its contract and its errors."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import logsumexp
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.decomposition import PCA
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from vanishing import TransformationDetector, VanishingIdeal
+from vanishing.transformations import Callable, Identity, RandomAffine, Rotations, Translations
+
+ROTATIONS = Rotations(image_shape=(8, 8))
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    even = y % 2 == 0
+    return X[:1000][even[:1000]] / 16, X[1000:] / 16, even[1000:]
+
+
+def detector(**parameters):
+    return TransformationDetector(ROTATIONS, preprocessor=PCA(15, random_state=0), **parameters)
+
+
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("smoothing", [0.0, 1e-3])
+def test_score_is_the_formula_of_the_paper(digits, center, smoothing):
+    normal, new, _ = digits
+    model = detector(center=center, smoothing=smoothing).fit(normal)
+    pca = PCA(15, random_state=0).fit(
+        np.vstack([transformation(normal) for transformation in model.transformations_])
+    )
+    images = [pca.transform(t(normal)) for t in model.transformations_]
+    ideals = [
+        VanishingIdeal(
+            max_degree=2, tol=0.5, normalization="contrastive", reduction="gram", output="signed"
+        ).fit(images[i], contrast=np.vstack([z for k, z in enumerate(images) if k != i]))
+        for i in range(4)
+    ]
+    centers = [
+        ideal.transform(z).mean(axis=0) * center for ideal, z in zip(ideals, images, strict=True)
+    ]
+    expected = np.zeros(len(new))
+    for i, transformation in enumerate(model.transformations_):
+        z = pca.transform(transformation(new))
+        D = np.stack(
+            [
+                np.sum((ideal.transform(z) - c) ** 2, axis=1)
+                for ideal, c in zip(ideals, centers, strict=True)
+            ],
+            axis=1,
+        )
+        if smoothing:
+            p = (np.exp(-D[:, i]) + smoothing) / (np.exp(-D).sum(axis=1) + 4 * smoothing)
+            expected += np.log(p)
+        else:
+            expected += -D[:, i] - logsumexp(-D, axis=1)
+    np.testing.assert_allclose(model.score_samples(new), expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("weighting", [None, "convex", "descent"])
+def test_odd_digits_are_anomalous_among_even_ones(digits, weighting):
+    normal, new, even = digits
+    scores = detector(weighting=weighting).fit(normal).score_samples(new)
+    assert roc_auc_score(even, scores) > 0.83
+
+
+@pytest.mark.parametrize("normalization", ["vca", "gradient"])
+def test_the_paper_s_second_table_is_the_same_class(digits, normalization):
+    normal, new, _ = digits
+    ideal = VanishingIdeal(max_degree=1, tol=0.5, normalization=normalization)
+    assert np.isfinite(detector(ideal=ideal).fit(normal).score_samples(new)).all()
+
+
+def test_pieces_help_and_are_counted(digits):
+    normal, new, even = digits
+    ideal = VanishingIdeal(max_degree=1, tol=0.7, normalization="contrastive", reduction="gram")
+    one = detector(ideal=ideal).fit(normal)
+    five = detector(ideal=ideal, n_components=5).fit(normal)
+    assert (one.n_components_, five.n_components_) == (1, 5)
+    assert [len(row) for row in five.ideals_] == [5] * 4
+    aucs = [roc_auc_score(even, model.score_samples(new)) for model in (one, five)]
+    assert aucs[1] > aucs[0] > 0.8
+    weighted = detector(ideal=ideal, n_components=5, weighting="convex", sparsity=0.0).fit(normal)
+    assert weighted.score(normal) > five.score(normal)
+
+
+def test_convex_weights_lower_the_held_out_loss_further_than_descent(digits):
+    normal, new, even = digits
+    loss = {
+        weighting: -detector(weighting=weighting).fit(normal).score(new[even])
+        for weighting in (None, "descent", "convex")
+    }
+    assert loss["convex"] < loss["descent"] < loss[None]
+
+
+def test_polynomials_of_weight_zero_are_dropped_without_changing_scores(digits):
+    normal, new, _ = digits
+    full = detector().fit(normal)
+    sparse = detector(weighting="convex", sparsity=300.0).fit(normal)
+    kept = [
+        np.isin(f[0].extents_, s[0].extents_)
+        for f, s in zip(full.ideals_, sparse.ideals_, strict=True)
+    ]
+    assert 0 < sum(k.sum() for k in kept) < sum(k.size for k in kept)
+    for i, k in enumerate(kept):
+        full.weights_[i][0] = np.zeros(k.size)
+        full.weights_[i][0][k] = sparse.weights_[i][0]
+    np.testing.assert_allclose(sparse.score_samples(new), full.score_samples(new), rtol=1e-9)
+
+
+def test_scores_do_not_depend_on_the_batch(digits):
+    normal, new, _ = digits
+    model = detector().fit(normal)
+    together = model.score_samples(new)
+    alone = np.array([model.score_samples(row[None])[0] for row in new[:20]])
+    np.testing.assert_allclose(alone, together[:20], rtol=1e-10)
+
+
+def test_outlier_contract(digits):
+    normal, new, _ = digits
+    model = detector(contamination=0.1).fit(normal)
+    np.testing.assert_allclose(
+        model.decision_function(new), model.score_samples(new) - model.offset_
+    )
+    np.testing.assert_array_equal(model.predict(new) == -1, model.decision_function(new) < 0)
+    assert np.mean(model.predict(normal) == -1) == pytest.approx(0.1, abs=0.005)
+    assert model.score(normal) == pytest.approx(model.score_samples(normal).mean())
+
+
+def test_conformal_threshold_keeps_its_rate(digits):
+    """Mean over seeds of false alarms on normal rows that were not used at all."""
+    X, y = load_digits(return_X_y=True)
+    normal = X[y % 2 == 0] / 16
+    ideal = VanishingIdeal(max_degree=1, tol=0.7, normalization="contrastive", reduction="gram")
+    alarms = []
+    for seed in range(30):
+        order = np.random.default_rng(seed).permutation(len(normal))
+        model = detector(ideal=ideal, contamination=0.1, calibration=0.3, random_state=seed)
+        model.fit(normal[order[:600]])
+        alarms.append(np.mean(model.predict(normal[order[600:]]) == -1))
+    error = np.std(alarms) / np.sqrt(len(alarms))
+    assert np.mean(alarms) <= 0.1 + 2 * error
+    assert np.mean(alarms) >= 0.05
+
+
+def test_clone_pickle_pipeline_and_grid_search(digits):
+    normal, new, _ = digits
+    model = clone(detector(contamination=0.05)).fit(normal)
+    loaded = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(loaded.score_samples(new), model.score_samples(new))
+    assert len(pickle.dumps(model)) < 2_000_000
+    pipe = make_pipeline(StandardScaler(with_std=False), detector()).fit(normal)
+    assert pipe.score_samples(new).shape == (len(new),)
+    ideal = VanishingIdeal(max_degree=1, normalization="contrastive", reduction="gram")
+    search = GridSearchCV(detector(ideal=ideal), {"ideal__tol": [0.5, 0.8]}, cv=2).fit(normal)
+    assert search.best_params_["ideal__tol"] in (0.5, 0.8)
+
+
+def test_parallel_fits_give_the_same(digits):
+    normal, new, _ = digits
+    one, two = (detector(n_components=2, n_jobs=n).fit(normal) for n in (1, 2))
+    np.testing.assert_array_equal(one.score_samples(new), two.score_samples(new))
+
+
+def test_any_table_without_arguments():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((500, 2)) @ rng.standard_normal((2, 6)) + 0.05 * rng.standard_normal(
+        (500, 6)
+    )
+    model = TransformationDetector().fit(pd.DataFrame(X, columns=list("abcdef")))
+    off = pd.DataFrame(2 * rng.standard_normal((200, 6)), columns=list("abcdef"))
+    on = pd.DataFrame(X[:200], columns=list("abcdef"))
+    labels = np.repeat([1, 0], 200)
+    scores = np.concatenate([model.score_samples(on), model.score_samples(off)])
+    assert roc_auc_score(labels, scores) > 0.9
+
+
+# --- errors --------------------------------------------------------------------------------------
+
+
+def refused(kind, match, model, X):
+    with pytest.raises(kind, match=match):
+        model.fit(X)
+
+
+def test_image_shape_that_does_not_fit(digits):
+    model = TransformationDetector(Rotations(image_shape=(28, 28)))
+    refused(ValueError, r"784.*64", model, digits[0])
+
+
+def test_one_transformation_only(digits):
+    refused(ValueError, "at least two are required", TransformationDetector(Identity()), digits[0])
+
+
+def test_identical_copies(digits):
+    same = Callable((lambda x: x + 0.0, lambda x: x * 1.0), names=("a", "b"))
+    refused(
+        ValueError,
+        r"0 \('a'\) and 1 \('b'\) give identical",
+        TransformationDetector(same),
+        digits[0],
+    )
+
+
+def test_nothing_vanishes_for_a_transformation(digits):
+    ideal = VanishingIdeal(max_degree=1, tol=1e-6, normalization="contrastive")
+    refused(
+        ValueError,
+        r"no polynomial vanishes on transformation 0 .*smallest extent is 0\.\d+, over tol=1e-06",
+        detector(ideal=ideal),
+        digits[0],
+    )
+
+
+def test_sparsity_that_leaves_nothing(digits):
+    model = detector(weighting="convex", sparsity=1e6)
+    refused(
+        ValueError, r"sparsity=1000000.0 and \d+ samples all weights are zero", model, digits[0]
+    )
+
+
+def test_guarantee_without_a_rate(digits):
+    refused(ValueError, "must be that rate.*got 'auto'", detector(calibration=0.2), digits[0])
+
+
+def test_nan_and_use_before_fit(digits):
+    bad = digits[0].copy()
+    bad[3, 5] = np.nan
+    refused(ValueError, "NaN", detector(), bad)
+    with pytest.raises(NotFittedError):
+        detector().score_samples(digits[1])
+
+
+def test_failed_refit_leaves_the_old_fit_usable(digits):
+    normal, new, _ = digits
+    model = detector().fit(normal)
+    expected = model.score_samples(new)
+    with pytest.raises(ValueError, match="784"):
+        model.set_params(transformations=Rotations(image_shape=(28, 28))).fit(normal)
+    np.testing.assert_array_equal(model.score_samples(new), expected)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"n_components": 0},
+        {"smoothing": -1.0},
+        {"contamination": 0.7},
+        {"weighting": "best"},
+        {"preprocessor": 3},
+        {"transformations": "rotations"},
+        {"ideal": StandardScaler()},
+    ],
+    ids=str,
+)
+def test_parameters_out_of_range(digits, parameters):
+    name = next(iter(parameters))
+    refused(ValueError, f"'{name}' parameter", TransformationDetector(**parameters), digits[0])
+
+
+def test_random_affine_says_less_than_rotations(digits):
+    """The paper's claim, on small images: random maps leave the space of images."""
+    normal, new, even = digits
+    rotations = roc_auc_score(even, detector().fit(normal).score_samples(new))
+    model = TransformationDetector(RandomAffine(), preprocessor=PCA(15, random_state=0))
+    affine = roc_auc_score(even, model.fit(normal).score_samples(new))
+    assert affine < rotations - 0.1
+
+
+def test_shifts_of_images(digits):
+    normal, new, _ = digits
+    ideal = VanishingIdeal(max_degree=1, tol=0.7, normalization="contrastive", reduction="gram")
+    model = TransformationDetector(
+        Translations(image_shape=(8, 8), shift=2), preprocessor=PCA(20, random_state=0), ideal=ideal
+    )
+    assert len(model.fit(normal).transformations_) == 9
+    assert np.isfinite(model.score_samples(new)).all()

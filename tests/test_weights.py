@@ -1,0 +1,113 @@
+"""Weights on polynomials: the analytic gradient, the optimum, and the paper's descent."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import approx_fprime, minimize
+
+from vanishing.anomaly.scores import negative_log_probability
+from vanishing.anomaly.weights import (
+    LARGEST_WEIGHT,
+    WeightProblem,
+    convex_weights,
+    descent_weights,
+)
+
+
+def problem(seed, n_pieces=1, smoothing=0.0, n_points=40):
+    """Three transformations; the own deviations are smaller, but not always."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 4, 3 * n_pieces)
+    stops = np.concatenate([[0], np.cumsum(sizes)])
+    slices = [slice(int(a), int(b)) for a, b in pairwise(stops)]
+    squares = []
+    for i in range(3):
+        deviation = 1.5 * rng.standard_normal((n_points, stops[-1]))
+        deviation[:, stops[i * n_pieces] : stops[(i + 1) * n_pieces]] *= 0.6
+        squares.append(deviation**2)
+    return WeightProblem(squares, slices, n_pieces, smoothing)
+
+
+@given(
+    seed=st.integers(0, 1000),
+    n_pieces=st.integers(1, 3),
+    smoothing=st.sampled_from([0.0, 1e-3, 0.5]),
+)
+def test_gradient_agrees_with_finite_differences(seed, n_pieces, smoothing):
+    target = problem(seed, n_pieces, smoothing)
+    u = np.random.default_rng(seed).uniform(0.1, 2, target.components[-1].stop)
+    numerical = approx_fprime(u, lambda v: target.loss_and_gradient(v)[0], 1e-7)
+    np.testing.assert_allclose(target.loss_and_gradient(u)[1], numerical, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("n_pieces", [1, 2])
+@pytest.mark.parametrize("smoothing", [0.0, 0.01])
+def test_loss_is_the_mean_score(n_pieces, smoothing):
+    target = problem(0, n_pieces, smoothing)
+    u = np.random.default_rng(1).uniform(0, 2, target.components[-1].stop)
+    total = 0.0
+    for i, squares in enumerate(target.squares):
+        deviations = np.stack([squares[:, s] @ u[s] for s in target.components], axis=1)
+        own = slice(i * n_pieces, (i + 1) * n_pieces)
+        total += negative_log_probability(deviations, own, smoothing).mean()
+    assert target.loss_and_gradient(u)[0] == pytest.approx(total, rel=1e-12)
+
+
+@given(seed=st.integers(0, 1000))
+def test_loss_is_convex_for_one_piece(seed):
+    target = problem(seed)
+    rng = np.random.default_rng(seed)
+    a, b = rng.uniform(0, 3, (2, target.components[-1].stop))
+    middle = target.loss_and_gradient((a + b) / 2)[0]
+    ends = (target.loss_and_gradient(a)[0] + target.loss_and_gradient(b)[0]) / 2
+    assert middle <= ends + 1e-12
+
+
+@pytest.mark.filterwarnings("ignore:delta_grad == 0.0")
+@pytest.mark.parametrize("seed", range(5))
+def test_convex_weights_equal_those_of_a_general_solver(seed):
+    target = problem(seed)
+    n = target.components[-1].stop
+    general = minimize(
+        lambda u: target.loss_and_gradient(u)[0],
+        np.full(n, 0.5),
+        method="trust-constr",
+        bounds=[(0, LARGEST_WEIGHT)] * n,
+        options={"gtol": 1e-9, "xtol": 1e-12, "maxiter": 3000},
+    )
+    ours = target.loss_and_gradient(convex_weights(target))[0]
+    assert ours == pytest.approx(general.fun, abs=1e-5)
+
+
+def test_convex_weights_do_at_least_as_well_as_descent():
+    for seed in range(5):
+        target = problem(seed, n_points=400)
+        losses = [
+            target.loss_and_gradient(u)[0]
+            for u in (
+                convex_weights(target),
+                descent_weights(target),
+                np.ones(target.components[-1].stop),
+            )
+        ]
+        assert losses[0] <= losses[1] <= losses[2]
+
+
+def test_penalty_drops_weights():
+    target = problem(3, n_points=200)
+    sums = [np.sum(convex_weights(target, penalty=p)) for p in (0.0, 0.1, 1.0, 100.0)]
+    assert sums == sorted(sums, reverse=True)
+    assert sums[-1] == 0
+
+
+def test_deviations_that_underflow_are_scored():
+    """In log space: e^-5000 is zero as a number."""
+    deviations = np.array([[5000.0, 5010.0], [0.0, 9000.0]])
+    expected = [np.log1p(np.exp(-10)), 0.0]
+    found = negative_log_probability(deviations, slice(0, 1), 0.0)
+    np.testing.assert_allclose(found, expected, atol=1e-15)
+    smoothed = negative_log_probability(deviations, slice(0, 1), 1e-3)
+    np.testing.assert_allclose(smoothed[0], np.log(2), rtol=1e-12)
