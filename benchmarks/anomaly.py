@@ -143,7 +143,7 @@ def main() -> None:
                 print(rows[-1], flush=True)
     if arguments.only:
         return
-    described = machine.describe()
+    described = machine.describe() | {"threads": os.cpu_count()}
     (HERE / "anomaly_results.json").write_text(
         json.dumps({"machine": described, "rows": rows}, indent=1, ensure_ascii=False) + "\n"
     )
