@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, OutlierMixin, clone
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits
 
 from vanishing._xp import FloatArray, IntArray
 from vanishing.anomaly.pieces import rows_of_others, split_into_pieces
@@ -286,7 +287,8 @@ class TransformationDetector(OutlierMixin, BaseEstimator):
         image = self.transformations_[i](X)
         if self.preprocessor_ is not None:
             image = self.preprocessor_.transform(image)
-        return np.ascontiguousarray(image, dtype=np.float64)
+        # One feature after the other: evaluation works through the columns.
+        return np.asfortranarray(image, dtype=np.float64)
 
     def _fit_ideals(self, copies: list[FloatArray]) -> None:
         labels = split_into_pieces(copies[0], self.n_components, seed=self.random_state)
@@ -314,9 +316,11 @@ class TransformationDetector(OutlierMixin, BaseEstimator):
             points = copies[i] if len(pieces) == 1 else copies[i][piece]
             return self._fit_ideal(ArraySource(points), contrast_of(own), i)
 
-        # Threads: the work is in BLAS and LAPACK, and the copies are shared.
+        # Threads: the work is in BLAS and LAPACK, and the copies are shared. Many small problems
+        # run fastest with one BLAS thread each.
         parallel = Parallel(n_jobs=self.n_jobs, prefer="threads")
-        ideals = parallel(delayed(fit_one)(own) for own in range(len(components)))
+        with threadpool_limits(1 if len(pieces) > 1 or parallel.n_jobs not in (None, 1) else None):
+            ideals = parallel(delayed(fit_one)(own) for own in range(len(components)))
         self.ideals_ = _grouped(ideals, len(pieces))
         centers = [
             ideal.basis_.evaluate(copies[i][piece]).mean(axis=0)
