@@ -20,12 +20,18 @@ def test_clusters_are_found():
     assert len(set(labels[:50])) == 1
 
 
-def test_small_pieces_are_merged():
-    labels = split_into_pieces(blobs([100, 100, 4]), 3, seed=0)
+@pytest.mark.parametrize("small", [[4], [3, 4, 5], [1, 2, 3, 4, 5]])
+def test_small_pieces_are_merged(small):
+    labels = split_into_pieces(blobs([100, 100, *small]), 2 + len(small), seed=0)
     sizes = np.bincount(labels)
     assert sizes.min() >= ROWS_PER_DIMENSION * 3
-    assert sizes.sum() == 204
-    assert len(sizes) == 2
+    assert sizes.sum() == 200 + sum(small)
+    assert len(sizes) >= 2
+
+
+def test_fewer_distinct_points_than_pieces():
+    labels = split_into_pieces(np.repeat(np.eye(2), 50, axis=0), 10, seed=0)
+    assert np.bincount(labels).tolist() == [50, 50]
 
 
 @pytest.mark.parametrize(("n_rows", "n_pieces"), [(5, 4), (100, 1), (12, 50)])

@@ -18,6 +18,7 @@ def test_public_names():
     assert set(vanishing.__all__) == {
         "ClassVanishingFeatures",
         "TransformationDetector",
+        "VanishingDetector",
         "VanishingIdeal",
         "__version__",
     }

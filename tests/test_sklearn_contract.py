@@ -16,7 +16,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from vanishing import ClassVanishingFeatures, TransformationDetector, VanishingIdeal
+from vanishing import (
+    ClassVanishingFeatures,
+    TransformationDetector,
+    VanishingDetector,
+    VanishingIdeal,
+)
 from vanishing.normalizations import Contrastive, Gradient, resolve_normalization
 from vanishing.reductions import Gram
 from vanishing.samples import as_source
@@ -35,6 +40,9 @@ ESTIMATORS = [
     ClassVanishingFeatures(VanishingIdeal(tol=1.0), n_jobs=2),
     TransformationDetector(),
     TransformationDetector(n_components=2, weighting="convex"),
+    VanishingDetector(),
+    VanishingDetector(VanishingIdeal(tol=10.0)),
+    VanishingDetector(VanishingIdeal(tol=10.0, normalization="contrastive"), n_components=3),
 ]
 
 
@@ -67,6 +75,8 @@ def array_api(monkeypatch):
     monkeypatch.setenv("SCIPY_ARRAY_API", "1")
 
 
+# The checks fit all kinds of tables, also such that random maps say little about.
+@pytest.mark.filterwarnings("ignore:no equation is smaller on transformation:UserWarning")
 @parametrize_with_checks(ESTIMATORS)
 @pytest.mark.usefixtures("array_api")
 def test_scikit_learn_checks(estimator, check):

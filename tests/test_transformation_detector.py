@@ -286,3 +286,68 @@ def test_shifts_of_images(digits):
     )
     assert len(model.fit(normal).transformations_) == 9
     assert np.isfinite(model.score_samples(new)).all()
+
+
+# --- robustness ----------------------------------------------------------------------------------
+
+
+def test_rows_beyond_all_numbers_are_anomalous(digits):
+    normal, new, _ = digits
+    model = detector().fit(normal)
+    far = np.vstack([new[:2], np.full((3, 64), 1e160), np.full((1, 64), 1e80)])
+    assert not np.isnan(model.score_samples(far)).any()
+    assert (model.predict(far)[2:] == -1).all()
+
+
+def test_scores_do_not_depend_on_the_batch_in_single_precision(digits):
+    normal, new, _ = digits
+    model = TransformationDetector().fit((normal + 100).astype(np.float32))
+    new = (new[:50] + 100).astype(np.float32)
+    together = model.score_samples(new)
+    alone = np.array([model.score_samples(row[None])[0] for row in new])
+    np.testing.assert_allclose(alone, together, rtol=1e-6, atol=1e-6)
+
+
+def test_columns_in_any_units():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((600, 2)) @ rng.standard_normal((2, 5))
+    X += 0.05 * rng.standard_normal(X.shape)
+    off = 2 * rng.standard_normal((200, 5))
+    units = np.array([1e-3, 1.0, 1e6, 10.0, 1e-2])
+    model = TransformationDetector().fit(X[:400] * units)
+    scores = np.concatenate(
+        [model.score_samples(X[400:] * units), model.score_samples(off * units)]
+    )
+    assert roc_auc_score(np.repeat([1, 0], 200), scores) > 0.75  # 0.10 without common units
+
+
+def test_descent_that_diverges_is_reported(digits):
+    ideal = VanishingIdeal(max_degree=1, tol=127.5, normalization="gradient")
+    model = detector(ideal=ideal, weighting="descent")
+    with np.errstate(over="ignore", invalid="ignore"):
+        refused(ValueError, "diverged.*use weighting='convex'", model, 255 * digits[0])
+
+
+def test_impossible_guarantee_is_refused_before_the_fit(digits):
+    model = detector(contamination=0.001, calibration=0.1)
+    refused(ValueError, "cannot be guaranteed with .* calibration samples", model, digits[0])
+
+
+def test_calibration_rows_are_not_fitted(digits):
+    """A relation that only the held-out rows break is still found exactly."""
+    normal, _, _ = digits
+    model = detector(contamination=0.2, calibration=0.5, random_state=3)
+    order = np.random.default_rng(3).permutation(len(normal))
+    half = round(0.5 * len(normal))
+    plain = detector(random_state=3).fit(normal[order[half:]])
+    np.testing.assert_allclose(
+        model.fit(normal).score_samples(normal), plain.score_samples(normal), rtol=1e-9
+    )
+    held_out = model.score_samples(normal[order[:half]])
+    assert np.mean(held_out < model.offset_) <= 0.2
+
+
+def test_transformations_that_cannot_be_told_apart_are_warned_of():
+    X = np.random.default_rng(0).standard_normal((300, 1))
+    with pytest.warns(UserWarning, match="no equation is smaller on transformation"):
+        TransformationDetector().fit(X)

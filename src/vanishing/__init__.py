@@ -3,9 +3,15 @@
 The public names of the library.
 """
 
-from vanishing.anomaly import TransformationDetector
+from vanishing.anomaly import TransformationDetector, VanishingDetector
 from vanishing.estimators import ClassVanishingFeatures, VanishingIdeal
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["ClassVanishingFeatures", "TransformationDetector", "VanishingIdeal", "__version__"]
+__all__ = [
+    "ClassVanishingFeatures",
+    "TransformationDetector",
+    "VanishingDetector",
+    "VanishingIdeal",
+    "__version__",
+]

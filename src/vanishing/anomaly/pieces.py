@@ -1,14 +1,27 @@
 """Normal data as a union of pieces, each with an ideal of its own (mixture of ideals)."""
 
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
 from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 
 from vanishing._xp import FloatArray, IntArray
 
 #: A piece needs this many rows per dimension for its relations to mean anything.
 ROWS_PER_DIMENSION = 2
+
+
+def cluster(points: FloatArray, n_pieces: int, *, seed: int) -> IntArray:
+    """Cluster points by k-means into at most ``n_pieces`` pieces 0, 1, ... without holes."""
+    if n_pieces <= 1:
+        return np.zeros(len(points), dtype=np.intp)
+    with warnings.catch_warnings():
+        # Fewer distinct points than pieces: there are then fewer pieces.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        labels = KMeans(n_pieces, n_init=1, random_state=seed).fit(points).labels_
+    return np.unique(labels, return_inverse=True)[1].astype(np.intp)
 
 
 def split_into_pieces(points: FloatArray, n_pieces: int, *, seed: int) -> IntArray:
@@ -29,16 +42,14 @@ def split_into_pieces(points: FloatArray, n_pieces: int, *, seed: int) -> IntArr
     n_samples, n_dimensions = points.shape
     fewest = ROWS_PER_DIMENSION * n_dimensions
     n_pieces = max(1, min(n_pieces, n_samples // fewest))
-    if n_pieces == 1:
-        return np.zeros(n_samples, dtype=np.intp)
-    clusters = KMeans(n_pieces, n_init=1, random_state=seed).fit(points)
-    labels: IntArray = clusters.labels_.astype(np.intp)
-    centres = clusters.cluster_centers_
+    labels = cluster(points, n_pieces, seed=seed)
+    n_pieces = int(labels.max()) + 1
+    centres = np.stack([points[labels == piece].mean(axis=0) for piece in range(n_pieces)])
     sizes = np.bincount(labels, minlength=n_pieces)
     for small in np.argsort(sizes, kind="stable"):
         alive = np.flatnonzero(sizes)
         if sizes[small] >= fewest or len(alive) == 1:
-            break
+            continue  # it may have grown by a merge since the order was made
         others = alive[alive != small]
         nearest = others[np.argmin(np.sum((centres[others] - centres[small]) ** 2, axis=1))]
         labels[labels == small] = nearest

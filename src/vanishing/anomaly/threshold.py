@@ -37,11 +37,17 @@ def conformal_offset(scores: FloatArray, contamination: float) -> float:
         A new normal sample, exchangeable with these, falls below the offset with at most this
         probability (split conformal prediction).
     """
-    rank = ceil((len(scores) + 1) * (1 - contamination))
-    if rank > len(scores):
+    rank = check_attainable(len(scores), contamination)
+    return float(np.sort(scores)[::-1][rank - 1])
+
+
+def check_attainable(n_samples: int, contamination: float) -> int:
+    """Return the rank of the conformal threshold, or raise if there are too few samples for it."""
+    rank = ceil((n_samples + 1) * (1 - contamination))
+    if rank > n_samples:
         raise ValueError(
-            f"a false alarm rate of {contamination} cannot be guaranteed with {len(scores)} "
+            f"a false alarm rate of {contamination} cannot be guaranteed with {n_samples} "
             f"calibration samples: at least {ceil(1 / contamination) - 1} are required; raise "
             "contamination or calibration"
         )
-    return float(np.sort(scores)[::-1][rank - 1])
+    return rank

@@ -1,5 +1,6 @@
 """TransformationDetector: the paper's detector, in the style of GOAD."""
 
+import warnings
 from collections.abc import Iterator
 from copy import copy
 from itertools import combinations, pairwise
@@ -7,19 +8,20 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, OutlierMixin, clone
+from sklearn.base import clone
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
 from vanishing._xp import FloatArray, IntArray
+from vanishing.anomaly.detector import Detector
 from vanishing.anomaly.pieces import rows_of_others, split_into_pieces
 from vanishing.anomaly.scores import negative_log_probability
-from vanishing.anomaly.threshold import conformal_offset, quantile_offset
 from vanishing.anomaly.weights import WeightProblem, convex_weights, descent_weights
 from vanishing.estimators import VanishingIdeal
-from vanishing.estimators.inputs import DTYPES, take_over
+from vanishing.estimators.inputs import DTYPES, labelled, take_over
 from vanishing.normalizations import resolve_normalization
 from vanishing.samples import ArraySource, ConcatenatedSource, SampleSource
 from vanishing.transformations import RandomAffine, Transformation, Transformations
@@ -34,7 +36,7 @@ SCORED_ROWS = 4096
 DEFAULT_IDEAL = VanishingIdeal(max_degree=2, tol=0.5, normalization="contrastive", reduction="gram")
 
 
-class TransformationDetector(OutlierMixin, BaseEstimator):
+class TransformationDetector(Detector):
     """Anomaly detector that tells transformed copies of the data apart by their equations.
 
     The data is transformed in M ways. For each transformation T_i an ideal G_i is fitted to the
@@ -46,7 +48,7 @@ class TransformationDetector(OutlierMixin, BaseEstimator):
     ----------
     transformations : Transformations or None, default=None
         A set of at least two, such as ``Rotations(image_shape=(28, 28))``. None stands for
-        ``RandomAffine()``, which works on any table.
+        ``RandomAffine()`` on standardized columns, which works on any table.
     preprocessor : transformer or None, default=None
         Fitted on all transformed copies together, such as ``PCA(30)``. Transformations act before
         it, on the raw samples.
@@ -57,7 +59,7 @@ class TransformationDetector(OutlierMixin, BaseEstimator):
     weighting : {"convex", "descent"} or None, default=None
         Weights on the polynomials that minimize the mean training score. "descent" is the paper's
         gradient descent (rate 1e-5, 300 epochs), "convex" finds the optimum (a local one if
-        ``n_components > 1``). None leaves all weights at 1.
+        ``n_components > 1`` or ``smoothing > 0``). None leaves all weights at 1.
     sparsity : float, default=5.0
         Penalty on the sum of the weights of "convex", divided by the number of training samples:
         it keeps few samples from being overfitted, and matters less with many. Polynomials whose
@@ -181,17 +183,18 @@ class TransformationDetector(OutlierMixin, BaseEstimator):
                 "tells transformed copies apart: at least two are required"
             )
         train, held_out = self._split(X)
+        # Random maps mix the columns, which must have one scale for that.
+        fitted._scaler = StandardScaler().fit(train) if self.transformations is None else None
         fitted.preprocessor_ = fitted._fit_preprocessor(train)
         copies = [fitted._image(i, train) for i in range(len(fitted.transformations_))]
         _refuse_identical(copies, fitted.transformations_)
-        fitted._fit_ideals(copies)
+        raw = fitted._preprocessed(fitted._scaled(train))
+        pieces = split_into_pieces(raw, self.n_components, seed=self.random_state)
+        fitted._fit_ideals(copies, pieces)
         if self.weighting is not None:
             fitted._fit_weights(copies)
-        if held_out is None:
-            fitted.offset_ = quantile_offset(fitted._score(X), self.contamination)
-        else:
-            assert self.contamination != "auto"
-            fitted.offset_ = conformal_offset(fitted._score(held_out), self.contamination)
+        held_out_scores = None if held_out is None else fitted._score(held_out)
+        fitted.offset_ = self._offset(fitted._score(X), held_out_scores)
         take_over(self, fitted)
         return self
 
@@ -211,39 +214,19 @@ class TransformationDetector(OutlierMixin, BaseEstimator):
 
     def _score(self, X: FloatArray) -> FloatArray:
         scores = np.zeros(len(X))
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._add_scores(X, scores)
+        # Infinitely far from every ideal, or not a number: as anomalous as can be.
+        scores[np.isnan(scores)] = -np.inf
+        return scores
+
+    def _add_scores(self, X: FloatArray, scores: FloatArray) -> None:
         for start in range(0, len(X), SCORED_ROWS):
             rows = slice(start, start + SCORED_ROWS)
             for i in range(len(self.transformations_)):
                 deviations = self._deviations(self._image(i, X[rows]))
                 own = slice(i * self.n_components_, (i + 1) * self.n_components_)
                 scores[rows] -= negative_log_probability(deviations, own, self.smoothing)
-        return scores
-
-    def decision_function(self, X: Any) -> FloatArray:
-        """Return ``score_samples`` minus ``offset_``: negative for anomalies.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of shape (n_samples,)
-        """
-        return np.asarray(self.score_samples(X) - self.offset_)
-
-    def predict(self, X: Any) -> IntArray:
-        """Return +1 for normal samples and -1 for anomalies.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        int array of shape (n_samples,)
-        """
-        return np.where(self.decision_function(X) < 0, -1, 1)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean of ``score_samples``, a criterion without labels.
@@ -258,40 +241,29 @@ class TransformationDetector(OutlierMixin, BaseEstimator):
         """
         return float(np.mean(self.score_samples(X)))
 
-    def _split(self, X: FloatArray) -> tuple[FloatArray, FloatArray | None]:
-        """Keep a share of the rows out of the fit, where a guarantee is asked for."""
-        if self.calibration is None:
-            return X, None
-        if self.contamination == "auto":
-            raise ValueError(
-                "calibration guarantees a rate of false alarms, so contamination must be that "
-                "rate, a number such as 0.05, got 'auto'"
-            )
-        n_held_out = round(self.calibration * len(X))
-        if not 0 < n_held_out < len(X) - 1:
-            raise ValueError(
-                f"calibration={self.calibration} of {len(X)} rows leaves {n_held_out} to calibrate "
-                f"on and {len(X) - n_held_out} to fit; both need some"
-            )
-        order = np.random.default_rng(self.random_state).permutation(len(X))
-        return X[order[n_held_out:]], X[order[:n_held_out]]
-
     def _fit_preprocessor(self, train: FloatArray) -> Any:
         if self.preprocessor is None:
             return None
-        union = np.vstack([transformation(train) for transformation in self.transformations_])
+        scaled = train if self._scaler is None else self._scaler.transform(train)
+        union = np.vstack([transformation(scaled) for transformation in self.transformations_])
         return clone(self.preprocessor).fit(union)
 
-    def _image(self, i: int, X: FloatArray) -> FloatArray:
-        """Return T_i X, preprocessed, in double precision."""
-        image = self.transformations_[i](X)
-        if self.preprocessor_ is not None:
-            image = self.preprocessor_.transform(image)
-        # One feature after the other: evaluation works through the columns.
-        return np.asfortranarray(image, dtype=np.float64)
+    def _scaled(self, X: FloatArray) -> FloatArray:
+        """Return X in double precision, so that scores do not depend on the batch."""
+        X = X.astype(np.float64)
+        return X if self._scaler is None else np.asarray(self._scaler.transform(X))
 
-    def _fit_ideals(self, copies: list[FloatArray]) -> None:
-        labels = split_into_pieces(copies[0], self.n_components, seed=self.random_state)
+    def _preprocessed(self, X: FloatArray) -> FloatArray:
+        if self.preprocessor_ is not None:
+            X = self.preprocessor_.transform(X)
+        # One feature after the other: evaluation works through the columns.
+        return np.asfortranarray(X, dtype=np.float64)
+
+    def _image(self, i: int, X: FloatArray) -> FloatArray:
+        """Return T_i X, preprocessed."""
+        return self._preprocessed(self.transformations_[i](self._scaled(X)))
+
+    def _fit_ideals(self, copies: list[FloatArray], labels: IntArray) -> None:
         pieces = [np.flatnonzero(labels == c) for c in range(labels.max() + 1)]
         self.n_components_ = len(pieces)
         n_rows = len(labels)
@@ -334,14 +306,22 @@ class TransformationDetector(OutlierMixin, BaseEstimator):
         needs_contrast = resolve_normalization(template.normalization).needs_contrast
         ideal: VanishingIdeal = clone(template)
         name = f"transformation {i} ({self.transformations_[i].name!r})"
+        used = contrast if needs_contrast else None
         try:
-            ideal._fit(points, contrast if needs_contrast else None, require_discrimination=False)
+            ideal._fit(points, used, require_discrimination=False)
+            spectrum = np.concatenate([step.spectrum for step in ideal.trace_])
+            if ideal.basis_.count() == 0 and self.ideal is None and spectrum.size:
+                ideal.set_params(tol=1.001 * float(spectrum.min()))
+                ideal._fit(points, used, require_discrimination=False)
         except (ValueError, MemoryError) as error:
-            raise type(error)(f"the ideal of {name} failed: {error}") from error
-        spectrum = np.concatenate([step.spectrum for step in ideal.trace_])
-        if ideal.basis_.count() == 0 and self.ideal is None and spectrum.size:
-            ideal.set_params(tol=1.001 * float(spectrum.min()))
-            ideal._fit(points, contrast, require_discrimination=False)
+            raise labelled(error, f"the ideal of {name} failed") from error
+        if self.ideal is None and spectrum.size and spectrum.min() >= 1:
+            warnings.warn(
+                f"no equation is smaller on {name} than on the other copies (smallest ratio "
+                f"{spectrum.min():.3g}): scores will say little; choose other transformations",
+                UserWarning,
+                stacklevel=2,
+            )
         if ideal.basis_.count() == 0:
             smallest = f"{spectrum.min():.3g}" if spectrum.size else "none"
             raise ValueError(
@@ -384,11 +364,16 @@ class TransformationDetector(OutlierMixin, BaseEstimator):
         problem = WeightProblem(squares, slices, self.n_components_, self.smoothing)
         if self.weighting == "descent":
             u = descent_weights(problem)
+            if not np.isfinite(u).all():
+                raise ValueError(
+                    "gradient descent on the weights diverged: its rate is fixed, and the values "
+                    "of the polynomials are too large for it; use weighting='convex'"
+                )
         else:
-            u = convex_weights(problem, penalty=self.sparsity / n_rows)
+            u = convex_weights(problem, penalty=self.sparsity / len(rows))
             if not u.any():
                 raise ValueError(
-                    f"with sparsity={self.sparsity} and {n_rows} samples all weights are zero; "
+                    f"with sparsity={self.sparsity} and {len(rows)} samples all weights are zero; "
                     "lower sparsity"
                 )
         self.weights_ = _grouped([u[s] for s in slices], self.n_components_)

@@ -11,7 +11,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from vanishing.estimators.ideal import ContrastError, VanishingIdeal
-from vanishing.estimators.inputs import DTYPES, take_over
+from vanishing.estimators.inputs import DTYPES, labelled, take_over
 from vanishing.normalizations import resolve_normalization
 from vanishing.samples import ArraySource, ConcatenatedSource
 
@@ -102,8 +102,7 @@ class ClassVanishingFeatures(TransformerMixin, BaseEstimator):
                 # One class without an equation of its own is no reason to give up the others.
                 return ideal._fit(parts[index], contrast, require_discrimination=False), error
             except (ValueError, MemoryError) as error:
-                message = f"the ideal of class {classes[index]} failed: {error}"
-                raise type(error)(message) from error
+                raise labelled(error, f"the ideal of class {classes[index]} failed") from error
 
         # Threads: the work is in BLAS and LAPACK, and the parts need no copies.
         parallel = Parallel(n_jobs=self.n_jobs, prefer="threads")

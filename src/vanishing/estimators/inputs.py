@@ -84,4 +84,10 @@ def take_over(estimator: Any, fitted: Any) -> None:
     """Give an estimator the fitted attributes of its copy, in place of those of an earlier fit."""
     if hasattr(estimator, "feature_names_in_"):
         del estimator.feature_names_in_
-    estimator.__dict__.update({k: v for k, v in vars(fitted).items() if k.endswith("_")})
+    estimator.__dict__.update(vars(fitted))
+
+
+def labelled(error: Exception, label: str) -> Exception:
+    """Return an error of the same family whose message says where it came from."""
+    family = MemoryError if isinstance(error, MemoryError) else ValueError
+    return family(f"{label}: {error}")

@@ -1,0 +1,79 @@
+"""How far a point is from the nearest of several ideals, in units of what is usual there."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.base import clone
+
+from vanishing._xp import FloatArray, IntArray
+from vanishing.estimators import VanishingIdeal
+from vanishing.normalizations import resolve_normalization
+
+#: Added to deviations before their logarithm is taken.
+TINY = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class LocalResiduals:
+    """Ideals of the pieces of a data set, with the usual size of each polynomial on its piece.
+
+    Parameters
+    ----------
+    ideals : list of VanishingIdeal
+    centers, scales : lists of arrays
+        Mean and spread of each polynomial on its piece.
+    """
+
+    ideals: list[VanishingIdeal]
+    centers: list[FloatArray]
+    scales: list[FloatArray]
+
+    def log_deviation(self, z: FloatArray) -> FloatArray:
+        """Return log of the mean square of standardized residuals, of the nearest piece."""
+        deviations = [
+            np.mean(((ideal.basis_.evaluate(z) - center) / scale) ** 2, axis=1)
+            for ideal, center, scale in zip(self.ideals, self.centers, self.scales, strict=True)
+        ]
+        return np.asarray(np.log(np.min(deviations, axis=0) + TINY))
+
+
+def fit_residuals(
+    points: FloatArray,
+    pieces: IntArray,
+    contrast: FloatArray | None,
+    template: VanishingIdeal,
+    *,
+    smallest_scale: float,
+) -> LocalResiduals:
+    """Fit an ideal to each piece.
+
+    Parameters
+    ----------
+    points : array of shape (n_samples, n_features)
+    pieces : int array of shape (n_samples,)
+    contrast : array of shape (n_contrast, n_features) or None
+        The same for all pieces.
+    template : VanishingIdeal
+    smallest_scale : float
+        Floor of the spread of a polynomial on its piece, in units of its normalization: a piece
+        with few rows keeps equations exactly that hold by chance.
+    """
+    if not resolve_normalization(template.normalization).needs_contrast:
+        contrast = None
+    ideals, centers, scales = [], [], []
+    for piece in np.unique(pieces):
+        rows = points[pieces == piece]
+        ideal: VanishingIdeal = clone(template)
+        ideal._fit(rows, contrast, require_discrimination=False)
+        if ideal.basis_.count():
+            values = ideal.basis_.evaluate(rows)
+            ideals.append(ideal)
+            centers.append(values.mean(axis=0))
+            scales.append(np.sqrt(values.var(axis=0) + smallest_scale**2))
+    if not ideals:
+        smallest = min(float(step.spectrum.min(initial=np.inf)) for step in ideal.trace_)
+        raise ValueError(
+            f"no polynomial vanishes on X: the smallest extent is {smallest:.3g}, over "
+            f"tol={template.tol}; raise tol or max_degree of the ideal, or choose another contrast"
+        )
+    return LocalResiduals(ideals, centers, scales)

@@ -1,0 +1,293 @@
+"""VanishingDetector: a detector for tables, with a recipe of its own or any single ideal."""
+
+from copy import copy
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.decomposition import PCA
+from sklearn.metrics import roc_auc_score
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from vanishing._xp import FloatArray
+from vanishing.anomaly.detector import Detector
+from vanishing.anomaly.pieces import cluster
+from vanishing.anomaly.residuals import LocalResiduals, fit_residuals
+from vanishing.contrasts import GaussianNoise, Permuted
+from vanishing.contrasts.base import Contrast
+from vanishing.estimators import VanishingIdeal
+from vanishing.estimators.inputs import DTYPES, take_over
+from vanishing.normalizations import resolve_normalization
+
+#: Rows of a contrast, at least: few rows make noisy sizes.
+CONTRAST_ROWS = 2000
+#: Candidates of degree 2 grow with the square of the dimension.
+LARGEST_DIMENSION = 20
+#: A broken constant column counts like a residual e^10 times the usual one.
+BROKEN_CONSTANT = 10.0
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """One part of the recipe: what it looks at, and how its scores are spread on normal data."""
+
+    name: str
+    reduction: PCA | None
+    residuals: LocalResiduals
+    median: float
+    spread: float
+
+    def standardized(self, z: FloatArray) -> FloatArray:
+        """Return log deviations, 0 for the median of the training data and 1 for its spread."""
+        seen = z if self.reduction is None else self.reduction.transform(z)
+        return (self.residuals.log_deviation(seen) - self.median) / self.spread
+
+
+class VanishingDetector(Detector):
+    """Anomaly detector that scores how badly a sample breaks the equations of normal data.
+
+    With an ``ideal`` it is one model, with score ‖G(x)‖: with the vca or gradient normalization
+    these are the paper's baselines, with the contrastive one the contrast is made out of X.
+
+    Without arguments it is a recipe for tables of any size and scale. Columns are standardized,
+    and three views are combined, each a sum of squared residuals in units of what is usual for
+    normal data: quadratic equations of the whole data against permuted columns, and linear
+    equations of a few and of many pieces. The score is the mean of the three logarithms, each
+    standardized on the training data. Columns that are constant in training are exact equations.
+
+    Parameters
+    ----------
+    ideal : VanishingIdeal or None, default=None
+        None stands for the recipe.
+    contrast : Contrast or None, default=None
+        Makes the contrast of a contrastive ``ideal`` out of X; None stands for ``Permuted()``. Not
+        used by the recipe.
+    n_components : int, default=1
+        Number of pieces into which the data is clustered, each with an ideal of its own. With more
+        than one, residuals are scaled by their spread on the piece and the nearest piece counts.
+        Not used by the recipe.
+    contamination : float or "auto", default="auto"
+        Share of the training data that is called anomalous. "auto" uses the rule of box plots on
+        the training scores, and calls at least one in a hundred anomalous. With ``calibration`` it
+        is the guaranteed rate of false alarms.
+    calibration : float or None, default=None
+        Share of the training data that is kept out of the fit and used for the threshold.
+    random_state : int, default=0
+        Seed of contrasts, clustering and calibration.
+
+    Attributes
+    ----------
+    chosen_ : list of str
+        What is in the model, in words.
+    ideals_ : list of list of VanishingIdeal
+        Per member of the recipe and piece; one list with an ``ideal``.
+    offset_ : float
+        ``decision_function`` is ``score_samples`` minus this.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features,)
+        Only if X has column names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vanishing import VanishingDetector
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.uniform(-1, 1, 500)
+    >>> normal = np.column_stack([x, x**2 + 0.02 * rng.normal(size=500)])  # near a parabola
+    >>> detector = VanishingDetector().fit(normal)
+    >>> detector.predict([[0.5, 0.25], [0.5, 0.6]])
+    array([ 1, -1])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "ideal": [VanishingIdeal, None],
+        "contrast": [Contrast, None],
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "contamination": [StrOptions({"auto"}), Interval(Real, 0, 0.5, closed="right")],
+        "calibration": [Interval(Real, 0, 1, closed="neither"), None],
+        "random_state": [Interval(Integral, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        ideal: VanishingIdeal | None = None,
+        *,
+        contrast: Contrast | None = None,
+        n_components: int = 1,
+        contamination: float | Literal["auto"] = "auto",
+        calibration: float | None = None,
+        random_state: int = 0,
+    ) -> None:
+        self.ideal = ideal
+        self.contrast = contrast
+        self.n_components = n_components
+        self.contamination = contamination
+        self.calibration = calibration
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit the equations of normal data.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        self._refuse_unused()
+        fitted = copy(self)  # a fit that fails leaves the estimator as it was
+        X = validate_data(fitted, X, dtype=DTYPES, ensure_min_samples=2).astype(np.float64)
+        train, held_out = self._split(X)
+        if self.ideal is None:
+            fitted._fit_recipe(train)
+        else:
+            fitted._fit_single(train)
+        held_out_scores = None if held_out is None else fitted._score(held_out)
+        fitted.offset_ = self._offset(fitted._score(X), held_out_scores)
+        take_over(self, fitted)
+        return self
+
+    def score_samples(self, X: Any) -> FloatArray:
+        """Return minus the anomaly score, so that higher is more normal.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=DTYPES, reset=False)
+        return self._score(X.astype(np.float64))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return how well rows are told from a fresh contrast, a criterion without labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Normal data that was not used in fitting.
+        y : ignored
+
+        Returns
+        -------
+        float
+            Area under the curve of X against a contrast made of it by permuting its columns; the
+            mean score alone would reward a model without equations.
+        """
+        X = validate_data(self, X, dtype=DTYPES, reset=False).astype(np.float64)
+        fresh = Permuted().make(X, np.random.default_rng(self.random_state + 1))
+        scores = np.concatenate([self._score(X), self._score(fresh)])
+        return float(roc_auc_score(np.repeat([1, 0], len(X)), scores))
+
+    def _refuse_unused(self) -> None:
+        if self.ideal is None:
+            unused = [
+                name
+                for name, used in (
+                    ("contrast", self.contrast is None),
+                    ("n_components", self.n_components == 1),
+                )
+                if not used
+            ]
+            if unused:
+                raise ValueError(
+                    f"{' and '.join(unused)} would have no effect: the recipe chooses its own; "
+                    "pass an ideal as well, such as VanishingIdeal(normalization='contrastive')"
+                )
+        elif (
+            self.contrast is not None
+            and not resolve_normalization(self.ideal.normalization).needs_contrast
+        ):
+            raise ValueError(
+                "a contrast was passed, but the normalization of the ideal does not use one: "
+                "leave it out, or choose normalization='contrastive'"
+            )
+
+    def _score(self, X: FloatArray) -> FloatArray:
+        if self.ideal is not None:
+            if self.n_components > 1:
+                return np.asarray(-self._residuals.log_deviation(X))
+            values = self.ideals_[0][0].basis_.evaluate(X)
+            return np.asarray(-np.linalg.norm(values, axis=1))
+        z = self._scaler.transform(X)
+        constant = self._constant
+        broken = np.abs(z[:, constant]) > 1e-9 * (1 + np.abs(self._scaler.mean_[constant]))
+        members = [member.standardized(z[:, ~constant]) for member in self._members]
+        combined = np.mean(members, axis=0) if members else np.zeros(len(X))
+        distance = np.log1p(np.where(broken, np.abs(z[:, constant]), 0.0))
+        return np.asarray(-(combined + np.sum(BROKEN_CONSTANT * broken + distance, axis=1)))
+
+    def _fit_single(self, X: FloatArray) -> None:
+        template = clone(self.ideal)
+        other = None
+        if resolve_normalization(template.normalization).needs_contrast:
+            maker = Permuted() if self.contrast is None else self.contrast
+            other = maker.make(
+                X, np.random.default_rng(self.random_state), max(len(X), CONTRAST_ROWS)
+            )
+        pieces = cluster(X, self.n_components, seed=self.random_state)
+        self._residuals = fit_residuals(X, pieces, other, template, smallest_scale=1e-9)
+        self.ideals_ = [self._residuals.ideals]
+        self.chosen_ = [f"{len(self._residuals.ideals)} x {template}"]
+
+    def _fit_recipe(self, X: FloatArray) -> None:
+        self._scaler = StandardScaler().fit(X)
+        self._constant = self._scaler.var_ <= (1e-12 * (1 + np.abs(self._scaler.mean_))) ** 2
+        z = self._scaler.transform(X)[:, ~self._constant]
+        self._members: list[Member] = []
+        if z.shape[1]:
+            n_fine = int(np.clip(len(z) // 25, 1, 80))
+            self._members = [
+                self._member("whole", z, 1, Permuted(), degree=2, tol=0.5, smallest_scale=1e-6),
+                self._member("few pieces", z, 10, Permuted(), smallest_scale=0.03),
+                self._member("many pieces", z, n_fine, GaussianNoise(0.5), smallest_scale=0.2),
+            ]
+        self.ideals_ = [member.residuals.ideals for member in self._members]
+        self.chosen_ = [member.name for member in self._members]
+        if self._constant.any():
+            self.chosen_.append(f"{int(self._constant.sum())} constant columns")
+
+    def _member(
+        self,
+        name: str,
+        z: FloatArray,
+        n_pieces: int,
+        contrast: Contrast,
+        *,
+        degree: int = 1,
+        tol: float = 0.9,
+        smallest_scale: float,
+    ) -> Member:
+        reduction = None
+        if degree > 1 and z.shape[1] > LARGEST_DIMENSION:
+            reduction = PCA(min(LARGEST_DIMENSION, len(z)), random_state=self.random_state).fit(z)
+            z = reduction.transform(z)
+        rng = np.random.default_rng(self.random_state)
+        other = contrast.make(z, rng, max(len(z), CONTRAST_ROWS))
+        ideal = VanishingIdeal(
+            max_degree=degree, tol=tol, normalization="contrastive", reduction="gram"
+        )
+        pieces = cluster(z, min(n_pieces, len(z) // 10), seed=self.random_state)
+        try:
+            residuals = fit_residuals(z, pieces, other, ideal, smallest_scale=smallest_scale)
+        except ValueError:  # nothing is below the tolerance: take every direction there is
+            ideal.set_params(tol=1e6)
+            residuals = fit_residuals(z, pieces, other, ideal, smallest_scale=smallest_scale)
+        lower, median, upper = np.quantile(residuals.log_deviation(z), [0.25, 0.5, 0.75])
+        n_equations = sum(fitted.basis_.count() for fitted in residuals.ideals)
+        described = (
+            f"{name}: {n_equations} equations of degree <= {degree} on {len(residuals.ideals)} "
+            f"pieces against {contrast}, tol={ideal.tol:g}"
+        )
+        return Member(described, reduction, residuals, float(median), float(upper - lower) + 1e-9)

@@ -1,0 +1,176 @@
+"""VanishingDetector: single ideals as in the paper, pieces, and the recipe for tables."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GridSearchCV
+
+from vanishing import VanishingDetector, VanishingIdeal
+from vanishing.contrasts import GaussianNoise, Permuted
+
+NAMES = ["speed", "force", "power", "mode"]
+
+
+def machine(n_samples, seed=0, noise=0.02):
+    """Sensor readings: power = speed · force, in units of their own, and a constant column."""
+    rng = np.random.default_rng(seed)
+    speed, force = rng.uniform(1, 2, (2, n_samples))
+    power = speed * force * (1 + noise * rng.standard_normal(n_samples))
+    return np.column_stack([1e3 * speed, 1e-3 * force, power, np.full(n_samples, 7.0)])
+
+
+def broken(n_samples, seed=1):
+    """Each reading is usual by itself, but power does not follow from the others."""
+    X = machine(n_samples, seed)
+    X[:, 2] = np.random.default_rng(seed).permutation(X[:, 2])
+    return X
+
+
+def auc(detector, normal, anomalies):
+    scores = np.concatenate([detector.score_samples(normal), detector.score_samples(anomalies)])
+    return roc_auc_score(np.repeat([1, 0], [len(normal), len(anomalies)]), scores)
+
+
+@pytest.mark.parametrize("normalization", ["vca", "gradient"])
+def test_single_ideal_scores_by_the_norm_of_its_values(normalization):
+    ideal = VanishingIdeal(max_degree=2, tol=0.1, normalization=normalization)
+    X = machine(300)[:, :3] / [1e3, 1e-3, 1]
+    detector = VanishingDetector(ideal).fit(X)
+    expected = -np.linalg.norm(clone(ideal).fit(X).transform(X), axis=1)
+    np.testing.assert_allclose(detector.score_samples(X), expected, rtol=1e-12)
+
+
+def test_contrast_is_made_of_the_data():
+    ideal = VanishingIdeal(max_degree=2, tol=0.3, normalization="contrastive")
+    X = machine(500)[:, :3] / [1e3, 1e-3, 1]
+    for contrast in (None, Permuted(), GaussianNoise(0.5)):
+        detector = VanishingDetector(ideal, contrast=contrast).fit(X)
+        assert (
+            auc(
+                detector,
+                machine(200, 5)[:, :3] / [1e3, 1e-3, 1],
+                broken(200)[:, :3] / [1e3, 1e-3, 1],
+            )
+            > 0.9
+        )
+
+
+def test_pieces_follow_a_curve_that_one_line_cannot():
+    rng = np.random.default_rng(0)
+
+    def spiral(n):
+        t = rng.uniform(0.5, 3, n) * np.pi
+        return np.column_stack([t * np.cos(t), t * np.sin(t)]) + 0.05 * rng.standard_normal((n, 2))
+
+    ideal = VanishingIdeal(max_degree=1, tol=10.0, normalization="contrastive")
+    off = rng.uniform(-9, 9, (300, 2))
+    one, many = (VanishingDetector(ideal, n_components=k).fit(spiral(800)) for k in (1, 20))
+    assert len(many.ideals_[0]) == 20
+    assert auc(many, spiral(300), off) > 0.9 > auc(one, spiral(300), off)
+
+
+def test_recipe_finds_broken_relations_in_any_units():
+    detector = VanishingDetector().fit(machine(600))
+    assert auc(detector, machine(300, 7), broken(300)) > 0.9
+    rescaled = VanishingDetector().fit(machine(600) * [1e-6, 1e7, 1e3, 1.0])
+    scale = np.array([1e-6, 1e7, 1e3, 1.0])
+    np.testing.assert_allclose(
+        rescaled.score_samples(broken(50) * scale), detector.score_samples(broken(50)), rtol=1e-5
+    )
+
+
+def test_recipe_says_what_it_chose():
+    chosen = VanishingDetector().fit(machine(600)).chosen_
+    assert [line.split(":")[0] for line in chosen] == [
+        "whole",
+        "few pieces",
+        "many pieces",
+        "1 constant columns",
+    ]
+    assert "Permuted()" in chosen[0]
+    assert "degree <= 2" in chosen[0]
+
+
+def test_broken_constant_is_seen():
+    detector = VanishingDetector(contamination=0.01).fit(machine(600))
+    X = machine(20, 3)
+    X[:, 3] = 7.5
+    assert (detector.predict(X) == -1).all()
+    assert detector.score_samples(X).max() < detector.score_samples(broken(100)).min()
+
+
+def test_constant_table():
+    detector = VanishingDetector().fit(np.ones((30, 2)))
+    assert detector.predict([[1.0, 1.0], [1.0, 2.0]]).tolist() == [1, -1]
+
+
+def test_wide_tables_are_reduced():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 4)) @ rng.standard_normal((4, 40))
+    X += 0.1 * rng.standard_normal(X.shape)
+    detector = VanishingDetector().fit(X[:200])
+    assert auc(detector, X[200:], 2 * rng.standard_normal((100, 40))) > 0.95
+
+
+def test_scores_do_not_depend_on_the_batch():
+    detector = VanishingDetector().fit(machine(400))
+    new = broken(30)
+    alone = np.array([detector.score_samples(row[None])[0] for row in new])
+    np.testing.assert_allclose(alone, detector.score_samples(new), rtol=1e-9)
+
+
+def test_score_without_labels_prefers_equations_that_say_something():
+    """Large tolerances take linear polynomials that are as large on X as on its contrast."""
+    rng = np.random.default_rng(0)
+    angle = rng.uniform(0, 2 * np.pi, 400)
+    X = np.column_stack([np.cos(angle), np.sin(angle)]) + 0.02 * rng.standard_normal((400, 2))
+    ideal = VanishingIdeal(max_degree=2, normalization="contrastive")
+    search = GridSearchCV(VanishingDetector(ideal), {"ideal__tol": [0.3, 1.5]}, cv=3).fit(X)
+    assert search.best_params_ == {"ideal__tol": 0.3}
+    assert search.best_score_ > 0.9
+
+
+def test_conformal_threshold_keeps_its_rate():
+    alarms = []
+    for seed in range(25):
+        detector = VanishingDetector(contamination=0.1, calibration=0.3, random_state=seed)
+        detector.fit(machine(300, seed))
+        alarms.append(np.mean(detector.predict(machine(300, 1000 + seed)) == -1))
+    assert np.mean(alarms) <= 0.1 + 2 * np.std(alarms) / 5
+    assert np.mean(alarms) >= 0.05
+
+
+def test_frames_clone_and_pickle():
+    frame = pd.DataFrame(machine(300), columns=NAMES)
+    detector = clone(VanishingDetector()).fit(frame)
+    assert detector.feature_names_in_.tolist() == NAMES
+    loaded = pickle.loads(pickle.dumps(detector))
+    np.testing.assert_array_equal(loaded.score_samples(frame), detector.score_samples(frame))
+    assert len(pickle.dumps(VanishingDetector().fit(machine(4000)))) < 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("detector", "message"),
+    [
+        (VanishingDetector(contrast=Permuted()), "contrast would have no effect.*pass an ideal"),
+        (VanishingDetector(n_components=3), "n_components would have no effect"),
+        (VanishingDetector(VanishingIdeal(), contrast=Permuted()), "does not use one"),
+        (VanishingDetector(VanishingIdeal(tol=0.0)), "no polynomial vanishes.*raise tol"),
+        (VanishingDetector(calibration=0.2), "must be that rate"),
+        (VanishingDetector("gradient"), "'ideal' parameter"),
+        (VanishingDetector(contamination=0.9), "'contamination' parameter"),
+    ],
+)
+def test_errors(detector, message):
+    with pytest.raises(ValueError, match=message):
+        detector.fit(machine(100)[:, :3])
+
+
+def test_use_before_fit():
+    with pytest.raises(NotFittedError):
+        VanishingDetector().score_samples(machine(5))
