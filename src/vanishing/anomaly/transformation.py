@@ -1,6 +1,5 @@
 """TransformationDetector: the paper's detector, in the style of GOAD."""
 
-import warnings
 from collections.abc import Iterator
 from copy import copy
 from itertools import combinations, pairwise
@@ -16,13 +15,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
 from vanishing._xp import FloatArray, IntArray
+from vanishing.anomaly.components import fit_component
 from vanishing.anomaly.detector import Detector
 from vanishing.anomaly.pieces import rows_of_others, split_into_pieces
 from vanishing.anomaly.scores import negative_log_probability
 from vanishing.anomaly.weights import WeightProblem, convex_weights, descent_weights
 from vanishing.estimators import VanishingIdeal
-from vanishing.estimators.inputs import DTYPES, labelled, take_over
-from vanishing.normalizations import resolve_normalization
+from vanishing.estimators.inputs import DTYPES, take_over
 from vanishing.samples import ArraySource, ConcatenatedSource, SampleSource
 from vanishing.transformations import RandomAffine, Transformation, Transformations
 
@@ -32,8 +31,6 @@ CONTRAST_ROWS = 60_000
 WEIGHT_NUMBERS = 2**27
 #: Rows that are scored at a time.
 SCORED_ROWS = 4096
-#: What ``ideal=None`` stands for.
-DEFAULT_IDEAL = VanishingIdeal(max_degree=2, tol=0.5, normalization="contrastive", reduction="gram")
 
 
 class TransformationDetector(Detector):
@@ -286,7 +283,8 @@ class TransformationDetector(Detector):
         def fit_one(own: int) -> VanishingIdeal:
             i, piece = components[own]
             points = copies[i] if len(pieces) == 1 else copies[i][piece]
-            return self._fit_ideal(ArraySource(points), contrast_of(own), i)
+            name = f"transformation {i} ({self.transformations_[i].name!r})"
+            return fit_component(ArraySource(points), contrast_of(own), self.ideal, name)
 
         # Threads: the work is in BLAS and LAPACK, and the copies are shared. Many small problems
         # run fastest with one BLAS thread each.
@@ -300,36 +298,6 @@ class TransformationDetector(Detector):
         ]
         self.centers_ = _grouped([c if self.center else 0 * c for c in centers], len(pieces))
         self.weights_ = _grouped([np.ones_like(c) for c in centers], len(pieces))
-
-    def _fit_ideal(self, points: SampleSource, contrast: SampleSource, i: int) -> VanishingIdeal:
-        template = DEFAULT_IDEAL if self.ideal is None else self.ideal
-        needs_contrast = resolve_normalization(template.normalization).needs_contrast
-        ideal: VanishingIdeal = clone(template)
-        name = f"transformation {i} ({self.transformations_[i].name!r})"
-        used = contrast if needs_contrast else None
-        try:
-            ideal._fit(points, used, require_discrimination=False)
-            spectrum = np.concatenate([step.spectrum for step in ideal.trace_])
-            if ideal.basis_.count() == 0 and self.ideal is None and spectrum.size:
-                ideal.set_params(tol=1.001 * float(spectrum.min()))
-                ideal._fit(points, used, require_discrimination=False)
-        except (ValueError, MemoryError) as error:
-            raise labelled(error, f"the ideal of {name} failed") from error
-        if self.ideal is None and spectrum.size and spectrum.min() >= 1:
-            warnings.warn(
-                f"no equation is smaller on {name} than on the other copies (smallest ratio "
-                f"{spectrum.min():.3g}): scores will say little; choose other transformations",
-                UserWarning,
-                stacklevel=2,
-            )
-        if ideal.basis_.count() == 0:
-            smallest = f"{spectrum.min():.3g}" if spectrum.size else "none"
-            raise ValueError(
-                f"no polynomial vanishes on {name}: the smallest extent is {smallest}, over "
-                f"tol={ideal.tol}; raise tol or max_degree of the ideal, or leave this "
-                "transformation out"
-            )
-        return ideal
 
     def _deviations(self, z: FloatArray) -> FloatArray:
         """Return D_j(z) for every component, shape (n_points, n_components)."""

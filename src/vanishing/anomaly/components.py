@@ -1,0 +1,56 @@
+"""The ideal of one transformed copy, or of one piece of it."""
+
+import warnings
+
+import numpy as np
+from sklearn.base import clone
+
+from vanishing.estimators import VanishingIdeal
+from vanishing.estimators.inputs import labelled
+from vanishing.normalizations import resolve_normalization
+from vanishing.samples import SampleSource
+
+#: Used where no ideal is given; its tolerance is raised where nothing would vanish.
+DEFAULT_IDEAL = VanishingIdeal(max_degree=2, tol=0.5, normalization="contrastive", reduction="gram")
+
+
+def fit_component(
+    points: SampleSource, contrast: SampleSource, ideal: VanishingIdeal | None, name: str
+) -> VanishingIdeal:
+    """Fit an ideal that has at least one vanishing polynomial, or raise.
+
+    Parameters
+    ----------
+    points, contrast : SampleSource
+    ideal : VanishingIdeal or None
+        What to fit; None for the default.
+    name : str
+        The transformation, for messages.
+    """
+    template = DEFAULT_IDEAL if ideal is None else ideal
+    fitted: VanishingIdeal = clone(template)
+    needs_contrast = resolve_normalization(template.normalization).needs_contrast
+    used = contrast if needs_contrast else None
+    try:
+        fitted._fit(points, used, require_discrimination=False)
+        spectrum = np.concatenate([step.spectrum for step in fitted.trace_])
+        if fitted.basis_.count() == 0 and ideal is None and spectrum.size:
+            fitted.set_params(tol=1.001 * float(spectrum.min()))
+            fitted._fit(points, used, require_discrimination=False)
+    except (ValueError, MemoryError) as error:
+        raise labelled(error, f"the ideal of {name} failed") from error
+    if ideal is None and spectrum.size and spectrum.min() >= 1:
+        warnings.warn(
+            f"no equation is smaller on {name} than on the other copies (smallest ratio "
+            f"{spectrum.min():.3g}): scores will say little; choose other transformations",
+            UserWarning,
+            stacklevel=2,
+        )
+    if fitted.basis_.count() == 0:
+        smallest = f"{spectrum.min():.3g}" if spectrum.size else "none"
+        raise ValueError(
+            f"no polynomial vanishes on {name}: the smallest extent is {smallest}, over "
+            f"tol={fitted.tol}; raise tol or max_degree of the ideal, or leave this "
+            "transformation out"
+        )
+    return fitted
