@@ -4,13 +4,15 @@ from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator, OutlierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from vanishing._xp import FloatArray, IntArray
 from vanishing.anomaly.threshold import check_attainable, conformal_offset, quantile_offset
+from vanishing.estimators.inputs import DTYPES
 
 
 class Detector(OutlierMixin, BaseEstimator):
-    """Base of the detectors; subclasses define ``fit`` and ``score_samples``."""
+    """Base of the detectors; subclasses define ``fit`` and ``_score``."""
 
     contamination: float | Literal["auto"]
     calibration: float | None
@@ -18,7 +20,21 @@ class Detector(OutlierMixin, BaseEstimator):
     offset_: float
 
     def score_samples(self, X: Any) -> FloatArray:
-        """Return the scores, higher is more normal."""
+        """Return minus the anomaly score, so that higher is more normal.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        return self._score(validate_data(self, X, dtype=DTYPES, reset=False))
+
+    def _score(self, X: FloatArray) -> FloatArray:
+        """Score checked rows."""
         raise NotImplementedError
 
     def decision_function(self, X: Any) -> FloatArray:

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 from threadpoolctl import threadpool_limits
 
 from vanishing._xp import FloatArray, IntArray
@@ -195,19 +195,18 @@ class TransformationDetector(Detector):
         take_over(self, fitted)
         return self
 
-    def score_samples(self, X: Any) -> FloatArray:
-        """Return minus the score of the paper, so that higher is more normal.
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the mean of ``score_samples``, a criterion without labels.
+
+        Held-out normal data scores higher under better settings, as long as transformations and
+        form of the score are the same; across sets of transformations it says nothing.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of shape (n_samples,)
+        y : ignored
         """
-        check_is_fitted(self)
-        return self._score(validate_data(self, X, dtype=DTYPES, reset=False))
+        return float(np.mean(self.score_samples(X)))
 
     def _score(self, X: FloatArray) -> FloatArray:
         scores = np.zeros(len(X))
@@ -224,19 +223,6 @@ class TransformationDetector(Detector):
                 deviations = self._deviations(self._image(i, X[rows]))
                 own = slice(i * self.n_components_, (i + 1) * self.n_components_)
                 scores[rows] -= negative_log_probability(deviations, own, self.smoothing)
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Return the mean of ``score_samples``, a criterion without labels.
-
-        Held-out normal data scores higher under better settings, as long as transformations and
-        form of the score are the same; across sets of transformations it says nothing.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : ignored
-        """
-        return float(np.mean(self.score_samples(X)))
 
     def _fit_preprocessor(self, train: FloatArray) -> Any:
         if self.preprocessor is None:

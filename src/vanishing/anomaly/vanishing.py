@@ -155,21 +155,6 @@ class VanishingDetector(Detector):
         take_over(self, fitted)
         return self
 
-    def score_samples(self, X: Any) -> FloatArray:
-        """Return minus the anomaly score, so that higher is more normal.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of shape (n_samples,)
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=DTYPES, reset=False)
-        return self._score(X.astype(np.float64))
-
     def score(self, X: Any, y: Any = None) -> float:
         """Return how well rows are told from a fresh contrast, a criterion without labels.
 
@@ -185,7 +170,8 @@ class VanishingDetector(Detector):
             Area under the curve of X against a contrast made of it by permuting its columns; the
             mean score alone would reward a model without equations.
         """
-        X = validate_data(self, X, dtype=DTYPES, reset=False).astype(np.float64)
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=DTYPES, reset=False)
         fresh = Permuted().make(X, np.random.default_rng(self.random_state + 1))
         scores = np.concatenate([self._score(X), self._score(fresh)])
         return float(roc_auc_score(np.repeat([1, 0], len(X)), scores))
@@ -215,6 +201,7 @@ class VanishingDetector(Detector):
             )
 
     def _score(self, X: FloatArray) -> FloatArray:
+        X = X.astype(np.float64)
         if self.ideal is not None:
             if self.n_components > 1:
                 return np.asarray(-self._residuals.log_deviation(X))
