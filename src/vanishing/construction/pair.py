@@ -118,7 +118,8 @@ def solve_pair(points: Side, form: Side) -> PairSolution:
 
     found = _without_arbitrary_rotation(vectors[:, finite] / norm_b[finite], points, noise)
     extents = points.norms(found)
-    # Size 1 under the form is 1 / |B v| of it in the stack, where alpha is known to eps.
+    # In the stack a vector of size 1 under the form has length weight_b, and its part on X,
+    # weight_a |A v|, is known to eps of that.
     floor = np.maximum(points.noise(found), SAFETY * EPS * _inverse(weight_a) * weight_b)
     ascending = np.argsort(extents, kind="stable")
     unbounded = _echelon(vectors[:, infinite] / norm_a[infinite])
