@@ -67,7 +67,9 @@ class PairSolution:
     dropped : int
         Number of directions that are zero on both sides.
     condition : float
-        Condition number of the scaled, stacked factors on their range.
+        Condition number of the scaled, stacked factors on their range, or the largest rounding
+        error of ‖B v‖ = 1 in units of eps, if that is larger: errors made before this problem
+        count too.
     """
 
     vectors: FloatArray
@@ -129,7 +131,10 @@ def solve_pair(points: Side, form: Side) -> PairSolution:
         noise=floor[ascending],
         unbounded=with_fixed_signs(unbounded),
         dropped=n_columns - int(finite.sum()) - int(infinite.sum()),
-        condition=_condition(triangle[:, :rank]),
+        condition=max(
+            _condition(triangle[:, :rank]),
+            float(np.max(form.noise(found), initial=0.0)) / (SAFETY * EPS),
+        ),
     )
 
 
