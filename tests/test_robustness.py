@@ -126,3 +126,23 @@ def test_expanding_hands_out_copies():
     assert counts(VanishingIdeal(tol=0.0).fit(circle)) == [(0, 2), (1, 2)]
     assert ideal.basis_.expand()[0].any()
     assert ideal.basis_.expand()[1].any()
+
+
+@pytest.mark.parametrize("seed", [71, 5288])
+def test_size_holds_where_directions_are_dropped_and_rounding_is_large(seed):
+    """Nearly flat data far from the origin, fewer rows than candidates (found by search)."""
+    rng = np.random.default_rng(seed)
+    n_features, n_samples = int(rng.integers(1, 5)), int(rng.integers(1, 61))
+    rank = int(rng.integers(1, n_features + 1))
+    X = rng.standard_normal((n_samples, rank)) @ rng.standard_normal((rank, n_features))
+    if rng.random() < 0.5:
+        X /= np.linalg.norm(X, axis=1, keepdims=True)
+    X = X + rng.choice([0, 1e-3]) * rng.standard_normal(X.shape)
+    Y = rng.standard_normal((int(rng.integers(20, 81)), n_features))
+    offset = rng.choice([0, 1, 30.0])
+    ideal = fit(X + offset, "contrastive", contrast=Y + offset, tol=0.0, max_degree=3)
+    assert ideal.trace_[-1].dropped > 0
+    size = np.sqrt(np.mean(ideal.transform(Y + offset) ** 2, axis=0))
+    condition = max(step.condition for step in ideal.trace_)
+    assert np.abs(size - 1).max() <= max(1e-10, 100 * np.finfo(float).eps * condition)
+    assert np.abs(size - 1).max() < 1e-4

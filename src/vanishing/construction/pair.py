@@ -18,6 +18,8 @@ SAFETY = 64.0
 EPS = float(np.finfo(np.float64).eps)
 #: Stacks better conditioned than this need no pivoting.
 WELL_CONDITIONED = 1e-9
+#: Directions that are zero up to less than this are exact for all purposes.
+EXACT_NULL = 1e-12
 #: Entries within this share of the largest are tied when the sign is chosen.
 SIGN_TIE = 1e-6
 #: Extents that differ by less than this share are tied: their directions may be mixed.
@@ -67,9 +69,7 @@ class PairSolution:
     dropped : int
         Number of directions that are zero on both sides.
     condition : float
-        Condition number of the scaled, stacked factors on their range, or the largest rounding
-        error of ‖B v‖ = 1 in units of eps, if that is larger: errors made before this problem
-        count too.
+        Condition number of the scaled, stacked factors on their range.
     """
 
     vectors: FloatArray
@@ -102,9 +102,10 @@ def solve_pair(points: Side, form: Side) -> PairSolution:
     w, alpha, beta = _cs_decomposition(q[: len(a)], q[len(a) :])
     vectors = np.zeros((n_columns, rank))
     vectors[order[:rank]] = solve_triangular(triangle[:, :rank], w, check_finite=False)
-    if rank < n_columns:
+    if rank < n_columns and noise < EXACT_NULL:
         # What is zero on both sides may be added at will: the smallest vector is taken, so that
-        # the outcome does not hang on which columns happened to be pivots.
+        # the outcome does not hang on which columns happened to be pivots. Not so where rounding
+        # errors are large: what counts as zero then is not zero enough to be added.
         null = np.zeros((n_columns, n_columns - rank))
         null[order[:rank]] = -solve_triangular(triangle[:, :rank], triangle[:, rank:])
         null[order[rank:]] = np.eye(n_columns - rank)
@@ -131,10 +132,7 @@ def solve_pair(points: Side, form: Side) -> PairSolution:
         noise=floor[ascending],
         unbounded=with_fixed_signs(unbounded),
         dropped=n_columns - int(finite.sum()) - int(infinite.sum()),
-        condition=max(
-            _condition(triangle[:, :rank]),
-            float(np.max(form.noise(found), initial=0.0)) / (SAFETY * EPS),
-        ),
+        condition=_condition(triangle[:, :rank]),
     )
 
 

@@ -30,8 +30,8 @@ class DegreeTrace:
     tol : float
         The tolerance that was applied, as a root mean square.
     condition : float
-        Condition number of the generalized problem after scaling, rounding errors of lower degrees
-        included; normalizations hold to about ``100 * eps * condition``.
+        Condition number of the generalized problem after scaling; normalizations hold to about
+        ``100 * eps * condition``.
     spectrum : array of shape (vanishing + nonvanishing + cut - unbounded,)
         All finite extents, ascending.
     seconds : float
