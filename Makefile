@@ -21,7 +21,7 @@ PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test test-all lint docs bench clean distclean
+.PHONY: help demo test test-all lint docs bench reproduce clean distclean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -48,6 +48,9 @@ docs: $(VENV)/.installed-docs  ## build the documentation into docs/_build/html
 
 bench: $(VENV)/.installed-demo  ## measure time and memory, on one thread
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.run
+
+reproduce: $(VENV)/.installed-test  ## make the paper's tables and figures, ours beside them
+	$(BIN)/python -m experiments $(EXPERIMENTS)
 
 clean:  ## remove caches and built files, keep .venv
 	rm -rf build dist htmlcov demo_output .coverage .coverage.* .hypothesis .import_linter_cache \

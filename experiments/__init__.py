@@ -1,0 +1,1 @@
+"""The paper's figure and tables, and what goes beyond them; uses the public API only."""

@@ -1,0 +1,39 @@
+"""The page of the documentation that shows our results beside the paper's."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from experiments import store
+from experiments.cell import Experiment, Size
+
+DOCS = Path(__file__).parent.parent / "docs"
+INTRODUCTION = """# The paper, reproduced
+
+This page is written by `make reproduce` (`python -m experiments`) out of the files in
+`experiments/results`, where seed, versions and machine of each number stand.
+"""
+
+
+def write(experiments: Mapping[str, Experiment], size: Size) -> Path:
+    """Write the page out of what has been run; experiments without results are left out."""
+    parts = [INTRODUCTION]
+    for name, experiment in experiments.items():
+        results = store.results(name, size)
+        if results:
+            parts.append(f"## {experiment.TITLE}\n\n{experiment.report(results, size).strip()}\n")
+    folder = DOCS if size == "full" else store.RESULTS / "small"
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "reproduction.md"
+    path.write_text("\n".join(parts), encoding="utf-8")
+    return path.relative_to(DOCS.parent)
+
+
+def table(head: list[str], rows: list[list[object]]) -> str:
+    """Return a table in Markdown."""
+    lines = [head, ["---"] * len(head), *[[str(item) for item in row] for row in rows]]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def picture(name: str, description: str) -> str:
+    """Return the lines that show a figure."""
+    return f"```{{image}} ../experiments/results/figures/{name}\n:alt: {description}\n```"
