@@ -6,7 +6,6 @@ design notes, the same for both sets; no anomalous image is used in fitting.
 """
 
 import argparse
-import gzip
 import json
 import os
 import resource
@@ -24,11 +23,13 @@ from sklearn.pipeline import Pipeline
 
 from benchmarks import machine
 from vanishing import TransformationDetector, VanishingIdeal
+from vanishing.datasets import load_fashion_mnist, load_mnist
 from vanishing.transformations import RandomAffine, Rotations, Translations, Union
 
 HERE = Path(__file__).parent
 SHAPE = (28, 28)
 SETS = {"mnist": "MNIST", "fashion-mnist": "Fashion-MNIST"}
+LOADERS = {"mnist": load_mnist, "fashion-mnist": load_fashion_mnist}
 LINEAR = VanishingIdeal(max_degree=1, tol=0.7, normalization="contrastive", reduction="gram")
 
 
@@ -86,25 +87,13 @@ RUNS: dict[str, tuple[int, Callable[[], Any], tuple[str, str]]] = {
 }
 
 
-def read(folder: Path, kind: str) -> tuple[np.ndarray, np.ndarray]:
-    """Images as rows of numbers from 0 to 1, and labels."""
-
-    def content(name: str, header: int) -> np.ndarray:
-        with gzip.open(folder / f"{kind}-{name}-ubyte.gz") as file:
-            return np.frombuffer(file.read(), dtype=np.uint8, offset=header)
-
-    images = content("images-idx3", 16).reshape(-1, 28 * 28)
-    return images.astype(np.float32) / 255, content("labels-idx1", 8)
-
-
 def run_one(name: str, data: str) -> dict[str, Any]:
     """Fit and score in this process."""
-    folder = Path(os.environ["VANISHING_DATA"]) / data
-    images, labels = read(folder, "train")
+    images = LOADERS[data]()
     n_images, make, targets = RUNS[name]
-    normal = images[:n_images][labels[:n_images] % 2 == 0]
+    normal = images.train_images[:n_images][images.train_labels[:n_images] % 2 == 0]
+    test, test_labels = images.test_images, images.test_labels
     del images
-    test, test_labels = read(folder, "t10k")
     started = time.perf_counter()
     model = make().fit(normal)
     fitted = time.perf_counter()

@@ -1,0 +1,20 @@
+"""Data to try the methods on: images with classes, and points on varieties that are known.
+
+One file a set of images; the folder ``variety`` has the algebraic sets.
+"""
+
+from vanishing.datasets.digits import load_digits_images
+from vanishing.datasets.image_set import ImageSet
+from vanishing.datasets.mnist import load_fashion_mnist, load_mnist
+from vanishing.datasets.variety import Variety, describe_variety, make_variety, varieties
+
+__all__ = [
+    "ImageSet",
+    "Variety",
+    "describe_variety",
+    "load_digits_images",
+    "load_fashion_mnist",
+    "load_mnist",
+    "make_variety",
+    "varieties",
+]
