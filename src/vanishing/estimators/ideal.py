@@ -1,7 +1,7 @@
 """VanishingIdeal: the algorithm as a scikit-learn transformer."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
@@ -254,6 +254,46 @@ class VanishingIdeal(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return export.to_latex(self.basis_, self._names(feature_names), digits=digits)
+
+    def to_rational(
+        self,
+        points: Any,
+        feature_names: Any = None,
+        *,
+        denominator: int = 1,
+        modulo: Sequence[Any] = (),
+        minimal: bool = False,
+    ) -> list[Any]:
+        """Return equations with integer coefficients, proved to vanish on rational points.
+
+        For exact relations, found with ``tol=0``. See ``vanishing.export.to_rational``.
+
+        Parameters
+        ----------
+        points : array of shape (n_samples, n_features)
+            The points of the fit, exact: fractions, integers, or floats taken literally.
+        feature_names : sequence of str, optional
+            By default the column names of X, or x0, x1, ...
+        denominator : int
+            Of all coordinates: the points are ``points / denominator``.
+        modulo : sequence of sympy.Poly
+            Polynomials whose multiples may be added at will.
+        minimal : bool
+            Whether to leave out equations that follow from the others.
+
+        Returns
+        -------
+        list of sympy.Poly
+        """
+        check_is_fitted(self)
+        return export.to_rational(
+            self.basis_,
+            points,
+            self._names(feature_names),
+            denominator=denominator,
+            modulo=modulo,
+            minimal=minimal,
+        )
 
     def _names(self, feature_names: Any) -> list[str]:
         if feature_names is None:

@@ -1,6 +1,7 @@
 """Polynomials in forms that people and other programs read."""
 
 from vanishing.export.latex import to_latex
+from vanishing.export.rational import CertificateError, to_rational
 from vanishing.export.sympy import to_sympy
 
-__all__ = ["to_latex", "to_sympy"]
+__all__ = ["CertificateError", "to_latex", "to_rational", "to_sympy"]
