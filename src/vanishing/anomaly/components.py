@@ -1,10 +1,12 @@
 """The ideal of one transformed copy, or of one piece of it."""
 
 import warnings
+from dataclasses import dataclass
 
 import numpy as np
 from sklearn.base import clone
 
+from vanishing._xp import FloatArray
 from vanishing.estimators import VanishingIdeal
 from vanishing.estimators.inputs import labelled
 from vanishing.normalizations import resolve_normalization
@@ -12,6 +14,31 @@ from vanishing.samples import SampleSource
 
 #: Used where no ideal is given; its tolerance is raised where nothing would vanish.
 DEFAULT_IDEAL = VanishingIdeal(max_degree=2, tol=0.5, normalization="contrastive", reduction="gram")
+
+
+@dataclass(frozen=True, eq=False)
+class Component:
+    """One ideal of a transformation detector.
+
+    Parameters
+    ----------
+    ideal : VanishingIdeal
+    center, typical, weights : arrays of shape (n_polynomials,)
+        Mean and root mean square deviation on normal data; u = w².
+    """
+
+    ideal: VanishingIdeal
+    center: FloatArray
+    typical: FloatArray
+    weights: FloatArray
+
+    def residuals(self, z: FloatArray) -> FloatArray:
+        """Return G(z) - c."""
+        return np.asarray(self.ideal.basis_.evaluate(z) - self.center)
+
+    def deviation(self, z: FloatArray) -> FloatArray:
+        """Return D(z)."""
+        return np.asarray(self.residuals(z) ** 2 @ self.weights)
 
 
 def fit_component(

@@ -28,13 +28,19 @@ class LocalResiduals:
     centers: list[FloatArray]
     scales: list[FloatArray]
 
+    def deviations(self, z: FloatArray) -> FloatArray:
+        """Return the mean square of standardized residuals of each piece, (n_points, n_pieces)."""
+        return np.stack(
+            [
+                np.mean(((ideal.basis_.evaluate(z) - center) / scale) ** 2, axis=1)
+                for ideal, center, scale in zip(self.ideals, self.centers, self.scales, strict=True)
+            ],
+            axis=1,
+        )
+
     def log_deviation(self, z: FloatArray) -> FloatArray:
-        """Return log of the mean square of standardized residuals, of the nearest piece."""
-        deviations = [
-            np.mean(((ideal.basis_.evaluate(z) - center) / scale) ** 2, axis=1)
-            for ideal, center, scale in zip(self.ideals, self.centers, self.scales, strict=True)
-        ]
-        return np.asarray(np.log(np.min(deviations, axis=0) + TINY))
+        """Return the logarithm of the deviation from the nearest piece."""
+        return np.asarray(np.log(np.min(self.deviations(z), axis=1) + TINY))
 
 
 def fit_residuals(

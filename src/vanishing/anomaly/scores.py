@@ -8,7 +8,7 @@ z = T_i x
 """
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import expit, logsumexp
 
 from vanishing._xp import FloatArray
 
@@ -30,9 +30,31 @@ def negative_log_probability(deviations: FloatArray, own: slice, smoothing: floa
     array of shape (n_points,)
     """
     n_transformations = deviations.shape[1] // (own.stop - own.start)
-    ours = logsumexp(-deviations[:, own], axis=1)
-    all_of_them = logsumexp(-deviations, axis=1)
+    ours, _ = smoothed_log_sum(-deviations[:, own], smoothing)
+    every, _ = smoothed_log_sum(-deviations, n_transformations * smoothing)
+    return np.asarray(every - ours)
+
+
+def value_and_slopes(
+    deviations: FloatArray, own: slice, smoothing: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return -log P_i and its derivative with respect to each D_j; parameters as above.
+
+    The derivative is what the own components gain less what all of them hold.
+    """
+    n_transformations = deviations.shape[1] // (own.stop - own.start)
+    every, slopes = smoothed_log_sum(-deviations, n_transformations * smoothing)
+    ours, our_shares = smoothed_log_sum(-deviations[:, own], smoothing)
+    slopes *= -1
+    slopes[:, own] += our_shares
+    return every - ours, slopes
+
+
+def smoothed_log_sum(exponents: FloatArray, smoothing: float) -> tuple[FloatArray, FloatArray]:
+    """Return log(Σ_j e^{a_j} + ε) for each row, and the share of each term in the sum."""
+    total = logsumexp(exponents, axis=1)
+    shares = np.exp(exponents - total[:, None])
     if smoothing > 0:
-        ours = np.logaddexp(ours, np.log(smoothing))
-        all_of_them = np.logaddexp(all_of_them, np.log(n_transformations * smoothing))
-    return np.asarray(all_of_them - ours)
+        shares *= expit(total - np.log(smoothing))[:, None]
+        total = np.logaddexp(total, np.log(smoothing))
+    return total, shares

@@ -1,7 +1,7 @@
 """TransformationDetector: the paper's detector, in the style of GOAD."""
 
-from collections.abc import Iterator
 from copy import copy
+from functools import partial
 from itertools import combinations, pairwise
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
@@ -15,8 +15,10 @@ from sklearn.utils.validation import validate_data
 from threadpoolctl import threadpool_limits
 
 from vanishing._xp import FloatArray, IntArray
-from vanishing.anomaly.components import fit_component
+from vanishing.anomaly.components import Component, fit_component
 from vanishing.anomaly.detector import Detector
+from vanishing.anomaly.explain import Landscape
+from vanishing.anomaly.explain.transformed import TransformedView
 from vanishing.anomaly.pieces import rows_of_others, split_into_pieces
 from vanishing.anomaly.scores import negative_log_probability
 from vanishing.anomaly.weights import WeightProblem, convex_weights, descent_weights
@@ -190,8 +192,7 @@ class TransformationDetector(Detector):
         fitted._fit_ideals(copies, pieces)
         if self.weighting is not None:
             fitted._fit_weights(copies)
-        held_out_scores = None if held_out is None else fitted._score(held_out)
-        fitted.offset_ = self._offset(fitted._score(X), held_out_scores)
+        fitted._finish(X, held_out)
         take_over(self, fitted)
         return self
 
@@ -278,30 +279,49 @@ class TransformationDetector(Detector):
         with threadpool_limits(1 if len(pieces) > 1 or parallel.n_jobs not in (None, 1) else None):
             ideals = parallel(delayed(fit_one)(own) for own in range(len(components)))
         self.ideals_ = _grouped(ideals, len(pieces))
-        centers = [
-            ideal.basis_.evaluate(copies[i][piece]).mean(axis=0)
-            for ideal, (i, piece) in zip(ideals, components, strict=True)
-        ]
-        self.centers_ = _grouped([c if self.center else 0 * c for c in centers], len(pieces))
+        centers, typical = [], []
+        for ideal, (i, piece) in zip(ideals, components, strict=True):
+            values = ideal.basis_.evaluate(copies[i][piece])
+            centers.append(values.mean(axis=0) if self.center else np.zeros(values.shape[1]))
+            typical.append(np.sqrt(np.mean((values - centers[-1]) ** 2, axis=0)))
+        self.centers_ = _grouped(centers, len(pieces))
+        self._typical = _grouped(typical, len(pieces))
         self.weights_ = _grouped([np.ones_like(c) for c in centers], len(pieces))
 
     def _deviations(self, z: FloatArray) -> FloatArray:
         """Return D_j(z) for every component, shape (n_points, n_components)."""
-        return np.stack(
-            [
-                (ideal.basis_.evaluate(z) - center) ** 2 @ weights
-                for ideal, center, weights in self._components()
-            ],
-            axis=1,
+        return np.stack([component.deviation(z) for component in self._components()], axis=1)
+
+    def _components(self) -> list[Component]:
+        per_transformation = zip(
+            self.ideals_, self.centers_, self._typical, self.weights_, strict=True
+        )
+        return [Component(*parts) for row in per_transformation for parts in zip(*row, strict=True)]
+
+    def _landscape(self) -> Landscape:
+        components = self._components()
+        views = [
+            TransformedView(components, i, self.n_components_, transformation.name, self.smoothing)
+            for i, transformation in enumerate(self.transformations_)
+        ]
+        # Columns of a table have units of their own; pixels have one in common.
+        scale = (
+            self._spread_row
+            if self._scaler is not None
+            else np.full(self.n_features_in_, np.sqrt(np.mean(self._spread_row**2)))
+        )
+        return Landscape(
+            [partial(self._image, i) for i in range(len(views))],
+            views,
+            self._mean_row,
+            scale,
+            self._usual_score,
+            few_features=self._scaler is not None,
         )
 
-    def _components(self) -> Iterator[tuple[VanishingIdeal, FloatArray, FloatArray]]:
-        for row in zip(self.ideals_, self.centers_, self.weights_, strict=True):
-            yield from zip(*row, strict=True)
-
     def _fit_weights(self, copies: list[FloatArray]) -> None:
-        components = list(self._components())
-        stops = np.cumsum([0, *(ideal.basis_.count() for ideal, _, _ in components)])
+        components = self._components()
+        stops = np.cumsum([0, *(len(component.center) for component in components)])
         slices = [slice(int(a), int(b)) for a, b in pairwise(stops)]
         n_rows = len(copies[0])
         fits = max(1, int(WEIGHT_NUMBERS // (stops[-1] * len(copies))))
@@ -310,9 +330,7 @@ class TransformationDetector(Detector):
             rng = np.random.default_rng(self.random_state)
             rows = np.sort(rng.choice(n_rows, size=fits, replace=False))
         squares = [
-            np.hstack(
-                [(ideal.basis_.evaluate(z[rows]) - center) ** 2 for ideal, center, _ in components]
-            )
+            np.hstack([component.residuals(z[rows]) ** 2 for component in components])
             for z in copies
         ]
         problem = WeightProblem(squares, slices, self.n_components_, self.smoothing)
@@ -343,6 +361,7 @@ class TransformationDetector(Detector):
                     ideal.basis_ = ideal.basis_.restricted(kept)
                     ideal.extents_ = ideal.basis_.extents
                     self.centers_[i][c] = self.centers_[i][c][kept]
+                    self._typical[i][c] = self._typical[i][c][kept]
                     self.weights_[i][c] = weights[kept]
 
 

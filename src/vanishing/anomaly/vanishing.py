@@ -2,6 +2,7 @@
 
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -15,6 +16,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from vanishing._xp import FloatArray
 from vanishing.anomaly.detector import Detector
+from vanishing.anomaly.explain import Landscape
+from vanishing.anomaly.explain.local import LocalView
+from vanishing.anomaly.explain.single import NormView
 from vanishing.anomaly.pieces import cluster
 from vanishing.anomaly.residuals import LocalResiduals, fit_residuals
 from vanishing.contrasts import GaussianNoise, Permuted
@@ -41,10 +45,13 @@ class Member:
     median: float
     spread: float
 
+    def reduced(self, z: FloatArray) -> FloatArray:
+        """Return what the member looks at."""
+        return z if self.reduction is None else np.asarray(self.reduction.transform(z))
+
     def standardized(self, z: FloatArray) -> FloatArray:
         """Return log deviations, 0 for the median of the training data and 1 for its spread."""
-        seen = z if self.reduction is None else self.reduction.transform(z)
-        return (self.residuals.log_deviation(seen) - self.median) / self.spread
+        return (self.residuals.log_deviation(self.reduced(z)) - self.median) / self.spread
 
 
 class VanishingDetector(Detector):
@@ -150,8 +157,7 @@ class VanishingDetector(Detector):
             fitted._fit_recipe(train)
         else:
             fitted._fit_single(train)
-        held_out_scores = None if held_out is None else fitted._score(held_out)
-        fitted.offset_ = self._offset(fitted._score(X), held_out_scores)
+        fitted._finish(X, held_out)
         take_over(self, fitted)
         return self
 
@@ -207,13 +213,37 @@ class VanishingDetector(Detector):
                 return np.asarray(-self._residuals.log_deviation(X))
             values = self.ideals_[0][0].basis_.evaluate(X)
             return np.asarray(-np.linalg.norm(values, axis=1))
-        z = self._scaler.transform(X)
-        constant = self._constant
-        broken = np.abs(z[:, constant]) > 1e-9 * (1 + np.abs(self._scaler.mean_[constant]))
-        members = [member.standardized(z[:, ~constant]) for member in self._members]
+        z = self._scaler.transform(X)[:, ~self._constant]
+        members = [member.standardized(z) for member in self._members]
         combined = np.mean(members, axis=0) if members else np.zeros(len(X))
-        distance = np.log1p(np.where(broken, np.abs(z[:, constant]), 0.0))
-        return np.asarray(-(combined + np.sum(BROKEN_CONSTANT * broken + distance, axis=1)))
+        return np.asarray(-(combined + self._broken_constants(X).sum(axis=1)))
+
+    def _broken_constants(self, X: FloatArray) -> FloatArray:
+        """Return what each column adds to the score by differing from its constant."""
+        z = np.where(self._constant, self._scaler.transform(X), 0.0)
+        broken = np.abs(z) > 1e-9 * (1 + np.abs(self._scaler.mean_))
+        return np.where(broken, BROKEN_CONSTANT + np.log1p(np.abs(z)), 0.0)
+
+    def _landscape(self) -> Landscape:
+        about_data = (self._mean_row, self._spread_row, self._usual_score, True)
+        if self.ideal is None:
+            n_members = len(self._members)
+            views = [
+                LocalView(
+                    member.residuals, member.name, i, member.median, 1 / (n_members * member.spread)
+                )
+                for i, member in enumerate(self._members)
+            ]
+            maps = [partial(self._seen, member) for member in self._members]
+            return Landscape(maps, views, *about_data, by_itself=self._broken_constants)
+        if self.n_components > 1:
+            pieces = LocalView(self._residuals, "pieces", 0, shift=0.0, factor=1.0)
+            return Landscape([np.asarray], [pieces], *about_data)
+        return Landscape([np.asarray], [NormView(self.ideals_[0][0])], *about_data)
+
+    def _seen(self, member: Member, X: FloatArray) -> FloatArray:
+        """Return the coordinates that a member looks at."""
+        return member.reduced(self._scaler.transform(X)[:, ~self._constant])
 
     def _fit_single(self, X: FloatArray) -> None:
         template = clone(self.ideal)

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import expit, logsumexp
 
 from vanishing._xp import FloatArray
+from vanishing.anomaly.scores import value_and_slopes
 
 #: Where the transformations can be told apart perfectly there is no finite minimum.
 LARGEST_WEIGHT = 100.0
@@ -44,30 +44,15 @@ class WeightProblem:
     def loss_and_gradient(self, u: FloatArray) -> tuple[float, FloatArray]:
         """Return the mean score and its derivative with respect to u."""
         n_points = len(self.squares[0])
-        n_transformations = len(self.squares)
         loss, gradient = 0.0, np.zeros_like(u)
         for i, squares in enumerate(self.squares):
-            minus_d = -np.stack([squares[:, s] @ u[s] for s in self.components], axis=1)
+            deviations = np.stack([squares[:, s] @ u[s] for s in self.components], axis=1)
             own = slice(i * self.n_pieces, (i + 1) * self.n_pieces)
-            ours, ours_share = _smoothed(minus_d[:, own], self.smoothing)
-            every, every_share = _smoothed(minus_d, n_transformations * self.smoothing)
-            loss += float(np.sum(every - ours))
-            # d(-log P)/dD_j: what the own components gain less what all of them hold.
-            pull = -every_share
-            pull[:, own] += ours_share
+            values, slopes = value_and_slopes(deviations, own, self.smoothing)
+            loss += float(np.sum(values))
             for j, s in enumerate(self.components):
-                gradient[s] += squares[:, s].T @ pull[:, j]
+                gradient[s] += squares[:, s].T @ slopes[:, j]
         return loss / n_points, gradient / n_points
-
-
-def _smoothed(exponents: FloatArray, smoothing: float) -> tuple[FloatArray, FloatArray]:
-    """log(Σ_j e^{a_j} + ε), and the share of each term in the sum."""
-    total = logsumexp(exponents, axis=1)
-    shares = np.exp(exponents - total[:, None])
-    if smoothing > 0:
-        shares *= expit(total - np.log(smoothing))[:, None]
-        total = np.logaddexp(total, np.log(smoothing))
-    return total, shares
 
 
 def convex_weights(problem: WeightProblem, *, penalty: float = 0.0) -> FloatArray:

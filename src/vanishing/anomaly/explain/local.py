@@ -1,0 +1,74 @@
+"""The view of the nearest of several pieces: s(z) = a log(mean squared residual) + b."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from vanishing._xp import FloatArray
+from vanishing.anomaly.explain.result import BrokenEquation
+from vanishing.anomaly.explain.view import View, pulled_back, weighed
+from vanishing.anomaly.residuals import TINY, LocalResiduals
+
+
+@dataclass(frozen=True, eq=False)
+class LocalView(View):
+    """Log deviation from the nearest piece, shifted and scaled.
+
+    Parameters
+    ----------
+    model : LocalResiduals
+    name : str
+        Of this part of the detector.
+    number : int
+        Position of its ideals in ``detector.ideals_``.
+    shift, factor : float
+        The view is (log deviation - shift) * factor.
+    """
+
+    model: LocalResiduals
+    name: str
+    number: int
+    shift: float
+    factor: float
+
+    def values(self, z: FloatArray) -> FloatArray:
+        """Return s."""
+        return (self.model.log_deviation(z) - self.shift) * self.factor
+
+    def gradients(self, z: FloatArray) -> FloatArray:
+        """Return the derivative on the nearest piece."""
+        deviations = self.model.deviations(z)
+        nearest = np.argmin(deviations, axis=1)
+        result = np.empty_like(z)
+        for piece in np.unique(nearest):
+            rows = nearest == piece
+            center, scale = self.model.centers[piece], self.model.scales[piece]
+            ideal = self.model.ideals[piece]
+            residuals = (ideal.basis_.evaluate(z[rows]) - center) / scale**2
+            outer = self.factor / (deviations[rows, piece] + TINY)
+            result[rows] = pulled_back(
+                ideal, z[rows], outer[:, None] * residuals * (2 / len(center))
+            )
+        return result
+
+    def residuals(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the standardized residuals of the nearest piece, of mean square ‖r‖²."""
+        piece, values = self._nearest(z)
+        count = np.sqrt(len(values))
+        jacobian = self.model.ideals[piece].basis_.jacobian(z)[0]
+        scale = self.model.scales[piece]
+        return (values - self.model.centers[piece]) / scale / count, jacobian / (
+            scale[:, None] * count
+        )
+
+    def equations(self, z: FloatArray) -> list[tuple[float, BrokenEquation]]:
+        """Return the equations of the nearest piece; each counts by its standardized residual."""
+        piece, values = self._nearest(z)
+        center, scale = self.model.centers[piece], self.model.scales[piece]
+        counts = np.abs(values - center) / scale
+        ideal = self.model.ideals[piece]
+        return weighed(counts, ideal, values, center, scale, self.name, (self.number, piece))
+
+    def _nearest(self, z: FloatArray) -> tuple[int, FloatArray]:
+        piece = int(np.argmin(self.model.deviations(z)[0]))
+        return piece, self.model.ideals[piece].basis_.evaluate(z)[0]

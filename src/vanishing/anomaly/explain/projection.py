@@ -1,0 +1,157 @@
+"""The nearest point that keeps the equations as well as normal data usually does.
+
+Equations of noisy data hold up to noise, and together they may have no common zero at all. What x
+is compared with is therefore the nearest point whose score is usual for normal data: with r the
+residuals of the equations, the minimizer of λ‖y‖² + ‖r(x + y)‖² for the largest λ at which the
+score has come down to that (the discrepancy principle). On exact data the usual residual is
+rounding, and this is the projection onto the variety.
+
+Columns of a table fail one by one. There, changes of a single column are tried first.
+"""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, qr
+
+from vanishing._xp import FloatArray
+
+if TYPE_CHECKING:
+    from vanishing.anomaly.explain.landscape import Landscape
+
+#: λ falls by this factor, from the size of the Jacobian down to rounding.
+FALL, SMALLEST = 8.0, 1e-14
+#: Gauss-Newton steps for each λ, at most.
+STEPS = 4
+#: Halvings (in the logarithm) of the last interval of λ.
+HALVINGS = 4
+#: Values that are tried for a single feature, in units of its spread around its mean.
+VALUES = np.linspace(-4, 4, 129)
+#: A change of a single feature has to make up for this share of the excess.
+WORTHWHILE = 0.5
+#: Features that are mended one by one, at most.
+MOST_MENDED = 3
+
+
+def project(landscape: "Landscape", sample: FloatArray) -> FloatArray:
+    """Return x₀ for one sample; the sample itself if its score is usual.
+
+    Where no such point is found, the best one on the way is returned.
+    """
+    start = sample.copy()
+    # Terms of single features are mended by themselves.
+    alone = landscape.by_itself(sample[None, :])[0] > 0
+    start[alone] = landscape.center[alone]
+    if landscape.score(start[None, :])[0] <= landscape.usual or not landscape.views:
+        return start
+    if landscape.few_features:
+        start = _mend_single_features(landscape, start)
+        if landscape.score(start[None, :])[0] <= landscape.usual:
+            return start
+    return _project(Way(landscape, start, landscape.scale))
+
+
+def _mend_single_features(landscape: "Landscape", point: FloatArray) -> FloatArray:
+    """Change one feature after the other, as long as one alone makes up for most of the excess."""
+    features = np.arange(len(point))
+    offered = landscape.center[:, None] + landscape.scale[:, None] * VALUES
+    for _ in range(MOST_MENDED):
+        score = landscape.score(point[None, :])[0]
+        tried = np.repeat(point[None, :], offered.size, axis=0)
+        tried[np.arange(len(tried)), np.repeat(features, len(VALUES))] = offered.ravel()
+        scores = landscape.score(tried).reshape(offered.shape)
+        if score - scores.min() < WORTHWHILE * (score - landscape.usual):
+            return point
+        # Of all changes that help as much as is needed, the smallest.
+        changes = np.abs(offered - point[:, None]) / landscape.scale[:, None]
+        changes[scores > max(landscape.usual, scores.min())] = np.inf
+        feature, value = np.unravel_index(np.argmin(changes), changes.shape)
+        point = point.copy()
+        point[feature] = offered[feature, value]
+        if scores[feature, value] <= landscape.usual:
+            return point
+    return point
+
+
+class Way:
+    """Points x + y, with y in units of the features' scale, in the directions that matter."""
+
+    def __init__(self, landscape: "Landscape", start: FloatArray, scale: FloatArray) -> None:
+        self.landscape = landscape
+        self.start = start
+        spanning = np.vstack([matrix * scale for matrix in landscape.matrices]).T
+        orthogonal, triangle, _ = qr(spanning, mode="economic", pivoting=True)
+        sizes = np.abs(np.diag(triangle))
+        directions = orthogonal[:, sizes > 1e-12 * sizes.max()]
+        self.moves = scale[:, None] * directions
+        self.views_move = [matrix @ self.moves for matrix in landscape.matrices]
+
+    def point(self, y: FloatArray) -> FloatArray:
+        """Return x + y."""
+        return np.asarray(self.start + self.moves @ y)
+
+    def score(self, y: FloatArray) -> float:
+        """Return the score of x + y."""
+        return float(self.landscape.score(self.point(y)[None, :])[0])
+
+    def residuals(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return all residuals at x + y, and their Jacobian with respect to y."""
+        parts = self.landscape.residuals(self.point(y))
+        values = np.concatenate([value for value, _ in parts])
+        pairs = zip(parts, self.views_move, strict=True)
+        return values, np.vstack([jacobian @ move for (_, jacobian), move in pairs])
+
+    def descend(self, y: FloatArray, damping: float) -> FloatArray:
+        """Minimize λ‖y‖² + ‖r‖² by Gauss-Newton steps, halved where they do not help."""
+        residuals, jacobian = self.residuals(y)
+        objective = damping * float(y @ y) + float(residuals @ residuals)
+        for _ in range(STEPS):
+            normal = jacobian.T @ jacobian + damping * np.eye(len(y))
+            step = -cho_solve(cho_factor(normal), jacobian.T @ residuals + damping * y)
+            for _ in range(8):
+                tried = y + step
+                residuals, jacobian = self.residuals(tried)
+                reached = damping * float(tried @ tried) + float(residuals @ residuals)
+                if reached < objective:
+                    break
+                step = step / 2
+            else:
+                return y
+            gain, y, objective = objective - reached, tried, reached
+            if gain <= 1e-3 * objective:
+                break
+        return y
+
+
+def _project(way: Way) -> FloatArray:
+    """Lower λ until the score is usual."""
+    y: FloatArray = np.zeros(way.moves.shape[1])
+    _, jacobian = way.residuals(y)
+    largest = float(np.sum(jacobian**2))
+    if largest == 0.0 or not np.isfinite(largest):
+        return way.start
+    damping, above = largest, largest
+    best, best_score = y, way.score(y)
+    while damping > SMALLEST * largest:
+        reached = way.descend(y, damping)
+        score = way.score(reached)
+        if score <= way.landscape.usual:
+            return way.point(_largest_damping(way, y, reached, above, damping))
+        if score < best_score:
+            best, best_score = reached, score
+        y, above, damping = reached, damping, damping / FALL
+    return way.point(best)
+
+
+def _largest_damping(
+    way: Way, before: FloatArray, after: FloatArray, above: float, below: float
+) -> FloatArray:
+    """Close in on the largest λ whose minimizer is usual: it is nearest to the sample."""
+    for _ in range(HALVINGS):
+        damping = float(np.sqrt(above * below))
+        tried = way.descend(before, damping)
+        if way.score(tried) <= way.landscape.usual:
+            after, below = tried, damping
+        else:
+            before, above = tried, damping
+    return after

@@ -1,0 +1,91 @@
+"""What an explanation says."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from vanishing._xp import FloatArray
+
+
+@dataclass(frozen=True)
+class BrokenEquation:
+    """An equation of normal data, and how far a sample is from keeping it.
+
+    Parameters
+    ----------
+    value : float
+        Value of the polynomial at the sample.
+    usual : float
+        Its mean on normal data, which the deviation is measured from.
+    typical : float
+        Root mean square of its deviation from ``usual`` on normal data.
+    degree : int
+    part : str
+        The transformation or the part of the recipe that the equation belongs to.
+    ideal : tuple of int
+        Where it is found: ``detector.ideals_[ideal[0]][ideal[1]]``.
+    index : int
+        Which of the vanishing polynomials of that ideal it is.
+    """
+
+    value: float
+    usual: float
+    typical: float
+    degree: int
+    part: str
+    ideal: tuple[int, int]
+    index: int
+
+    @property
+    def times_typical(self) -> float:
+        """The deviation in units of what is typical."""
+        with np.errstate(divide="ignore"):
+            return float(np.divide(abs(self.value - self.usual), self.typical))
+
+    def __str__(self) -> str:
+        return (
+            f"{self.part}: an equation of degree {self.degree} has the value {self.value:.3g}, "
+            f"{self.times_typical:.3g} times as far from {self.usual:.3g} as is typical"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """Why one sample has its score.
+
+    Parameters
+    ----------
+    sample, reference : arrays of shape (n_features,)
+        The sample, and the nearest point that keeps the equations as well as nine of ten training
+        samples do. They are the same where the sample does so itself.
+    score, reference_score : float
+        Anomaly scores of both, minus ``score_samples``.
+    shares : array of shape (n_features,)
+        The part of ``score - reference_score`` that comes from each feature; they add up to it.
+    equations : tuple of BrokenEquation
+        Those that the sample breaks most, worst first.
+    feature_names : tuple of str
+    """
+
+    sample: FloatArray
+    reference: FloatArray
+    score: float
+    reference_score: float
+    shares: FloatArray
+    equations: tuple[BrokenEquation, ...]
+    feature_names: tuple[str, ...]
+
+    def ranked(self, n_features: int | None = None) -> list[tuple[str, float]]:
+        """Return names and shares of the features, largest share first."""
+        order = np.argsort(-self.shares, kind="stable")[:n_features]
+        return [(self.feature_names[j], float(self.shares[j])) for j in order]
+
+    def __str__(self) -> str:
+        lines = [f"score {self.score:.4g}, against {self.reference_score:.4g} when mended"]
+        for name, share in self.ranked(3):
+            j = self.feature_names.index(name)
+            lines.append(
+                f"  {name}: {share:+.3g} of it, {self.sample[j]:.4g} instead of "
+                f"{self.reference[j]:.4g}"
+            )
+        return "\n".join([*lines, *(f"  {equation}" for equation in self.equations)])

@@ -1,0 +1,45 @@
+"""The view of one ideal: s(z) = ‖G(z)‖."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from vanishing._xp import FloatArray
+from vanishing.anomaly.explain.result import BrokenEquation
+from vanishing.anomaly.explain.view import View, pulled_back, weighed
+from vanishing.estimators import VanishingIdeal
+
+
+@dataclass(frozen=True, eq=False)
+class NormView(View):
+    """Norm of the values of one ideal."""
+
+    ideal: VanishingIdeal
+
+    def values(self, z: FloatArray) -> FloatArray:
+        """Return ‖G(z)‖."""
+        return np.asarray(np.linalg.norm(self.ideal.basis_.evaluate(z), axis=1))
+
+    def gradients(self, z: FloatArray) -> FloatArray:
+        """Return GᵀJ / ‖G‖; 0 where G is 0."""
+        values = self.ideal.basis_.evaluate(z)
+        norms = np.linalg.norm(values, axis=1, keepdims=True)
+        unit = np.divide(values, norms, out=np.zeros_like(values), where=norms > 0)
+        return pulled_back(self.ideal, z, unit)
+
+    def residuals(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return G and its Jacobian."""
+        return self.ideal.basis_.evaluate(z)[0], self.ideal.basis_.jacobian(z)[0]
+
+    def equations(self, z: FloatArray) -> list[tuple[float, BrokenEquation]]:
+        """Return all equations; each counts by its part of ‖G‖²."""
+        values = self.ideal.basis_.evaluate(z)[0]
+        return weighed(
+            values**2,
+            self.ideal,
+            values,
+            np.zeros_like(values),
+            self.ideal.extents_,
+            "the ideal",
+            (0, 0),
+        )
