@@ -26,8 +26,9 @@ PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS)
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
-demo: $(VENV)/.installed-demo  ## fit the equations of a handwritten digit and draw them
-	$(BIN)/python examples/digits_demo.py
+demo: $(VENV)/.installed-demo  ## find the equations of a handwritten digit, explain an alarm, draw both
+	$(ONE_THREAD) $(BIN)/python examples/digits_demo.py
+	$(ONE_THREAD) $(BIN)/python examples/digits_alarm_demo.py
 
 test: $(VENV)/.installed-test  ## run the tests, except the slow ones
 	$(PYTEST) -m "not slow and not gpu" $(PYTEST_ARGS)

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 import torch
 from cases import NORMALIZATIONS, REDUCTIONS, counts, gaussian_contrast
+from sklearn.decomposition import PCA
 
-from vanishing import VanishingIdeal
+from vanishing import TransformationDetector, VanishingIdeal
+from vanishing.transformations import Rotations
 
 pytestmark = [
     pytest.mark.gpu,
@@ -62,3 +64,19 @@ def test_exact_ellipse():
     ideal = VanishingIdeal(max_degree=2, tol=0.0).fit(X)
     assert counts(ideal) == [(0, 2), (1, 2)]
     assert ideal.extents_[0] < 1e-14
+
+
+def test_transformation_detector():
+    rng = np.random.default_rng(0)
+    latent = rng.standard_normal((3000, 3))
+    images = latent @ rng.standard_normal((3, 64)) + 0.1 * rng.standard_normal((3000, 64))
+    parameters = {"preprocessor": PCA(12, svd_solver="full"), "n_components": (1, 4)}
+    detectors = [
+        TransformationDetector(Rotations((8, 8)), distance_weight=0.5, **parameters).fit(data)
+        for data in (images, torch.asarray(images, device="cuda"))
+    ]
+    new = images[:500] + 0.3 * rng.standard_normal((500, 64))
+    expected = detectors[0].score_samples(new)
+    scores = detectors[1].score_samples(torch.asarray(new, device="cuda"))
+    assert scores.device.type == "cuda"
+    np.testing.assert_allclose(scores.cpu().numpy(), expected, rtol=1e-6, atol=1e-6)

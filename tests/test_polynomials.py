@@ -52,6 +52,13 @@ def test_jacobian_is_the_derivative(ideal, x, which):
     np.testing.assert_allclose(jacobian, numerical, atol=1e-7 * np.abs(jacobian).max())
 
 
+def test_pullback_is_a_product_with_the_jacobian(ideal, x):
+    outer = np.random.default_rng(3).standard_normal((len(x), ideal.basis_.count()))
+    expected = np.einsum("ng,ngk->nk", outer, ideal.basis_.jacobian(x))
+    scale = np.abs(expected).max(initial=1)
+    np.testing.assert_allclose(ideal.basis_.pullback(x, outer), expected, atol=1e-12 * scale)
+
+
 @pytest.mark.parametrize("which", ["vanishing", "nonvanishing"])
 def test_degrees_are_those_of_the_expansion(ideal, which):
     exponents, coefficients = ideal.basis_.expand(which=which)

@@ -1,6 +1,7 @@
 """TransformationDetector: the paper's detector, its contract and its errors."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from vanishing import TransformationDetector, VanishingIdeal
+from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
 from vanishing.transformations import Callable, Identity, RandomAffine, Rotations, Translations
 
 ROTATIONS = Rotations(image_shape=(8, 8))
@@ -113,9 +114,12 @@ def test_polynomials_of_weight_zero_are_dropped_without_changing_scores(digits):
         for f, s in zip(full.ideals_, sparse.ideals_, strict=True)
     ]
     assert 0 < sum(k.sum() for k in kept) < sum(k.size for k in kept)
+    components = []
     for i, k in enumerate(kept):
-        full.weights_[i][0] = np.zeros(k.size)
-        full.weights_[i][0][k] = sparse.weights_[i][0]
+        weights = np.zeros(k.size)
+        weights[k] = sparse.weights_[i][0]
+        components.append(replace(full.mixtures_[0].components[i], weights=weights))
+    full.mixtures_ = [replace(full.mixtures_[0], components=components)]
     np.testing.assert_allclose(sparse.score_samples(new), full.score_samples(new), rtol=1e-9)
 
 
@@ -351,3 +355,77 @@ def test_transformations_that_cannot_be_told_apart_are_warned_of():
     X = np.random.default_rng(0).standard_normal((300, 1))
     with pytest.warns(UserWarning, match="no equation is smaller on transformation"):
         TransformationDetector().fit(X)
+
+
+def test_several_resolutions_are_means_of_standardized_logarithms(digits):
+    normal, new, _ = digits
+    model = detector(n_components=(1, 4)).fit(normal)
+    assert model.n_components_ == 5
+    assert [len(row) for row in model.ideals_] == [5] * 4
+    expected = np.zeros(len(new))
+    for n_components in (1, 4):
+        single = detector(n_components=n_components).fit(normal)
+        trained, tested = (np.log(1e-3 - single.score_samples(X)) for X in (normal, new))
+        expected -= (tested - trained.mean()) / trained.std() / 2
+    np.testing.assert_allclose(model.score_samples(new), expected, rtol=1e-6, atol=1e-6)
+
+
+def test_resolutions_and_distance_find_more(digits):
+    normal, new, even = digits
+    plain, several, far = (
+        roc_auc_score(even, detector(**parameters).fit(normal).score_samples(new))
+        for parameters in ({}, {"n_components": (1, 5)}, {"distance_weight": 0.5})
+    )
+    assert several > plain + 0.01
+    assert far > plain + 0.01
+
+
+def test_distance_sees_what_probabilities_do_not(digits):
+    """Far from every copy one of them may still fit much better than the others."""
+    normal, _, _ = digits
+    plain = detector().fit(normal)
+    with_distance = detector(distance_weight=1.0).fit(normal)
+    trained = with_distance.score_samples(normal)
+    blank = np.zeros((1, 64))
+    assert with_distance.score_samples(blank)[0] < np.quantile(trained, 0.05)
+    assert plain.mixtures_[0].local_residuals().log_deviation(
+        plain._image(0, 5 * normal[:1])
+    ) > plain.mixtures_[0].local_residuals().log_deviation(plain._image(0, normal[:1]))
+
+
+@pytest.mark.parametrize("n_components", [(), (2, 0), (1.5, 2), "12", [[1, 2]]])
+def test_resolutions_that_make_no_sense(digits, n_components):
+    with pytest.raises(ValueError, match="n_components"):
+        detector(n_components=n_components).fit(digits[0])
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"n_components": (1, 3), "distance_weight": 0.5},
+        {"contamination": 0.1, "calibration": 0.3},
+    ],
+)
+def test_torch_gives_the_answers_of_numpy(digits, parameters):
+    torch = pytest.importorskip("torch")
+    normal, new, _ = digits
+    expected = detector(**parameters).fit(normal)
+    model = detector(**parameters).fit(torch.asarray(normal))
+    scores = model.score_samples(torch.asarray(new))
+    assert isinstance(scores, torch.Tensor)
+    np.testing.assert_allclose(scores.numpy(), expected.score_samples(new), rtol=1e-6, atol=1e-8)
+    assert model.offset_ == pytest.approx(expected.offset_, rel=1e-8)
+    labels = model.predict(torch.asarray(new))
+    np.testing.assert_array_equal(labels.numpy(), expected.predict(new))
+
+
+def test_torch_tables_without_arguments(digits):
+    torch = pytest.importorskip("torch")
+    normal, new, _ = digits
+    for made in (TransformationDetector(), VanishingDetector()):
+        expected = clone(made).fit(normal[:, 10:20]).score_samples(new[:, 10:20])
+        scores = made.fit(torch.asarray(normal[:, 10:20])).score_samples(
+            torch.asarray(new[:, 10:20])
+        )
+        np.testing.assert_allclose(scores.numpy(), expected, rtol=1e-5, atol=1e-6)

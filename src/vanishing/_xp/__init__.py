@@ -16,7 +16,10 @@ from vanishing._xp.namespace import (
     move_to_numpy,
     namespace,
     on_cpu,
+    on_host,
     same_dtype,
+    take_rows,
+    with_contiguous_columns,
 )
 from vanishing._xp.products import multiply_rows
 
@@ -34,6 +37,9 @@ __all__ = [
     "multiply_rows",
     "namespace",
     "on_cpu",
+    "on_host",
     "same_dtype",
+    "take_rows",
     "triangular_factor",
+    "with_contiguous_columns",
 ]

@@ -57,8 +57,25 @@ def move_like(matrix: npt.NDArray[Any], like: Array) -> Array:
 
 def move_to_numpy(array: Array) -> FloatArray:
     """Copy a small matrix from any library and device to NumPy, in double precision."""
+    return np.asarray(on_host(array), dtype=np.float64)
+
+
+def on_host(array: Array) -> npt.NDArray[Any]:
+    """Return an array of any library and device as a NumPy array of the same dtype."""
     if array_api_compat.is_torch_array(array):
         array = array.detach().cpu().numpy()
     elif array_api_compat.is_cupy_array(array):
         array = array.get()
-    return np.asarray(array, dtype=np.float64)
+    return np.asarray(array)
+
+
+def take_rows(array: Array, rows: IntArray) -> Array:
+    """Return some rows of an array of any library."""
+    return namespace(array).take(array, move_like(rows, array), axis=0)
+
+
+def with_contiguous_columns(array: Array) -> Array:
+    """Return a matrix that lies in memory one column after the other, where the library knows."""
+    if array_api_compat.is_numpy_array(array):
+        return np.asfortranarray(array)
+    return array.T.contiguous().T if array_api_compat.is_torch_array(array) else array

@@ -1,6 +1,7 @@
 """Anomaly detectors: a sample is normal if it keeps the equations of normal data."""
 
+from vanishing.anomaly.selection import Selection, select_without_labels
 from vanishing.anomaly.transformation import TransformationDetector
 from vanishing.anomaly.vanishing import VanishingDetector
 
-__all__ = ["TransformationDetector", "VanishingDetector"]
+__all__ = ["Selection", "TransformationDetector", "VanishingDetector", "select_without_labels"]

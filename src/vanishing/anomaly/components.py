@@ -1,12 +1,13 @@
 """The ideal of one transformed copy, or of one piece of it."""
 
 import warnings
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
 from sklearn.base import clone
 
-from vanishing._xp import FloatArray
+from vanishing._xp import Array, FloatArray, move_like
 from vanishing.estimators import VanishingIdeal
 from vanishing.estimators.inputs import labelled
 from vanishing.normalizations import resolve_normalization
@@ -32,13 +33,29 @@ class Component:
     typical: FloatArray
     weights: FloatArray
 
-    def residuals(self, z: FloatArray) -> FloatArray:
-        """Return G(z) - c."""
-        return np.asarray(self.ideal.basis_.evaluate(z) - self.center)
+    @classmethod
+    def of(cls, ideal: VanishingIdeal, values: FloatArray, *, center: bool) -> "Component":
+        """Describe an ideal by the values of its polynomials on normal data; weights are 1."""
+        mean = values.mean(axis=0) if center else np.zeros(values.shape[1])
+        return cls(ideal, mean, np.sqrt(np.mean((values - mean) ** 2, axis=0)), np.ones_like(mean))
 
-    def deviation(self, z: FloatArray) -> FloatArray:
+    def reweighted(self, weights: FloatArray) -> "Component":
+        """Return the component with other weights, without polynomials whose weight is zero."""
+        kept = weights > 0
+        ideal = self.ideal
+        if not kept.all():
+            ideal = copy(ideal)
+            ideal.basis_ = ideal.basis_.restricted(kept)
+            ideal.extents_ = ideal.basis_.extents
+        return Component(ideal, self.center[kept], self.typical[kept], weights[kept])
+
+    def residuals(self, z: Array) -> Array:
+        """Return G(z) - c."""
+        return self.ideal.basis_.evaluate(z) - move_like(self.center, z)
+
+    def deviation(self, z: Array) -> Array:
         """Return D(z)."""
-        return np.asarray(self.residuals(z) ** 2 @ self.weights)
+        return self.residuals(z) ** 2 @ move_like(self.weights, z)
 
 
 def fit_component(

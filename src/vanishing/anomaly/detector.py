@@ -4,12 +4,12 @@ from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator, OutlierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from vanishing._xp import FloatArray, IntArray
+from vanishing._xp import Array, FloatArray, move_to_numpy, namespace, on_host, take_rows
 from vanishing.anomaly.explain import Explanation, Landscape
 from vanishing.anomaly.threshold import check_attainable, conformal_offset, quantile_offset
-from vanishing.estimators.inputs import DTYPES
+from vanishing.estimators.inputs import new_table
 
 #: Share of the training data whose score is called usual in explanations.
 USUAL = 0.9
@@ -27,7 +27,7 @@ class Detector(OutlierMixin, BaseEstimator):
     _mean_row: FloatArray
     _spread_row: FloatArray
 
-    def score_samples(self, X: Any) -> FloatArray:
+    def score_samples(self, X: Any) -> Array:
         """Return minus the anomaly score, so that higher is more normal.
 
         Parameters
@@ -39,13 +39,13 @@ class Detector(OutlierMixin, BaseEstimator):
         array of shape (n_samples,)
         """
         check_is_fitted(self)
-        return self._score(validate_data(self, X, dtype=DTYPES, reset=False))
+        return self._score(new_table(self, X))
 
-    def _score(self, X: FloatArray) -> FloatArray:
-        """Score checked rows."""
+    def _score(self, X: Array) -> Array:
+        """Score checked rows, in their array library."""
         raise NotImplementedError
 
-    def decision_function(self, X: Any) -> FloatArray:
+    def decision_function(self, X: Any) -> Array:
         """Return ``score_samples`` minus ``offset_``: negative for anomalies.
 
         Parameters
@@ -56,9 +56,9 @@ class Detector(OutlierMixin, BaseEstimator):
         -------
         array of shape (n_samples,)
         """
-        return np.asarray(self.score_samples(X) - self.offset_)
+        return self.score_samples(X) - self.offset_
 
-    def predict(self, X: Any) -> IntArray:
+    def predict(self, X: Any) -> Array:
         """Return +1 for normal samples and -1 for anomalies.
 
         Parameters
@@ -69,9 +69,11 @@ class Detector(OutlierMixin, BaseEstimator):
         -------
         int array of shape (n_samples,)
         """
-        return np.where(self.decision_function(X) < 0, -1, 1)
+        anomalous = self.decision_function(X) < 0
+        xp = namespace(anomalous)
+        return 1 - 2 * xp.astype(anomalous, xp.int64)
 
-    def _split(self, X: FloatArray) -> tuple[FloatArray, FloatArray | None]:
+    def _split(self, X: Array) -> tuple[Array, Array | None]:
         """Keep a share of the rows out of the fit, where a guarantee is asked for."""
         if self.calibration is None:
             return X, None
@@ -80,29 +82,48 @@ class Detector(OutlierMixin, BaseEstimator):
                 "calibration guarantees a rate of false alarms, so contamination must be that "
                 "rate, a number such as 0.05, got 'auto'"
             )
-        n_held_out = round(self.calibration * len(X))
-        if not 0 < n_held_out < len(X) - 1:
+        n_rows = X.shape[0]
+        n_held_out = round(self.calibration * n_rows)
+        if not 0 < n_held_out < n_rows - 1:
             raise ValueError(
-                f"calibration={self.calibration} of {len(X)} rows leaves {n_held_out} to calibrate "
-                f"on and {len(X) - n_held_out} to fit; both need some"
+                f"calibration={self.calibration} of {n_rows} rows leaves {n_held_out} to calibrate "
+                f"on and {n_rows - n_held_out} to fit; both need some"
             )
         check_attainable(n_held_out, self.contamination)
-        order = np.random.default_rng(self.random_state).permutation(len(X))
-        return X[order[n_held_out:]], X[order[:n_held_out]]
+        order = np.random.default_rng(self.random_state).permutation(n_rows)
+        return take_rows(X, order[n_held_out:]), take_rows(X, order[:n_held_out])
 
-    def _finish(self, X: FloatArray, held_out: FloatArray | None) -> None:
-        """Set the threshold, and what explanations need to know of the training data."""
-        scores = self._score(X)
-        self._usual_score = -float(np.quantile(scores, 1 - USUAL))
-        self._mean_row = X.mean(axis=0, dtype=np.float64)
-        spread = X.std(axis=0, dtype=np.float64)
-        # A constant column is measured in units of its size.
-        self._spread_row = np.where(spread > 0, spread, np.abs(self._mean_row) + 1.0)
+    def _finish(
+        self,
+        X: Array,
+        held_out: Array | None,
+        scores: FloatArray | None = None,
+        unseen_scores: FloatArray | None = None,
+    ) -> None:
+        """Set the threshold, and what explanations need to know of the training data.
+
+        ``unseen_scores`` are of rows that were left out of the fit in turn; without them those of
+        the training data stand in.
+        """
+        if scores is None:
+            scores = on_host(self._score(X))
+        if unseen_scores is None:
+            unseen_scores = scores
+        self._usual_score = -float(np.quantile(unseen_scores, 1 - USUAL))
+        xp = namespace(X)
+        doubles = xp.astype(X, xp.float64, copy=False)
+        self._mean_row = move_to_numpy(xp.mean(doubles, axis=0))
+        spread = move_to_numpy(xp.std(doubles, axis=0))
+        # A constant column, whose spread is rounding, is measured in units of its size.
+        constant = spread <= 1e-12 * np.abs(self._mean_row)
+        self._spread_row = np.where(constant, np.abs(self._mean_row) + 1.0, spread)
         if held_out is None:
-            self.offset_ = quantile_offset(scores, self.contamination)
+            by_rule = self.contamination == "auto"
+            self.offset_ = quantile_offset(unseen_scores if by_rule else scores, self.contamination)
         else:
             assert self.contamination != "auto"
-            self.offset_ = conformal_offset(self._score(held_out), self.contamination)
+            held_out_scores = on_host(self._score(held_out))
+            self.offset_ = conformal_offset(held_out_scores, self.contamination)
 
     def explain(self, X: Any, *, n_equations: int = 5) -> list[Explanation]:
         """Say for each sample which equations it breaks, and which features break them.
@@ -124,18 +145,20 @@ class Detector(OutlierMixin, BaseEstimator):
             One for each sample. ``vanishing.plotting.ExplanationDisplay`` draws them.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=DTYPES, reset=False).astype(np.float64)
+        X = move_to_numpy(new_table(self, X))
         if n_equations < 0:
             raise ValueError(f"n_equations must not be negative, got {n_equations}")
-        beyond = np.flatnonzero(~np.isfinite(self._score(X)))
-        if beyond.size:
-            raise ValueError(
-                f"the score of row {beyond[0]} is not finite: it is too far from normal data for "
-                "its score to be shared out among features; leave it out"
-            )
         names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(X.shape[1])])
-        landscape = self._landscape()
-        return [landscape.explain(x, n_equations, tuple(map(str, names))) for x in X]
+        # Far from normal data, equations that do not count any more may overflow.
+        with np.errstate(over="ignore", invalid="ignore"):
+            beyond = np.flatnonzero(~np.isfinite(self._score(X)))
+            if beyond.size:
+                raise ValueError(
+                    f"the score of row {beyond[0]} is not finite: it is too far from normal data "
+                    "for its score to be shared out among features; leave it out"
+                )
+            landscape = self._landscape()
+            return [landscape.explain(x, n_equations, tuple(map(str, names))) for x in X]
 
     def _landscape(self) -> Landscape:
         """Return the score as a function of the features."""

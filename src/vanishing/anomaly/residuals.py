@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.base import clone
 
-from vanishing._xp import FloatArray, IntArray
+from vanishing._xp import Array, FloatArray, IntArray, move_like, namespace
 from vanishing.estimators import VanishingIdeal
 from vanishing.normalizations import resolve_normalization
 
@@ -28,19 +28,20 @@ class LocalResiduals:
     centers: list[FloatArray]
     scales: list[FloatArray]
 
-    def deviations(self, z: FloatArray) -> FloatArray:
+    def deviations(self, z: Array) -> Array:
         """Return the mean square of standardized residuals of each piece, (n_points, n_pieces)."""
-        return np.stack(
-            [
-                np.mean(((ideal.basis_.evaluate(z) - center) / scale) ** 2, axis=1)
-                for ideal, center, scale in zip(self.ideals, self.centers, self.scales, strict=True)
-            ],
-            axis=1,
-        )
+        xp = namespace(z)
+        pieces = zip(self.ideals, self.centers, self.scales, strict=True)
+        standardized = [
+            (ideal.basis_.evaluate(z) - move_like(center, z)) / move_like(scale, z)
+            for ideal, center, scale in pieces
+        ]
+        return xp.stack([xp.mean(residuals**2, axis=1) for residuals in standardized], axis=1)
 
-    def log_deviation(self, z: FloatArray) -> FloatArray:
+    def log_deviation(self, z: Array) -> Array:
         """Return the logarithm of the deviation from the nearest piece."""
-        return np.asarray(np.log(np.min(self.deviations(z), axis=1) + TINY))
+        xp = namespace(z)
+        return xp.log(xp.min(self.deviations(z), axis=1) + TINY)
 
 
 def fit_residuals(

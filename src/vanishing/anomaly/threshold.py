@@ -1,11 +1,17 @@
 """Where normal ends: the offset on the scores."""
 
+from collections.abc import Callable
 from math import ceil
 from typing import Literal
 
 import numpy as np
 
 from vanishing._xp import FloatArray
+
+#: Parts into which rows are split to be left out in turn.
+FOLDS = 5
+#: Left-out rows that are enough for quantiles: large tables need not leave out every part.
+ENOUGH_ROWS = 1000
 
 
 def quantile_offset(scores: FloatArray, contamination: float | Literal["auto"]) -> float:
@@ -24,6 +30,34 @@ def quantile_offset(scores: FloatArray, contamination: float | Literal["auto"]) 
         lowest, lower, upper = np.quantile(scores, [0.01, 0.25, 0.75])
         return float(max(lowest, lower - 1.5 * (upper - lower)))
     return float(np.percentile(scores, 100.0 * contamination))
+
+
+def on_unseen_rows(
+    rows: FloatArray, fit_and_apply: Callable[[FloatArray, FloatArray], FloatArray], *, seed: int
+) -> FloatArray:
+    """Leave parts of the rows out in turn, and return what models of the others say of them.
+
+    Parameters
+    ----------
+    rows : array of shape (n_rows, n_features)
+    fit_and_apply : callable
+        Takes the rows to fit to and those that were left out, returns one value, or one row of
+        values, for each of the latter.
+    seed : int
+
+    Returns
+    -------
+    array of shape (n_unseen, ...)
+        In no particular order; not of all rows, if there are many.
+    """
+    parts = np.array_split(np.random.default_rng(seed).permutation(len(rows)), FOLDS)
+    values: list[FloatArray] = []
+    for part in parts:
+        rest = np.delete(rows, part, axis=0)
+        values.append(fit_and_apply(rest, rows[part]))
+        if sum(map(len, values)) >= ENOUGH_ROWS:
+            break
+    return np.concatenate(values)
 
 
 def conformal_offset(scores: FloatArray, contamination: float) -> float:

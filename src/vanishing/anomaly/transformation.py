@@ -1,8 +1,9 @@
 """TransformationDetector: the paper's detector, in the style of GOAD."""
 
+from collections.abc import Sequence
 from copy import copy
 from functools import partial
-from itertools import combinations, pairwise
+from itertools import combinations
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -10,29 +11,33 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import validate_data
-from threadpoolctl import threadpool_limits
 
-from vanishing._xp import FloatArray, IntArray
-from vanishing.anomaly.components import Component, fit_component
+from vanishing._xp import (
+    Array,
+    FloatArray,
+    IntArray,
+    move_like,
+    move_to_numpy,
+    namespace,
+    on_host,
+    with_contiguous_columns,
+)
 from vanishing.anomaly.detector import Detector
 from vanishing.anomaly.explain import Landscape
+from vanishing.anomaly.explain.joint import LogSumView
+from vanishing.anomaly.explain.local import LocalView
 from vanishing.anomaly.explain.transformed import TransformedView
-from vanishing.anomaly.pieces import rows_of_others, split_into_pieces
-from vanishing.anomaly.scores import negative_log_probability
-from vanishing.anomaly.weights import WeightProblem, convex_weights, descent_weights
+from vanishing.anomaly.explain.view import View
+from vanishing.anomaly.mixture import Mixture, fit_mixture, weighted
+from vanishing.anomaly.pieces import split_into_pieces
 from vanishing.estimators import VanishingIdeal
-from vanishing.estimators.inputs import DTYPES, take_over
-from vanishing.samples import ArraySource, ConcatenatedSource, SampleSource
+from vanishing.estimators.inputs import fit_table, for_scikit_learn, take_over
 from vanishing.transformations import RandomAffine, Transformation, Transformations
 
-#: Rows of all other pieces that a piece is contrasted with, at most.
-CONTRAST_ROWS = 60_000
-#: Numbers that the problem of the weights may hold; rows are drawn to fit.
-WEIGHT_NUMBERS = 2**27
-#: Rows that are scored at a time.
-SCORED_ROWS = 4096
+#: Numbers of one component that are held while rows are scored.
+SCORED_NUMBERS = 2**22
+#: Added to losses before their logarithm is taken.
+SMALL_LOSS = 1e-3
 
 
 class TransformationDetector(Detector):
@@ -63,14 +68,21 @@ class TransformationDetector(Detector):
         Penalty on the sum of the weights of "convex", divided by the number of training samples:
         it keeps few samples from being overfitted, and matters less with many. Polynomials whose
         weight becomes zero are dropped, which makes scoring faster.
-    n_components : int, default=1
+    n_components : int or sequence of int, default=1
         Number of pieces into which the data is clustered, each with an ideal of its own under
         every transformation. Pieces with fewer rows than twice their dimension are merged. 1 is
-        the paper.
+        the paper. A sequence such as (1, 10, 50) looks at the data at several resolutions: the
+        score is then the mean of the logarithms of their scores, each standardized on the training
+        data.
     center : bool, default=True
         Whether deviations are measured from the mean of G_i on its copy, or from 0.
     smoothing : float, default=0.0
         The constant added to each probability.
+    distance_weight : float, default=0.0
+        The probabilities say only which transformation fits best, and a sample may be far from all
+        of them. With a positive weight the logarithm of the distance from the nearest piece under
+        the first transformation, in units of what is usual there, is added with this weight; both
+        terms are standardized on the training data.
     contamination : float or "auto", default="auto"
         Share of the training data that is called anomalous. "auto" uses the rule of box plots on
         the training scores, and calls at least one in a hundred anomalous. With ``calibration`` it
@@ -86,14 +98,16 @@ class TransformationDetector(Detector):
     ----------
     transformations_ : tuple of Transformation
     preprocessor_ : transformer or None
+    mixtures_ : list of Mixture
+        The ideals of all transformations and pieces, one mixture per resolution.
     ideals_ : list of list of VanishingIdeal
-        Per transformation and piece.
+        Per transformation and piece, of all resolutions.
     centers_ : list of list of arrays
         Mean of each polynomial on its copy, or zeros.
     weights_ : list of list of arrays
         u = w² of each polynomial.
     n_components_ : int
-        Number of pieces after small ones were merged.
+        Number of pieces after small ones were merged, of all resolutions.
     offset_ : float
         ``decision_function`` is ``score_samples`` minus this.
     n_features_in_ : int
@@ -120,9 +134,10 @@ class TransformationDetector(Detector):
         "ideal": [VanishingIdeal, None],
         "weighting": [StrOptions({"convex", "descent"}), None],
         "sparsity": [Interval(Real, 0, None, closed="left")],
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_components": [Interval(Integral, 1, None, closed="left"), "array-like"],
         "center": ["boolean"],
         "smoothing": [Interval(Real, 0, None, closed="left")],
+        "distance_weight": [Interval(Real, 0, None, closed="left")],
         "contamination": [StrOptions({"auto"}), Interval(Real, 0, 0.5, closed="right")],
         "calibration": [Interval(Real, 0, 1, closed="neither"), None],
         "random_state": [Interval(Integral, 0, None, closed="left")],
@@ -137,9 +152,10 @@ class TransformationDetector(Detector):
         ideal: VanishingIdeal | None = None,
         weighting: Literal["convex", "descent"] | None = None,
         sparsity: float = 5.0,
-        n_components: int = 1,
+        n_components: int | Sequence[int] = 1,
         center: bool = True,
         smoothing: float = 0.0,
+        distance_weight: float = 0.0,
         contamination: float | Literal["auto"] = "auto",
         calibration: float | None = None,
         random_state: int = 0,
@@ -153,6 +169,7 @@ class TransformationDetector(Detector):
         self.n_components = n_components
         self.center = center
         self.smoothing = smoothing
+        self.distance_weight = distance_weight
         self.contamination = contamination
         self.calibration = calibration
         self.random_state = random_state
@@ -172,8 +189,9 @@ class TransformationDetector(Detector):
         self
         """
         self._validate_params()
+        resolutions = self._resolutions()
         fitted = copy(self)  # a fit that fails leaves the estimator as it was
-        X = validate_data(fitted, X, dtype=DTYPES, ensure_min_samples=2)
+        X = fit_table(fitted, X)
         chosen = RandomAffine() if self.transformations is None else self.transformations
         fitted.transformations_ = chosen.for_width(X.shape[1])
         if len(fitted.transformations_) < 2:
@@ -183,18 +201,61 @@ class TransformationDetector(Detector):
             )
         train, held_out = self._split(X)
         # Random maps mix the columns, which must have one scale for that.
-        fitted._scaler = StandardScaler().fit(train) if self.transformations is None else None
+        fitted._scaler = (
+            StandardScaler().fit(move_to_numpy(train)) if self.transformations is None else None
+        )
         fitted.preprocessor_ = fitted._fit_preprocessor(train)
         copies = [fitted._image(i, train) for i in range(len(fitted.transformations_))]
         _refuse_identical(copies, fitted.transformations_)
-        raw = fitted._preprocessed(fitted._scaled(train))
-        pieces = split_into_pieces(raw, self.n_components, seed=self.random_state)
-        fitted._fit_ideals(copies, pieces)
-        if self.weighting is not None:
-            fitted._fit_weights(copies)
-        fitted._finish(X, held_out)
+        raw = move_to_numpy(fitted._preprocessed(fitted._scaled(train)))
+        pieces = [split_into_pieces(raw, k, seed=self.random_state) for k in resolutions]
+        fitted.mixtures_ = [fitted._fit_mixture(copies, labels) for labels in pieces]
+        parts = fitted._parts(X)
+        fitted._means = on_host(parts).mean(axis=1)
+        fitted._spreads = on_host(parts).std(axis=1) + 1e-9
+        fitted._finish(X, held_out, scores=on_host(fitted._combined(parts)))
         take_over(self, fitted)
         return self
+
+    @property
+    def ideals_(self) -> list[list[VanishingIdeal]]:
+        """Ideals per transformation and piece."""
+        return self._per_transformation("ideal")
+
+    @property
+    def centers_(self) -> list[list[FloatArray]]:
+        """Mean of each polynomial, per transformation and piece."""
+        return self._per_transformation("center")
+
+    @property
+    def weights_(self) -> list[list[FloatArray]]:
+        """Weight u = w² of each polynomial, per transformation and piece."""
+        return self._per_transformation("weights")
+
+    @property
+    def n_components_(self) -> int:
+        """Number of pieces."""
+        return sum(mixture.n_pieces for mixture in self.mixtures_)
+
+    def _per_transformation(self, what: str) -> list[list[Any]]:
+        return [
+            [
+                getattr(component, what)
+                for mixture in self.mixtures_
+                for component in mixture.components[mixture.own(i)]
+            ]
+            for i in range(len(self.transformations_))
+        ]
+
+    def _resolutions(self) -> list[int]:
+        """Return the numbers of pieces that are asked for."""
+        counts = np.atleast_1d(np.asarray(self.n_components))
+        if counts.ndim > 1 or counts.size == 0 or counts.dtype.kind not in "iu" or min(counts) < 1:
+            raise ValueError(
+                "n_components must be a positive int or a sequence of them, got "
+                f"{self.n_components!r}"
+            )
+        return [int(k) for k in counts]
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean of ``score_samples``, a criterion without labels.
@@ -207,103 +268,121 @@ class TransformationDetector(Detector):
         X : array-like of shape (n_samples, n_features)
         y : ignored
         """
-        return float(np.mean(self.score_samples(X)))
+        return float(np.mean(on_host(self.score_samples(X))))
 
-    def _score(self, X: FloatArray) -> FloatArray:
-        scores = np.zeros(len(X))
-        with np.errstate(over="ignore", invalid="ignore"):
-            self._add_scores(X, scores)
+    def _score(self, X: Array) -> Array:
+        return self._combined(self._parts(X))
+
+    def _parts(self, X: Array) -> Array:
+        """Return what the score is made of, shape (n_parts, n_samples).
+
+        The loss -Σ_i log P_i, or, where several parts are combined, the logarithms of the loss of
+        each mixture and of the distance from its nearest piece.
+        """
+        xp = namespace(X)
+        widest = max(len(c.center) for mixture in self.mixtures_ for c in mixture.components)
+        n_rows = max(1, SCORED_NUMBERS // widest)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            blocks = [
+                self._block_parts(X[start : start + n_rows, :])
+                for start in range(0, X.shape[0], n_rows)
+            ]
+        return xp.concat(blocks, axis=1)
+
+    def _block_parts(self, X: Array) -> Array:
+        xp = namespace(X)
+        losses: list[Any] = [0.0] * len(self.mixtures_)
+        distances = []
+        for i in range(len(self.transformations_)):
+            z = self._image(i, X)
+            losses = [
+                loss + mixture.loss(i, z)
+                for loss, mixture in zip(losses, self.mixtures_, strict=True)
+            ]
+            if i == 0 and self.distance_weight > 0:
+                distances = [m.local_residuals().log_deviation(z) for m in self.mixtures_]
+        if not self._combines:
+            return xp.stack(losses)
+        positive = [xp.maximum(loss, xp.zeros_like(loss)) + SMALL_LOSS for loss in losses]
+        return xp.stack([xp.log(loss) for loss in positive] + distances)
+
+    @property
+    def _combines(self) -> bool:
+        """Whether the score combines several parts, rather than being the paper's."""
+        return len(self.mixtures_) > 1 or self.distance_weight > 0
+
+    def _combined(self, parts: Array) -> Array:
+        """Return minus the score made of the parts."""
+        xp = namespace(parts)
+        scores = -parts[0, :]
+        if self._combines:
+            means, spreads = move_like(self._means, parts), move_like(self._spreads, parts)
+            with np.errstate(invalid="ignore"):
+                standardized = (parts - means[:, None]) / spreads[:, None]
+                scores = -move_like(self._part_weights, parts) @ standardized
         # Infinitely far from every ideal, or not a number: as anomalous as can be.
-        scores[np.isnan(scores)] = -np.inf
-        return scores
+        return xp.where(xp.isnan(scores), xp.full_like(scores, -xp.inf), scores)
 
-    def _add_scores(self, X: FloatArray, scores: FloatArray) -> None:
-        for start in range(0, len(X), SCORED_ROWS):
-            rows = slice(start, start + SCORED_ROWS)
-            for i in range(len(self.transformations_)):
-                deviations = self._deviations(self._image(i, X[rows]))
-                own = slice(i * self.n_components_, (i + 1) * self.n_components_)
-                scores[rows] -= negative_log_probability(deviations, own, self.smoothing)
+    @property
+    def _part_weights(self) -> FloatArray:
+        """Weights of the parts, of sum 1."""
+        n_mixtures = len(self.mixtures_)
+        weights = np.ones(n_mixtures)
+        if self.distance_weight > 0:
+            weights = np.concatenate([weights, np.full(n_mixtures, self.distance_weight)])
+        return np.asarray(weights / weights.sum())
 
-    def _fit_preprocessor(self, train: FloatArray) -> Any:
+    def _fit_preprocessor(self, train: Array) -> Any:
         if self.preprocessor is None:
             return None
-        scaled = train if self._scaler is None else self._scaler.transform(train)
-        union = np.vstack([transformation(scaled) for transformation in self.transformations_])
-        return clone(self.preprocessor).fit(union)
+        xp = namespace(train)
+        scaled = train if self._scaler is None else self._scaled(train)
+        union = xp.concat([transformation(scaled) for transformation in self.transformations_])
+        return clone(self.preprocessor).fit(for_scikit_learn(union))
 
-    def _scaled(self, X: FloatArray) -> FloatArray:
+    def _scaled(self, X: Array) -> Array:
         """Return X in double precision, so that scores do not depend on the batch."""
-        X = X.astype(np.float64)
-        return X if self._scaler is None else np.asarray(self._scaler.transform(X))
+        xp = namespace(X)
+        X = xp.astype(X, xp.float64)
+        if self._scaler is None:
+            return X
+        return (X - move_like(self._scaler.mean_, X)) / move_like(self._scaler.scale_, X)
 
-    def _preprocessed(self, X: FloatArray) -> FloatArray:
+    def _preprocessed(self, X: Array) -> Array:
         if self.preprocessor_ is not None:
-            X = self.preprocessor_.transform(X)
+            reduced = self.preprocessor_.transform(for_scikit_learn(X))
+            X = move_like(reduced, X) if isinstance(reduced, np.ndarray) else reduced
         # One feature after the other: evaluation works through the columns.
-        return np.asfortranarray(X, dtype=np.float64)
+        return with_contiguous_columns(X)
 
-    def _image(self, i: int, X: FloatArray) -> FloatArray:
+    def _image(self, i: int, X: Array) -> Array:
         """Return T_i X, preprocessed."""
         return self._preprocessed(self.transformations_[i](self._scaled(X)))
 
-    def _fit_ideals(self, copies: list[FloatArray], labels: IntArray) -> None:
-        pieces = [np.flatnonzero(labels == c) for c in range(labels.max() + 1)]
-        self.n_components_ = len(pieces)
-        n_rows = len(labels)
-        components = [(i, piece) for i in range(len(copies)) for piece in pieces]
-        stacked_rows = [i * n_rows + piece for i, piece in components]
-
-        def contrast_of(own: int) -> SampleSource:
-            i = components[own][0]
-            if len(pieces) == 1:
-                return ConcatenatedSource([ArraySource(c) for k, c in enumerate(copies) if k != i])
-            rng = np.random.default_rng([self.random_state, own])
-            rows = rows_of_others(stacked_rows, own, CONTRAST_ROWS, rng)
-            return ConcatenatedSource(
-                [
-                    ArraySource(copies[k][rows[rows // n_rows == k] % n_rows])
-                    for k in np.unique(rows // n_rows)
-                ]
-            )
-
-        def fit_one(own: int) -> VanishingIdeal:
-            i, piece = components[own]
-            points = copies[i] if len(pieces) == 1 else copies[i][piece]
-            name = f"transformation {i} ({self.transformations_[i].name!r})"
-            return fit_component(ArraySource(points), contrast_of(own), self.ideal, name)
-
-        # Threads: the work is in BLAS and LAPACK, and the copies are shared. Many small problems
-        # run fastest with one BLAS thread each.
-        parallel = Parallel(n_jobs=self.n_jobs, prefer="threads")
-        with threadpool_limits(1 if len(pieces) > 1 or parallel.n_jobs not in (None, 1) else None):
-            ideals = parallel(delayed(fit_one)(own) for own in range(len(components)))
-        self.ideals_ = _grouped(ideals, len(pieces))
-        centers, typical = [], []
-        for ideal, (i, piece) in zip(ideals, components, strict=True):
-            values = ideal.basis_.evaluate(copies[i][piece])
-            centers.append(values.mean(axis=0) if self.center else np.zeros(values.shape[1]))
-            typical.append(np.sqrt(np.mean((values - centers[-1]) ** 2, axis=0)))
-        self.centers_ = _grouped(centers, len(pieces))
-        self._typical = _grouped(typical, len(pieces))
-        self.weights_ = _grouped([np.ones_like(c) for c in centers], len(pieces))
-
-    def _deviations(self, z: FloatArray) -> FloatArray:
-        """Return D_j(z) for every component, shape (n_points, n_components)."""
-        return np.stack([component.deviation(z) for component in self._components()], axis=1)
-
-    def _components(self) -> list[Component]:
-        per_transformation = zip(
-            self.ideals_, self.centers_, self._typical, self.weights_, strict=True
+    def _fit_mixture(self, copies: list[Array], pieces: IntArray) -> Mixture:
+        mixture = fit_mixture(
+            copies,
+            pieces,
+            self.ideal,
+            [transformation.name for transformation in self.transformations_],
+            center=self.center,
+            smoothing=self.smoothing,
+            seed=self.random_state,
+            n_jobs=self.n_jobs,
         )
-        return [Component(*parts) for row in per_transformation for parts in zip(*row, strict=True)]
+        if self.weighting is None:
+            return mixture
+        return weighted(
+            mixture, copies, self.weighting, sparsity=self.sparsity, seed=self.random_state
+        )
 
     def _landscape(self) -> Landscape:
-        components = self._components()
-        views = [
-            TransformedView(components, i, self.n_components_, transformation.name, self.smoothing)
-            for i, transformation in enumerate(self.transformations_)
-        ]
+        n_transformations = len(self.transformations_)
+        maps: list[Any] = [partial(self._image, i) for i in range(n_transformations)]
+        names = [transformation.name for transformation in self.transformations_]
+        views: list[View] = [TransformedView(self.mixtures_[0], i, n) for i, n in enumerate(names)]
+        if self._combines:
+            maps, views = self._combined_views(maps, names)
         # Columns of a table have units of their own; pixels have one in common.
         scale = (
             self._spread_row
@@ -311,7 +390,7 @@ class TransformationDetector(Detector):
             else np.full(self.n_features_in_, np.sqrt(np.mean(self._spread_row**2)))
         )
         return Landscape(
-            [partial(self._image, i) for i in range(len(views))],
+            maps,
             views,
             self._mean_row,
             scale,
@@ -319,61 +398,32 @@ class TransformationDetector(Detector):
             few_features=self._scaler is not None,
         )
 
-    def _fit_weights(self, copies: list[FloatArray]) -> None:
-        components = self._components()
-        stops = np.cumsum([0, *(len(component.center) for component in components)])
-        slices = [slice(int(a), int(b)) for a, b in pairwise(stops)]
-        n_rows = len(copies[0])
-        fits = max(1, int(WEIGHT_NUMBERS // (stops[-1] * len(copies))))
-        rows = np.arange(n_rows)
-        if fits < n_rows:
-            rng = np.random.default_rng(self.random_state)
-            rows = np.sort(rng.choice(n_rows, size=fits, replace=False))
-        squares = [
-            np.hstack([component.residuals(z[rows]) ** 2 for component in components])
-            for z in copies
-        ]
-        problem = WeightProblem(squares, slices, self.n_components_, self.smoothing)
-        if self.weighting == "descent":
-            u = descent_weights(problem)
-            if not np.isfinite(u).all():
-                raise ValueError(
-                    "gradient descent on the weights diverged: its rate is fixed, and the values "
-                    "of the polynomials are too large for it; use weighting='convex'"
+    def _combined_views(self, maps: list[Any], names: list[str]) -> tuple[list[Any], list[View]]:
+        """Views of the standardized logarithms, each with the map to its coordinates."""
+
+        def all_images(X: FloatArray) -> FloatArray:
+            return np.hstack([image(X) for image in maps])
+
+        factors = self._part_weights / self._spreads
+        n_mixtures, first_piece = len(self.mixtures_), 0
+        losses: list[View] = []
+        distances: list[View] = []
+        for m, mixture in enumerate(self.mixtures_):
+            views = [TransformedView(mixture, i, n, first_piece) for i, n in enumerate(names)]
+            losses.append(LogSumView(views, SMALL_LOSS, self._means[m], factors[m]))
+            if self.distance_weight > 0:
+                d = n_mixtures + m
+                model = mixture.local_residuals()
+                distances.append(
+                    LocalView(model, "distance", 0, self._means[d], factors[d], first_piece)
                 )
-        else:
-            u = convex_weights(problem, penalty=self.sparsity / len(rows))
-            if not u.any():
-                raise ValueError(
-                    f"with sparsity={self.sparsity} and {len(rows)} samples all weights are zero; "
-                    "lower sparsity"
-                )
-        self.weights_ = _grouped([u[s] for s in slices], self.n_components_)
-        self._drop_useless()
-
-    def _drop_useless(self) -> None:
-        """Leave out polynomials of weight zero, so that scoring does not evaluate them."""
-        for i, row in enumerate(self.weights_):
-            for c, weights in enumerate(row):
-                kept = weights > 0
-                if not kept.all():
-                    ideal = self.ideals_[i][c]
-                    ideal.basis_ = ideal.basis_.restricted(kept)
-                    ideal.extents_ = ideal.basis_.extents
-                    self.centers_[i][c] = self.centers_[i][c][kept]
-                    self._typical[i][c] = self._typical[i][c][kept]
-                    self.weights_[i][c] = weights[kept]
+            first_piece += mixture.n_pieces
+        return [all_images] * n_mixtures + [maps[0]] * len(distances), losses + distances
 
 
-def _grouped(items: list[Any], size: int) -> list[list[Any]]:
-    return [items[start : start + size] for start in range(0, len(items), size)]
-
-
-def _refuse_identical(
-    copies: list[FloatArray], transformations: tuple[Transformation, ...]
-) -> None:
+def _refuse_identical(copies: list[Array], transformations: tuple[Transformation, ...]) -> None:
     for (i, first), (k, second) in combinations(enumerate(copies), 2):
-        if np.array_equal(first, second):
+        if bool(namespace(first).all(first == second)):
             raise ValueError(
                 f"transformations {i} ({transformations[i].name!r}) and {k} "
                 f"({transformations[k].name!r}) give identical copies of X, which cannot be told "

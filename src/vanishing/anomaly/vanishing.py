@@ -1,7 +1,7 @@
 """VanishingDetector: a detector for tables, with a recipe of its own or any single ideal."""
 
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
@@ -12,25 +12,32 @@ from sklearn.decomposition import PCA
 from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from vanishing._xp import FloatArray
+from vanishing._xp import Array, FloatArray, move_to_numpy, namespace
 from vanishing.anomaly.detector import Detector
 from vanishing.anomaly.explain import Landscape
 from vanishing.anomaly.explain.local import LocalView
 from vanishing.anomaly.explain.single import NormView
 from vanishing.anomaly.pieces import cluster
 from vanishing.anomaly.residuals import LocalResiduals, fit_residuals
+from vanishing.anomaly.threshold import on_unseen_rows
 from vanishing.contrasts import GaussianNoise, Permuted
 from vanishing.contrasts.base import Contrast
 from vanishing.estimators import VanishingIdeal
-from vanishing.estimators.inputs import DTYPES, take_over
+from vanishing.estimators.inputs import fit_table, new_table, take_over
 from vanishing.normalizations import resolve_normalization
 
 #: Rows of a contrast, at least: few rows make noisy sizes.
 CONTRAST_ROWS = 2000
 #: Candidates of degree 2 grow with the square of the dimension.
 LARGEST_DIMENSION = 20
+#: With fewer rows to a candidate, equations hold by chance.
+ROWS_PER_CANDIDATE = 3
+#: With more rows to a candidate, unseen rows score as those that were fitted to.
+ROWS_PER_CANDIDATE_TO_TRUST = 50
+#: With fewer rows, none can be left out.
+FEWEST_ROWS = 10
 #: A broken constant column counts like a residual e^10 times the usual one.
 BROKEN_CONSTANT = 10.0
 
@@ -42,16 +49,17 @@ class Member:
     name: str
     reduction: PCA | None
     residuals: LocalResiduals
-    median: float
-    spread: float
+    median: float = 0.0
+    spread: float = 1.0
 
     def reduced(self, z: FloatArray) -> FloatArray:
         """Return what the member looks at."""
         return z if self.reduction is None else np.asarray(self.reduction.transform(z))
 
     def standardized(self, z: FloatArray) -> FloatArray:
-        """Return log deviations, 0 for the median of the training data and 1 for its spread."""
-        return (self.residuals.log_deviation(self.reduced(z)) - self.median) / self.spread
+        """Return log deviations, 0 for the median of normal data and 1 for its spread."""
+        deviations: FloatArray = self.residuals.log_deviation(self.reduced(z))
+        return (deviations - self.median) / self.spread
 
 
 class VanishingDetector(Detector):
@@ -151,13 +159,12 @@ class VanishingDetector(Detector):
         self._validate_params()
         self._refuse_unused()
         fitted = copy(self)  # a fit that fails leaves the estimator as it was
-        X = validate_data(fitted, X, dtype=DTYPES, ensure_min_samples=2).astype(np.float64)
+        X = move_to_numpy(fit_table(fitted, X))
         train, held_out = self._split(X)
-        if self.ideal is None:
-            fitted._fit_recipe(train)
-        else:
-            fitted._fit_single(train)
-        fitted._finish(X, held_out)
+        unseen_scores = (
+            fitted._fit_recipe(train) if self.ideal is None else fitted._fit_single(train)
+        )
+        fitted._finish(X, held_out, unseen_scores=unseen_scores)
         take_over(self, fitted)
         return self
 
@@ -177,7 +184,7 @@ class VanishingDetector(Detector):
             mean score alone would reward a model without equations.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=DTYPES, reset=False)
+        X = move_to_numpy(new_table(self, X))
         fresh = Permuted().make(X, np.random.default_rng(self.random_state + 1))
         scores = np.concatenate([self._score(X), self._score(fresh)])
         return float(roc_auc_score(np.repeat([1, 0], len(X)), scores))
@@ -206,8 +213,13 @@ class VanishingDetector(Detector):
                 "leave it out, or choose normalization='contrastive'"
             )
 
-    def _score(self, X: FloatArray) -> FloatArray:
-        X = X.astype(np.float64)
+    def _score(self, X: Array) -> Array:
+        scores = self._score_on_host(move_to_numpy(X))
+        return (
+            scores if isinstance(X, np.ndarray) else namespace(X).asarray(scores, device=X.device)
+        )
+
+    def _score_on_host(self, X: FloatArray) -> FloatArray:
         if self.ideal is not None:
             if self.n_components > 1:
                 return np.asarray(-self._residuals.log_deviation(X))
@@ -227,6 +239,8 @@ class VanishingDetector(Detector):
     def _landscape(self) -> Landscape:
         about_data = (self._mean_row, self._spread_row, self._usual_score, True)
         if self.ideal is None:
+            # Rows that were kept out of the fit may break a constant, and with it the mean.
+            center = np.where(self._constant, self._scaler.mean_, self._mean_row)
             n_members = len(self._members)
             views = [
                 LocalView(
@@ -235,7 +249,7 @@ class VanishingDetector(Detector):
                 for i, member in enumerate(self._members)
             ]
             maps = [partial(self._seen, member) for member in self._members]
-            return Landscape(maps, views, *about_data, by_itself=self._broken_constants)
+            return Landscape(maps, views, center, *about_data[1:], by_itself=self._broken_constants)
         if self.n_components > 1:
             pieces = LocalView(self._residuals, "pieces", 0, shift=0.0, factor=1.0)
             return Landscape([np.asarray], [pieces], *about_data)
@@ -245,7 +259,23 @@ class VanishingDetector(Detector):
         """Return the coordinates that a member looks at."""
         return member.reduced(self._scaler.transform(X)[:, ~self._constant])
 
-    def _fit_single(self, X: FloatArray) -> None:
+    def _fit_single(self, X: FloatArray) -> FloatArray | None:
+        """Fit one model, and return scores of rows that it was not fitted to."""
+        self._fit_ideal(X)
+        if _is_trusted(self._residuals, len(X)):
+            return None
+
+        def score(rest: FloatArray, unseen: FloatArray) -> FloatArray:
+            fold = copy(self)
+            fold._fit_ideal(rest)
+            return fold._score_on_host(unseen)
+
+        try:
+            return on_unseen_rows(X, score, seed=self.random_state)
+        except ValueError:  # nothing vanishes on some of the rows, though it does on all
+            return None
+
+    def _fit_ideal(self, X: FloatArray) -> None:
         template = clone(self.ideal)
         other = None
         if resolve_normalization(template.normalization).needs_contrast:
@@ -258,22 +288,43 @@ class VanishingDetector(Detector):
         self.ideals_ = [self._residuals.ideals]
         self.chosen_ = [f"{len(self._residuals.ideals)} x {template}"]
 
-    def _fit_recipe(self, X: FloatArray) -> None:
+    def _fit_recipe(self, X: FloatArray) -> FloatArray:
+        """Fit the members, and return scores of rows that they were not fitted to."""
         self._scaler = StandardScaler().fit(X)
         self._constant = self._scaler.var_ <= (1e-12 * (1 + np.abs(self._scaler.mean_))) ** 2
         z = self._scaler.transform(X)[:, ~self._constant]
-        self._members: list[Member] = []
-        if z.shape[1]:
-            n_fine = int(np.clip(len(z) // 25, 1, 80))
-            self._members = [
-                self._member("whole", z, 1, Permuted(), degree=2, tol=0.5, smallest_scale=1e-6),
-                self._member("few pieces", z, 10, Permuted(), smallest_scale=0.03),
-                self._member("many pieces", z, n_fine, GaussianNoise(0.5), smallest_scale=0.2),
-            ]
-        self.ideals_ = [member.residuals.ideals for member in self._members]
-        self.chosen_ = [member.name for member in self._members]
+        members = self._fit_members(z) if z.shape[1] else []
+        self.ideals_ = [member.residuals.ideals for member in members]
+        self.chosen_ = [member.name for member in members]
         if self._constant.any():
             self.chosen_.append(f"{int(self._constant.sum())} constant columns")
+        if not members:
+            self._members: list[Member] = []
+            return np.zeros(len(X))
+
+        def log_deviations(rest: FloatArray, unseen: FloatArray) -> FloatArray:
+            return np.stack([m.standardized(unseen) for m in self._fit_members(rest)], axis=1)
+
+        if all(_is_trusted(member.residuals, len(z)) for member in members):
+            unseen = np.stack([member.standardized(z) for member in members], axis=1)
+        else:
+            unseen = on_unseen_rows(z, log_deviations, seed=self.random_state)
+        lower, medians, upper = np.quantile(unseen, [0.25, 0.5, 0.75], axis=0)
+        spreads = upper - lower + 1e-9
+        self._members = [
+            replace(member, median=float(median), spread=float(spread))
+            for member, median, spread in zip(members, medians, spreads, strict=True)
+        ]
+        return -np.mean((unseen - medians) / spreads, axis=1)
+
+    def _fit_members(self, z: FloatArray) -> list[Member]:
+        """Fit what looks at the standardized data, not yet knowing what is usual."""
+        n_fine = int(np.clip(len(z) // 25, 1, 80))
+        return [
+            self._member("whole", z, 1, Permuted(), degree=2, tol=0.5, smallest_scale=1e-6),
+            self._member("few pieces", z, 10, Permuted(), smallest_scale=0.03),
+            self._member("many pieces", z, n_fine, GaussianNoise(0.5), smallest_scale=0.2),
+        ]
 
     def _member(
         self,
@@ -287,8 +338,9 @@ class VanishingDetector(Detector):
         smallest_scale: float,
     ) -> Member:
         reduction = None
-        if degree > 1 and z.shape[1] > LARGEST_DIMENSION:
-            reduction = PCA(min(LARGEST_DIMENSION, len(z)), random_state=self.random_state).fit(z)
+        dimension = _quadratic_dimension(len(z)) if degree > 1 else z.shape[1]
+        if dimension < z.shape[1]:
+            reduction = PCA(dimension, random_state=self.random_state).fit(z)
             z = reduction.transform(z)
         rng = np.random.default_rng(self.random_state)
         other = contrast.make(z, rng, max(len(z), CONTRAST_ROWS))
@@ -301,10 +353,22 @@ class VanishingDetector(Detector):
         except ValueError:  # nothing is below the tolerance: take every direction there is
             ideal.set_params(tol=1e6)
             residuals = fit_residuals(z, pieces, other, ideal, smallest_scale=smallest_scale)
-        lower, median, upper = np.quantile(residuals.log_deviation(z), [0.25, 0.5, 0.75])
         n_equations = sum(fitted.basis_.count() for fitted in residuals.ideals)
         described = (
             f"{name}: {n_equations} equations of degree <= {degree} on {len(residuals.ideals)} "
             f"pieces against {contrast}, tol={ideal.tol:g}"
         )
-        return Member(described, reduction, residuals, float(median), float(upper - lower) + 1e-9)
+        return Member(described, reduction, residuals)
+
+
+def _quadratic_dimension(n_rows: int) -> int:
+    """Return how many coordinates can be multiplied with each other without overfitting."""
+    most = n_rows / ROWS_PER_CANDIDATE
+    # d coordinates have d (d + 3) / 2 monomials of degree 1 and 2.
+    return int(np.clip((np.sqrt(9 + 8 * most) - 3) / 2, 1, LARGEST_DIMENSION))
+
+
+def _is_trusted(residuals: LocalResiduals, n_rows: int) -> bool:
+    """Whether rows that were fitted to score as new ones do, or are too few to tell."""
+    n_candidates = sum(step.candidates for ideal in residuals.ideals for step in ideal.trace_)
+    return n_rows < FEWEST_ROWS or n_rows >= ROWS_PER_CANDIDATE_TO_TRUST * n_candidates

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize
 
-from vanishing._xp import FloatArray
+from vanishing._xp import Array, FloatArray, move_like, move_to_numpy, namespace
 from vanishing.anomaly.scores import value_and_slopes
 
 #: Where the transformations can be told apart perfectly there is no finite minimum.
@@ -27,7 +27,7 @@ class WeightProblem:
 
     Parameters
     ----------
-    squares : sequence of arrays of shape (n_points, n_polynomials)
+    squares : sequence of arrays of shape (n_points, n_polynomials), of any library
         Per transformation T_i, (g(T_i x) - c_g)² for the polynomials g of all components.
     components : sequence of slices
         The polynomials of each component.
@@ -36,22 +36,24 @@ class WeightProblem:
     smoothing : float
     """
 
-    squares: Sequence[FloatArray]
+    squares: Sequence[Array]
     components: Sequence[slice]
     n_pieces: int
     smoothing: float
 
     def loss_and_gradient(self, u: FloatArray) -> tuple[float, FloatArray]:
         """Return the mean score and its derivative with respect to u."""
-        n_points = len(self.squares[0])
+        n_points = self.squares[0].shape[0]
+        xp = namespace(self.squares[0])
+        weights = move_like(u, self.squares[0])
         loss, gradient = 0.0, np.zeros_like(u)
         for i, squares in enumerate(self.squares):
-            deviations = np.stack([squares[:, s] @ u[s] for s in self.components], axis=1)
+            deviations = xp.stack([squares[:, s] @ weights[s] for s in self.components], axis=1)
             own = slice(i * self.n_pieces, (i + 1) * self.n_pieces)
             values, slopes = value_and_slopes(deviations, own, self.smoothing)
-            loss += float(np.sum(values))
-            for j, s in enumerate(self.components):
-                gradient[s] += squares[:, s].T @ slopes[:, j]
+            loss += float(xp.sum(values))
+            parts = [squares[:, s].T @ slopes[:, j] for j, s in enumerate(self.components)]
+            gradient += move_to_numpy(xp.concat(parts))
         return loss / n_points, gradient / n_points
 
 
@@ -78,7 +80,7 @@ def convex_weights(problem: WeightProblem, *, penalty: float = 0.0) -> FloatArra
 def descent_weights(problem: WeightProblem) -> FloatArray:
     """Follow the paper: gradient descent on w with u = w², from w = 1, on the summed score."""
     w = np.ones(problem.components[-1].stop)
-    n_points = len(problem.squares[0])
+    n_points = problem.squares[0].shape[0]
     for _ in range(EPOCHS):
         _, gradient = problem.loss_and_gradient(w**2)
         w -= RATE * n_points * 2 * w * gradient

@@ -3,9 +3,10 @@
 from typing import Any
 
 import numpy as np
+from sklearn import get_config
 from sklearn.utils.validation import check_array, validate_data
 
-from vanishing._xp import Array
+from vanishing._xp import Array, on_host
 from vanishing.samples import ArraySource, SampleSource, as_source
 from vanishing.samples.checks import refuse_sparse
 from vanishing.samples.coerce import is_chunked
@@ -36,6 +37,26 @@ def fit_source(estimator: Any, X: Any) -> SampleSource:
     return source
 
 
+def fit_table(estimator: Any, X: Any) -> Array:
+    """Check a table of training data, and record its width and names on ``estimator``.
+
+    Arrays of other libraries stay where they are, everything else becomes a NumPy array.
+    """
+    if is_foreign_array(X):
+        source = fit_source(estimator, X)
+        if source.n_samples < 2:
+            raise ValueError(f"X has {source.n_samples} row, but at least two are required")
+        return next(source.blocks(source.n_samples))
+    return validate_data(estimator, X, dtype=DTYPES, ensure_min_samples=2)
+
+
+def new_table(estimator: Any, X: Any) -> Array:
+    """Check a table passed to a fitted estimator; arrays of other libraries stay where they are."""
+    if is_foreign_array(X):
+        return new_points(estimator, X)
+    return validate_data(estimator, X, dtype=DTYPES, reset=False)
+
+
 def contrast_source(contrast: Any, *, n_features: int, feature_names: Any = None) -> SampleSource:
     """Check the contrasting set, which must be as wide as the training data, and wrap it."""
     name = "contrast"
@@ -60,6 +81,17 @@ def contrast_source(contrast: Any, *, n_features: int, feature_names: Any = None
             "the same columns"
         )
     return source
+
+
+def for_scikit_learn(array: Array) -> Array:
+    """Return what a transformer of scikit-learn can take.
+
+    Arrays of other libraries come as they are where scikit-learn has been told to work on them
+    (``sklearn.set_config(array_api_dispatch=True)``), and as NumPy arrays otherwise.
+    """
+    if isinstance(array, np.ndarray) or get_config()["array_api_dispatch"]:
+        return array
+    return on_host(array)
 
 
 def new_points(estimator: Any, X: Any) -> Array | SampleSource:

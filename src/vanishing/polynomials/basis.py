@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 
 from vanishing._xp import Array, BoolArray, FloatArray, IntArray, is_array, namespace
-from vanishing.polynomials import expand, jacobian
+from vanishing.polynomials import expand, jacobian, pullback
 from vanishing.polynomials.block import DegreeBlock
 from vanishing.polynomials.evaluate import Evaluator
 from vanishing.polynomials.memory import row_slices
@@ -77,6 +77,27 @@ class PolynomialBasis:
             kernel = jacobian.vanishing if which == "vanishing" else jacobian.nonvanishing
             derivatives[rows, ...] = xp.permute_dims(kernel(self.blocks, x[rows, :]), (2, 0, 1))
         return derivatives
+
+    def pullback(self, x: Array, outer: Array) -> Array:
+        """Evaluate the gradient of combinations of the vanishing polynomials.
+
+        Parameters
+        ----------
+        x : array of shape (n_samples, n_features)
+        outer : array of shape (n_samples, n_vanishing)
+            The coefficients a_g of each sample.
+
+        Returns
+        -------
+        array of shape (n_samples, n_features)
+            Σ_g a_g ∇g at each sample: ``outer`` times the Jacobian, without forming it.
+        """
+        x = self._checked(x, "vanishing")
+        gradients = namespace(x).empty(x.shape, dtype=x.dtype, device=x.device)
+        n_all = self.count("vanishing") + self.count("nonvanishing")
+        for rows in row_slices(x, width=2 * (n_all + 2 * self._widest)):
+            gradients[rows, :] = pullback.of_vanishing(self.blocks, x[rows, :], outer[rows, :].T).T
+        return gradients
 
     def expand(self, *, which: Which = "vanishing") -> tuple[IntArray, FloatArray]:
         """Expand the polynomials into monomials of the variables.

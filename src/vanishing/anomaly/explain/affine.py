@@ -36,14 +36,18 @@ def linear_part(
         steps = probes[np.arange(len(moved)), moved] - center[moved]
         matrix[:, moved] = (function(probes) - origin).T / steps
     moves = scale * np.random.default_rng(0).normal(size=(3, n_features))
-    expected = origin + moves @ matrix.T
-    found = function(center + moves)
-    size = np.abs(origin).max(initial=0) + np.abs(expected - origin).max(initial=0)
-    if np.abs(found - expected).max(initial=0) > 1e-6 * size:
+    found = function(center + moves) - origin
+    refuse_unless_equal(found, moves @ matrix.T, origin)
+    return matrix
+
+
+def refuse_unless_equal(found: FloatArray, expected: FloatArray, origin: FloatArray) -> None:
+    """Raise if differences of coordinates from an origin are not those of an affine map."""
+    size = np.abs(origin).max(initial=0) + np.abs(expected).max(initial=0)
+    if not np.abs(found - expected).max(initial=0) <= 1e-6 * size:
         raise ValueError(
             "explain carries shares back to the features through the transformations and the "
             "preprocessor, which have to be affine for that (such as rotations, PCA, "
             "StandardScaler), and these are not; leave the nonlinear step out of the detector and "
             "explain its output instead"
         )
-    return matrix

@@ -2,16 +2,20 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
+from scipy.linalg import qr
 
 from vanishing._xp import FloatArray
-from vanishing.anomaly.explain.affine import linear_part
+from vanishing.anomaly.explain.affine import linear_part, refuse_unless_equal
 from vanishing.anomaly.explain.path import mean_gradient
 from vanishing.anomaly.explain.projection import project
 from vanishing.anomaly.explain.result import Explanation
 from vanishing.anomaly.explain.view import View
 
+#: Error of the shares of one view, relative to their sum.
+NEGLIGIBLE = 1e-9
 Map = Callable[[FloatArray], FloatArray]
 
 
@@ -54,6 +58,18 @@ class Landscape:
         matrices = [linear_part(function, self.center, self.scale) for function in self.maps]
         object.__setattr__(self, "matrices", matrices)
 
+    @cached_property
+    def moves(self) -> tuple[FloatArray, list[FloatArray]]:
+        """Orthonormal directions, in units of the scale, that move the coordinates of any view.
+
+        As columns of features, and as columns of the coordinates of each view.
+        """
+        spanning = np.vstack([matrix * self.scale for matrix in self.matrices]).T
+        orthogonal, triangle, _ = qr(spanning, mode="economic", pivoting=True)
+        sizes = np.abs(np.diag(triangle))
+        moves = self.scale[:, None] * orthogonal[:, sizes > 1e-12 * sizes.max()]
+        return moves, [matrix @ moves for matrix in self.matrices]
+
     def score(self, x: FloatArray) -> FloatArray:
         """Return S at each row."""
         total = self.by_itself(x).sum(axis=1)
@@ -77,9 +93,14 @@ class Landscape:
         shares = self.by_itself(np.stack([sample, reference]))
         total = shares[0] - shares[1]
         equations = []
+        negligible = NEGLIGIBLE * abs(scores[0] - scores[1])
         for function, view, matrix in zip(self.maps, self.views, self.matrices, strict=True):
-            end, start = function(np.stack([sample, reference]))
-            total += (sample - reference) * (mean_gradient(view, start, end) @ matrix)
+            end, start, origin = function(np.stack([sample, reference, self.center]))
+            # The map may be affine on normal data only.
+            refuse_unless_equal(end - origin, matrix @ (sample - self.center), origin)
+            refuse_unless_equal(start - origin, matrix @ (reference - self.center), origin)
+            gradient = mean_gradient(view, start, end, negligible)
+            total += (sample - reference) * (gradient @ matrix)
             equations += view.equations(end[None, :])
         equations.sort(key=lambda weighed: -weighed[0])
         return Explanation(

@@ -6,7 +6,7 @@ import numpy as np
 
 from vanishing._xp import FloatArray
 from vanishing.anomaly.explain.result import BrokenEquation
-from vanishing.anomaly.explain.view import View, pulled_back, weighed
+from vanishing.anomaly.explain.view import View, weighed
 from vanishing.anomaly.residuals import TINY, LocalResiduals
 
 
@@ -23,6 +23,8 @@ class LocalView(View):
         Position of its ideals in ``detector.ideals_``.
     shift, factor : float
         The view is (log deviation - shift) * factor.
+    first_piece : int
+        Position of the first piece in ``detector.ideals_[number]``.
     """
 
     model: LocalResiduals
@@ -30,10 +32,11 @@ class LocalView(View):
     number: int
     shift: float
     factor: float
+    first_piece: int = 0
 
     def values(self, z: FloatArray) -> FloatArray:
         """Return s."""
-        return (self.model.log_deviation(z) - self.shift) * self.factor
+        return np.asarray((self.model.log_deviation(z) - self.shift) * self.factor)
 
     def gradients(self, z: FloatArray) -> FloatArray:
         """Return the derivative on the nearest piece."""
@@ -46,8 +49,8 @@ class LocalView(View):
             ideal = self.model.ideals[piece]
             residuals = (ideal.basis_.evaluate(z[rows]) - center) / scale**2
             outer = self.factor / (deviations[rows, piece] + TINY)
-            result[rows] = pulled_back(
-                ideal, z[rows], outer[:, None] * residuals * (2 / len(center))
+            result[rows] = ideal.basis_.pullback(
+                z[rows], outer[:, None] * residuals * (2 / len(center))
             )
         return result
 
@@ -67,7 +70,8 @@ class LocalView(View):
         center, scale = self.model.centers[piece], self.model.scales[piece]
         counts = np.abs(values - center) / scale
         ideal = self.model.ideals[piece]
-        return weighed(counts, ideal, values, center, scale, self.name, (self.number, piece))
+        place = (self.number, self.first_piece + piece)
+        return weighed(counts, ideal, values, center, scale, self.name, place)
 
     def _nearest(self, z: FloatArray) -> tuple[int, FloatArray]:
         piece = int(np.argmin(self.model.deviations(z)[0]))

@@ -12,25 +12,22 @@ Columns of a table fail one by one. There, changes of a single column are tried 
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, qr
+from scipy.linalg import cho_factor, cho_solve
 
 from vanishing._xp import FloatArray
+from vanishing.anomaly.explain.mending import mend_single_features
 
 if TYPE_CHECKING:
     from vanishing.anomaly.explain.landscape import Landscape
 
 #: λ falls by this factor, from the size of the Jacobian down to rounding.
 FALL, SMALLEST = 8.0, 1e-14
-#: Gauss-Newton steps for each λ, at most.
+#: Steps for each λ, at most.
 STEPS = 4
+#: Steps that do not help are shortened so often, at most, each time by this factor of the damping.
+SHORTENINGS, HARDER = 20, 8.0
 #: Halvings (in the logarithm) of the last interval of λ.
 HALVINGS = 4
-#: Values that are tried for a single feature, in units of its spread around its mean.
-VALUES = np.linspace(-4, 4, 129)
-#: A change of a single feature has to make up for this share of the excess.
-WORTHWHILE = 0.5
-#: Features that are mended one by one, at most.
-MOST_MENDED = 3
 
 
 def project(landscape: "Landscape", sample: FloatArray) -> FloatArray:
@@ -45,46 +42,19 @@ def project(landscape: "Landscape", sample: FloatArray) -> FloatArray:
     if landscape.score(start[None, :])[0] <= landscape.usual or not landscape.views:
         return start
     if landscape.few_features:
-        start = _mend_single_features(landscape, start)
+        start = mend_single_features(landscape, start)
         if landscape.score(start[None, :])[0] <= landscape.usual:
             return start
-    return _project(Way(landscape, start, landscape.scale))
-
-
-def _mend_single_features(landscape: "Landscape", point: FloatArray) -> FloatArray:
-    """Change one feature after the other, as long as one alone makes up for most of the excess."""
-    features = np.arange(len(point))
-    offered = landscape.center[:, None] + landscape.scale[:, None] * VALUES
-    for _ in range(MOST_MENDED):
-        score = landscape.score(point[None, :])[0]
-        tried = np.repeat(point[None, :], offered.size, axis=0)
-        tried[np.arange(len(tried)), np.repeat(features, len(VALUES))] = offered.ravel()
-        scores = landscape.score(tried).reshape(offered.shape)
-        if score - scores.min() < WORTHWHILE * (score - landscape.usual):
-            return point
-        # Of all changes that help as much as is needed, the smallest.
-        changes = np.abs(offered - point[:, None]) / landscape.scale[:, None]
-        changes[scores > max(landscape.usual, scores.min())] = np.inf
-        feature, value = np.unravel_index(np.argmin(changes), changes.shape)
-        point = point.copy()
-        point[feature] = offered[feature, value]
-        if scores[feature, value] <= landscape.usual:
-            return point
-    return point
+    return _project(Way(landscape, start))
 
 
 class Way:
     """Points x + y, with y in units of the features' scale, in the directions that matter."""
 
-    def __init__(self, landscape: "Landscape", start: FloatArray, scale: FloatArray) -> None:
+    def __init__(self, landscape: "Landscape", start: FloatArray) -> None:
         self.landscape = landscape
         self.start = start
-        spanning = np.vstack([matrix * scale for matrix in landscape.matrices]).T
-        orthogonal, triangle, _ = qr(spanning, mode="economic", pivoting=True)
-        sizes = np.abs(np.diag(triangle))
-        directions = orthogonal[:, sizes > 1e-12 * sizes.max()]
-        self.moves = scale[:, None] * directions
-        self.views_move = [matrix @ self.moves for matrix in landscape.matrices]
+        self.moves, self.views_move = landscape.moves
 
     def point(self, y: FloatArray) -> FloatArray:
         """Return x + y."""
@@ -102,22 +72,29 @@ class Way:
         return values, np.vstack([jacobian @ move for (_, jacobian), move in pairs])
 
     def descend(self, y: FloatArray, damping: float) -> FloatArray:
-        """Minimize λ‖y‖² + ‖r‖² by Gauss-Newton steps, halved where they do not help."""
+        """Minimize λ‖y‖² + ‖r‖² by Gauss-Newton steps, damped more where they do not help.
+
+        Where the variety is curved more than the sample is near, steps along it go too far by any
+        factor. More damping shortens these first, and leaves those towards it as they are.
+        """
         residuals, jacobian = self.residuals(y)
         objective = damping * float(y @ y) + float(residuals @ residuals)
+        more = 0.0
         for _ in range(STEPS):
-            normal = jacobian.T @ jacobian + damping * np.eye(len(y))
-            step = -cho_solve(cho_factor(normal), jacobian.T @ residuals + damping * y)
-            for _ in range(8):
-                tried = y + step
+            normal, slope = jacobian.T @ jacobian, jacobian.T @ residuals + damping * y
+            # Relative to the Jacobian, less than this would be lost in rounding.
+            least = SMALLEST * float(np.trace(normal))
+            for _ in range(SHORTENINGS):
+                diagonal = max(damping + more, least) * np.eye(len(y))
+                tried = y - cho_solve(cho_factor(normal + diagonal), slope)
                 residuals, jacobian = self.residuals(tried)
                 reached = damping * float(tried @ tried) + float(residuals @ residuals)
                 if reached < objective:
                     break
-                step = step / 2
+                more = max(HARDER * more, damping)
             else:
                 return y
-            gain, y, objective = objective - reached, tried, reached
+            gain, y, objective, more = objective - reached, tried, reached, more / HARDER
             if gain <= 1e-3 * objective:
                 break
         return y

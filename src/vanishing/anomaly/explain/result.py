@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vanishing._xp import FloatArray
+from vanishing._xp import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -77,15 +77,17 @@ class Explanation:
 
     def ranked(self, n_features: int | None = None) -> list[tuple[str, float]]:
         """Return names and shares of the features, largest share first."""
-        order = np.argsort(-self.shares, kind="stable")[:n_features]
+        order = self._order()[:n_features]
         return [(self.feature_names[j], float(self.shares[j])) for j in order]
+
+    def _order(self) -> IntArray:
+        return np.argsort(-self.shares, kind="stable")
 
     def __str__(self) -> str:
         lines = [f"score {self.score:.4g}, against {self.reference_score:.4g} when mended"]
-        for name, share in self.ranked(3):
-            j = self.feature_names.index(name)
+        for j in self._order()[:3]:
             lines.append(
-                f"  {name}: {share:+.3g} of it, {self.sample[j]:.4g} instead of "
-                f"{self.reference[j]:.4g}"
+                f"  {self.feature_names[j]}: {self.shares[j]:+.3g} of it, {self.sample[j]:.4g} "
+                f"instead of {self.reference[j]:.4g}"
             )
         return "\n".join([*lines, *(f"  {equation}" for equation in self.equations)])

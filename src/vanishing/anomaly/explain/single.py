@@ -6,7 +6,7 @@ import numpy as np
 
 from vanishing._xp import FloatArray
 from vanishing.anomaly.explain.result import BrokenEquation
-from vanishing.anomaly.explain.view import View, pulled_back, weighed
+from vanishing.anomaly.explain.view import View, weighed
 from vanishing.estimators import VanishingIdeal
 
 
@@ -25,7 +25,7 @@ class NormView(View):
         values = self.ideal.basis_.evaluate(z)
         norms = np.linalg.norm(values, axis=1, keepdims=True)
         unit = np.divide(values, norms, out=np.zeros_like(values), where=norms > 0)
-        return pulled_back(self.ideal, z, unit)
+        return self.ideal.basis_.pullback(z, unit)
 
     def residuals(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return G and its Jacobian."""

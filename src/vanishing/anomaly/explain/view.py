@@ -2,14 +2,9 @@
 
 from abc import ABC, abstractmethod
 
-import numpy as np
-
 from vanishing._xp import FloatArray
 from vanishing.anomaly.explain.result import BrokenEquation
 from vanishing.estimators import VanishingIdeal
-
-#: Rows whose Jacobians are held at a time.
-JACOBIAN_ROWS = 256
 
 
 class View(ABC):
@@ -33,24 +28,6 @@ class View(ABC):
     @abstractmethod
     def equations(self, z: FloatArray) -> list[tuple[float, BrokenEquation]]:
         """Return the equations of this view at one point, each with how much it counts."""
-
-
-def pulled_back(ideal: VanishingIdeal, z: FloatArray, gradient_of_values: FloatArray) -> FloatArray:
-    """Return Σ_g a_g(z) ∇g(z) for each row, a vector-Jacobian product.
-
-    Parameters
-    ----------
-    ideal : VanishingIdeal
-    z : array of shape (n_points, n_coordinates)
-    gradient_of_values : array of shape (n_points, n_polynomials)
-        a_g.
-    """
-    result = np.empty_like(z)
-    for start in range(0, len(z), JACOBIAN_ROWS):
-        rows = slice(start, start + JACOBIAN_ROWS)
-        jacobian = ideal.basis_.jacobian(z[rows])
-        result[rows] = np.einsum("ng,ngk->nk", gradient_of_values[rows], jacobian)
-    return result
 
 
 def weighed(

@@ -1,0 +1,66 @@
+"""
+Images: even digits are normal, odd ones are not
+================================================
+
+A detector learns from images of 0, 2, 4, 6 and 8 alone. Then it scores all ten digits, the odd
+ones of which it has never seen.
+"""
+
+import numpy as np
+from matplotlib import pyplot as plt
+from sklearn.decomposition import PCA
+from sklearn.metrics import roc_auc_score
+
+from vanishing import TransformationDetector
+from vanishing.datasets import load_digits_images
+from vanishing.transformations import Rotations
+
+digits = load_digits_images()  # 8 x 8 pixels; they come with scikit-learn
+normal = digits.train_images[digits.train_labels % 2 == 0]
+is_even = digits.test_labels % 2 == 0
+print(f"{len(normal)} even digits to learn from, {len(is_even)} digits to score")
+
+# %%
+# Equations tell normal data from something else. Without anomalies, the something else has to be
+# made: here it is the same images, rotated. For every angle the detector looks for equations that
+# hold on the images turned by that angle and not on those turned by the others.
+
+rotations = Rotations(image_shape=digits.image_shape)
+figure, axes = plt.subplots(1, 4, figsize=(7, 2), layout="constrained")
+for panel, rotation in zip(axes, rotations.for_width(normal.shape[1]), strict=True):
+    panel.imshow(rotation(normal[:1]).reshape(digits.image_shape), cmap="gray_r")
+    panel.set(title=rotation.name, xticks=[], yticks=[])
+
+# %%
+# A new image is normal if, turned in each of the four ways, it keeps the equations of that angle
+# and breaks those of the others. The rotations act on pixels; the principal components come after
+# them, and equations are in twelve numbers per image.
+
+detector = TransformationDetector(rotations, preprocessor=PCA(12, random_state=0))
+scores = detector.fit(normal).score_samples(digits.test_images)
+print(f"AUC: {roc_auc_score(is_even, scores):.3f}")
+
+figure, axis = plt.subplots(figsize=(7, 2.6), layout="constrained")
+bins = np.geomspace(0.1, 200, 40)
+axis.hist(-scores[is_even], bins, alpha=0.7, color="#0072B2", label="even: normal")
+axis.hist(-scores[~is_even], bins, alpha=0.7, color="#E69F00", label="odd: never seen")
+axis.set(xscale="log", xlabel="anomaly score (minus score_samples)", ylabel="images")
+axis.legend(frameon=False)
+axis.spines[["top", "right"]].set_visible(False)
+
+# %%
+# Two choices remain. ``weighting="convex"`` weighs the polynomials so that the mean score of the
+# training images is best. ``n_components=5`` cuts the normal images into five pieces, each with
+# equations of its own. Neither uses a label. On these few images, pieces help, and weights help
+# together with pieces only.
+
+print("AUC              unit weights   convex weights")
+for n_components in (1, 5):
+    aucs = []
+    for weighting in (None, "convex"):
+        detector.set_params(n_components=n_components, weighting=weighting)
+        scores = detector.fit(normal).score_samples(digits.test_images)
+        aucs.append(roc_auc_score(is_even, scores))
+    print(f"pieces: {n_components}               {aucs[0]:.3f}            {aucs[1]:.3f}")
+
+plt.show()

@@ -1,0 +1,105 @@
+"""Changes of single features that make up for most of what is unusual."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from vanishing._xp import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from vanishing.anomaly.explain.landscape import Landscape
+
+#: Values that are tried for a single feature, in units of its spread around its mean.
+VALUES = np.linspace(-4, 4, 129)
+#: The lowest of them are looked at more closely: so many for each feature, with values around.
+LOWEST, AROUND = 2, np.linspace(-1, 1, 9)
+#: This ends when what could still be gained is a small share of the excess, or in rounding.
+SETTLED, MOST_ZOOMS = 1e-3, 20
+#: A change has to make up for this share of the excess.
+WORTHWHILE = 0.5
+#: A feature that leaves this share of the excess more than the best one does is to blame as well.
+SLACK = 0.1
+#: Features that are mended one by one, at most.
+MOST_MENDED = 3
+#: Numbers in the rows that are scored at a time.
+NUMBERS = 2**22
+
+
+def mend_single_features(landscape: "Landscape", point: FloatArray) -> FloatArray:
+    """Change one feature after the other, as long as one alone makes up for most of the excess."""
+    for _ in range(MOST_MENDED):
+        score = landscape.score(point[None, :])[0]
+        excess = score - landscape.usual
+        if excess <= 0:
+            break
+        features, values, scores = _offers(landscape, point, excess)
+        best = scores.min()
+        if score - best < WORTHWHILE * excess:
+            break
+        # A feature that is to blame makes the sample fully normal again, others just about usual.
+        lowest = np.full(len(point), np.inf)
+        np.minimum.at(lowest, features, scores)
+        to_blame = lowest <= best + SLACK * excess
+        # Of all changes that help as much as is needed or can be, the smallest.
+        enough = np.maximum(lowest + SETTLED * excess, landscape.usual)
+        helps = to_blame[features] & (scores <= enough[features])
+        changes = np.abs(values - point[features]) / landscape.scale[features]
+        chosen = np.argmin(np.where(helps, changes, np.inf))
+        point = point.copy()
+        point[features[chosen]] = values[chosen]
+    return point
+
+
+def _offers(
+    landscape: "Landscape", point: FloatArray, excess: float
+) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Return single features with other values for them, and the scores that they lead to.
+
+    The less noise normal data has, the fewer values of a feature are usual. A grid may miss them
+    all, or all but those of one feature by chance, so that its lowest points are looked at closely.
+    """
+    n_features, n_values = len(point), len(VALUES)
+    features = np.repeat(np.arange(n_features), n_values)
+    values = landscape.center[features] + landscape.scale[features] * np.tile(VALUES, n_features)
+    scores = _scores(landscape, point, features, values)
+    offers = [(features, values, scores)]
+    lowest = _lowest(scores.reshape(n_features, n_values))
+    features, values = features[lowest], values[lowest]
+    width = VALUES[1] - VALUES[0]
+    for _ in range(MOST_ZOOMS):
+        nearby = values[:, None] + width * landscape.scale[features, None] * AROUND
+        repeated = np.repeat(features, len(AROUND))
+        scores = _scores(landscape, point, repeated, nearby.ravel())
+        offers.append((repeated, nearby.ravel(), scores))
+        scores = scores.reshape(nearby.shape)
+        best = np.argmin(scores, axis=1)
+        unsettled = scores.min(axis=1) > landscape.usual
+        unsettled &= np.ptp(scores, axis=1) > SETTLED * excess
+        if not unsettled.any():
+            break
+        features, values = features[unsettled], nearby[unsettled, best[unsettled]]
+        width *= AROUND[1] - AROUND[0]
+    features, values, scores = (np.concatenate(parts) for parts in zip(*offers, strict=True))
+    return features, values, scores
+
+
+def _lowest(scores: FloatArray) -> IntArray:
+    """Return where the lowest of the local minima of each row are, as flat indices."""
+    padded = np.pad(scores, ((0, 0), (1, 1)), constant_values=np.inf)
+    is_minimum = (scores <= padded[:, :-2]) & (scores <= padded[:, 2:])
+    order = np.argsort(np.where(is_minimum, scores, np.inf), axis=1, kind="stable")
+    return (order[:, :LOWEST] + scores.shape[1] * np.arange(len(scores))[:, None]).ravel()
+
+
+def _scores(
+    landscape: "Landscape", point: FloatArray, features: IntArray, values: FloatArray
+) -> FloatArray:
+    """Return the score of the point after each change of one feature."""
+    size = max(1, NUMBERS // len(point))
+    parts = []
+    for start in range(0, len(features), size):
+        rows = slice(start, start + size)
+        changed = np.tile(point, (len(features[rows]), 1))
+        changed[np.arange(len(changed)), features[rows]] = values[rows]
+        parts.append(landscape.score(changed))
+    return np.concatenate(parts)

@@ -1,0 +1,62 @@
+"""What the displays share: colours, sizes of letters, and matplotlib where it is needed."""
+
+from typing import Any
+
+#: Blue and vermilion of Okabe and Ito, which colour-blind people tell apart.
+LESS, MORE = "#0072B2", "#D55E00"
+#: What stands back, text, and what is written beside the point.
+NEUTRAL, INK, NOTE = "#B0B0B0", "#333333", "#6A6A6A"
+#: Sizes of letters.
+TITLE_SIZE, TEXT_SIZE, NOTE_SIZE = 11, 10, 9
+
+
+def pyplot(caller: str) -> Any:
+    """Import matplotlib.pyplot, or say which extra brings it.
+
+    Parameters
+    ----------
+    caller : str
+        What needs it.
+    """
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise ImportError(f'{caller} needs matplotlib: pip install "vanishing[plot]"') from error
+    return pyplot
+
+
+def new_axes(n_columns: int, size: tuple[float, float]) -> Any:
+    """Make a figure that leaves room for what is written beside its axes, and return the axes.
+
+    Parameters
+    ----------
+    n_columns : int
+        Axes side by side; an array of them if there are several.
+    size : tuple of float
+        Width and height in inches.
+    """
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(1, n_columns, figsize=size, layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.1, h_pad=0.1)
+    return axes
+
+
+def diverging_colors() -> Any:
+    """Return a colour map from LESS through white to MORE."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("less-more", [LESS, "white", MORE])
+
+
+def shortened(name: str, length: int = 32) -> str:
+    """Cut the middle out of a long name: beginnings tell groups apart, ends their members."""
+    if len(name) <= length:
+        return name
+    head = (length - 1) // 2
+    return f"{name[:head]}…{name[len(name) - (length - 1 - head) :]}"
+
+
+def number(value: float, form: str) -> str:
+    """Write a number, with a minus sign instead of a hyphen."""
+    return format(value, form).replace("-", "−")
