@@ -5,10 +5,12 @@ with a CUDA device the sizes are those of the paper, elsewhere smaller ones, unl
 """
 
 import argparse
+import re
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 from experiments import page, store
-from experiments.cell import Size
+from experiments.cell import Cell, Size
 from experiments.machine import has_accelerator
 from experiments.runner import load, run
 
@@ -22,6 +24,7 @@ EXPERIMENTS = (
     "effects",
     "counts",
     "default",
+    "selection",
     "one_vs_rest",
     "ideal_quotient",
 )
@@ -32,7 +35,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m experiments", description=__doc__)
     parser.add_argument("names", nargs="*", help=f"of: {', '.join(EXPERIMENTS)}; all by default")
     parser.add_argument("--size", choices=("full", "small"))
-    parser.add_argument("--cells", default="", help="only cells whose name contains this")
+    parser.add_argument("--cells", default="", help="only cells whose name matches this pattern")
+    parser.add_argument("--jobs", type=int, default=1, help="cells at a time; seconds then mislead")
     parser.add_argument("--redo", action="store_true", help="run cells again that have a result")
     parser.add_argument("--list", action="store_true", help="list the cells and stop")
     arguments = parser.parse_args()
@@ -45,19 +49,21 @@ def main() -> None:
         (name, cell)
         for name in arguments.names or EXPERIMENTS
         for cell in load(name).cells(size)
-        if arguments.cells in cell.name
+        if re.search(arguments.cells, cell.name)
     ]
     done = {name: store.records(name, size) for name, _ in todo}
-    failed = 0
-    for number, (name, cell) in enumerate(todo, start=1):
-        known = cell.name in done[name] and not arguments.redo
-        print(f"[{number}/{len(todo)}] {name}: {cell.name}", end=" ", flush=True)
-        if arguments.list:
-            print("(has a result)" if known else "(to be run)")
-        elif known:
-            print("(has a result)")
-        else:
-            failed += not run(name, cell, size)
+
+    def go(number: int, name: str, cell: Cell) -> bool:
+        """Run a cell if it has no result, and say what came out."""
+        outcome: str | None = "(has a result)"
+        if cell.name not in done[name] or arguments.redo:
+            outcome = "(to be run)" if arguments.list else run(name, cell, size)
+        print(f"[{number}/{len(todo)}] {name}: {cell.name} {outcome or 'FAILED'}", flush=True)
+        return outcome is not None
+
+    with ThreadPoolExecutor(arguments.jobs) as pool:
+        started = [pool.submit(go, i, name, cell) for i, (name, cell) in enumerate(todo, start=1)]
+        failed = sum(not future.result() for future in started)
     if not arguments.list:
         print(f"page: {page.write({name: load(name) for name in EXPERIMENTS}, size)}")
     sys.exit(f"{failed} cells failed; run the same command again to go on" if failed else 0)

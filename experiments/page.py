@@ -1,7 +1,9 @@
 """The page of the documentation that shows our results beside the paper's."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+
+import numpy as np
 
 from experiments import store
 from experiments.cell import Experiment, Size
@@ -37,3 +39,21 @@ def table(head: list[str], rows: list[list[object]]) -> str:
 def picture(name: str, description: str) -> str:
     """Return the lines that show a figure."""
     return f"```{{image}} ../experiments/results/figures/{name}\n:alt: {description}\n```"
+
+
+def spread(values: Iterable[float | None]) -> str:
+    """Return mean ± standard deviation of what is there, the mean alone of a single value."""
+    known = [value for value in values if value is not None]
+    if len(known) < 2:
+        return f"{known[0]:.1f}" if known else "–"
+    return f"{np.mean(known):.1f} ± {np.std(known, ddof=1):.1f}"
+
+
+def beside(ours: str, paper: float | None) -> str:
+    """Return our figure with the paper's behind it, if it has one."""
+    return ours if paper is None else f"{ours} ({paper:.1f})"
+
+
+def check(claim: str, holds: bool, why: str) -> list[object]:
+    """Return a row of a table of claims; what does not hold is seen at once."""
+    return [claim, f"{'yes' if holds else '**no**'}: {why}"]

@@ -5,11 +5,16 @@ import time
 from importlib import import_module
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
+from threading import Lock
 from typing import Any, cast
 
 from experiments import store
 from experiments.cell import Cell, Experiment, Size
 from experiments.machine import describe
+
+SLOW_TO_IMPORT = ["vanishing", "sklearn.metrics", "sklearn.decomposition", "matplotlib", "torch"]
+#: Several cells may be run at a time, but a file is changed by one.
+STORING = Lock()
 
 
 def load(name: str) -> Experiment:
@@ -17,9 +22,11 @@ def load(name: str) -> Experiment:
     return cast(Experiment, import_module(f"experiments.{name}"))
 
 
-def run(experiment: str, cell: Cell, size: Size) -> bool:
-    """Run a cell and store the result; say whether it worked."""
-    context = get_context("spawn")
+def run(experiment: str, cell: Cell, size: Size) -> str | None:
+    """Run a cell and store the result; return what came out in brief, or None if it failed."""
+    # A process that has imported the slow libraries, and done nothing else, is the parent of all.
+    context = get_context("forkserver")
+    context.set_forkserver_preload(SLOW_TO_IMPORT)
     ours, theirs = context.Pipe()
     process = context.Process(target=_work, args=(experiment, cell.name, size, theirs))
     process.start()
@@ -28,12 +35,11 @@ def run(experiment: str, cell: Cell, size: Size) -> bool:
         record = ours.recv()
     except EOFError:
         process.join()
-        print(f"failed (exit code {process.exitcode})")
-        return False
+        return None
     process.join()
-    store.add(experiment, size, cell.name, record)
-    print(f"{record['seconds']:.1f} s, {record['peak MB']} MB: {_brief(record['result'])}")
-    return True
+    with STORING:
+        store.add(experiment, size, cell.name, record)
+    return f"{record['seconds']:.1f} s, {record['peak MB']} MB: {_brief(record['result'])}"
 
 
 def _work(experiment: str, name: str, size: Size, answer: Connection) -> None:

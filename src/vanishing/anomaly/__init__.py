@@ -1,7 +1,14 @@
 """Anomaly detectors: a sample is normal if it keeps the equations of normal data."""
 
+from vanishing.anomaly.images import image_detector
 from vanishing.anomaly.selection import Selection, select_without_labels
 from vanishing.anomaly.transformation import TransformationDetector
 from vanishing.anomaly.vanishing import VanishingDetector
 
-__all__ = ["Selection", "TransformationDetector", "VanishingDetector", "select_without_labels"]
+__all__ = [
+    "Selection",
+    "TransformationDetector",
+    "VanishingDetector",
+    "image_detector",
+    "select_without_labels",
+]
