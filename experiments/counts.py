@@ -96,11 +96,11 @@ def report(results, size):
     return f"""The paper says that VCA increases the number of polynomials and normalization reduces
 it, and has no figures. Tolerances of different normalizations are in different units, so that no
 tolerance is the same for all. What is the same here: the first 10,000 images, four rotations, the
-{DIMENSION} principal components, degree up to {DEGREE}, no weights. Each tolerance is swept from few
-polynomials to many, and the methods are compared at equal AUC. (The AUC is that of the test images;
-nothing is chosen with it.) Numbers are means over the four copies. "All products" is VCA as
-published, whose candidates repeat themselves, so that some of its polynomials are zero everywhere;
-the other rows leave such products out.
+{DIMENSION} principal components, degree up to {DEGREE}, no weights. Each tolerance is swept from
+few polynomials to many, and the methods are compared at equal AUC on the test images, which needs
+labels: it is a measurement, not a way to choose. Numbers are means over the four copies.
+"All products" is VCA as published, whose candidates repeat themselves, so that some of its
+polynomials are zero everywhere; the other rows leave such products out.
 
 {picture}
 

@@ -43,7 +43,9 @@ def describe() -> dict[str, Any]:
 
 
 def _commit() -> str:
-    """Return the commit; a copy without its history is told by the variable VANISHING_COMMIT."""
+    """Return the commit; the variable VANISHING_COMMIT says it for copies without the history."""
+    if "VANISHING_COMMIT" in os.environ:
+        return os.environ["VANISHING_COMMIT"]
     try:
         done = subprocess.run(
             ["git", "describe", "--always", "--dirty", "--abbrev=12"],
@@ -53,5 +55,5 @@ def _commit() -> str:
             check=True,
         )
     except (OSError, subprocess.CalledProcessError):
-        return os.environ.get("VANISHING_COMMIT", "unknown")
+        return "unknown"
     return done.stdout.strip()

@@ -60,9 +60,10 @@ on all 10,000 test images. The paper has no figures for these tasks.
 
 {_table(results)}
 
-For comparison, means: {others}. GEOM, GOAD and DROC are deep detectors; their figures are quoted
-from memory of the papers and were not measured here. They differ from ours in more than the method:
-networks are trained at length with 72 and more transformations, and ours solves linear problems.
+For comparison, means: {others}.
+GEOM, GOAD and DROC are deep detectors; their figures are quoted from memory of the papers and were
+not measured here. They train networks, where ours solves linear problems in a space of 60
+dimensions.
 
 {_checks(results)}
 """

@@ -14,11 +14,14 @@ INTRODUCTION = """# The paper, reproduced
 This page is written by `make reproduce` (`python -m experiments`) out of the files in
 `experiments/results`, where seed, versions and machine of each number stand.
 """
+SMALL = """
+This is the small size, good for a look only: the text below speaks of the sizes of the paper.
+"""
 
 
 def write(experiments: Mapping[str, Experiment], size: Size) -> Path:
     """Write the page out of what has been run; experiments without results are left out."""
-    parts = [INTRODUCTION]
+    parts = [INTRODUCTION if size == "full" else INTRODUCTION + SMALL]
     for name, experiment in experiments.items():
         results = store.results(name, size)
         if results:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from vanishing.anomaly.pieces import ROWS_PER_DIMENSION, rows_of_others, split_into_pieces
+from vanishing.anomaly.pieces import ROWS_PER_DIMENSION, ContrastDraw, split_into_pieces
 
 
 def blobs(sizes, n_dimensions=3, seed=0):
@@ -41,10 +41,11 @@ def test_never_more_pieces_than_the_rows_carry(n_rows, n_pieces):
     assert set(labels) == set(range(labels.max() + 1))
 
 
-def test_rows_of_others():
-    parts = [np.arange(0, 10), np.arange(10, 30), np.arange(30, 60)]
-    rng = np.random.default_rng(0)
-    np.testing.assert_array_equal(rows_of_others(parts, 1, 100, rng), [*range(10), *range(30, 60)])
-    few = rows_of_others(parts, 1, 15, rng)
+def test_contrast_leaves_out_one_component():
+    draw = ContrastDraw(np.repeat([0, 1], [10, 20]), n_copies=2, seed=0)
+    # Stacked: rows 0-9 and 10-29 of the first copy, 30-39 and 40-59 of the second.
+    np.testing.assert_array_equal(draw.others(1, 100), [*range(10), *range(30, 60)])
+    few = draw.others(1, 15)
     assert len(set(few.tolist())) == 15
     assert not set(few.tolist()) & set(range(10, 30))
+    assert few.tolist() != draw.others(3, 15).tolist()

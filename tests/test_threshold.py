@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from vanishing.anomaly.threshold import conformal_offset, quantile_offset
+from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
+from vanishing.anomaly.threshold import conformal_offset, on_unseen_rows, quantile_offset
+from vanishing.transformations import RandomAffine
 
 
 @pytest.mark.parametrize("contamination", [0.01, 0.1, 0.5])
@@ -34,6 +36,55 @@ def test_conformal_rate_of_false_alarms(rate):
         alarms.append(np.mean(rng.gamma(2.0, size=500) < offset))
     assert np.mean(alarms) <= rate + 0.003
     assert np.mean(alarms) >= rate - 1 / 100 - 0.003, "no wider than the guarantee needs"
+
+
+def test_rows_are_left_out_in_turn():
+    rows = np.arange(33.0)[:, None]
+
+    def remember(rest, unseen):
+        assert sorted([*rest[:, 0], *unseen[:, 0]]) == rows[:, 0].tolist()
+        return unseen[:, 0]
+
+    values = on_unseen_rows(rows, remember, seed=0)
+    assert sorted(values) == rows[:, 0].tolist()
+    np.testing.assert_array_equal(on_unseen_rows(rows, remember, seed=0), values)
+
+
+def test_no_more_rows_are_left_out_than_quantiles_need():
+    fits = []
+    values = on_unseen_rows(
+        np.zeros((20_000, 1)), lambda rest, unseen: fits.append(len(rest)) or unseen, seed=0
+    )
+    assert fits == [16_000]
+    assert len(values) == 4_000
+
+
+@pytest.mark.parametrize(
+    "detector",
+    [
+        VanishingDetector(VanishingIdeal(max_degree=1, tol=0.3, normalization="vca")),
+        TransformationDetector(RandomAffine(n_transformations=2)),
+    ],
+    ids=["one ideal", "transformations"],
+)
+@pytest.mark.parametrize("rate", [0.05, 0.2])
+def test_detectors_keep_the_promised_rate(detector, rate):
+    """Mean over 100 fits, each with data of its own: at most the rate, up to its standard error."""
+    n_calibration = 59
+
+    def plane(n_samples, rng):
+        x, y = rng.uniform(-1, 1, (2, n_samples))
+        return np.column_stack([x, y, x + y + 0.1 * rng.standard_normal(n_samples)])
+
+    alarms = []
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        detector.set_params(contamination=rate, calibration=n_calibration / 150, random_state=seed)
+        detector.fit(plane(150, rng))
+        alarms.append(np.mean(detector.predict(plane(1000, rng)) == -1))
+    error = np.std(alarms) / np.sqrt(len(alarms))
+    assert np.mean(alarms) <= rate + 2 * error
+    assert np.mean(alarms) >= rate - 1 / (n_calibration + 1) - 2 * error, "no wider than needed"
 
 
 def test_too_few_samples_for_the_guarantee():

@@ -11,6 +11,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV
 
 from vanishing import VanishingDetector, VanishingIdeal
+from vanishing.anomaly import vanishing as module
 from vanishing.contrasts import GaussianNoise, Permuted
 
 NAMES = ["speed", "force", "power", "mode"]
@@ -143,6 +144,63 @@ def test_conformal_threshold_keeps_its_rate():
         alarms.append(np.mean(detector.predict(machine(300, 1000 + seed)) == -1))
     assert np.mean(alarms) <= 0.1 + 2 * np.std(alarms) / 5
     assert np.mean(alarms) >= 0.05
+
+
+IDEAL = VanishingIdeal(max_degree=2, tol=0.5, normalization="contrastive")
+
+
+@pytest.mark.parametrize(
+    ("detector", "shape"),
+    [
+        (VanishingDetector(), (100, 30)),  # fewer rows than quadratic monomials
+        (VanishingDetector(), (300, 30)),
+        (VanishingDetector(), (60, 12)),
+        (VanishingDetector(IDEAL), (100, 10)),
+        (VanishingDetector(IDEAL, n_components=2), (100, 10)),
+    ],
+)
+def test_automatic_threshold_holds_for_unseen_rows(detector, shape):
+    """Thresholds by the rows that were fitted to call half of all unseen ones anomalous, or all."""
+    false_alarms = []
+    for seed in range(3):
+        rows = np.random.default_rng(seed).standard_normal((shape[0] + 500, shape[1]))
+        detector.fit(rows[:-500])
+        false_alarms.append(np.mean(detector.predict(rows[-500:]) == -1))
+    assert np.mean(false_alarms) < 0.1
+
+
+def test_usual_score_is_that_of_unseen_rows():
+    rows = np.random.default_rng(0).standard_normal((800, 30))
+    detector = VanishingDetector().fit(rows[:300])
+    assert np.mean(-detector.score_samples(rows[300:]) < detector._usual_score) > 0.8
+
+
+def test_small_tables_with_anomalies_are_not_accepted_wholesale():
+    """Between as many rows as monomials and three times as many, the threshold is of use too."""
+    rng = np.random.default_rng(0)
+    mixing = rng.standard_normal((4, 30))
+    X = rng.standard_normal((450, 4)) @ mixing + 0.3 * rng.standard_normal((450, 30))
+    for n_rows in (250, 350):
+        detector = VanishingDetector().fit(X[:n_rows])
+        assert np.mean(detector.predict(X[350:]) == -1) < 0.1
+        assert np.mean(detector.predict(3 * rng.standard_normal((100, 30))) == -1) > 0.9
+
+
+def test_contamination_is_the_share_of_the_training_data():
+    X = np.random.default_rng(0).standard_normal((200, 10))
+    detector = VanishingDetector(contamination=0.1).fit(X)
+    assert np.mean(detector.predict(X) == -1) == pytest.approx(0.1, abs=0.005)
+
+
+def test_large_tables_are_fitted_once(monkeypatch):
+    def unwanted(*args, **kwargs):
+        raise AssertionError("rows were left out")
+
+    monkeypatch.setattr(module, "on_unseen_rows", unwanted)
+    X = machine(500)[:, :3] / [1e3, 1e-3, 1]
+    VanishingDetector(IDEAL).fit(X)
+    with pytest.raises(AssertionError, match="left out"):
+        VanishingDetector(IDEAL).fit(X[:100])
 
 
 def test_frames_clone_and_pickle():

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from vanishing._xp import Array, IntArray, move_to_numpy, namespace, take_rows
 from vanishing.anomaly.components import Component, fit_component
-from vanishing.anomaly.pieces import rows_of_others
+from vanishing.anomaly.pieces import ContrastDraw
 from vanishing.anomaly.residuals import LocalResiduals
 from vanishing.anomaly.scores import negative_log_probability
 from vanishing.anomaly.weights import WeightProblem, convex_weights, descent_weights
@@ -102,10 +102,12 @@ def fit_mixture(
     n_jobs : int or None
         Ideals fitted at a time.
     """
-    n_pieces, n_rows = int(pieces.max()) + 1, len(pieces)
+    n_pieces = int(pieces.max()) + 1
     rows_of_piece = [np.flatnonzero(pieces == c) for c in range(n_pieces)]
     places = [(i, rows) for i in range(len(copies)) for rows in rows_of_piece]
-    stacked_rows = [i * n_rows + rows for i, rows in places]
+    if n_pieces > 1:
+        stacked = namespace(copies[0]).concat(list(copies))
+        draw = ContrastDraw(pieces, len(copies), seed)
 
     def points_of(own: int) -> Array:
         i, rows = places[own]
@@ -114,14 +116,7 @@ def fit_mixture(
     def contrast_of(own: int) -> SampleSource:
         if n_pieces == 1:
             return ConcatenatedSource([ArraySource(c) for k, c in enumerate(copies) if k != own])
-        rng = np.random.default_rng([seed, own])
-        rows = rows_of_others(stacked_rows, own, CONTRAST_ROWS, rng)
-        return ConcatenatedSource(
-            [
-                ArraySource(take_rows(copies[k], rows[rows // n_rows == k] % n_rows))
-                for k in np.unique(rows // n_rows)
-            ]
-        )
+        return ArraySource(take_rows(stacked, draw.others(own, CONTRAST_ROWS)))
 
     def fit_one(own: int) -> Component:
         points = points_of(own)

@@ -1,7 +1,6 @@
 """Normal data as a union of pieces, each with an ideal of its own (mixture of ideals)."""
 
 import warnings
-from collections.abc import Sequence
 
 import numpy as np
 from sklearn.cluster import KMeans
@@ -58,11 +57,28 @@ def split_into_pieces(points: FloatArray, n_pieces: int, *, seed: int) -> IntArr
     return np.unique(labels, return_inverse=True)[1]
 
 
-def rows_of_others(
-    rows_of: Sequence[IntArray], own: int, most: int, rng: np.random.Generator
-) -> IntArray:
-    """Draw at most ``most`` rows of all components but one, in order."""
-    others = np.concatenate([rows for j, rows in enumerate(rows_of) if j != own])
-    if len(others) > most:
-        others = np.sort(rng.choice(others, size=most, replace=False))
-    return others
+class ContrastDraw:
+    """Draws rows of all components but one, out of all copies stacked on each other.
+
+    Parameters
+    ----------
+    pieces : int array of shape (n_samples,)
+        The same in each copy.
+    n_copies : int
+    seed : int
+    """
+
+    def __init__(self, pieces: IntArray, n_copies: int, seed: int) -> None:
+        n_pieces = int(pieces.max()) + 1
+        self.component = np.concatenate([i * n_pieces + pieces for i in range(n_copies)])
+        self.sizes = np.bincount(self.component)
+        # One order for all components, who begin at different places: shuffling each time takes
+        # longer than the fits.
+        self.order = np.random.default_rng(seed).permutation(len(self.component))
+
+    def others(self, own: int, most: int) -> IntArray:
+        """Return at most ``most`` rows that do not belong to component ``own``, sorted."""
+        n_rows = len(self.order)
+        places = (own * most + np.arange(min(n_rows, most + self.sizes[own]))) % n_rows
+        drawn = self.order[places]
+        return np.sort(drawn[self.component[drawn] != own][:most])

@@ -32,8 +32,10 @@ from vanishing.normalizations import resolve_normalization
 CONTRAST_ROWS = 2000
 #: Candidates of degree 2 grow with the square of the dimension.
 LARGEST_DIMENSION = 20
-#: With fewer rows to a candidate, equations hold by chance.
+#: With fewer rows to a candidate, equations hold by chance, and residuals of the rows that they
+#: were fitted to say nothing: all are then measured on a coarse scale, as those of small pieces.
 ROWS_PER_CANDIDATE = 3
+FINE_SCALE, COARSE_SCALE = 1e-6, 0.2
 #: With more rows to a candidate, unseen rows score as those that were fitted to.
 ROWS_PER_CANDIDATE_TO_TRUST = 50
 #: With fewer rows, none can be left out.
@@ -72,7 +74,8 @@ class VanishingDetector(Detector):
     and three views are combined, each a sum of squared residuals in units of what is usual for
     normal data: quadratic equations of the whole data against permuted columns, and linear
     equations of a few and of many pieces. The score is the mean of the three logarithms, each
-    standardized on the training data. Columns that are constant in training are exact equations.
+    standardized on rows that were left out of the fit in turn. Columns that are constant in
+    training are exact equations.
 
     Parameters
     ----------
@@ -86,9 +89,11 @@ class VanishingDetector(Detector):
         than one, residuals are scaled by their spread on the piece and the nearest piece counts.
         Not used by the recipe.
     contamination : float or "auto", default="auto"
-        Share of the training data that is called anomalous. "auto" uses the rule of box plots on
-        the training scores, and calls at least one in a hundred anomalous. With ``calibration`` it
-        is the guaranteed rate of false alarms.
+        "auto" leaves a fifth of the rows out of the fit in turn, as far as the table is not so
+        large that it makes no difference, and uses the rule of box plots on their scores; it calls
+        at least one in a hundred of them anomalous. A number is the share of the training data
+        that is called anomalous; of new data it may be far more, as equations fit the rows that
+        they were found on best. With ``calibration`` it is the guaranteed rate of false alarms.
     calibration : float or None, default=None
         Share of the training data that is kept out of the fit and used for the threshold.
     random_state : int, default=0
@@ -293,7 +298,9 @@ class VanishingDetector(Detector):
         self._scaler = StandardScaler().fit(X)
         self._constant = self._scaler.var_ <= (1e-12 * (1 + np.abs(self._scaler.mean_))) ** 2
         z = self._scaler.transform(X)[:, ~self._constant]
-        members = self._fit_members(z) if z.shape[1] else []
+        # The same for all rows and with some left out, whose scores could not be compared else.
+        scale = _scale_of_quadratics(*z.shape)
+        members = self._fit_members(z, scale) if z.shape[1] else []
         self.ideals_ = [member.residuals.ideals for member in members]
         self.chosen_ = [member.name for member in members]
         if self._constant.any():
@@ -303,7 +310,8 @@ class VanishingDetector(Detector):
             return np.zeros(len(X))
 
         def log_deviations(rest: FloatArray, unseen: FloatArray) -> FloatArray:
-            return np.stack([m.standardized(unseen) for m in self._fit_members(rest)], axis=1)
+            members = self._fit_members(rest, scale)
+            return np.stack([member.standardized(unseen) for member in members], axis=1)
 
         if all(_is_trusted(member.residuals, len(z)) for member in members):
             unseen = np.stack([member.standardized(z) for member in members], axis=1)
@@ -315,15 +323,15 @@ class VanishingDetector(Detector):
             replace(member, median=float(median), spread=float(spread))
             for member, median, spread in zip(members, medians, spreads, strict=True)
         ]
-        return -np.mean((unseen - medians) / spreads, axis=1)
+        return np.asarray(-np.mean((unseen - medians) / spreads, axis=1))
 
-    def _fit_members(self, z: FloatArray) -> list[Member]:
+    def _fit_members(self, z: FloatArray, scale: float) -> list[Member]:
         """Fit what looks at the standardized data, not yet knowing what is usual."""
         n_fine = int(np.clip(len(z) // 25, 1, 80))
         return [
-            self._member("whole", z, 1, Permuted(), degree=2, tol=0.5, smallest_scale=1e-6),
+            self._member("whole", z, 1, Permuted(), degree=2, tol=0.5, smallest_scale=scale),
             self._member("few pieces", z, 10, Permuted(), smallest_scale=0.03),
-            self._member("many pieces", z, n_fine, GaussianNoise(0.5), smallest_scale=0.2),
+            self._member("many pieces", z, n_fine, GaussianNoise(0.5), smallest_scale=COARSE_SCALE),
         ]
 
     def _member(
@@ -338,9 +346,8 @@ class VanishingDetector(Detector):
         smallest_scale: float,
     ) -> Member:
         reduction = None
-        dimension = _quadratic_dimension(len(z)) if degree > 1 else z.shape[1]
-        if dimension < z.shape[1]:
-            reduction = PCA(dimension, random_state=self.random_state).fit(z)
+        if degree > 1 and z.shape[1] > LARGEST_DIMENSION:
+            reduction = PCA(min(LARGEST_DIMENSION, len(z)), random_state=self.random_state).fit(z)
             z = reduction.transform(z)
         rng = np.random.default_rng(self.random_state)
         other = contrast.make(z, rng, max(len(z), CONTRAST_ROWS))
@@ -361,11 +368,11 @@ class VanishingDetector(Detector):
         return Member(described, reduction, residuals)
 
 
-def _quadratic_dimension(n_rows: int) -> int:
-    """Return how many coordinates can be multiplied with each other without overfitting."""
-    most = n_rows / ROWS_PER_CANDIDATE
-    # d coordinates have d (d + 3) / 2 monomials of degree 1 and 2.
-    return int(np.clip((np.sqrt(9 + 8 * most) - 3) / 2, 1, LARGEST_DIMENSION))
+def _scale_of_quadratics(n_rows: int, n_columns: int) -> float:
+    """Return the smallest size of residuals of quadratic equations that is told from chance."""
+    dimension = min(n_columns, LARGEST_DIMENSION)
+    n_candidates = dimension * (dimension + 3) // 2  # monomials of degree 1 and 2
+    return FINE_SCALE if n_rows >= ROWS_PER_CANDIDATE * n_candidates else COARSE_SCALE
 
 
 def _is_trusted(residuals: LocalResiduals, n_rows: int) -> bool:

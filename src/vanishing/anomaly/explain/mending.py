@@ -88,7 +88,8 @@ def _lowest(scores: FloatArray) -> IntArray:
     padded = np.pad(scores, ((0, 0), (1, 1)), constant_values=np.inf)
     is_minimum = (scores <= padded[:, :-2]) & (scores <= padded[:, 2:])
     order = np.argsort(np.where(is_minimum, scores, np.inf), axis=1, kind="stable")
-    return (order[:, :LOWEST] + scores.shape[1] * np.arange(len(scores))[:, None]).ravel()
+    flat = order[:, :LOWEST] + scores.shape[1] * np.arange(len(scores))[:, None]
+    return np.asarray(flat.ravel())
 
 
 def _scores(

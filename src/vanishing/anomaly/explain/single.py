@@ -25,7 +25,7 @@ class NormView(View):
         values = self.ideal.basis_.evaluate(z)
         norms = np.linalg.norm(values, axis=1, keepdims=True)
         unit = np.divide(values, norms, out=np.zeros_like(values), where=norms > 0)
-        return self.ideal.basis_.pullback(z, unit)
+        return np.asarray(self.ideal.basis_.pullback(z, unit))
 
     def residuals(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return G and its Jacobian."""
