@@ -39,7 +39,7 @@ def explanation(shares, *, names=None, n_equations=3):
                 usual=0.0,
                 typical=0.5,
                 degree=2,
-                part="whole: 7 equations",
+                part="whole",
                 ideal=(0, 0),
                 index=i,
             )

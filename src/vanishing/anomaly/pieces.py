@@ -5,18 +5,22 @@ import warnings
 import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
 
 from vanishing._xp import FloatArray, IntArray
 
 #: A piece needs this many rows per dimension for its relations to mean anything.
 ROWS_PER_DIMENSION = 2
+#: With fewer rows, threads of k-means wait for each other longer than they work.
+ROWS_FOR_THREADS = 10_000
 
 
 def cluster(points: FloatArray, n_pieces: int, *, seed: int) -> IntArray:
     """Cluster points by k-means into at most ``n_pieces`` pieces 0, 1, ... without holes."""
     if n_pieces <= 1:
         return np.zeros(len(points), dtype=np.intp)
-    with warnings.catch_warnings():
+    n_threads = 1 if len(points) < ROWS_FOR_THREADS else None
+    with threadpool_limits(n_threads, user_api="openmp"), warnings.catch_warnings():
         # Fewer distinct points than pieces: there are then fewer pieces.
         warnings.simplefilter("ignore", ConvergenceWarning)
         labels = KMeans(n_pieces, n_init=1, random_state=seed).fit(points).labels_

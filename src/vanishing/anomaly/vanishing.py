@@ -249,7 +249,11 @@ class VanishingDetector(Detector):
             n_members = len(self._members)
             views = [
                 LocalView(
-                    member.residuals, member.name, i, member.median, 1 / (n_members * member.spread)
+                    member.residuals,
+                    member.name.partition(":")[0],  # "whole", without what it is made of
+                    i,
+                    member.median,
+                    1 / (n_members * member.spread),
                 )
                 for i, member in enumerate(self._members)
             ]

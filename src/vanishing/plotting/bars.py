@@ -156,8 +156,5 @@ def _write_beside(ax: Any, text: str, *, corner: tuple[float, float], points: fl
 
 
 def _in_short(equation: BrokenEquation) -> str:
-    # Parts of a recipe go on to describe themselves after a colon.
-    part = equation.part.partition(":")[0]
-    return (
-        f"{part}, degree {equation.degree}: {equation.times_typical:.3g} times as far off as usual"
-    )
+    times = f"{equation.times_typical:.3g} times as far off as usual"
+    return f"{equation.part}, degree {equation.degree}: {times}"

@@ -44,8 +44,8 @@ class BrokenEquation:
 
     def __str__(self) -> str:
         return (
-            f"{self.part}: an equation of degree {self.degree} has the value {self.value:.3g}, "
-            f"{self.times_typical:.3g} times as far from {self.usual:.3g} as is typical"
+            f"{self.part}: an equation of degree {self.degree} is off by "
+            f"{self.value - self.usual:.3g}, {self.times_typical:.3g} times what is typical"
         )
 
 
@@ -63,7 +63,7 @@ class Explanation:
     shares : array of shape (n_features,)
         The part of ``score - reference_score`` that comes from each feature; they add up to it.
     equations : tuple of BrokenEquation
-        Those that the sample breaks most, worst first.
+        Those that count most in the score of the sample, most first.
     feature_names : tuple of str
     """
 
@@ -84,10 +84,13 @@ class Explanation:
         return np.argsort(-self.shares, kind="stable")
 
     def __str__(self) -> str:
+        if not self.shares.any():
+            return f"score {self.score:.4g}, as is usual for normal samples"
         lines = [f"score {self.score:.4g}, against {self.reference_score:.4g} when mended"]
         for j in self._order()[:3]:
-            lines.append(
-                f"  {self.feature_names[j]}: {self.shares[j]:+.3g} of it, {self.sample[j]:.4g} "
-                f"instead of {self.reference[j]:.4g}"
-            )
+            if self.shares[j] > 0:
+                lines.append(
+                    f"  {self.feature_names[j]}: {self.shares[j]:+.3g} of it, "
+                    f"{self.sample[j]:.4g} instead of {self.reference[j]:.4g}"
+                )
         return "\n".join([*lines, *(f"  {equation}" for equation in self.equations)])
