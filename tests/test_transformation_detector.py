@@ -429,3 +429,15 @@ def test_torch_tables_without_arguments(digits):
             torch.asarray(new[:, 10:20])
         )
         np.testing.assert_allclose(scores.numpy(), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_new_normal_rows_are_seldom_called_anomalous_with_few_rows():
+    """Training rows are fitted more closely than new ones, so these set the threshold."""
+    rates = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        rows = rng.standard_normal((1100, 4)) @ rng.standard_normal((4, 10))
+        rows += 0.3 * rng.standard_normal(rows.shape)
+        model = TransformationDetector().fit(rows[:100])
+        rates.append(np.mean(model.predict(rows[100:]) == -1))
+    assert np.mean(rates) < 0.1

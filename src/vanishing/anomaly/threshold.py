@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 from math import ceil
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from vanishing._xp import FloatArray
 
@@ -33,13 +34,17 @@ def quantile_offset(scores: FloatArray, contamination: float | Literal["auto"]) 
 
 
 def on_unseen_rows(
-    rows: FloatArray, fit_and_apply: Callable[[FloatArray, FloatArray], FloatArray], *, seed: int
+    rows: npt.NDArray[Any],
+    fit_and_apply: Callable[[npt.NDArray[Any], npt.NDArray[Any]], FloatArray],
+    *,
+    seed: int,
 ) -> FloatArray:
     """Leave parts of the rows out in turn, and return what models of the others say of them.
 
     Parameters
     ----------
-    rows : array of shape (n_rows, n_features)
+    rows : array of shape (n_rows, ...)
+        The rows themselves, or their numbers.
     fit_and_apply : callable
         Takes the rows to fit to and those that were left out, returns one value, or one row of
         values, for each of the latter.

@@ -1,5 +1,6 @@
 """TransformationDetector: the paper's detector, in the style of GOAD."""
 
+import warnings
 from collections.abc import Sequence
 from copy import copy
 from functools import partial
@@ -20,6 +21,7 @@ from vanishing._xp import (
     move_to_numpy,
     namespace,
     on_host,
+    take_rows,
     with_contiguous_columns,
 )
 from vanishing.anomaly.detector import Detector
@@ -30,12 +32,15 @@ from vanishing.anomaly.explain.transformed import TransformedView
 from vanishing.anomaly.explain.view import View
 from vanishing.anomaly.mixture import Mixture, fit_mixture, weighted
 from vanishing.anomaly.pieces import split_into_pieces
+from vanishing.anomaly.threshold import on_unseen_rows
 from vanishing.estimators import VanishingIdeal
 from vanishing.estimators.inputs import fit_table, for_scikit_learn, take_over
 from vanishing.transformations import RandomAffine, Transformation, Transformations
 
 #: Numbers of one component that are held while rows are scored.
 SCORED_NUMBERS = 2**22
+#: Scores of so many rows, at most, are taken from fits to other rows where they set thresholds.
+FEWEST_ROWS, FEW_ROWS = 10, 2000
 #: Added to losses before their logarithm is taken.
 SMALL_LOSS = 1e-3
 
@@ -200,22 +205,48 @@ class TransformationDetector(Detector):
                 "tells transformed copies apart: at least two are required"
             )
         train, held_out = self._split(X)
-        # Random maps mix the columns, which must have one scale for that.
-        fitted._scaler = (
-            StandardScaler().fit(move_to_numpy(train)) if self.transformations is None else None
-        )
-        fitted.preprocessor_ = fitted._fit_preprocessor(train)
-        copies = [fitted._image(i, train) for i in range(len(fitted.transformations_))]
-        _refuse_identical(copies, fitted.transformations_)
-        raw = move_to_numpy(fitted._preprocessed(fitted._scaled(train)))
-        pieces = [split_into_pieces(raw, k, seed=self.random_state) for k in resolutions]
-        fitted.mixtures_ = [fitted._fit_mixture(copies, labels) for labels in pieces]
-        parts = fitted._parts(X)
-        fitted._means = on_host(parts).mean(axis=1)
-        fitted._spreads = on_host(parts).std(axis=1) + 1e-9
-        fitted._finish(X, held_out, scores=on_host(fitted._combined(parts)))
+        scores = fitted._fit_models(train, resolutions)
+        fitted._finish(X, held_out, scores, fitted._unseen_scores(train, resolutions))
         take_over(self, fitted)
         return self
+
+    def _fit_models(self, train: Array, resolutions: list[int]) -> FloatArray:
+        """Fit preprocessor and ideals; return the scores of the rows that were fitted to."""
+        # Random maps mix the columns, which must have one scale for that.
+        self._scaler = (
+            StandardScaler().fit(move_to_numpy(train)) if self.transformations is None else None
+        )
+        self.preprocessor_ = self._fit_preprocessor(train)
+        copies = [self._image(i, train) for i in range(len(self.transformations_))]
+        _refuse_identical(copies, self.transformations_)
+        raw = move_to_numpy(self._preprocessed(self._scaled(train)))
+        pieces = [split_into_pieces(raw, k, seed=self.random_state) for k in resolutions]
+        self.mixtures_ = [self._fit_mixture(copies, labels) for labels in pieces]
+        parts = self._parts(train)
+        self._means = on_host(parts).mean(axis=1)
+        self._spreads = on_host(parts).std(axis=1) + 1e-9
+        return np.asarray(on_host(self._combined(parts)))
+
+    def _unseen_scores(self, train: Array, resolutions: list[int]) -> FloatArray | None:
+        """Return scores of rows that are left out of the fit in turn, where that is needed.
+
+        Few rows are fitted more closely than new ones. With many, leaving some out would cost
+        another fit for little.
+        """
+        if not FEWEST_ROWS <= train.shape[0] <= FEW_ROWS:
+            return None
+
+        def score(rest: IntArray, unseen: IntArray) -> FloatArray:
+            fold = copy(self)
+            fold._fit_models(take_rows(train, rest), resolutions)
+            return np.asarray(on_host(fold._score(take_rows(train, unseen))))
+
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # said of the fit to all rows
+                return on_unseen_rows(np.arange(train.shape[0]), score, seed=self.random_state)
+        except ValueError:  # nothing vanishes on some of the rows, though it does on all
+            return None
 
     @property
     def ideals_(self) -> list[list[VanishingIdeal]]:
