@@ -87,3 +87,13 @@ def test_bad_input(digits):
         select_without_labels(candidates(), normal, groups=np.zeros(len(normal)))
     with pytest.raises(ValueError, match="NaN"):
         select_without_labels(candidates(), np.full((20, 64), np.nan))
+
+
+def test_a_pipeline_alone_and_names_of_columns(digits):
+    pandas = pytest.importorskip("pandas")
+    X = PCA(3).fit_transform(digits[0])
+    alone = {"pipeline": make_pipeline(PCA(2), VanishingDetector())}
+    assert select_without_labels(alone, X, n_groups=3).names == ("pipeline",)
+    named = pandas.DataFrame(X, columns=["a", "b", "c"])
+    best = select_without_labels({"table": VanishingDetector()}, named, n_groups=3).best_estimator
+    assert list(best.feature_names_in_) == ["a", "b", "c"]

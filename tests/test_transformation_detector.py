@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import logsumexp
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
@@ -17,6 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
+from vanishing.anomaly import image_detector
 from vanishing.transformations import Callable, Identity, RandomAffine, Rotations, Translations
 
 ROTATIONS = Rotations(image_shape=(8, 8))
@@ -441,3 +443,48 @@ def test_new_normal_rows_are_seldom_called_anomalous_with_few_rows():
         model = TransformationDetector().fit(rows[:100])
         rates.append(np.mean(model.predict(rows[100:]) == -1))
     assert np.mean(rates) < 0.1
+
+
+def test_pieces_that_lose_all_polynomials_are_left_out_of_the_distance():
+    sparse = {"weighting": "convex", "n_components": 4, "distance_weight": 0.3}
+    X, y = load_digits(return_X_y=True)
+    few = X[:200][y[:200] % 2 == 0] / 16
+    model = TransformationDetector(
+        ROTATIONS, preprocessor=PCA(6, random_state=0), sparsity=21.0, **sparse
+    ).fit(few)
+    counts = [len(weights) for weights in model.weights_[0]]
+    assert min(counts) == 0 < max(counts)
+    assert np.isfinite(model.score_samples(X[900:960] / 16)).all()
+    assert np.isfinite(model.offset_)
+
+
+def test_distance_from_a_transformation_that_loses_all_polynomials(digits, monkeypatch):
+    def nothing_for_the_first(problem, *, penalty):
+        u = np.ones(problem.components[-1].stop)
+        u[problem.components[0]] = 0.0
+        return u
+
+    monkeypatch.setattr("vanishing.anomaly.mixture.convex_weights", nothing_for_the_first)
+    model = detector(weighting="convex", distance_weight=0.3)
+    refused(ValueError, "lower sparsity, or leave distance_weight out", model, digits[0])
+
+
+def test_failed_refit_with_another_score_leaves_the_old_fit_usable(digits):
+    normal, new, _ = digits
+    model = detector().fit(normal)
+    expected = model.score_samples(new)
+    with pytest.raises(ValueError, match="NaN"):
+        model.set_params(distance_weight=0.5).fit(np.full_like(normal, np.nan))
+    np.testing.assert_array_equal(model.score_samples(new), expected)
+
+
+def test_preprocessor_that_makes_frames(digits):
+    normal, new, _ = digits
+    expected = detector().fit(normal).score_samples(new)
+    with config_context(transform_output="pandas"):
+        np.testing.assert_array_equal(detector().fit(normal).score_samples(new), expected)
+
+
+def test_images_that_are_not_square_with_transformations_of_the_user():
+    shifts = Translations((4, 8), shift=1)
+    assert image_detector((4, 8), transformations=shifts).transformations is shifts

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import roc_auc_score
@@ -232,3 +233,72 @@ def test_errors(detector, message):
 def test_use_before_fit():
     with pytest.raises(NotFittedError):
         VanishingDetector().score_samples(machine(5))
+
+
+@pytest.fixture(scope="module")
+def readings():
+    rng = np.random.default_rng(0)
+    speed, force = rng.uniform(1, 2, (2, 200))
+    return np.column_stack([speed, force, speed * force * (1 + 0.02 * rng.normal(size=200))])
+
+
+@pytest.mark.parametrize(("mean", "spread"), [(0.0, 1e-13), (1.0, 2e-13)])
+def test_columns_in_small_units_and_nearly_constant_ones_raise_no_alarm(readings, mean, spread):
+    column = mean + spread * np.random.default_rng(1).normal(size=len(readings))
+    X = np.column_stack([readings, column])
+    model = VanishingDetector().fit(X)
+    assert np.mean(model.predict(X) == -1) < 0.1
+    X[:, 3] += 0.1
+    assert np.all(model.predict(X) == -1)
+
+
+@pytest.mark.parametrize("n_components", [1, 3])
+@pytest.mark.parametrize("normalization", [None, "gradient", "contrastive"])
+def test_rows_beyond_all_numbers_are_anomalous(readings, normalization, n_components):
+    if normalization is None:
+        model = VanishingDetector()
+    else:
+        ideal = VanishingIdeal(max_degree=3, tol=0.3, normalization=normalization)
+        model = VanishingDetector(ideal, n_components=n_components)
+    far = np.array([[1e200, 1, 1], [1e300, -1e300, 1e308], [1.7e308, -1.7e308, 1.7e308]])
+    model.fit(readings)
+    assert np.all(model.score_samples(far) == -np.inf)
+    assert np.all(model.predict(far) == -1)
+    assert 0.5 < model.score(np.vstack([readings, far])) <= 1
+
+
+@pytest.mark.parametrize(("n_rows", "n_columns"), [(3, 25), (20, 25), (40, 3)])
+def test_scores_of_exact_equations_do_not_depend_on_the_batch(n_rows, n_columns):
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(n_rows, n_columns))
+    if n_columns == 3:
+        X = (X > 1.4).astype(float)
+    model = VanishingDetector().fit(X)
+    one_by_one = np.concatenate([model.score_samples(row[None]) for row in X])
+    np.testing.assert_allclose(one_by_one, model.score_samples(X), rtol=1e-4, atol=1e-3)
+
+
+def test_a_column_that_differs_in_one_row_only():
+    X = np.zeros((15, 1))
+    X[4] = 1
+    assert np.isfinite(VanishingDetector().fit(X).offset_)
+
+
+def test_frames_made_by_scikit_learn():
+    X = np.random.default_rng(0).normal(size=(60, 25))  # more columns than are taken as they are
+    expected = VanishingDetector().fit(X).score_samples(X)
+    with config_context(transform_output="pandas"):
+        np.testing.assert_array_equal(VanishingDetector().fit(X).score_samples(X), expected)
+
+
+def test_failed_refit_with_other_parameters_leaves_the_old_fit_usable(readings):
+    model = VanishingDetector().fit(readings)
+    expected = model.score_samples(readings)
+    with pytest.raises(ValueError, match="NaN"):
+        model.set_params(ideal=VanishingIdeal(tol=0.1), n_components=2).fit([[np.nan] * 3] * 5)
+    np.testing.assert_array_equal(model.score_samples(readings), expected)
+
+
+def test_more_pieces_than_rows(readings):
+    with pytest.raises(ValueError, match="n_components=500 pieces cannot be made of 200 rows"):
+        VanishingDetector(VanishingIdeal(max_degree=1), n_components=500).fit(readings)

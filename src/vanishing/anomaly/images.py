@@ -20,7 +20,8 @@ def image_detector(image_shape: tuple[int, ...], **parameters: Any) -> Transform
     Parameters
     ----------
     image_shape : tuple of int
-        Height, width and, if there are several, channels. Height and width are equal.
+        Height, width and, if there are several, channels. Height and width are equal,
+        unless ``transformations`` are passed.
     **parameters
         Of ``TransformationDetector``, in place of ours.
 
@@ -34,11 +35,12 @@ def image_detector(image_shape: tuple[int, ...], **parameters: Any) -> Transform
     >>> bool(roc_auc_score(y[900:] % 2 == 0, detector.score_samples(X[900:])) > 0.9)
     True
     """
-    shift = max(1, round(image_shape[0] / 7))
-    chosen: dict[str, Any] = {
-        "transformations": Union(
+    if "transformations" not in parameters:  # ours refuse images that are not square
+        shift = max(1, round(image_shape[0] / 7))
+        parameters["transformations"] = Union(
             Rotations(image_shape), Translations(image_shape, shift=shift, identity=False)
-        ),
+        )
+    chosen: dict[str, Any] = {
         # Fewer where an image has few pixels: the last components are the noise.
         "preprocessor": PCA(min(60, prod(image_shape) // 2), random_state=0),
         "ideal": VanishingIdeal(

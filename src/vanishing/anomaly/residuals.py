@@ -36,7 +36,13 @@ class LocalResiduals:
             (ideal.basis_.evaluate(z) - move_like(center, z)) / move_like(scale, z)
             for ideal, center, scale in pieces
         ]
-        return xp.stack([xp.mean(residuals**2, axis=1) for residuals in standardized], axis=1)
+        infinity = xp.full((z.shape[0],), xp.inf, dtype=z.dtype, device=z.device)
+        deviations = [
+            xp.mean(residuals**2, axis=1) if residuals.shape[1] else infinity
+            for residuals in standardized
+        ]
+        # Where numbers overflow, and from a piece that has lost its equations, nothing is near.
+        return xp.stack([xp.where(xp.isnan(d), infinity, d) for d in deviations], axis=1)
 
     def log_deviation(self, z: Array) -> Array:
         """Return the logarithm of the deviation from the nearest piece."""

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import _safe_indexing
 
 from vanishing._xp import FloatArray, IntArray, on_host, take_rows
 from vanishing.estimators.inputs import fit_table
@@ -108,7 +109,12 @@ def select_without_labels(
     """
     if not candidates:
         raise ValueError("candidates is empty: at least one detector is required")
-    table = fit_table(clone(next(iter(candidates.values()))), X)
+    table = fit_table(BaseEstimator(), X)
+
+    def rows_of(rows: IntArray) -> Any:
+        """Return some rows, with the names of their columns where there are any."""
+        return _safe_indexing(X, rows) if hasattr(X, "columns") else take_rows(table, rows)
+
     labels, held_out_groups = _groups(
         on_host(table), groups, n_groups, representation, random_state
     )
@@ -121,10 +127,10 @@ def select_without_labels(
         n_kept = max(FEWEST, round(KEPT_FOR_COMPARISON * len(rest)))
         compared, train = rest[:n_kept], rest[n_kept:]
         truth = np.repeat([1, 0], [len(compared), len(strange)])
-        tested = take_rows(table, np.concatenate([compared, strange]))
+        tested = rows_of(np.concatenate([compared, strange]))
         for c, (name, candidate) in enumerate(candidates.items()):
             try:
-                fitted = clone(candidate).fit(take_rows(table, train))
+                fitted = clone(candidate).fit(rows_of(train))
             except (ValueError, MemoryError) as error:
                 errors[name] = error
                 continue
@@ -137,7 +143,7 @@ def select_without_labels(
     means = np.where(usable, np.mean(auc, axis=1), -np.inf)
     order = np.argsort(-means, kind="stable")
     names = list(candidates)
-    best = clone(candidates[names[order[0]]]).fit(table)
+    best = clone(candidates[names[order[0]]]).fit(X if hasattr(X, "columns") else table)
     return Selection(tuple(names[c] for c in order), means[order], auc[order], best)
 
 

@@ -17,6 +17,7 @@ from vanishing._xp import (
     Array,
     FloatArray,
     IntArray,
+    is_array,
     move_like,
     move_to_numpy,
     namespace,
@@ -35,6 +36,7 @@ from vanishing.anomaly.pieces import split_into_pieces
 from vanishing.anomaly.threshold import on_unseen_rows
 from vanishing.estimators import VanishingIdeal
 from vanishing.estimators.inputs import fit_table, for_scikit_learn, take_over
+from vanishing.samples.checks import refuse_sparse
 from vanishing.transformations import RandomAffine, Transformation, Transformations
 
 #: Numbers of one component that are held while rows are scored.
@@ -90,8 +92,9 @@ class TransformationDetector(Detector):
         terms are standardized on the training data.
     contamination : float or "auto", default="auto"
         Share of the training data that is called anomalous. "auto" uses the rule of box plots on
-        the training scores, and calls at least one in a hundred anomalous. With ``calibration`` it
-        is the guaranteed rate of false alarms.
+        the scores of rows that are left out of the fit in turn, or with more than 2000 rows on the
+        training scores, and calls at least one in a hundred anomalous. With ``calibration`` it is
+        the guaranteed rate of false alarms.
     calibration : float or None, default=None
         Share of the training data that is kept out of the fit and used for the threshold.
     random_state : int, default=0
@@ -212,6 +215,7 @@ class TransformationDetector(Detector):
 
     def _fit_models(self, train: Array, resolutions: list[int]) -> FloatArray:
         """Fit preprocessor and ideals; return the scores of the rows that were fitted to."""
+        self._distance_weight = self.distance_weight  # the parameter may be set to another since
         # Random maps mix the columns, which must have one scale for that.
         self._scaler = (
             StandardScaler().fit(move_to_numpy(train)) if self.transformations is None else None
@@ -330,7 +334,7 @@ class TransformationDetector(Detector):
                 loss + mixture.loss(i, z)
                 for loss, mixture in zip(losses, self.mixtures_, strict=True)
             ]
-            if i == 0 and self.distance_weight > 0:
+            if i == 0 and self._distance_weight > 0:
                 distances = [m.local_residuals().log_deviation(z) for m in self.mixtures_]
         if not self._combines:
             return xp.stack(losses)
@@ -340,7 +344,7 @@ class TransformationDetector(Detector):
     @property
     def _combines(self) -> bool:
         """Whether the score combines several parts, rather than being the paper's."""
-        return len(self.mixtures_) > 1 or self.distance_weight > 0
+        return len(self.mixtures_) > 1 or self._distance_weight > 0
 
     def _combined(self, parts: Array) -> Array:
         """Return minus the score made of the parts."""
@@ -359,8 +363,8 @@ class TransformationDetector(Detector):
         """Weights of the parts, of sum 1."""
         n_mixtures = len(self.mixtures_)
         weights = np.ones(n_mixtures)
-        if self.distance_weight > 0:
-            weights = np.concatenate([weights, np.full(n_mixtures, self.distance_weight)])
+        if self._distance_weight > 0:
+            weights = np.concatenate([weights, np.full(n_mixtures, self._distance_weight)])
         return np.asarray(weights / weights.sum())
 
     def _fit_preprocessor(self, train: Array) -> Any:
@@ -382,6 +386,9 @@ class TransformationDetector(Detector):
     def _preprocessed(self, X: Array) -> Array:
         if self.preprocessor_ is not None:
             reduced = self.preprocessor_.transform(for_scikit_learn(X))
+            if not is_array(reduced):  # a frame, where scikit-learn is told to make them
+                refuse_sparse(reduced, "the output of the preprocessor")
+                reduced = np.asarray(reduced)
             X = move_like(reduced, X) if isinstance(reduced, np.ndarray) else reduced
         # One feature after the other: evaluation works through the columns.
         return with_contiguous_columns(X)
@@ -403,9 +410,18 @@ class TransformationDetector(Detector):
         )
         if self.weighting is None:
             return mixture
-        return weighted(
+        mixture = weighted(
             mixture, copies, self.weighting, sparsity=self.sparsity, seed=self.random_state
         )
+        if self.distance_weight > 0 and not any(
+            len(component.center) for component in mixture.components[mixture.own(0)]
+        ):
+            raise ValueError(
+                f"with sparsity={self.sparsity} no polynomial is left under the first "
+                f"transformation ({self.transformations_[0].name!r}), from which distances are "
+                "measured; lower sparsity, or leave distance_weight out"
+            )
+        return mixture
 
     def _landscape(self) -> Landscape:
         n_transformations = len(self.transformations_)
@@ -442,7 +458,7 @@ class TransformationDetector(Detector):
         for m, mixture in enumerate(self.mixtures_):
             views = [TransformedView(mixture, i, n, first_piece) for i, n in enumerate(names)]
             losses.append(LogSumView(views, SMALL_LOSS, self._means[m], factors[m]))
-            if self.distance_weight > 0:
+            if self._distance_weight > 0:
                 d = n_mixtures + m
                 model = mixture.local_residuals()
                 distances.append(

@@ -1,5 +1,6 @@
 """VanishingDetector: a detector for tables, with a recipe of its own or any single ideal."""
 
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
@@ -40,6 +41,9 @@ FINE_SCALE, COARSE_SCALE = 1e-6, 0.2
 ROWS_PER_CANDIDATE_TO_TRUST = 50
 #: With fewer rows, none can be left out.
 FEWEST_ROWS = 10
+#: Spread of log deviations, at least: where equations are exact it is rounding, which depends on
+#: the batch and must not be blown up.
+SMALLEST_SPREAD = 0.01
 #: A broken constant column counts like a residual e^10 times the usual one.
 BROKEN_CONSTANT = 10.0
 
@@ -192,6 +196,7 @@ class VanishingDetector(Detector):
         X = move_to_numpy(new_table(self, X))
         fresh = Permuted().make(X, np.random.default_rng(self.random_state + 1))
         scores = np.concatenate([self._score(X), self._score(fresh)])
+        scores = np.clip(scores, np.finfo(float).min, None)
         return float(roc_auc_score(np.repeat([1, 0], len(X)), scores))
 
     def _refuse_unused(self) -> None:
@@ -219,14 +224,17 @@ class VanishingDetector(Detector):
             )
 
     def _score(self, X: Array) -> Array:
-        scores = self._score_on_host(move_to_numpy(X))
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = self._score_on_host(move_to_numpy(X))
+        # Not a number, where equations overflow: as anomalous as can be.
+        scores = np.where(np.isnan(scores), -np.inf, scores)
         return (
             scores if isinstance(X, np.ndarray) else namespace(X).asarray(scores, device=X.device)
         )
 
     def _score_on_host(self, X: FloatArray) -> FloatArray:
-        if self.ideal is not None:
-            if self.n_components > 1:
+        if self._form != "recipe":
+            if self._form == "pieces":
                 return np.asarray(-self._residuals.log_deviation(X))
             values = self.ideals_[0][0].basis_.evaluate(X)
             return np.asarray(-np.linalg.norm(values, axis=1))
@@ -237,13 +245,13 @@ class VanishingDetector(Detector):
 
     def _broken_constants(self, X: FloatArray) -> FloatArray:
         """Return what each column adds to the score by differing from its constant."""
-        z = np.where(self._constant, self._scaler.transform(X), 0.0)
+        z = np.where(self._constant, X - self._scaler.mean_, 0.0)
         broken = np.abs(z) > 1e-9 * (1 + np.abs(self._scaler.mean_))
         return np.where(broken, BROKEN_CONSTANT + np.log1p(np.abs(z)), 0.0)
 
     def _landscape(self) -> Landscape:
         about_data = (self._mean_row, self._spread_row, self._usual_score, True)
-        if self.ideal is None:
+        if self._form == "recipe":
             # Rows that were kept out of the fit may break a constant, and with it the mean.
             center = np.where(self._constant, self._scaler.mean_, self._mean_row)
             n_members = len(self._members)
@@ -259,7 +267,7 @@ class VanishingDetector(Detector):
             ]
             maps = [partial(self._seen, member) for member in self._members]
             return Landscape(maps, views, center, *about_data[1:], by_itself=self._broken_constants)
-        if self.n_components > 1:
+        if self._form == "pieces":
             pieces = LocalView(self._residuals, "pieces", 0, shift=0.0, factor=1.0)
             return Landscape([np.asarray], [pieces], *about_data)
         return Landscape([np.asarray], [NormView(self.ideals_[0][0])], *about_data)
@@ -285,12 +293,19 @@ class VanishingDetector(Detector):
             return None
 
     def _fit_ideal(self, X: FloatArray) -> None:
+        # What was fitted: parameters may be set to others since.
+        self._form = "pieces" if self.n_components > 1 else "single"
         template = clone(self.ideal)
         other = None
         if resolve_normalization(template.normalization).needs_contrast:
             maker = Permuted() if self.contrast is None else self.contrast
             other = maker.make(
                 X, np.random.default_rng(self.random_state), max(len(X), CONTRAST_ROWS)
+            )
+        if self.n_components > len(X):
+            raise ValueError(
+                f"n_components={self.n_components} pieces cannot be made of {len(X)} rows; lower "
+                "n_components"
             )
         pieces = cluster(X, self.n_components, seed=self.random_state)
         self._residuals = fit_residuals(X, pieces, other, template, smallest_scale=1e-9)
@@ -299,8 +314,11 @@ class VanishingDetector(Detector):
 
     def _fit_recipe(self, X: FloatArray) -> FloatArray:
         """Fit the members, and return scores of rows that they were not fitted to."""
-        self._scaler = StandardScaler().fit(X)
-        self._constant = self._scaler.var_ <= (1e-12 * (1 + np.abs(self._scaler.mean_))) ** 2
+        self._form = "recipe"
+        # Arrays, also where scikit-learn is told to make frames.
+        self._scaler = StandardScaler().set_output(transform="default").fit(X)
+        # Up to rounding. A small unit, such as picofarads in farads, does not make it constant.
+        self._constant = self._scaler.var_ <= (1e-15 + 1e-12 * np.abs(self._scaler.mean_)) ** 2
         z = self._scaler.transform(X)[:, ~self._constant]
         # The same for all rows and with some left out, whose scores could not be compared else.
         scale = _scale_of_quadratics(*z.shape)
@@ -317,12 +335,12 @@ class VanishingDetector(Detector):
             members = self._fit_members(rest, scale)
             return np.stack([member.standardized(unseen) for member in members], axis=1)
 
-        if all(_is_trusted(member.residuals, len(z)) for member in members):
-            unseen = np.stack([member.standardized(z) for member in members], axis=1)
-        else:
-            unseen = on_unseen_rows(z, log_deviations, seed=self.random_state)
+        unseen = np.stack([member.standardized(z) for member in members], axis=1)
+        if not all(_is_trusted(member.residuals, len(z)) for member in members):
+            with suppress(ValueError):  # some of the rows are all the same, though not all are
+                unseen = on_unseen_rows(z, log_deviations, seed=self.random_state)
         lower, medians, upper = np.quantile(unseen, [0.25, 0.5, 0.75], axis=0)
-        spreads = upper - lower + 1e-9
+        spreads = np.maximum(upper - lower, SMALLEST_SPREAD)
         self._members = [
             replace(member, median=float(median), spread=float(spread))
             for member, median, spread in zip(members, medians, spreads, strict=True)
@@ -351,7 +369,12 @@ class VanishingDetector(Detector):
     ) -> Member:
         reduction = None
         if degree > 1 and z.shape[1] > LARGEST_DIMENSION:
-            reduction = PCA(min(LARGEST_DIMENSION, len(z)), random_state=self.random_state).fit(z)
+            reduction = PCA(min(LARGEST_DIMENSION, len(z)), random_state=self.random_state)
+            variances = reduction.set_output(transform="default").fit(z).explained_variance_
+            # Directions without variance, as with few rows, would hold nothing but rounding.
+            rank = max(1, int(np.sum(variances > 1e-20 * variances[0])))
+            if rank < len(variances):
+                reduction.set_params(n_components=rank).fit(z)
             z = reduction.transform(z)
         rng = np.random.default_rng(self.random_state)
         other = contrast.make(z, rng, max(len(z), CONTRAST_ROWS))
