@@ -126,7 +126,9 @@ class TestMinimalGenerators:
         basis = VanishingIdeal(max_degree=4, tol=1e-4).fit(X).basis_
         assert minimal_generators(basis).degrees().tolist() == [2, 3]
 
-    def test_negative_tolerance_is_refused(self):
+    def test_what_is_refused(self):
+        with pytest.raises(TypeError, match=r"sympy\.Poly"):
+            minimal_generators_exactly([sympy.Symbol("x")])
         with pytest.raises(ValueError, match="tol must be"):
             minimal_generators(fitted("circle")[1], tol=-1)
 
@@ -346,11 +348,22 @@ class TestProjection:
     def test_noisy_equations_that_do_not_hold_together(self, name):
         record = describe_variety(name)
         X, basis = fitted(name, noise=NOISE)
-        found = project(basis, X)
+        found = project(basis, X[:300])
         assert found.converged.mean() > 0.98
         codimension = record.n_features - record.dimension
         expected = NOISE * record.size * np.sqrt(codimension)
         assert np.sqrt(np.mean(found.distances**2)) == pytest.approx(expected, rel=0.1)
+
+    @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+    def test_one_point_at_a_time(self, scale):
+        X = scale * (make_variety("twisted-cubic", 1000, noise=NOISE) + 7)
+        basis = VanishingIdeal(max_degree=2, tol=2 * NOISE * scale).fit(X).basis_
+        together = project(basis, X[:20], dimension=1)
+        one_by_one = [project(basis, x[None, :]) for x in X[:20]]
+        assert all(found.converged[0] for found in one_by_one)
+        points = np.vstack([found.points for found in one_by_one])
+        # How equations are weighed depends on the points, and noise makes that matter.
+        np.testing.assert_allclose(points, together.points, atol=NOISE * scale)
 
     def test_singular_points_are_told(self):
         _, cusp = fitted("cuspidal-cubic", max_degree=3)

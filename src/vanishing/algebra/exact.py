@@ -37,12 +37,11 @@ def minimal_generators_exactly(polynomials: Sequence[Any]) -> list[Any]:
     level = sympy.Dummy("level")
     kept: list[Any] = []
     homogeneous: list[Any] = []
-    ordered = sorted(polynomials, key=lambda polynomial: polynomial.total_degree())
-    rational = rational_polynomials(ordered)
-    for original, polynomial in zip(filter(None, ordered), rational, strict=True):
+    by_degree = sorted(rational_polynomials(polynomials), key=lambda p: p.total_degree())
+    for polynomial in by_degree:
         candidate = polynomial.homogenize(level)
         if not homogeneous or not _contains(homogeneous, candidate):
-            kept.append(original)
+            kept.append(polynomial)
             homogeneous.append(candidate)
     return kept
 
@@ -75,7 +74,7 @@ def contains_exactly(generators: Sequence[Any], polynomial: Any) -> bool:
     rational = rational_polynomials(generators)
     wanted = sympy.Poly(polynomial, *generators[0].gens)
     check_rational(wanted)
-    return _contains(rational, wanted.set_domain(sympy.QQ)) if rational else not wanted
+    return _contains(rational, wanted) if rational else not wanted
 
 
 def _contains(generators: list[Any], polynomial: Any) -> bool:

@@ -28,7 +28,7 @@ class Gradients:
     jacobian : array of shape (n_samples, n_equations, n_features)
     relative_noise : float
         Distance of the points of the fit from the worst equation, to first order, over the size
-        of the points here: their root mean square distance from their mean.
+        of the points here.
     """
 
     jacobian: FloatArray
@@ -40,9 +40,8 @@ class Gradients:
         jacobian = basis.jacobian(points)
         scale = np.sqrt(np.mean(np.sum(jacobian**2, axis=2), axis=0))
         scale = np.where(scale > 0, scale, 1.0)
-        size = float(np.sqrt(np.sum(np.var(points, axis=0)))) or 1.0
         noise = float(np.max(basis.extents / scale, initial=0.0))
-        return cls(jacobian / scale[:, None], noise / size)
+        return cls(jacobian / scale[:, None], noise / size_about_center(basis, points))
 
     @property
     def negligible(self) -> float:
@@ -55,6 +54,16 @@ class Gradients:
         # Beside the usual gradient, 1, as well: at a singular point all of them are small.
         largest = np.maximum(singular.max(axis=1, initial=0.0), 1.0)
         return np.asarray(np.sum(singular > self.negligible * largest[:, None], axis=1))
+
+
+def size_about_center(basis: PolynomialBasis, points: FloatArray) -> float:
+    """Return the root mean square distance of points from the mean of the points of the fit.
+
+    Single points have a size too, in this way. It is 1 where the distances are all zero.
+    """
+    # At degree 1 the candidates are the variables, and their projection on the constant the mean.
+    center = basis.blocks[0].projection[0]
+    return float(np.sqrt(np.mean(np.sum((points - center) ** 2, axis=1)))) or 1.0
 
 
 def first_order_distances(

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from vanishing._xp import BoolArray, FloatArray
-from vanishing.algebra.local import Gradients, most_frequent
+from vanishing.algebra.local import Gradients, most_frequent, size_about_center
 from vanishing.polynomials import PolynomialBasis
 
 #: Damping of the first step, and by how much it changes, relative to the squared gradients.
@@ -79,8 +79,8 @@ def project(
         Its vanishing polynomials are the equations.
     X : array of shape (n_samples, n_features)
     dimension : int, optional
-        Of the variety. By default n less the rank of the Jacobian at most of the points reached.
-        Give it where noise left more equations than can hold together.
+        Of the variety. By default n less the rank of the Jacobian, up to the noise of the fit, at
+        most of the points reached.
     max_steps : int
         Onto the variety, and again along it.
     tol : float
@@ -106,9 +106,9 @@ def project(
     given = np.asarray(X, dtype=np.float64)
     if not basis.count():
         raise ValueError("there are no equations to project onto: nothing vanishes")
-    equations = _Equations(basis, given)
+    nearby = _land(_Equations(basis, given), given, 0, max_steps, tol)
+    equations = _Equations(basis, nearby)
     if dimension is None:
-        nearby = _land(equations, given, 0, max_steps, tol)
         # The rank is 0 at singular points only, where some points may end.
         ranks = np.maximum(Gradients.of(basis, nearby).ranks(), 1)
         dimension = basis.n_features - most_frequent(ranks)
@@ -116,12 +116,12 @@ def project(
         raise ValueError(
             f"dimension must be at least 0 and less than {basis.n_features}, got {dimension}"
         )
+    # Noise leaves equations that hold together at few points only, or nowhere, and these may be
+    # far. In normal directions alone, points land near where they come from.
     landed = _land(equations, given, dimension, max_steps, tol)
+    # From far off, though, they may come to where the other equations do not hold.
     astray = ~equations.hold_at(landed)
-    if np.any(astray):
-        # Far off, the equations that count on the variety may hold without the others.
-        nearby = _land(equations, given[astray], 0, max_steps, tol)
-        landed[astray] = _land(equations, nearby, dimension, max_steps, tol)
+    landed[astray] = _land(equations, nearby[astray], dimension, max_steps, tol)
     points, converged = _slide(equations, given, landed, dimension, max_steps, tol)
     return Projection(points, np.linalg.norm(points - given, axis=1), converged)
 
@@ -134,7 +134,7 @@ class _Equations:
         squared = np.sum(basis.jacobian(points) ** 2, axis=2)
         scale = np.sqrt(np.mean(squared, axis=0))
         self.scale = np.where(scale > 0, scale, 1.0)
-        self.size = float(np.sqrt(np.mean(np.sum(points**2, axis=1)))) or 1.0
+        self.size = size_about_center(basis, points)
         usual = float(np.linalg.norm(basis.extents / self.scale))
         self.tolerated = TIMES_USUAL * usual + HOLDS * self.size
 

@@ -15,7 +15,7 @@ def rational_polynomials(polynomials: Sequence[Any]) -> list[Any]:
     Returns
     -------
     list of sympy.Poly
-        The nonzero ones, over the rationals.
+        The nonzero ones.
     """
     import sympy
 
@@ -30,7 +30,7 @@ def rational_polynomials(polynomials: Sequence[Any]) -> list[Any]:
                 f"{polynomial.gens}"
             )
         check_rational(polynomial)
-    return [polynomial.set_domain(sympy.QQ) for polynomial in polynomials if polynomial]
+    return [polynomial for polynomial in polynomials if polynomial]
 
 
 def check_rational(polynomial: Any) -> None:
