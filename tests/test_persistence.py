@@ -458,6 +458,20 @@ def test_damage_is_noticed(tmp_path):
         load_bytes(content + b"\0", tmp_path)
 
 
+def test_bytes_that_are_neither_true_nor_false(tmp_path):
+    path = tmp_path / "model.safetensors"
+    VanishingDetector().fit(with_constant(table(30))).save(path)
+    content, _, arrays = content_of(path)
+    header_size = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + header_size])
+    start, stop = header["model._constant"]["data_offsets"]
+    assert content[8 + header_size :][start:stop] == arrays["model._constant"].tobytes()
+    mutated = bytearray(content)
+    mutated[8 + header_size + start] = 66
+    with pytest.raises(ModelFileError, match="true and false"):
+        load_bytes(bytes(mutated), tmp_path)
+
+
 @pytest.mark.parametrize(
     "text",
     ["[" * 200_000, '{"model":' * 200_000, "NaN", "9" * 10_000, "", "\ud800"],

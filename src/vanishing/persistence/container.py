@@ -129,5 +129,9 @@ def _array(name: str, tensor: Mapping[str, Any], size: int) -> npt.NDArray[Any]:
         len(shape) <= 2 and max(shape, default=0) <= size,
         f"array {name!r} has the shape {tuple(shape)}, which no model has",
     )
+    if dtype is np.bool_:
+        # What NumPy does with other bytes, as in counting and selecting rows, is not defined.
+        truths = np.frombuffer(tensor["data"], dtype=np.uint8)
+        require(bool(np.all(truths <= 1)), f"array {name!r} holds other values than true and false")
     stored = np.frombuffer(tensor["data"], dtype=np.dtype(dtype).newbyteorder("<"))
     return stored.reshape(shape).astype(dtype, copy=False)
