@@ -5,6 +5,7 @@ The public names of the library.
 
 from vanishing.anomaly import TransformationDetector, VanishingDetector
 from vanishing.estimators import ClassVanishingFeatures, VanishingIdeal
+from vanishing.persistence import load
 
 __version__ = "0.1.0.dev0"
 
@@ -14,4 +15,5 @@ __all__ = [
     "VanishingDetector",
     "VanishingIdeal",
     "__version__",
+    "load",
 ]

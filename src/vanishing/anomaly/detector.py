@@ -10,12 +10,13 @@ from vanishing._xp import Array, FloatArray, move_to_numpy, namespace, on_host, 
 from vanishing.anomaly.explain import Explanation, Landscape
 from vanishing.anomaly.threshold import check_attainable, conformal_offset, quantile_offset
 from vanishing.estimators.inputs import new_table
+from vanishing.estimators.saving import Saveable
 
 #: Share of the training data whose score is called usual in explanations.
 USUAL = 0.9
 
 
-class Detector(OutlierMixin, BaseEstimator):
+class Detector(Saveable, OutlierMixin, BaseEstimator):
     """Base of the detectors; subclasses define ``fit`` and ``_score``."""
 
     contamination: float | Literal["auto"]

@@ -12,11 +12,12 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 
 from vanishing.estimators.ideal import ContrastError, VanishingIdeal
 from vanishing.estimators.inputs import DTYPES, labelled, take_over
+from vanishing.estimators.saving import Saveable
 from vanishing.normalizations import resolve_normalization
 from vanishing.samples import ArraySource, ConcatenatedSource
 
 
-class ClassVanishingFeatures(TransformerMixin, BaseEstimator):
+class ClassVanishingFeatures(Saveable, TransformerMixin, BaseEstimator):
     """Absolute values of polynomials that vanish on each class in turn.
 
     For each class an ideal is fitted to its samples; with the contrastive normalization the

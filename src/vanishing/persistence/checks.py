@@ -1,0 +1,264 @@
+"""Whether the parts of a model that was read fit each other.
+
+Types were looked at before. What is checked here is what evaluation relies on: widths, shapes and
+indices. A model that passes can be used on data of its width.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.decomposition import PCA
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+
+from vanishing.anomaly import TransformationDetector, VanishingDetector
+from vanishing.anomaly.components import Component
+from vanishing.anomaly.mixture import Mixture
+from vanishing.anomaly.residuals import LocalResiduals
+from vanishing.anomaly.vanishing import Member
+from vanishing.estimators import ClassVanishingFeatures, VanishingIdeal
+from vanishing.persistence.errors import ModelFileError, require
+from vanishing.polynomials import PolynomialBasis
+from vanishing.transformations import Transformation
+from vanishing.transformations.combined import Composition
+from vanishing.transformations.gather import Gather
+from vanishing.transformations.random_affine import Affine
+
+
+def check_basis(basis: PolynomialBasis) -> None:
+    """Check the matrices of all degrees."""
+    require(
+        len(basis.blocks) > 0
+        and np.array_equal(basis.blocks[0].left, np.arange(len(basis.blocks[0].left)))
+        and len(basis.blocks[0].left) == basis.n_features > 0,
+        "the polynomials of degree 1 are not made of the features",
+    )
+    n_lower = 1
+    n_first, n_last = basis.n_features, 1  # factors of the products of each degree
+    for degree, block in enumerate(basis.blocks, start=1):
+        n_candidates = len(block.left)
+        n_nonvanishing, n_vanishing = block.nonvanishing.shape[-1], block.vanishing.shape[-1]
+        require(
+            block.left.shape == block.right.shape == (n_candidates,)
+            and block.projection.shape == (n_lower, n_candidates)
+            and block.nonvanishing.shape == (n_candidates, n_nonvanishing)
+            and block.vanishing.shape == (n_candidates, n_vanishing)
+            and block.extents.shape == (n_vanishing,)
+            # They are linearly independent.
+            and n_nonvanishing + n_vanishing <= n_candidates,
+            f"the matrices of degree {degree} do not fit each other",
+        )
+        require(
+            _all_below(block.left, n_first) and _all_below(block.right, n_last),
+            f"products of degree {degree} have factors that do not exist",
+        )
+        n_lower += n_nonvanishing
+        n_first, n_last = basis.blocks[0].nonvanishing.shape[1], n_nonvanishing
+
+
+def check_ideal(ideal: VanishingIdeal) -> None:
+    """Check a fitted ideal."""
+    _check_columns(ideal)
+    require(
+        ideal.basis_.n_features == ideal.n_features_in_,
+        "the polynomials of an ideal have another number of variables than its data",
+    )
+    require(len(ideal.trace_) > 0, "an ideal has no account of its degrees")
+    require(all(step.spectrum.ndim == 1 for step in ideal.trace_), "a spectrum is no list")
+
+
+def check_class_features(features: ClassVanishingFeatures) -> None:
+    """Check the ideals of all classes."""
+    _check_columns(features)
+    require(
+        features.classes_.shape == (len(features.ideals_),) and len(features.ideals_) > 0,
+        "classes and ideals are not equally many",
+    )
+    _check_widths(features.ideals_, features.n_features_in_)
+
+
+def check_residuals(residuals: LocalResiduals) -> None:
+    """Check the pieces."""
+    require(
+        0 < len(residuals.ideals) == len(residuals.centers) == len(residuals.scales),
+        "pieces and ideals are not equally many",
+    )
+    _check_widths(residuals.ideals, residuals.ideals[0].n_features_in_)
+    for ideal, center, scale in zip(
+        residuals.ideals, residuals.centers, residuals.scales, strict=True
+    ):
+        _check_each_polynomial(ideal, center, scale)
+
+
+def check_component(component: Component) -> None:
+    """Check what is known of each polynomial."""
+    _check_each_polynomial(component.ideal, component.center, component.typical, component.weights)
+
+
+def check_mixture(mixture: Mixture) -> None:
+    """Check that every transformation has its pieces."""
+    n_components = len(mixture.components)
+    require(
+        n_components > 0 and mixture.n_pieces > 0 and n_components % mixture.n_pieces == 0,
+        "a mixture has not the same number of pieces under every transformation",
+    )
+    ideals = [component.ideal for component in mixture.components]
+    _check_widths(ideals, ideals[0].n_features_in_)
+
+
+def check_member(member: Member) -> None:
+    """Check that the reduction leads to the coordinates of the ideals."""
+    if member.reduction is not None:
+        width = output_width(member.reduction, member.reduction.n_features_in_)
+        _check_widths(member.residuals.ideals, width)
+
+
+def check_vanishing_detector(detector: VanishingDetector) -> None:
+    """Check a fitted detector of tables."""
+    _check_training_statistics(detector)
+    width = detector.n_features_in_
+    if detector.ideal is not None:
+        require(hasattr(detector, "_residuals"), "the equations of the detector are missing")
+        _check_widths(detector._residuals.ideals, width)
+        return
+    require(
+        all(hasattr(detector, name) for name in ("_scaler", "_constant", "_members")),
+        "the parts of the recipe are missing",
+    )
+    require(
+        detector._constant.shape == (width,) and detector._scaler.mean_ is not None,
+        "the columns of the detector are not described",
+    )
+    output_width(detector._scaler, width)
+    n_varying = width - int(np.count_nonzero(detector._constant))
+    for member in detector._members:
+        first = member.residuals.ideals[0] if member.reduction is None else member.reduction
+        require(first.n_features_in_ == n_varying, f"{member.name!r} has other columns")
+
+
+def check_transformation_detector(detector: TransformationDetector) -> None:
+    """Check a fitted detector with transformations."""
+    _check_training_statistics(detector)
+    width = detector.n_features_in_
+    if detector._scaler is not None:
+        output_width(detector._scaler, width)
+        require(
+            detector._scaler.mean_ is not None and detector._scaler.scale_ is not None,
+            "the scaler of the detector has no mean or no scale",
+        )
+    for transformation in detector.transformations_:
+        check_transformation(transformation, width)
+    if detector.preprocessor_ is not None:
+        width = output_width(detector.preprocessor_, width)
+    require(len(detector.mixtures_) > 0, "the detector has no ideals")
+    for mixture in detector.mixtures_:
+        require(
+            len(mixture.components) == mixture.n_pieces * len(detector.transformations_),
+            "a mixture has not as many parts as there are transformations",
+        )
+        _check_widths([component.ideal for component in mixture.components], width)
+    n_parts = len(detector.mixtures_) * (2 if detector.distance_weight > 0 else 1)
+    require(
+        detector._means.shape == detector._spreads.shape == (n_parts,),
+        "the parts of the score are not described",
+    )
+
+
+def check_transformation(transformation: Transformation, width: int) -> None:
+    """Check that a transformation takes rows of a width and keeps it."""
+    match transformation:
+        case Gather(columns=columns):
+            fits = columns.shape == (width,) and _all_below(columns, width)
+        case Affine(matrix=matrix, offset=offset):
+            fits = matrix.shape == (width, width) and offset.shape == (width,)
+        case Composition(parts=parts):
+            for part in parts:
+                check_transformation(part, width)
+            fits = True
+        case _:
+            fits = False
+    require(fits, f"a transformation is not one of rows of {width} columns")
+
+
+def output_width(preprocessor: Any, width: int) -> int:
+    """Check that a preprocessor takes rows of a width, and return the width of what it makes."""
+    if isinstance(preprocessor, Pipeline):
+        require(len(preprocessor.steps) > 0, "a pipeline has no steps")
+        for _, step in preprocessor.steps:
+            if step not in (None, "passthrough"):
+                width = output_width(step, width)
+        return width
+    name = type(preprocessor).__name__
+    require(preprocessor.n_features_in_ == width, f"{name} does not fit {width} columns")
+    _check_columns(preprocessor)
+    if isinstance(preprocessor, StandardScaler):
+        used = (
+            (preprocessor.mean_, preprocessor.with_mean),
+            (preprocessor.scale_, preprocessor.with_std),
+        )
+        for numbers, is_used in used:
+            fits = not is_used if numbers is None else numbers.shape == (width,)
+            require(fits, f"{name} does not fit {width} columns")
+        return width
+    n_components = len(preprocessor.components_)
+    require(
+        isinstance(preprocessor, PCA)
+        and preprocessor.mean_.shape == (width,)
+        and preprocessor.components_.shape == (n_components, width)
+        and preprocessor.explained_variance_.shape == (n_components,),
+        f"the matrices of {name} do not fit each other",
+    )
+    return n_components
+
+
+def _check_training_statistics(detector: Any) -> None:
+    _check_columns(detector)
+    shape = (detector.n_features_in_,)
+    require(
+        detector._mean_row.shape == detector._spread_row.shape == shape,
+        "the columns of the detector are not described",
+    )
+
+
+def _check_columns(estimator: Any) -> None:
+    """Check names of columns, and the kind of frame that is wished for."""
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is not None:
+        require(names.shape == (estimator.n_features_in_,), "columns and names are not as many")
+    config = getattr(estimator, "_sklearn_output_config", {})
+    require(
+        config in ({}, *({"transform": kind} for kind in (None, "default", "pandas", "polars"))),
+        "the kind of frame to return is not known",
+    )
+
+
+def _check_widths(ideals: list[VanishingIdeal], width: int) -> None:
+    if any(ideal.n_features_in_ != width for ideal in ideals):
+        raise ModelFileError(f"an ideal is not one of points with {width} coordinates")
+
+
+def _check_each_polynomial(ideal: VanishingIdeal, *about: Any) -> None:
+    shape = (ideal.basis_.count(),)
+    require(
+        all(numbers.shape == shape for numbers in about),
+        "what is known of the polynomials does not fit their number",
+    )
+
+
+def _all_below(indices: Any, bound: int) -> bool:
+    return indices.size == 0 or (int(indices.min()) >= 0 and int(indices.max()) < bound)
+
+
+#: What is checked of each class, as soon as an object of it was read.
+CHECKS: Mapping[type, Callable[[Any], None]] = {
+    PolynomialBasis: check_basis,
+    VanishingIdeal: check_ideal,
+    ClassVanishingFeatures: check_class_features,
+    LocalResiduals: check_residuals,
+    Component: check_component,
+    Mixture: check_mixture,
+    Member: check_member,
+    VanishingDetector: check_vanishing_detector,
+    TransformationDetector: check_transformation_detector,
+}

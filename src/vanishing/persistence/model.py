@@ -1,0 +1,107 @@
+"""A model to a file and back."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sklearn
+from sklearn.utils.validation import check_is_fitted
+
+import vanishing
+from vanishing.persistence.classes import MODELS
+from vanishing.persistence.container import digest, pack, parse_json, unpack
+from vanishing.persistence.decode import Decoder
+from vanishing.persistence.encode import Encoder
+from vanishing.persistence.errors import ModelFileError, require
+from vanishing.persistence.fingerprint import fingerprint
+from vanishing.persistence.whole import write_whole
+
+FORMAT = "vanishing model"
+#: Raised when files of an earlier version would be misread; those versions stay readable.
+FORMAT_VERSION = 1
+
+
+def save(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted model into one file.
+
+    The file is written whole or not at all, and what cannot be kept is refused before.
+
+    Parameters
+    ----------
+    model : VanishingIdeal, ClassVanishingFeatures, VanishingDetector or TransformationDetector
+        Fitted.
+    path : path
+        A file that exists is replaced.
+
+    Raises
+    ------
+    ModelFileError
+        If the model holds something that no file can: a function, a class of your own, a
+        preprocessor other than ``PCA``, ``StandardScaler`` and pipelines of them.
+    """
+    if type(model) not in MODELS:
+        kinds = ", ".join(kind.__name__ for kind in MODELS)
+        raise ModelFileError(f"model files hold {kinds}, got {type(model).__name__}")
+    check_is_fitted(model)
+    encoder = Encoder()
+    manifest = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "versions": {
+            "vanishing": vanishing.__version__,
+            "numpy": np.__version__,
+            "scikit-learn": sklearn.__version__,
+        },
+        "data": {"n_features": int(model.n_features_in_), "fingerprint": fingerprint(model)},
+        "model": encoder.encode(model, "model", fitted=True),
+    }
+    text = json.dumps(manifest, allow_nan=False, separators=(",", ":"))
+    write_whole(path, pack(text, encoder.arrays))
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a fitted model from a file that ``save`` wrote.
+
+    Nothing in the file is executed, so that files of others can be opened. Scores of the model are
+    those of the model that was saved, to the last bit on the same machine.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    VanishingIdeal, ClassVanishingFeatures, VanishingDetector or TransformationDetector
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, of a later version of the format, or no model file.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            text, sha256, arrays = unpack(file, os.fstat(file.fileno()).st_size)
+        manifest = parse_json(text, "manifest")
+        _check_version(manifest)
+        require(sha256 == digest(text, arrays), "it is damaged: its checksum is another one")
+        model = Decoder(arrays).decode(manifest.get("model"), "model", fitted=True)
+        require(type(model) in MODELS, "it holds no model")
+        require(not arrays, f"it holds arrays that belong to nothing: {sorted(arrays)[:3]}")
+    except ModelFileError as error:
+        raise ModelFileError(f"{os.fspath(path)} cannot be read: {error}") from error
+    return model
+
+
+def _check_version(manifest: Any) -> None:
+    require(
+        isinstance(manifest, dict) and manifest.get("format") == FORMAT,
+        "it is no model file: its manifest says something else",
+    )
+    found = manifest.get("format_version")
+    require(
+        type(found) is int and found == FORMAT_VERSION,
+        f"its format has the version {found!r}, and this version of vanishing reads "
+        f"{FORMAT_VERSION}; a newer one may read it",
+    )
