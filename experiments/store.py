@@ -45,8 +45,12 @@ def add(experiment: str, size: Size, cell: str, record: dict[str, Any]) -> None:
 
 def save_figure(figure: Any, name: str, size: Size) -> str:
     """Write a figure as SVG and PNG; return the file name for the page."""
+    from matplotlib import rc_context
+
     folder = FIGURES if size == "full" else RESULTS / "small" / "figures"
     folder.mkdir(parents=True, exist_ok=True)
-    figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
+    # The same figure is the same file, so that its history shows changes only.
+    with rc_context({"svg.hashsalt": name}):
+        figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
     figure.savefig(folder / f"{name}.png", dpi=150)
     return f"{name}.svg"
