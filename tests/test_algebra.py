@@ -89,11 +89,13 @@ class TestMinimalGenerators:
         _, basis = fitted("sphere", max_degree=max_degree)
         assert minimal_generators(basis).degrees().tolist() == [2]
 
-    @pytest.mark.parametrize("name", GENERATORS)
-    @pytest.mark.parametrize("noise", [0.0, NOISE])
+    @pytest.mark.parametrize(
+        ("name", "noise"),
+        [(name, 0.0) for name in GENERATORS]
+        # Of the others the noisy fit itself is not right.
+        + [(name, NOISE) for name in GENERATORS if name not in TOO_NOISY],
+    )
     def test_numbers_of_the_textbook(self, name, noise):
-        if noise and name in TOO_NOISY:
-            pytest.skip("the fit itself is not right")
         _, basis = fitted(name, noise=noise)
         found = minimal_generators(basis, tol=5 * noise or 1e-6)
         assert found.degrees().tolist() == GENERATORS[name]
