@@ -4,8 +4,10 @@ from typing import Any
 
 from vanishing import TransformationDetector, VanishingIdeal, anomaly
 
-#: Those of ``vanishing.anomaly.image_detector``, for the text of the page.
-RESOLUTIONS, TOL, SHIFT, DISTANCE_WEIGHT = (1, 10, 20, 50, 100), 0.9, 4, 1 / 3
+#: The library's own, which the text of the page names.
+_OURS = anomaly.image_detector((28, 28))
+RESOLUTIONS, DISTANCE_WEIGHT, TOL = _OURS.n_components, _OURS.distance_weight, _OURS.ideal.tol
+SHIFT = _OURS.transformations.sets[1].shift
 
 
 def image_detector(
