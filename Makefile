@@ -63,7 +63,7 @@ distclean: clean  ## the same, and .venv
 	rm -rf $(VENV)
 
 # One stamp for each set of extras; demo installs no torch, so that it is quick.
-$(VENV)/.installed-demo: EXTRAS := plot,symbolic
+$(VENV)/.installed-demo: EXTRAS := cli,web
 $(VENV)/.installed-test: EXTRAS := test
 $(VENV)/.installed-lint: EXTRAS := lint
 $(VENV)/.installed-docs: EXTRAS := docs
