@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 from sklearn.decomposition import PCA
+from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 
 from experiments import store, table1_page
@@ -63,6 +64,8 @@ def cells(size):
         listed[f"{here}, Rot., fixed with descent"] = partial(fixed, task, 0, "descent")
         for seed in range(SEEDS if size == "full" else 2):
             listed[f"{here}, R.A., seed {seed}"] = partial(random_affine, task, here, seed, size)
+        for seed in _seeds(n_images, size):
+            listed[f"{here}, distance, seed {seed}"] = partial(distance, task, seed)
     # Last, since it takes longest.
     for name, n_images in product(SETS, training_sizes(size)):
         task = partial(even_labels, name, n_images, n_test=n_test)
@@ -139,6 +142,13 @@ def random_affine(task, here, seed, size):
         ):
             found[f"{name}, {place}"] = evaluate_or_say_why_not(detector, where)
     return found
+
+
+def distance(task, seed):
+    """Call images normal that are far from the mean of the normal ones, which looks like R.A."""
+    images = in_principal_components(task(seed=seed), FIXED.dimension)
+    squares = np.sum((images.test - images.train.mean(axis=0)) ** 2, axis=1)
+    return {"AUC": round(100 * float(roc_auc_score(images.is_normal, squares)), 2)}
 
 
 def baseline(task, method, seed, degree):
