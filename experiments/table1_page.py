@@ -85,11 +85,11 @@ its figures cannot be made again as they are.
   which would be wrong); the degree is up to 2 in 10 to 50 dimensions and up to 4 in 10, where the
   paper has up to 4.
 * *R.A.* depends on the space, which the paper does not name. In PCA coordinates random maps are
-  told apart best where an image is far from the mean, whatever it shows, and so the score says
-  little more than this distance: the last row of the table, in which images far from the mean of the
-  normal ones count as normal, has nearly its AUC. Odd digits are nearer to the mean than even ones, and
-  odd garments are farther; that is why Fashion-MNIST is below 50. On pixels the maps act before
-  PCA, and the components that PCA keeps of all copies differ more.
+  told apart best where an image is far from the mean, whatever it shows, so that the score says
+  little more than this distance: the last row of the table, in which images far from the mean of
+  the normal ones count as normal, has nearly the AUC of the chosen setting. Odd digits are nearer
+  to the mean than even ones, odd garments are farther; that is why Fashion-MNIST is below 50. On
+  pixels the maps act before PCA, and the components that PCA keeps of all copies differ more.
 * *VCA and nVCA* here have 10 principal components, degree up to 4, at most 55 nonvanishing
   polynomials per degree (all of degree 2), and the tolerance, out of three multiples of the
   smallest spread, that tells held-out normal images best from images with permuted coordinates. The

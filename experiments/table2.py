@@ -117,9 +117,10 @@ coordinates, mean ± standard deviation over {SEEDS} draws of the maps; nothing 
 **Why they differ.** The paper gives no tolerance. Polynomials of VCA and nVCA have sizes that say
 nothing about the other copies, and the score compares e^(−size²) between copies; weights make up
 for that, so that ours are chosen with them. The paper's claim that normalization on similar data is
-what makes the polynomials discriminate would show as a gap between the last row and the others. With
-weights chosen on held-out images the gap is small: the contrastive polynomials are first in both
-sets, by less than a point over nVCA. R.A. has the AUC of the distance from the mean, as in Table 1.
+what makes the polynomials discriminate would show as a gap between the last row and the others.
+With weights chosen on held-out images it is small: the contrastive polynomials are first in both
+sets, by less than a point over nVCA. R.A. is near the AUC of the distance from the mean, as in
+Table 1.
 
 {_claims(results)}
 """
