@@ -100,12 +100,14 @@ def on_device(images: Any) -> Any:
     return torch.as_tensor(images, dtype=torch.float32, device="cuda")
 
 
-def evaluate(detector: Any, task: Task) -> dict[str, Any]:
+def evaluate(detector: Any, task: Task, *, accelerated: bool = True) -> dict[str, Any]:
     """Fit, score, and return the AUC × 100, seconds and the memory of the accelerator.
 
     The sign of the scores is scikit-learn's: normal images score higher.
     """
-    task = task.mapped(on_device)
+    accelerated = accelerated and has_accelerator()
+    if accelerated:
+        task = task.mapped(on_device)
     started = time.perf_counter()
     detector.fit(task.train)
     fitted = time.perf_counter()
@@ -115,7 +117,7 @@ def evaluate(detector: Any, task: Task) -> dict[str, Any]:
         "fit s": round(fitted - started, 2),
         "score s": round(time.perf_counter() - fitted, 2),
     }
-    if has_accelerator():
+    if accelerated:
         import torch
 
         found["device MB"] = round(torch.cuda.max_memory_allocated() / 2**20)

@@ -61,6 +61,9 @@ def cells(size):
                 listed[f"{here}, {method}, seed {seed}"] = partial(
                     baseline, task, method, seed, BASELINE_DEGREE if size == "full" else 2
                 )
+        listed[f"{here}, Rot., chosen, no accelerator"] = partial(
+            chosen, task, here, 0, size, accelerated=False
+        )
         listed[f"{here}, Rot., fixed with descent"] = partial(fixed, task, 0, "descent")
         for seed in range(SEEDS if size == "full" else 2):
             listed[f"{here}, R.A., seed {seed}"] = partial(random_affine, task, here, seed, size)
@@ -117,10 +120,11 @@ def _chosen_setting(here, size):
     return Setting(**row["setting"])
 
 
-def chosen(task, here, seed, size):
+def chosen(task, here, seed, size, *, accelerated=True):
     """Fit the chosen setting to all normal images; the choice is that of the first images."""
     setting = _chosen_setting(here, size)
-    return {"setting": str(setting)} | evaluate(setting.detector(Rotations(SHAPE)), task(seed=seed))
+    detector = setting.detector(Rotations(SHAPE))
+    return {"setting": str(setting)} | evaluate(detector, task(seed=seed), accelerated=accelerated)
 
 
 def fixed(task, seed, weighting):

@@ -194,11 +194,13 @@ def _mean(results, here, cells, keys):
 def _cost(results, choices):
     parts = []
     for name, n_images in choices:
-        cell = results.get(f"{name}, {n_images:,}, Rot., chosen, seed 0")
-        if cell:
-            device = f", {cell['device MB']} MB on the device" if "device MB" in cell else ""
-            parts.append(
-                f"{name} {n_images:,}: {cell['fit s']:.1f} s to fit, {cell['score s']:.1f} s to "
-                f"score, {cell.get('peak MB', '–')} MB{device}"
-            )
-    return f"Cost of the chosen Rot.: {'; '.join(parts)}." if parts else ""
+        here = f"{name}, {n_images:,}, Rot., chosen"
+        for cell, where in (("seed 0", "accelerator"), ("no accelerator", "two cores")):
+            if one := results.get(f"{here}, {cell}"):
+                device = f", {one['device MB']} MB on the device" if "device MB" in one else ""
+                parts.append(
+                    f"* {name} {n_images:,}, {where}: {one['fit s']:.1f} s to fit, "
+                    f"{one['score s']:.1f} s to score, {one.get('peak MB', '–')} MB{device}"
+                )
+    listed = "\n".join(parts)
+    return f"Cost of the chosen Rot.:\n\n{listed}" if parts else ""
