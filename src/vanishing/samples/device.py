@@ -73,7 +73,7 @@ class DeviceSource(SampleSource):
     @property
     def cpu(self) -> bool:
         """Whether the blocks live in the memory of the processor after all."""
-        return self.device.type == "cpu"
+        return str(self.device.type) == "cpu"
 
     def blocks(self, max_rows: int) -> Iterator[Array]:
         """Yield the rows on the device."""
