@@ -110,11 +110,9 @@ def rates() -> dict[str, Any]:
     size = 8192
     square = torch.randn((size, size), device="cuda", dtype=torch.float64)
     matrix_rate = 2 * size**3 / best_of(lambda: square @ square)
-    del square
     source = torch.empty(2**29, device="cuda", dtype=torch.float64)
     target = torch.empty_like(source)
     bandwidth = 2 * 8 * 2**29 / best_of(lambda: target.copy_(source))
-    del source, target
     found: dict[str, Any] = {"matrix_flop_per_s": matrix_rate, "copy_bytes_per_s": bandwidth}
     found["reductions"] = []
     for n_rows, n_polynomials in REDUCED:

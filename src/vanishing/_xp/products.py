@@ -27,8 +27,6 @@ def multiply_rows(out: Array, first: Array, left: Array, last: Array, right: Arr
                 np.multiply(first[i], last[j : j + stop - start], out=out[start:stop])
         return
     xp = namespace(out)
-    if array_api_compat.is_torch_array(out):
-        xp.index_select(last, 0, right, out=out)
-    else:
-        out[...] = xp.take(last, right, axis=0)
-    out *= xp.take(first, left, axis=0)
+    product = xp.take(last, right, axis=0)
+    product *= xp.take(first, left, axis=0)
+    out[...] = product
