@@ -14,7 +14,8 @@ from vanishing._xp.namespace import Array, namespace, on_cpu
 #: Columns per panel of the blocked Householder factorization; fastest of 16, 32, 64 as measured.
 PANEL = 32
 #: On an accelerator, products of this many polynomials or more are made in so many strips. For
-#: 1,001 and 1,771 polynomials 1.5 times as fast as the whole product (H200, float64), for 286 slower.
+#: 1,001 and 1,771 polynomials 1.5 times as fast as the whole product (H200, float64), slower for
+#: 286.
 STRIPPED, STRIPS = 512, 4
 
 
