@@ -7,6 +7,7 @@ from cases import NORMALIZATIONS, REDUCTIONS, counts, gaussian_contrast
 from sklearn.decomposition import PCA
 
 from vanishing import TransformationDetector, VanishingIdeal
+from vanishing.samples import DeviceSource
 from vanishing.transformations import Rotations
 
 pytestmark = [
@@ -80,3 +81,14 @@ def test_transformation_detector():
     scores = detectors[1].score_samples(torch.asarray(new, device="cuda"))
     assert scores.device.type == "cuda"
     np.testing.assert_allclose(scores.cpu().numpy(), expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_streamed_from_the_host(dtype, monkeypatch):
+    monkeypatch.setattr("vanishing.samples.device.TRANSFERRED", 5_000)  # many small transfers
+    X, Y = noisy_surface()
+    ideal = VanishingIdeal(max_degree=3, tol=0.05, normalization="contrastive")
+    expected = ideal.fit(X, contrast=Y).extents_
+    ideal.fit(DeviceSource(X, "cuda", dtype=dtype), contrast=DeviceSource(Y, "cuda", dtype=dtype))
+    rtol = 1e-9 if dtype == "float64" else 1e-3
+    np.testing.assert_allclose(ideal.extents_, expected, rtol=rtol, atol=rtol)

@@ -6,6 +6,7 @@ from cases import BACKENDS
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vanishing._xp import gram
 from vanishing.reductions import Gram, Reduction, Tsqr, resolve_reduction
 
 reductions = pytest.mark.parametrize("reduction", [Tsqr(), Gram()], ids=["tsqr", "gram"])
@@ -56,3 +57,14 @@ def test_names_and_objects():
         resolve_reduction("qr")
     with pytest.raises(TypeError, match="summarize, merge and resolve, got int"):
         resolve_reduction(3)
+
+
+def test_gram_in_strips(monkeypatch):
+    """The way of accelerators, here on the processor."""
+    monkeypatch.setattr("vanishing._xp.linalg.on_cpu", lambda values: False)
+    monkeypatch.setattr("vanishing._xp.linalg.STRIPPED", 5)
+    for n_polynomials in (4, 5, 6, 9, 13):
+        values = np.random.default_rng(n_polynomials).standard_normal((n_polynomials, 30))
+        product = gram(values)
+        np.testing.assert_allclose(product, values @ values.T, rtol=1e-13)
+        np.testing.assert_array_equal(product, product.T)

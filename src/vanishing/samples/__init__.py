@@ -4,12 +4,14 @@ from vanishing.samples.array import ArraySource
 from vanishing.samples.chunks import ChunkSource
 from vanishing.samples.coerce import as_source
 from vanishing.samples.compose import ConcatenatedSource, MappedSource
+from vanishing.samples.device import DeviceSource
 from vanishing.samples.source import SampleSource
 
 __all__ = [
     "ArraySource",
     "ChunkSource",
     "ConcatenatedSource",
+    "DeviceSource",
     "MappedSource",
     "SampleSource",
     "as_source",
