@@ -62,8 +62,8 @@ def report(results, size):
     return f"""The ten tasks of each set that most papers report, with the same configuration as
 above, not tuned to a class or to these tasks. Trained on about 6,000 images of one class; AUC × 100
 on all 10,000 test images. The paper has no figures for these tasks. Beside Fashion-MNIST the same
-with `distance_weight=1`: where normal images are of one class, the distance says more than where they
-are of five. It is shown to see what the weight does, and is not our configuration.
+with `distance_weight=1`: where normal images are of one class, the distance says more than where
+they are of five. It is shown to see what the weight does, and is not our configuration.
 
 {_table(results)}
 
