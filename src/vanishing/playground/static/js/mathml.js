@@ -33,7 +33,7 @@ function term(coefficient, powers, isFirst) {
   });
   const sign = coefficient < 0 ? "−" : "+";
   const signs = isFirst && sign === "+" ? [] : [element("mo", sign)];
-  if (isFirst && signs.length) signs[0].setAttribute("form", "prefix");
+  signs[0]?.setAttribute("form", isFirst ? "prefix" : "infix");
   const size = numberText(Math.abs(coefficient)) === "1" && factors.length ? [] : numberElement(Math.abs(coefficient));
   return element("math", element("mrow", ...signs, ...size, ...factors));
 }
@@ -62,7 +62,9 @@ export function equationElement(exponents, coefficients) {
   formula.setAttribute("role", "math");
   formula.setAttribute("aria-label", equationText(exponents, coefficients));
   const pieces = terms(exponents, coefficients).map(({ powers, coefficient }, k) => term(coefficient, powers, k === 0));
-  pieces.push(element("math", element("mrow", element("mo", "="), element("mn", "0"))));
+  const equals = element("mo", "=");
+  equals.setAttribute("form", "infix");
+  pieces.push(element("math", element("mrow", equals, element("mn", "0"))));
   for (const piece of pieces) {
     const span = document.createElement("span");
     span.className = "term";

@@ -41,9 +41,9 @@ export class Panel {
   }
 
   show(fitted, points, reach) {
-    this.fitted = fitted;
-    const best = (fitted.equations ?? []).reduce((b, { extent }, k, all) => (extent < all[b].extent ? k : b), 0);
-    this.chosen = best;
+    const equations = fitted.equations?.toSorted((a, b) => a.extent - b.extent);
+    this.fitted = { ...fitted, equations };
+    this.chosen = 0;
     this.plot.points = points;
     this.plot.show(this.#drawable(), this.chosen, reach);
     this.plot.paint();
@@ -76,9 +76,7 @@ export class Panel {
     if (!equations.length) {
       const empty = document.createElement("p");
       empty.className = "empty";
-      empty.textContent = this.fitted.problem
-        ? PROBLEMS[this.fitted.problem]
-        : "None is within the tolerance. Raise the tolerance or the degree.";
+      empty.textContent = this.#problem();
       list.replaceChildren(empty);
       return;
     }
@@ -100,10 +98,19 @@ export class Panel {
     return row;
   }
 
+  // Why there is nothing to see; empty if there is something.
+  #problem() {
+    if (this.fitted.problem) return PROBLEMS[this.fitted.problem];
+    if (this.fitted.equations.length) return "";
+    const least = Math.min(...this.fitted.degrees.flatMap(({ spectrum }) => spectrum));
+    const smallest = Number.isFinite(least) ? `: the smallest extent is ${numberText(least, 2)}` : "";
+    return `No equation is within the tolerance${smallest}. Raise the tolerance or the degree.`;
+  }
+
   #say() {
     const problem = this.part("problem");
-    problem.hidden = !this.fitted.problem;
-    problem.textContent = PROBLEMS[this.fitted.problem] ?? "";
+    problem.textContent = this.#problem();
+    problem.hidden = problem.textContent === "";
     const verdict = this.part("verdict");
     const equation = this.fitted.equations?.[this.chosen];
     if (!equation || equation.onContrast === null) {

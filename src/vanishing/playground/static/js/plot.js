@@ -8,7 +8,7 @@ const POINT = 3.4;
 // The sign is shown in full colour this many extents away from where the equation holds, but
 // the light band is never narrower than this share of a typical value.
 const NEAR = 2;
-const LEAST_NEAR = 0.02;
+const LEAST_NEAR = 0.03;
 
 export class Plot {
   constructor(canvas, { faintContrast }) {

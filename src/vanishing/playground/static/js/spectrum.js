@@ -37,7 +37,7 @@ export function drawSpectrum(container, degrees, tol, { low, high }) {
   }
   degrees.forEach((step, row) => {
     const y = AXIS + ROW * (row + 0.5);
-    add(svg, "text", { class: "row-name", x: width - 2, y: y + 4 }, `deg ${step.degree}`);
+    add(svg, "text", { class: "row-name", x: place(high) - 6, y: y + 4 }, `deg ${step.degree}`);
     step.spectrum.forEach((extent, k) => {
       const kind = k < step.vanishing ? "extent vanishing" : "extent";
       const circle = add(svg, "circle", { class: kind, cx: place(Math.log10(extent)), cy: y, r: 4.5 });
