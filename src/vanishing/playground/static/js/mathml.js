@@ -51,7 +51,8 @@ export function equationText(exponents, coefficients) {
   const written = terms(exponents, coefficients).map(({ powers, coefficient }, k) => {
     const factors = powers.map((p, v) => (p === 0 ? "" : VARIABLES[v] + (p === 1 ? "" : `^${p}`))).join("");
     const sign = coefficient < 0 ? "− " : k === 0 ? "" : "+ ";
-    return `${sign}${numberText(Math.abs(coefficient))}${factors && ` ${factors}`}`;
+    const size = numberText(Math.abs(coefficient));
+    return sign + [factors && size === "1" ? "" : size, factors].filter(Boolean).join(" ");
   });
   return `${written.join(" ") || "0"} = 0`;
 }

@@ -6,7 +6,7 @@ import { pointsToText } from "./csv.js";
 import { numberText } from "./mathml.js";
 import { Panel } from "./panel.js";
 import { attachPen } from "./pen.js";
-import { OWN, fromHash, toHash } from "./state.js";
+import { OWN, fromHash, pack, toHash, unpack } from "./state.js";
 import { onThemeChange } from "./theme.js";
 import { announce, complain, copyLink, say } from "./messages.js";
 
@@ -126,8 +126,10 @@ function showControls() {
     `${"xy"[k]} = (${name} − ${numberText(center)}) / ${numberText(scale)}`).join(",  ") ?? "";
 }
 
+// Points are rounded as the link rounds them, so that it shows the same equations.
 function setOwn(points, { columns = null } = {}) {
-  Object.assign(state, { xSource: OWN, ySource: OWN, points, columns });
+  const rounded = { x: unpack(pack(points.x)), y: unpack(pack(points.y)) };
+  Object.assign(state, { xSource: OWN, ySource: OWN, points: rounded, columns });
 }
 
 function keep() {
@@ -202,7 +204,7 @@ function edit(points) {
     return;
   }
   setOwn(points, { columns: state.columns });
-  for (const panel of Object.values(panels)) panel.showPoints(points, reach);
+  for (const panel of Object.values(panels)) panel.showPoints(state.points, reach);
   announce(`${points.x.length} points of X, ${points.y.length} of Y`);
   changed();
 }

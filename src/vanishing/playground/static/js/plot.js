@@ -46,6 +46,7 @@ export class Plot {
 
   paint() {
     const side = this.canvas.clientWidth;
+    this.canvas.dataset.reach = this.reach;
     if (!side) return;
     const ratio = Math.min(window.devicePixelRatio || 1, 2);
     const pixels = Math.round(side * ratio);

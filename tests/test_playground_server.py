@@ -1,0 +1,465 @@
+"""The server of the playground: answers, refusals, limits, time-outs, guards."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import warnings
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+
+pytest.importorskip("starlette")
+
+import httpx
+from playground_running import fit_request, playground
+
+import vanishing
+from vanishing import VanishingIdeal
+from vanishing.playground import Limits, digits, plane, scenes, serve, worker
+from vanishing.playground.app import STATIC
+from vanishing.playground.refusal import RefusalError
+
+SRC = Path(vanishing.__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def server():
+    with playground() as running:
+        yield running
+
+
+def assert_refused(response, status, error):
+    """Refusals say what was expected, what came and what helps, and name no path."""
+    assert response.status_code == status, response.text
+    answer = response.json()
+    assert answer["error"] == error
+    assert all(answer[part] for part in ("message", "expected", "got", "remedy"))
+    assert str(SRC) not in response.text
+    assert not re.search(r"/\w+/\w+/|\.py\b|Traceback", response.text)
+
+
+# --- answers --------------------------------------------------------------------------------------
+
+
+def test_fit_is_the_estimators(server):
+    asked = fit_request()
+    answer = server.post("fit", asked).json()
+    X, Y = np.array(asked["x"]), np.array(asked["y"])
+    for name, keywords, contrast in (
+        ("plain", {"normalization": "gradient"}, None),
+        ("contrastive", {"normalization": "contrastive"}, Y),
+    ):
+        ideal = VanishingIdeal(max_degree=2, tol=0.01, **keywords).fit(X, contrast=contrast)
+        exponents, coefficients = ideal.basis_.expand()
+        found = answer[name]
+        assert found["exponents"] == exponents.tolist()
+        columns = np.array([equation["coefficients"] for equation in found["equations"]])
+        np.testing.assert_allclose(columns, coefficients.T, atol=1e-12)
+        sizes = [equation["onContrast"] for equation in found["equations"]]
+        np.testing.assert_allclose(sizes, np.sqrt(np.mean(ideal.transform(Y) ** 2, axis=0)))
+        for step, shown in zip(ideal.trace_, found["degrees"], strict=True):
+            assert shown["vanishing"] == step.vanishing
+            np.testing.assert_allclose(shown["spectrum"], step.spectrum, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "plain", "contrastive"),
+    [
+        ([], [], "no-points", "no-points"),
+        ([[0.0, 0.0]], [], None, "no-contrast"),
+        ([[1.0, 2.0]], [[1.0, 2.0]], None, "contrast-within"),
+        ([[1.0, 2.0]] * 5, [[3.0, 1.0]], None, None),
+        ([[1e6, -1e6], [1e-300, 0.0]], [[5.0, 0.0]], None, None),
+    ],
+)
+def test_few_points(server, x, y, plain, contrastive):
+    answer = server.post("fit", fit_request(x=x, y=y, degree=3))
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["plain"]["problem"] == plain
+    assert answer.json()["contrastive"]["problem"] == contrastive
+
+
+@pytest.mark.parametrize("source", scenes.X_SOURCES)
+def test_scene_has_points_on_the_curve(source):
+    drawn = scenes.scene(x=source, y="uniform", n_points=40, noise=0.0, seed=3)
+    assert len(drawn["x"]) == len(drawn["y"]) == 40
+    degree = 6 if source == "lissajous" else 4
+    found = plane.fit(
+        x=drawn["x"], y=drawn["y"], degree=degree, normalization="vca", tol=1e-9, contrast_tol=1e-9
+    )
+    assert found["plain"]["equations"]
+
+
+def test_scene_keeps_points_that_are_given(server):
+    own = [[0.25, -1.5], [3.0, 2.0]]
+    asked = {"x": own, "y": "permuted", "n_points": 2, "noise": 0, "seed": 0}
+    answer = server.post("scene", asked).json()
+    assert answer["x"] == own
+    assert np.sort(answer["y"], axis=0).tolist() == np.sort(own, axis=0).tolist()
+    assert server.post("scene", asked | {"x": []}).json() == {"x": [], "y": []}
+
+
+def test_the_starting_scene_shows_the_idea():
+    """Without contrast the equation is as true of Y as of X, with contrast it is not."""
+    drawn = scenes.scene(x="arc", y="rest", n_points=160, noise=0.015, seed=1)
+    found = plane.fit(**drawn, degree=2, normalization="gradient", tol=0.05, contrast_tol=0.05)
+    ratios = {}
+    for name, fitted in found.items():
+        best = min(fitted["equations"], key=lambda equation: equation["extent"])
+        ratios[name] = best["onContrast"] / best["extent"]
+    assert ratios["plain"] < 3
+    assert ratios["contrastive"] > 30
+
+
+def test_digits_and_explanations(server):
+    gallery = server.post("gallery", {"normal": "2"}).json()
+    scores, is_normal = np.array(gallery["scores"]), np.array(gallery["isNormal"])
+    assert np.median(scores[~is_normal]) > gallery["threshold"] > np.median(scores[is_normal])
+    text = gallery["images"][int(np.argmax(scores))]
+    image = [(ord(character) - 48) / 16 for character in text]
+    found = server.post("explain", {"normal": "2", "image": image}).json()
+    assert found["score"] == pytest.approx(scores.max())
+    assert sum(found["shares"]) == pytest.approx(found["score"] - found["mendedScore"], rel=1e-2)
+    assert sum(turn["loss"] for turn in found["rotations"]) == pytest.approx(found["score"])
+    assert found["rotations"][0]["image"] == pytest.approx(image)
+    blank = server.post("explain", {"normal": "even", "image": [0] * 64})
+    assert blank.status_code == 200
+
+
+# --- refusals -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"degree": 0},
+        {"degree": 9},
+        {"degree": 2.5},
+        {"degree": True},
+        {"degree": "2"},
+        {"tol": -1},
+        {"tol": None},
+        {"tol": 10**400},
+        {"normalization": "contrastive"},
+        {"normalization": ["gradient"]},
+        {"x": "circle"},
+        {"x": [[1, 2], [3]]},
+        {"x": [[1, "2"]]},
+        {"x": [[1, None]]},
+        {"x": [[1, 1e7]]},
+        {"x": {"0": [1, 2]}},
+        {"y": 3},
+    ],
+)
+def test_bad_values(server, changes):
+    assert_refused(server.post("fit", fit_request(**changes)), 422, "bad-value")
+
+
+def test_fields_that_lack_or_are_unknown(server):
+    asked = fit_request()
+    del asked["tol"]
+    assert_refused(server.post("fit", asked), 422, "bad-value")
+    assert_refused(server.post("fit", fit_request(path="/etc")), 422, "unknown-field")
+    assert_refused(server.post("fit", [1, 2]), 422, "bad-value")
+    assert_refused(server.post("gallery", {"normal": "10"}), 422, "bad-value")
+    assert_refused(server.post("explain", {"normal": "1", "image": [2] * 64}), 422, "bad-value")
+    assert_refused(server.post("explain", {"normal": "1", "image": [0] * 63}), 422, "bad-value")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{", b'{"x": NaN}', b"\xff\xfe", b"[" * 100_000, b'{"tol": ' + b"1" * 5000 + b"}"],
+    ids=["empty", "cut", "nan", "no text", "deep", "long number"],
+)
+def test_bodies_that_are_not_json(server, content):
+    response = server.client.post(
+        "/api/fit", content=content, headers={"Content-Type": "application/json"}
+    )
+    assert_refused(response, 422, "not-json")
+
+
+def test_other_content_types(server):
+    response = server.client.post("/api/fit", data={"x": "1"})
+    assert_refused(response, 415, "not-json")
+
+
+def test_too_many_points(server):
+    points = [[0.0, 1.0]] * 2501
+    assert_refused(server.post("fit", fit_request(x=points, y=points)), 413, "too-many-points")
+    asked = {"x": points, "y": "uniform", "n_points": 2500, "noise": 0, "seed": 0}
+    assert_refused(server.post("scene", asked), 413, "too-many-points")
+
+
+def test_too_many_bytes(server):
+    def chunks():
+        for _ in range(300):
+            yield b" " * 10_000
+
+    headers = {"Content-Type": "application/json"}
+    announced = server.client.post("/api/fit", content=b" " * 2_000_000, headers=headers)
+    assert_refused(announced, 413, "too-large")
+    try:
+        streamed = server.client.post("/api/fit", content=chunks(), headers=headers)
+    except httpx.WriteError:
+        return  # the server hung up while we were still sending
+    assert_refused(streamed, 413, "too-large")
+
+
+def test_other_addresses_and_methods(server):
+    assert_refused(server.client.get("/nowhere"), 404, "not-found")
+    assert_refused(server.client.get("/api/fit"), 405, "wrong-method")
+    for path in ("/static/../app.py", "/static/%2e%2e/app.py", "/static//etc/passwd", "/static/"):
+        assert_refused(server.client.get(path), 404, "not-found")
+
+
+# --- guards ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1:99", "[::1]:8765", "LOCALHOST.:8765"])
+def test_own_names(server, host):
+    assert server.client.get("/", headers={"Host": host}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1.evil.example:80", "localhost@evil", "10.0.0.1", "", "[::2]"]
+)
+def test_other_names_are_refused(server, host):
+    """A page that makes its own name point to this computer is not answered (DNS rebinding)."""
+    assert_refused(server.client.get("/", headers={"Host": host}), 421, "unknown-host")
+
+
+def test_requests_of_other_pages_are_refused(server):
+    for headers in (
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+        {"Origin": server.url.replace("127.0.0.1", "localhost")},
+        {"Origin": "http://127.0.0.1:1"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Sec-Fetch-Site": "none"},
+    ):
+        assert_refused(server.post("fit", fit_request(), headers=headers), 403, "cross-origin")
+    own = {"Origin": server.url, "Sec-Fetch-Site": "same-origin"}
+    assert server.post("fit", fit_request(), headers=own).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/", "/images", "/static/js/plane.js", "/api/about", "/nowhere"])
+def test_headers(server, path):
+    headers = server.client.get(path).headers
+    policy = dict(part.split(" ", 1) for part in headers["content-security-policy"].split("; "))
+    assert policy["default-src"] == "'none'"
+    assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == "'self'"
+    assert "unsafe" not in headers["content-security-policy"]
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["cross-origin-resource-policy"] == "same-origin"
+    assert "access-control-allow-origin" not in headers
+
+
+def test_pages_hold_nothing_inline_and_nothing_from_elsewhere():
+    for file in STATIC.rglob("*.*"):
+        text = file.read_text()
+        assert "http://" not in text.replace("http://www.w3.org/", ""), file
+        assert "https://" not in text, file
+        if file.suffix == ".html":
+            assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?![^>]*src=)", text), file
+
+
+# --- work that goes wrong -------------------------------------------------------------------------
+
+
+def test_unforeseen_errors_say_nothing_of_the_machine(server, monkeypatch):
+    async def fail(*_):
+        raise RuntimeError(f"secret in {SRC}/vanishing/file.py")
+
+    monkeypatch.setattr(server.workers, "run", fail)
+    assert_refused(server.post("fit", fit_request()), 500, "internal")
+
+
+def test_unforeseen_errors_in_a_worker(capsys):
+    def fail():
+        raise OSError(2, "No such file", str(SRC))
+
+    def refuse():
+        raise RefusalError(422, "no", expected="a", got="b", remedy="c")
+
+    tasks = {"fail": fail, "refuse": refuse, "nan": lambda: {"value": float("nan")}}
+
+    def ask(task):
+        return worker.answer(json.dumps({"task": task, "arguments": {}}).encode(), tasks)
+
+    for task in ("fail", "nan", "unknown"):
+        status, body = ask(task)
+        assert status == 500
+        assert str(SRC) not in body.decode()
+        assert "Traceback" not in body.decode()
+        assert "Traceback" in capsys.readouterr().err  # for whoever runs the server
+    status, body = ask("refuse")
+    assert (status, json.loads(body)["error"]) == (422, "no")
+
+
+def slow_request():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(2, 20_000, 2)).round(3).tolist()
+    return fit_request(x=X, y=Y, degree=40, normalization="vca", tol=0, contrast_tol=0)
+
+
+SLOW = Limits(points=100_000, degree=60, body_bytes=10**8, workers=1, queue=1)
+
+
+def test_work_that_takes_too_long_is_stopped():
+    limits = Limits(**(vars(SLOW) | {"work_seconds": 0.5}))
+    with playground(limits) as server:
+        (pid,) = server.workers.pids
+        process = psutil.Process(pid)
+        started = time.monotonic()
+        assert_refused(server.post("fit", slow_request()), 504, "too-slow")
+        assert time.monotonic() - started < 15
+        process.wait(timeout=5)
+        assert not psutil.pid_exists(pid) or process.status() == psutil.STATUS_ZOMBIE
+        await_worker(server)
+        assert server.post("fit", fit_request()).status_code == 200
+        assert server.workers.pids != [pid]
+
+
+def await_worker(server):
+    for _ in range(600):
+        if server.workers.pids:
+            return
+        time.sleep(0.05)
+    raise AssertionError("no new worker came")
+
+
+def test_busy():
+    """While one request is worked on and one waits, a third is told at once to come again."""
+    limits = Limits(**(vars(SLOW) | {"work_seconds": 4.0, "queue_seconds": 1.0}))
+    slow, quick = slow_request(), fit_request()
+    with playground(limits) as server:
+        answers = {}
+
+        def ask(name, body):
+            with httpx.Client(base_url=server.url, timeout=60) as client:
+                answers[name] = client.post("/api/fit", json=body)
+
+        threads = []
+        for name, body in (("working", slow), ("waiting", quick)):
+            threads.append(threading.Thread(target=ask, args=(name, body)))
+            threads[-1].start()
+            time.sleep(0.8)
+        started = time.monotonic()
+        assert server.client.get("/").status_code == 200  # pages are there meanwhile
+        third = server.post("fit", quick)
+        for thread in threads:
+            thread.join()
+        for response in (third, answers["waiting"]):
+            assert_refused(response, 503, "busy")
+            assert response.headers["retry-after"] == "1"
+        assert time.monotonic() - started < 30
+        assert_refused(answers["working"], 504, "too-slow")
+
+
+def test_a_worker_that_ends_is_replaced():
+    with playground(Limits(workers=1, queue_seconds=60)) as server:
+        (pid,) = server.workers.pids
+        psutil.Process(pid).kill()
+        for _ in range(3):
+            last = server.post("fit", fit_request())
+            if last.status_code == 200:
+                break
+            assert_refused(last, 500, "worker-ended")
+        assert last.status_code == 200
+        assert server.workers.pids != [pid]
+
+
+def test_limits_are_checked():
+    with pytest.raises(ValueError, match="workers must be at least 1"):
+        Limits(workers=0)
+    with pytest.raises(ValueError, match="queue_seconds must not be negative"):
+        Limits(queue_seconds=-1)
+
+
+# --- serve ----------------------------------------------------------------------------------------
+
+
+def start(code):
+    return subprocess.Popen(
+        [sys.executable, "-W", "error", "-c", code],
+        env=os.environ | {"PYTHONPATH": str(SRC)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_ctrl_c_ends_everything_quietly():
+    process = start("from vanishing.playground import serve; serve(port=0)")
+    line = process.stderr.readline()
+    url = re.search(r"http://127\.0\.0\.1:(\d+)/", line)
+    assert url, line + process.stderr.read()
+    assert httpx.get(url.group()).status_code == 200
+    workers = psutil.Process(process.pid).children()
+    assert len(workers) == Limits().workers
+    process.send_signal(signal.SIGINT)
+    out, error = process.communicate(timeout=20)
+    assert (process.returncode, out, error) == (0, "", "")
+    _, alive = psutil.wait_procs(workers, timeout=5)
+    assert not alive
+    with socket.create_server(("127.0.0.1", int(url.group(1)))):
+        pass  # the port is free again
+
+
+def test_port_in_use():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(OSError, match=f"^port {port} of 127.0.0.1 is in use.*another port"):
+            serve(port=port)
+
+
+def test_addresses_that_cannot_be_listened_on():
+    with pytest.raises(ValueError, match="port must be from 0 to 65535, got 70000"):
+        serve(port=70000)
+    with (
+        pytest.warns(UserWarning, match="everyone who reaches this computer"),
+        pytest.raises(OSError, match="not on this computer"),
+    ):
+        serve("192.0.2.1", port=0)
+
+
+def test_addresses_of_others_are_answered_if_told_so():
+    with playground(Limits(workers=1), hosts=["box"], any_address=True) as server:
+        processes = [psutil.Process(pid) for pid in server.workers.pids]
+        for host, status in (("box:80", 200), ("10.1.2.3:80", 200), ("evil.example", 421)):
+            assert server.client.get("/", headers={"Host": host}).status_code == status
+    psutil.wait_procs(processes, timeout=5)
+    assert len(processes) == 1
+    assert not processes[0].is_running()  # workers end with the server
+
+
+# --- the package ----------------------------------------------------------------------------------
+
+
+def test_wheel_holds_the_pages(tmp_path):
+    builder = pytest.importorskip("hatchling.builders.wheel", reason="not in the environment")
+    root = SRC.parent
+    if not (root / "pyproject.toml").exists():
+        pytest.skip("no source tree")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        (wheel,) = builder.WheelBuilder(str(root)).build(directory=str(tmp_path))
+    names = set(zipfile.ZipFile(wheel).namelist())
+    for file in STATIC.rglob("*.*"):
+        assert file.relative_to(SRC).as_posix() in names
+
+
+def test_detectors_are_fitted_once():
+    assert digits._detector("3") is digits._detector("3")
