@@ -122,7 +122,7 @@ def test_tolerance_changes_what_vanishes(view):
 
 
 def test_normalization_changes_zero_set_and_equation(view):
-    view.open("/#x=parabola&y=uniform&e=0.1&t=0.15")
+    view.open("/#x=parabola&y=uniform&e=0.1&t=0.28")
     found = {}
     for name in ("gradient", "gradient-weighted", "coefficient", "vca"):
         view.page.select_option("#normalization", name)
