@@ -110,7 +110,7 @@ def test_scene_keeps_points_that_are_given(server):
 
 def test_the_starting_scene_shows_the_idea():
     """Without contrast the equation is as true of Y as of X, with contrast it is not."""
-    drawn = scenes.scene(x="arc", y="rest", n_points=160, noise=0.015, seed=1)
+    drawn = scenes.scene(x="arc", y="rest", n_points=160, noise=0.02, seed=12)
     found = plane.fit(**drawn, degree=2, normalization="gradient", tol=0.05, contrast_tol=0.05)
     ratios = {}
     for name, fitted in found.items():

@@ -23,7 +23,7 @@ class Limits:
         Processes that work, each on one request at a time and with one thread.
     queue : int, default=100
         Requests that may wait for a process; more are told that the server is busy.
-    queue_seconds : float, default=2.0
+    queue_seconds : float, default=1.0
         How long a request waits before it is told so.
     """
 
@@ -34,7 +34,7 @@ class Limits:
     work_seconds: float = 5.0
     workers: int = 2
     queue: int = 100
-    queue_seconds: float = 2.0
+    queue_seconds: float = 1.0
 
     def __post_init__(self) -> None:
         for name, least in (("points", 1), ("degree", 1), ("body_bytes", 1), ("workers", 1)):

@@ -85,5 +85,5 @@ def _sizes(ideal: VanishingIdeal, Y: FloatArray) -> list[float | None]:
     """Return the root mean square of each equation on Y, whether or not Y was used."""
     if len(Y) == 0:
         return [None] * len(ideal.extents_)
-    sizes: list[float | None] = np.sqrt(np.mean(ideal.transform(Y) ** 2, axis=0)).tolist()
+    sizes: list[float | None] = np.sqrt(np.mean(ideal.basis_.evaluate(Y) ** 2, axis=0)).tolist()
     return sizes
