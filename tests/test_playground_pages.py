@@ -244,7 +244,7 @@ def test_bad_files_are_explained(view, content, message):
     assert view.equations("plain") == before
 
 
-def test_saved_points_can_be_opened_again(view, tmp_path):
+def test_saved_points_can_be_opened_again(view, tmp_path, monkeypatch, capsys):
     page = view.open("/#n=50").page
     before = view.equations("plain")
     with page.expect_download() as download:
@@ -254,6 +254,12 @@ def test_saved_points_can_be_opened_again(view, tmp_path):
     lines = file.read_text().splitlines()
     assert lines[0] == "x,y,set"
     assert [line.endswith(",X") for line in lines[1:]] == [True] * 50 + [False] * 50
+    monkeypatch.chdir(tmp_path)
+    exec(page.locator("#python").text_content(), {})  # the same in Python
+    plain, contrastive = capsys.readouterr().out.splitlines()
+    for panel, printed in (("plain", plain), ("contrastive", contrastive)):
+        numbers = [re.findall(r"\d+\.\d+", text) for text in (view.equations(panel)[0], printed)]
+        assert numbers[0] == numbers[1]
     put_file(view, file.read_text())
     page.get_by_role("button", name="Cancel").click()
     assert view.equations("plain") == before

@@ -16,6 +16,8 @@ from pathlib import Path
 import numpy as np
 import psutil
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 pytest.importorskip("starlette")
 
@@ -24,7 +26,7 @@ from playground_running import fit_request, playground
 
 import vanishing
 from vanishing import VanishingIdeal
-from vanishing.playground import Limits, digits, plane, scenes, serve, worker
+from vanishing.playground import Limits, checks, digits, plane, scenes, serve, worker
 from vanishing.playground.app import STATIC
 from vanishing.playground.refusal import RefusalError
 
@@ -97,6 +99,30 @@ def test_scene_has_points_on_the_curve(source):
         x=drawn["x"], y=drawn["y"], degree=degree, normalization="vca", tol=1e-9, contrast_tol=1e-9
     )
     assert found["plain"]["equations"]
+
+
+COORDINATES = st.one_of(
+    st.sampled_from([0.0, 1.0, -1.0, 0.5, 1e6, 1e-300]),
+    st.floats(-1e6, 1e6).filter(np.isfinite),
+    st.integers(-3, 3),
+)
+
+
+@given(
+    x=st.lists(st.lists(COORDINATES, min_size=2, max_size=2), max_size=12),
+    y=st.lists(st.lists(COORDINATES, min_size=2, max_size=2), max_size=12),
+    degree=st.integers(1, 4),
+    normalization=st.sampled_from(checks.PLAIN),
+    tol=st.sampled_from([0.0, 1e-4, 0.1, 10.0, 1e6]),
+)
+def test_all_points_are_answered(x, y, degree, normalization, tol):
+    """Duplicates, lines, single points, huge and tiny ones: always an answer that is JSON."""
+    found = plane.fit(
+        x=x, y=y, degree=degree, normalization=normalization, tol=tol, contrast_tol=tol
+    )
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    for fitted in found.values():
+        assert fitted["problem"] is not None or len(fitted["degrees"]) <= degree
 
 
 def test_scene_keeps_points_that_are_given(server):

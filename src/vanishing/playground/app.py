@@ -108,7 +108,7 @@ def _checks(limits: Limits) -> dict[str, Callable[[Any], dict[str, Any]]]:
             {
                 "x": source(X_SOURCES),
                 "y": source(Y_SOURCES),
-                "n_points": checks.whole(1, limits.points // 2),
+                "n_points": checks.whole(1, max(1, limits.points // 2)),
                 "noise": checks.real(0, 1),
                 "seed": checks.whole(0, 2**31 - 1),
             },

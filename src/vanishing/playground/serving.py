@@ -1,9 +1,9 @@
 """Running the playground on this computer."""
 
-import asyncio
 import errno
 import socket
 import sys
+import threading
 import warnings
 import webbrowser
 from contextlib import suppress
@@ -69,7 +69,7 @@ def serve(
                 sys.stderr.write(f"Playground at {url} (Ctrl-C stops it)\n")
                 sys.stderr.flush()
                 if open_browser:
-                    asyncio.get_running_loop().run_in_executor(None, webbrowser.open, url)
+                    threading.Thread(target=webbrowser.open, args=[url], daemon=True).start()
 
         config = uvicorn.Config(
             app,

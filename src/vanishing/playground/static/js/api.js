@@ -9,13 +9,19 @@ export class Refused extends Error {
   }
 }
 
-export async function post(task, body, signal) {
-  const response = await fetch(`/api/${task}`, {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify(body),
-    signal,
-  });
+export function post(task, body, signal) {
+  const headers = { "Content-Type": "application/json" };
+  return ask(`/api/${task}`, { method: "POST", headers, body: JSON.stringify(body), signal });
+}
+
+export async function ask(address, options) {
+  let response;
+  try {
+    response = await fetch(address, options);
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Error("The server does not answer; is it still running?");
+  }
   const answer = await response.json().catch(() => ({}));
   if (!response.ok) {
     throw new Refused(answer, response.status, Number(response.headers.get("Retry-After") ?? 0));
@@ -46,7 +52,7 @@ export function latest(work, { onError, onSettled, patience = 400, attempts = 5 
         again = true;
       } else {
         failures = 0;
-        onError(error instanceof TypeError ? new Error("The server does not answer; is it still running?") : error);
+        onError(error);
       }
     }
     running = null;

@@ -2,8 +2,9 @@
 
 import { latest, post } from "./api.js";
 import { areaUnderCurve, drawHistogram } from "./histogram.js";
+import { rememberer, unsettle } from "./link.js";
 import { numberText } from "./mathml.js";
-import { announce, complain, copyLink } from "./messages.js";
+import { announce, complain, copyLink, settleComplaint } from "./messages.js";
 import { Pad } from "./pad.js";
 import { fromText, paintImage, paintShares, toText, turned } from "./pixels.js";
 import { onThemeChange } from "./theme.js";
@@ -32,10 +33,10 @@ function fromHash() {
   }
 }
 
-function remember() {
-  const fields = new URLSearchParams({ normal: state.normal, image: toText(state.image) });
-  history.replaceState(null, "", `#${fields}`);
-}
+const remember = rememberer(() => {
+  const image = state.image ? { image: toText(state.image) } : {};
+  return `#${new URLSearchParams({ normal: state.normal, ...image })}`;
+});
 
 // --- asking --------------------------------------------------------------------------------------
 
@@ -49,15 +50,16 @@ async function update(signal) {
   const { image } = state;
   explanation = { ...await post("explain", { normal, image }, signal), image };
   showExplanation();
+  settleComplaint();
 }
 
 const request = latest(update, {
   onError: (error) => complain(error.message),
-  onSettled: () => { remember(); document.documentElement.dataset.settled = "true"; },
+  onSettled: remember,
 });
 
 function changed() {
-  delete document.documentElement.dataset.settled;
+  unsettle();
   request();
 }
 
@@ -163,6 +165,7 @@ function showGallery() {
 // --- start ---------------------------------------------------------------------------------------
 
 function edit(image) {
+  if (!image) return; // nothing has come from the server yet
   state.image = image;
   pad.show(image);
   changed();
@@ -170,9 +173,9 @@ function edit(image) {
 
 byId("normal").value = state.normal;
 byId("normal").addEventListener("change", ({ target }) => { state.normal = target.value; changed(); });
-byId("turn").addEventListener("click", () => edit(turned(state.image)));
-byId("clear").addEventListener("click", () => edit(state.image.map(() => 0)));
-byId("restore").addEventListener("click", () => original && edit(original));
+byId("turn").addEventListener("click", () => edit(state.image && turned(state.image)));
+byId("clear").addEventListener("click", () => edit(state.image?.map(() => 0)));
+byId("restore").addEventListener("click", () => edit(original));
 byId("copy-link").addEventListener("click", copyLink);
 for (const radio of document.querySelectorAll("input[name=view]")) radio.addEventListener("change", showGallery);
 addEventListener("hashchange", () => {

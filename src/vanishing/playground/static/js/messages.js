@@ -8,12 +8,18 @@ function show(text, isPlain, milliseconds) {
   clearTimeout(timer);
   toast.classList.toggle("plain", isPlain);
   toast.textContent = text;
-  toast.hidden = text === "";
-  if (text) timer = setTimeout(() => { toast.hidden = true; }, milliseconds);
+  toast.hidden = false;
+  timer = setTimeout(() => { toast.hidden = true; }, milliseconds);
 }
 
 export function complain(text) {
   show(text, false, 12000);
+}
+
+// After something went well, what went wrong before is no longer of interest.
+export function settleComplaint() {
+  const toast = byId("toast");
+  if (!toast.classList.contains("plain")) toast.hidden = true;
 }
 
 export function say(text) {

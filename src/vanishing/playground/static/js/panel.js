@@ -9,14 +9,13 @@ const PROBLEMS = {
   "no-contrast": "There are no points of Y to contrast with. Draw some, or choose a source.",
   "contrast-within": "Whatever vanishes on X vanishes on Y too: no equation of this degree tells them apart.",
 };
-const TELLS = 10; // times larger on Y than on X
+const TELLS = 10; // times as large on Y as on X
 const SAME = 3;
 
 export class Panel {
-  constructor(section, { faintContrast, slider, onChoose }) {
+  constructor(section, { faintContrast, slider }) {
     this.section = section;
     this.slider = slider;
-    this.onChoose = onChoose;
     this.plot = new Plot(section.querySelector("canvas"), { faintContrast });
     this.chosen = 0;
     this.fitted = null;
@@ -61,7 +60,6 @@ export class Panel {
     this.plot.chosen = index;
     this.plot.paint();
     this.#say();
-    this.onChoose?.();
   }
 
   #drawSpectrum() {
@@ -121,6 +119,6 @@ export class Panel {
     const times = document.createElement("b");
     times.textContent = ratio > 1e6 ? "over a million" : numberText(ratio, 2);
     const tells = ratio >= TELLS ? "tells them apart" : ratio < SAME ? "holds on both" : "hardly tells them apart";
-    verdict.replaceChildren(`${tells}: `, times, "× larger on Y");
+    verdict.replaceChildren(`${tells}: `, times, "× as large on Y");
   }
 }

@@ -1,21 +1,25 @@
 // The page for points in the plane.
 
-import { latest, post } from "./api.js";
+import { ask, latest, post } from "./api.js";
 import { attachCsv } from "./csv-dialog.js";
 import { pointsToText } from "./csv.js";
+import { rememberer, unsettle } from "./link.js";
 import { numberText } from "./mathml.js";
+import { announce, complain, copyLink, say, settleComplaint } from "./messages.js";
 import { Panel } from "./panel.js";
 import { attachPen } from "./pen.js";
 import { OWN, fromHash, pack, toHash, unpack } from "./state.js";
 import { onThemeChange } from "./theme.js";
-import { announce, complain, copyLink, say } from "./messages.js";
 
 const byId = (id) => document.getElementById(id);
 const REACHES = [1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50, 100];
 const MADE_OF_X = { permuted: "X with columns shuffled", uniform: "uniform around X", moved: "X moved by noise" };
 const MOST_UNDO = 50;
 
-const about = await (await fetch("/api/about")).json();
+const about = await ask("/api/about").catch((error) => {
+  complain(error.message);
+  throw error;
+});
 const curves = Object.fromEntries(about.curves.map((name) => [name, name.replaceAll("-", " ")]));
 const arcs = { arc: "an arc of a circle", rest: "the rest of that circle" };
 const SOURCES = {
@@ -34,7 +38,7 @@ let pointsAreStale = true;
 const past = [];
 
 const panels = {
-  plain: new Panel(byId("plain"), { faintContrast: true, slider: byId("tol"), onChoose: () => say("") }),
+  plain: new Panel(byId("plain"), { faintContrast: true, slider: byId("tol") }),
   contrastive: new Panel(byId("contrastive"), { faintContrast: false, slider: byId("contrast-tol") }),
 };
 
@@ -52,30 +56,28 @@ async function update(signal) {
   const { points: { x, y }, degree, normalization, tol, contrastTol: contrast_tol } = state;
   const fitted = await post("fit", { x, y, degree, normalization, tol, contrast_tol }, signal);
   for (const [name, panel] of Object.entries(panels)) panel.show(fitted[name], state.points, reach);
-  say("");
+  settleComplaint();
 }
 
 const request = latest(update, {
   onError: (error) => complain(error.message),
   onSettled: () => {
-    remember();
-    document.documentElement.dataset.settled = "true";
     document.dispatchEvent(new Event("settled"));
+    remember();
   },
 });
 
 function changed({ points = false } = {}) {
   pointsAreStale ||= points;
-  delete document.documentElement.dataset.settled;
+  unsettle();
   showControls();
   request();
 }
 
-function remember() {
-  const hash = toHash(state);
-  if (hash !== location.hash) history.replaceState(null, "", hash || location.pathname);
+const remember = rememberer(() => {
   byId("python").textContent = python();
-}
+  return toHash(state);
+});
 
 function reachOf({ x, y }) {
   const largest = [...x, ...y].flat().reduce((most, c) => Math.max(most, Math.abs(c)), 0);
