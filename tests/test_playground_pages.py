@@ -224,7 +224,7 @@ def test_file_without_groups_gets_a_contrast(view):
     [
         ("", "empty"),
         ("\n\n\n", "empty"),
-        ("a,b\n1,2\n3\n", "Line 3 has 1 fields and line 1 has 2"),
+        ("a,b\n1,2\n3\n", "Line 3 has 1 field, and line 1 has 2"),
         ("name,age\nAda,36\nAlan,41\n", 'only "age" is one'),
         ("just some words\nand more\n", "there is none"),
         ('a,b\n1,"2\n3,4\n', "opened in line 2 is never closed"),

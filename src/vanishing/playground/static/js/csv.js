@@ -25,7 +25,7 @@ export function parseTable(text) {
   const width = records[0].fields.length;
   const ragged = records.find(({ fields }) => fields.length !== width);
   if (ragged) {
-    throw new BadTable(`Line ${ragged.line} has ${ragged.fields.length} fields and line ${records[0].line} has ${width}. Every line needs as many.`);
+    throw new BadTable(`Line ${ragged.line} has ${counted(ragged.fields.length, "field")}, and line ${records[0].line} has ${width}. Every line needs as many.`);
   }
   const isHeader = records[0].fields.some((field) => !MISSING.has(field.trim().toLowerCase()) && Number.isNaN(toNumber(field, delimiter)));
   const names = records[0].fields.map((field, k) => (isHeader && field.trim()) || `column ${k + 1}`);
@@ -37,10 +37,12 @@ export function parseTable(text) {
   const numeric = columns.filter(({ numbers }) => numbers);
   if (numeric.length < 2) {
     const found = numeric.length ? `only ${JSON.stringify(numeric[0].name)} is one` : "there is none";
-    throw new BadTable(`Two columns of numbers are needed, and ${found} among ${columns.length} ${columns.length === 1 ? "column" : "columns"} and ${rows.length} rows.`);
+    throw new BadTable(`Two columns of numbers are needed, and ${found} among ${counted(columns.length, "column")} and ${counted(rows.length, "row")}.`);
   }
   return { columns, nRows: rows.length };
 }
+
+const counted = (number, thing) => `${number} ${thing}${number === 1 ? "" : "s"}`;
 
 function toNumber(text, delimiter) {
   let plain = text.trim().replace("−", "-");

@@ -118,7 +118,7 @@ export class Panel {
     const ratio = equation.onContrast / Math.max(equation.extent, 1e-15);
     const times = document.createElement("b");
     times.textContent = ratio > 1e6 ? "over a million" : numberText(ratio, 2);
-    const tells = ratio >= TELLS ? "tells them apart" : ratio < SAME ? "holds on both" : "hardly tells them apart";
+    const tells = ratio >= TELLS ? "tells them apart" : ratio < SAME ? "holds on both" : "smaller on X";
     verdict.replaceChildren(`${tells}: `, times, "× as large on Y");
   }
 }

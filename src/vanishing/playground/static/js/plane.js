@@ -13,7 +13,7 @@ import { onThemeChange } from "./theme.js";
 
 const byId = (id) => document.getElementById(id);
 const REACHES = [1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50, 100];
-const MADE_OF_X = { permuted: "X with columns shuffled", uniform: "uniform around X", moved: "X moved by noise" };
+const MADE_OF_X = { permuted: "X, columns shuffled", uniform: "uniform around X", moved: "X moved by noise" };
 const MOST_UNDO = 50;
 
 const about = await ask("/api/about").catch((error) => {
