@@ -9,21 +9,18 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("playwright")
 
-from playground_browser import View, chromium
-from playground_running import playground
+from playground_browser import View
 
 from vanishing import VanishingIdeal
-from vanishing.playground import Limits
 
 REACH, SIZE = 1.7, 31
 
 
 @pytest.fixture(scope="module")
-def page():
-    with playground(Limits(workers=1, queue_seconds=20)) as server, chromium() as browser:
-        view = View(browser, server.url)
-        yield view.open("/").page
-        view.close()
+def page(server, browser):
+    view = View(browser, server.url)
+    yield view.open("/").page
+    view.close()
 
 
 def call(page, module, function, *arguments):

@@ -1,6 +1,5 @@
 """The pages of the playground, in a browser: drawing, sliders, files, keyboard, small and dark."""
 
-import json
 import re
 
 import pytest
@@ -8,37 +7,7 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("playwright")
 
-from playground_browser import View, chromium
-from playground_running import playground
-
-from vanishing.playground import Limits
-
 CURVE = 270  # the sum of red, green and blue of a curve, at most
-#: Points of X on a line, points of Y on another.
-TABLE = "größe;gewicht;gruppe\n" + "".join(
-    f"{170 + i};{60 + 2 * i};{'a' if i % 2 else 'b'}\n" for i in range(40)
-)
-
-
-@pytest.fixture(scope="module")
-def server():
-    with playground(Limits(queue_seconds=20, work_seconds=20)) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as running:
-        yield running
-
-
-@pytest.fixture
-def view(server, browser, request):
-    opened = View(browser, server.url, **getattr(request, "param", {}))
-    yield opened
-    opened.close()
-    assert opened.problems == []
-    assert all(url.startswith((server.url, "blob:", "about:")) for url in opened.requests)
 
 
 def scheme(name):
@@ -179,99 +148,6 @@ def test_everything_with_a_name_can_be_focused(view):
     assert {"x-source", "noise", "open-csv", "degree", "tol", "contrast-tol", "copy-link"} <= seen
 
 
-# --- files ----------------------------------------------------------------------------------------
-
-
-def put_file(view, content, name="points.csv"):
-    data = content if isinstance(content, bytes) else content.encode()
-    view.page.set_input_files("#csv-file", {"name": name, "mimeType": "text/csv", "buffer": data})
-
-
-def use_columns(view):
-    view.page.get_by_role("button", name="Use these columns").click()
-    view.page.locator("#columns-note").wait_for()
-    view.settle()
-
-
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252"])
-def test_file_with_two_columns(view, encoding):
-    page = view.open().page
-    put_file(view, TABLE.encode(encoding), "maße.csv")
-    page.locator("#csv-dialog").wait_for()
-    assert page.locator("#csv-name").inner_text() == "maße.csv"
-    assert page.locator("#csv-x option").all_inner_texts() == ["größe", "gewicht"]
-    page.select_option("#csv-group", label="those with gruppe = b")
-    use_columns(view)
-    assert "größe" in page.locator("#columns-note").inner_text()
-    # Scaled to the picture, gewicht = 2 größe - 280 is the diagonal.
-    (diagonal,) = (each for each in view.equations("plain") if "^2" not in each)
-    assert re.fullmatch(r"−? ?0\.707 x (−|\+) 0\.707 y = 0", diagonal), diagonal
-    assert page.evaluate("location.hash").count("py=") == 1
-
-
-def test_file_without_groups_gets_a_contrast(view):
-    page = view.open().page
-    rows = "\n".join(f"{i / 7},{(i / 7) ** 2},{-i}" for i in range(30))
-    put_file(view, rows)
-    page.select_option("#csv-y", label="column 2")
-    use_columns(view)
-    assert page.locator("#y-source").input_value() == "permuted"
-    assert any("x^2" in equation for equation in view.equations("contrastive"))
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("", "empty"),
-        ("\n\n\n", "empty"),
-        ("a,b\n1,2\n3\n", "Line 3 has 1 field, and line 1 has 2"),
-        ("name,age\nAda,36\nAlan,41\n", 'only "age" is one'),
-        ("just some words\nand more\n", "there is none"),
-        ('a,b\n1,"2\n3,4\n', "opened in line 2 is never closed"),
-        (b"\x89PNG\r\n\x1a\n\x00\x00\x00", "not a text file"),
-        ("a,b\n1,inf\n2,3\n", 'only "a" is one'),
-    ],
-    ids=["empty", "blank", "ragged", "one column", "words", "quote", "binary", "infinite"],
-)
-def test_bad_files_are_explained(view, content, message):
-    page = view.open().page
-    before = view.equations("plain")
-    put_file(view, content, "bad.csv")
-    toast = page.locator("#toast")
-    toast.wait_for()
-    assert toast.inner_text().startswith("bad.csv: ")
-    assert message in toast.inner_text()
-    assert view.equations("plain") == before
-
-
-def test_saved_points_can_be_opened_again(view, tmp_path, monkeypatch, capsys):
-    page = view.open("/#n=50").page
-    before = view.equations("plain")
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Save CSV").click()
-    file = tmp_path / "points.csv"
-    download.value.save_as(file)
-    lines = file.read_text().splitlines()
-    assert lines[0] == "x,y,set"
-    assert [line.endswith(",X") for line in lines[1:]] == [True] * 50 + [False] * 50
-    monkeypatch.chdir(tmp_path)
-    exec(page.locator("#python").text_content(), {})  # the same in Python
-    plain, contrastive = capsys.readouterr().out.splitlines()
-    for panel, printed in (("plain", plain), ("contrastive", contrastive)):
-        numbers = [re.findall(r"\d+\.\d+", text) for text in (view.equations(panel)[0], printed)]
-        assert numbers[0] == numbers[1]
-    put_file(view, file.read_text())
-    page.get_by_role("button", name="Cancel").click()
-    assert view.equations("plain") == before
-    put_file(view, file.read_text())
-    page.select_option("#csv-group", label="those with set = Y")
-    use_columns(view)
-    assert "tells them apart" in page.locator("#contrastive .verdict").inner_text()
-
-
-# --- link, theme, size, trouble -------------------------------------------------------------------
-
-
 def test_link_holds_everything(view):
     page = view.open("/#x=nodal-cubic&y=circle&d=3&e=0.02&t=0.06&norm=coefficient&n=90&s=5").page
     view.click("plain", 1.2, -1.2)
@@ -361,90 +237,3 @@ def test_trouble_is_told(view, fails):
     view.press("#degree", "ArrowRight")
     assert page.locator("#toast").is_hidden()
     view.problems.clear()  # browsers log answers of status 504
-
-
-# --- images ---------------------------------------------------------------------------------------
-
-
-def score(page):
-    return float(page.locator("#verdict b").inner_text())
-
-
-def test_images(view):
-    page = view.open("/images").page
-    assert "strange" in page.locator("#verdict").inner_text()
-    assert page.locator("#turns li").count() == 4
-    strangest = score(page)
-    page.get_by_role("radio", name="most normal").check(force=True)
-    page.locator("#gallery button").first.click()
-    view.settle()
-    normal = score(page)
-    assert "normal" in page.locator("#verdict").inner_text()
-    assert normal < 1 < strangest
-    heat = page.locator("#heat").evaluate("canvas => canvas.toDataURL()")
-    page.get_by_role("button", name="Turn by 90°").click()
-    view.settle()
-    turned = score(page)
-    assert turned > 3
-    assert page.locator("#heat").evaluate("canvas => canvas.toDataURL()") != heat
-    address = page.evaluate("location.hash")
-    page.reload()
-    view.settle()
-    assert score(page) == turned
-    assert page.evaluate("location.hash") == address
-    for _ in range(3):
-        page.get_by_role("button", name="Turn by 90°").click()
-        view.settle()
-    assert score(page) == normal
-
-
-def test_drawing_a_digit(view):
-    page = view.open("/images").page
-    page.get_by_role("button", name="Clear").click()
-    view.settle()
-    empty = page.locator("#pad").evaluate("canvas => canvas.toDataURL()")
-    box = page.locator("#pad").bounding_box()
-    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.1 * box["height"])
-    page.mouse.down()
-    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.9 * box["height"], steps=8)
-    page.mouse.up()
-    view.settle()
-    drawn = page.evaluate("new URLSearchParams(location.hash.slice(1)).get('image')")
-    assert drawn != "0" * 64
-    assert page.locator("#pad").evaluate("canvas => canvas.toDataURL()") != empty
-    page.locator("#pad").focus()
-    before = score(page)
-    view.press("#pad", "ArrowLeft", "ArrowLeft", "Space", "ArrowUp", "Space")
-    assert score(page) != before
-
-
-def test_other_normal_digits(view):
-    page = view.open("/images").page
-    page.select_option("#normal", "7")
-    view.settle()
-    assert "normal=7" in page.evaluate("location.hash")
-    area = float(re.search(r"curve is (0\.\d+)", page.locator("#summary").inner_text()).group(1))
-    assert area > 0.95
-    page.get_by_role("radio", name="false alarms").check(force=True)
-    labels = page.locator("#gallery button").evaluate_all(
-        "all => all.map((each) => each.getAttribute('aria-label'))"
-    )
-    assert all(label.startswith("A 7, ") for label in labels)
-
-
-# --- accessibility --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "view", [{"color_scheme": "light"}, {"color_scheme": "dark"}], indirect=True
-)
-@pytest.mark.parametrize("path", ["/", "/#x=own", "/images"])
-def test_no_serious_violation_of_accessibility(view, path):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    view.open(path)
-    if path == "/#x=own":
-        put_file(view, TABLE)
-        view.page.locator("#csv-dialog").wait_for()
-    found = axe.run(view.page).response["violations"]
-    serious = [each for each in found if each["impact"] in ("serious", "critical")]
-    assert serious == [], json.dumps(serious, indent=1)[:3000]

@@ -6,6 +6,10 @@ from contextlib import contextmanager
 import pytest
 
 DRAWN = "html[data-settled]"
+#: Points of X on a line, points of Y on another.
+TABLE = "größe;gewicht;gruppe\n" + "".join(
+    f"{170 + i};{60 + 2 * i};{'a' if i % 2 else 'b'}\n" for i in range(40)
+)
 
 
 @contextmanager
@@ -93,3 +97,8 @@ class View:
 
     def close(self):
         self.context.close()
+
+
+def put_file(view, content, name="points.csv"):
+    data = content if isinstance(content, bytes) else content.encode()
+    view.page.set_input_files("#csv-file", {"name": name, "mimeType": "text/csv", "buffer": data})

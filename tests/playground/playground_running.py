@@ -1,14 +1,19 @@
 """A playground for the tests: its own server in a thread, so that its workers can be looked at."""
 
+import re
 import threading
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import httpx
 import uvicorn
 
+import vanishing
 from vanishing.playground import Limits, create_app
+
+SRC = Path(vanishing.__file__).parents[1]
 
 
 @dataclass
@@ -61,3 +66,13 @@ def fit_request(**changes):
         "contrast_tol": 0.01,
     }
     return asked | changes
+
+
+def assert_refused(response, status, error):
+    """Refusals say what was expected, what came and what helps, and name no path."""
+    assert response.status_code == status, response.text
+    answer = response.json()
+    assert answer["error"] == error
+    assert all(answer[part] for part in ("message", "expected", "got", "remedy"))
+    assert str(SRC) not in response.text
+    assert not re.search(r"/\w+/\w+/|\.py\b|Traceback", response.text)
