@@ -1,0 +1,12 @@
+"""The playground: a web page on this computer where equations are seen while they are found.
+
+The server (``app``, ``guard``, ``bodies``, ``checks``) does no mathematics: it checks what comes
+and hands it to processes (``workers``, ``worker``) that can be stopped. What they compute is in
+``plane``, ``scenes`` and ``digits``, and the page itself in ``static``.
+"""
+
+from vanishing.playground.app import create_app
+from vanishing.playground.limits import Limits
+from vanishing.playground.serving import serve
+
+__all__ = ["Limits", "create_app", "serve"]

@@ -1,0 +1,71 @@
+// Asking the server: JSON there and back, refusals as errors, the latest question only.
+
+export class Refused extends Error {
+  constructor(answer, status, retryAfter) {
+    super(answer.message ?? `The server answered with status ${status}.`);
+    this.name = "Refused";
+    this.status = status;
+    this.retryAfter = retryAfter;
+  }
+}
+
+export function post(task, body, signal) {
+  const headers = { "Content-Type": "application/json" };
+  return ask(`/api/${task}`, { method: "POST", headers, body: JSON.stringify(body), signal });
+}
+
+export async function ask(address, options) {
+  let response;
+  try {
+    response = await fetch(address, options);
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Error("The server does not answer; is it still running?");
+  }
+  const answer = await response.json().catch(() => ({}));
+  if (!response.ok) {
+    throw new Refused(answer, response.status, Number(response.headers.get("Retry-After") ?? 0));
+  }
+  return answer;
+}
+
+// While one run is under way, further requests wait, and the last of them alone is run after it. A
+// run that takes longer than `patience` (ms) is given up for it. Where the server is busy, the run is
+// repeated when it says so.
+export function latest(work, { onError, onSettled, patience = 400, attempts = 5 }) {
+  let running = null;
+  let again = false;
+  let failures = 0;
+
+  async function run() {
+    const controller = new AbortController();
+    running = { controller, since: performance.now() };
+    again = false;
+    try {
+      await work(controller.signal);
+      failures = 0;
+    } catch (error) {
+      if (error.name === "AbortError") {
+        again = true;
+      } else if (error.retryAfter > 0 && ++failures < attempts) {
+        await new Promise((resolve) => setTimeout(resolve, 1000 * error.retryAfter));
+        again = true;
+      } else {
+        failures = 0;
+        onError(error);
+      }
+    }
+    running = null;
+    if (again) run();
+    else onSettled?.();
+  }
+
+  return () => {
+    if (!running) {
+      run();
+      return;
+    }
+    again = true;
+    if (performance.now() - running.since > patience) running.controller.abort();
+  };
+}

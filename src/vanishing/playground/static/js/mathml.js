@@ -1,0 +1,76 @@
+// Equations as MathML, one element a term so that long ones are broken between lines.
+
+const MATHML = "http://www.w3.org/1998/Math/MathML";
+const VARIABLES = ["x", "y"];
+const DIGITS = 3;
+
+function element(name, ...children) {
+  const made = document.createElementNS(MATHML, name);
+  made.append(...children);
+  return made;
+}
+
+export function numberText(value, digits = DIGITS) {
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  if (size >= 1e-3 && size < 1e5) return String(Number(value.toPrecision(digits))).replace("-", "−");
+  const [mantissa, exponent] = value.toExponential(digits - 1).split("e");
+  return `${Number(mantissa)} × 10^${Number(exponent)}`.replaceAll("-", "−");
+}
+
+function numberElement(size) {
+  const [mantissa, exponent] = numberText(size).split(" × 10^");
+  if (exponent === undefined) return [element("mn", mantissa)];
+  const power = element("msup", element("mn", "10"), element("mn", exponent));
+  return [element("mn", mantissa), element("mo", "×"), power];
+}
+
+function term(coefficient, powers, isFirst) {
+  const factors = powers.flatMap((power, k) => {
+    if (power === 0) return [];
+    const variable = element("mi", VARIABLES[k]);
+    return power === 1 ? [variable] : [element("msup", variable, element("mn", String(power)))];
+  });
+  const sign = coefficient < 0 ? "−" : "+";
+  const signs = isFirst && sign === "+" ? [] : [element("mo", sign)];
+  signs[0]?.setAttribute("form", isFirst ? "prefix" : "infix");
+  const size = numberText(Math.abs(coefficient)) === "1" && factors.length ? [] : numberElement(Math.abs(coefficient));
+  return element("math", element("mrow", ...signs, ...size, ...factors));
+}
+
+// The terms that count, highest degree first.
+function terms(exponents, coefficients) {
+  const largest = Math.max(...coefficients.map(Math.abs));
+  return exponents
+    .map((powers, k) => ({ powers, coefficient: coefficients[k], degree: powers[0] + powers[1] }))
+    .filter(({ coefficient }) => Math.abs(coefficient) > 0.5 * 10 ** -DIGITS * largest)
+    .sort((a, b) => b.degree - a.degree);
+}
+
+export function equationText(exponents, coefficients) {
+  const written = terms(exponents, coefficients).map(({ powers, coefficient }, k) => {
+    const factors = powers.map((p, v) => (p === 0 ? "" : VARIABLES[v] + (p === 1 ? "" : `^${p}`))).join("");
+    const sign = coefficient < 0 ? "− " : k === 0 ? "" : "+ ";
+    const size = numberText(Math.abs(coefficient));
+    return sign + [factors && size === "1" ? "" : size, factors].filter(Boolean).join(" ");
+  });
+  return `${written.join(" ") || "0"} = 0`;
+}
+
+export function equationElement(exponents, coefficients) {
+  const formula = document.createElement("span");
+  formula.className = "formula";
+  formula.setAttribute("role", "math");
+  formula.setAttribute("aria-label", equationText(exponents, coefficients));
+  const pieces = terms(exponents, coefficients).map(({ powers, coefficient }, k) => term(coefficient, powers, k === 0));
+  const equals = element("mo", "=");
+  equals.setAttribute("form", "infix");
+  pieces.push(element("math", element("mrow", equals, element("mn", "0"))));
+  for (const piece of pieces) {
+    const span = document.createElement("span");
+    span.className = "term";
+    span.append(piece);
+    formula.append(span);
+  }
+  return formula;
+}

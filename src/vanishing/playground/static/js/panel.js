@@ -1,0 +1,124 @@
+// One side of the page: picture, spectrum and equations of one fit.
+
+import { equationElement, numberText } from "./mathml.js";
+import { Plot } from "./plot.js";
+import { drawSpectrum } from "./spectrum.js";
+
+const PROBLEMS = {
+  "no-points": "There are no points of X. Draw some, or choose a curve.",
+  "no-contrast": "There are no points of Y to contrast with. Draw some, or choose a source.",
+  "contrast-within": "Whatever vanishes on X vanishes on Y too: no equation of this degree tells them apart.",
+};
+const TELLS = 10; // times as large on Y as on X
+const SAME = 3;
+
+export class Panel {
+  constructor(section, { faintContrast, slider }) {
+    this.section = section;
+    this.slider = slider;
+    this.plot = new Plot(section.querySelector("canvas"), { faintContrast });
+    this.chosen = 0;
+    this.fitted = null;
+    new ResizeObserver(() => { this.plot.paint(); this.#drawSpectrum(); }).observe(this.plot.canvas);
+  }
+
+  part(name) {
+    return this.section.querySelector(`[data-part="${name}"]`);
+  }
+
+  // `tol` is shown at once, the fit that belongs to it when it is there.
+  showTolerance(tol) {
+    this.tol = tol;
+    this.part("tol-value").textContent = numberText(tol, 2);
+    this.#drawSpectrum();
+  }
+
+  showPoints(points, reach) {
+    this.plot.points = points;
+    if (this.plot.reach !== reach) this.plot.show(this.#drawable(), this.chosen, reach);
+    this.plot.paint();
+  }
+
+  show(fitted, points, reach) {
+    const equations = fitted.equations?.toSorted((a, b) => a.extent - b.extent);
+    this.fitted = { ...fitted, equations };
+    this.chosen = 0;
+    this.plot.points = points;
+    this.plot.show(this.#drawable(), this.chosen, reach);
+    this.plot.paint();
+    this.#drawSpectrum();
+    this.#listEquations();
+    this.#say();
+  }
+
+  #drawable() {
+    return this.fitted && !this.fitted.problem ? this.fitted : null;
+  }
+
+  #choose(index) {
+    this.chosen = index;
+    this.plot.chosen = index;
+    this.plot.paint();
+    this.#say();
+  }
+
+  #drawSpectrum() {
+    const ends = { low: Number(this.slider.min), high: Number(this.slider.max) };
+    drawSpectrum(this.part("spectrum"), this.fitted?.degrees ?? [], this.tol ?? 0.1, ends);
+  }
+
+  #listEquations() {
+    const equations = this.fitted.equations ?? [];
+    const list = this.part("equations");
+    this.part("count").textContent = equations.length ? `${equations.length} within the tolerance` : "";
+    if (!equations.length) {
+      const empty = document.createElement("p");
+      empty.className = "empty";
+      empty.textContent = this.#problem();
+      list.replaceChildren(empty);
+      return;
+    }
+    list.replaceChildren(...equations.map((equation, k) => this.#row(equation, k)));
+  }
+
+  #row({ coefficients, extent, onContrast }, index) {
+    const row = document.createElement("label");
+    row.className = "equation";
+    const radio = document.createElement("input");
+    Object.assign(radio, { type: "radio", name: `equation-${this.section.id}`, checked: index === this.chosen });
+    radio.addEventListener("change", () => this.#choose(index));
+    const sizes = document.createElement("div");
+    sizes.className = "sizes";
+    sizes.textContent = `size on X ${numberText(extent, 2)}${onContrast === null ? "" : `, on Y ${numberText(onContrast, 2)}`}`;
+    const body = document.createElement("div");
+    body.append(equationElement(this.fitted.exponents, coefficients), sizes);
+    row.append(radio, body);
+    return row;
+  }
+
+  // Why there is nothing to see; empty if there is something.
+  #problem() {
+    if (this.fitted.problem) return PROBLEMS[this.fitted.problem];
+    if (this.fitted.equations.length) return "";
+    const least = Math.min(...this.fitted.degrees.flatMap(({ spectrum }) => spectrum));
+    const smallest = Number.isFinite(least) ? `: the smallest extent is ${numberText(least, 2)}` : "";
+    return `No equation is within the tolerance${smallest}. Raise the tolerance or the degree.`;
+  }
+
+  #say() {
+    const problem = this.part("problem");
+    problem.textContent = this.#problem();
+    problem.hidden = problem.textContent === "";
+    const verdict = this.part("verdict");
+    const equation = this.fitted.equations?.[this.chosen];
+    if (!equation || equation.onContrast === null) {
+      verdict.replaceChildren();
+      return;
+    }
+    const ratio = equation.onContrast / Math.max(equation.extent, 1e-15);
+    const times = document.createElement("b");
+    times.textContent = ratio > 1e6 ? "over a million" : numberText(ratio, 2);
+    const tells = ratio >= TELLS ? "tells them apart" : ratio < SAME ? "holds on both" : "smaller on X";
+    verdict.replaceChildren(`${tells}: `, times, "× as large on Y");
+  }
+}
