@@ -1,0 +1,123 @@
+"""How far the noise of the points leaves a fitted polynomial undetermined.
+
+A fit makes g orthogonal, on the points, to the nonvanishing polynomials f, which have root mean
+square 1 there and are orthogonal to each other. The values r of g on N points, which are noise,
+make the coefficient of g on f uncertain by √(mean(r² f²) / N). How g is mixed with other vanishing
+polynomials of its degree is another matter, settled by a choice of coordinates.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from vanishing._xp import FloatArray
+from vanishing.export.model import expanded
+from vanishing.polynomials import PolynomialBasis
+from vanishing.polynomials.memory import row_slices
+from vanishing.polynomials.monomials import Monomials, monomials
+
+#: Rows that standard errors are estimated from.
+MOST_ROWS = 20_000
+#: Rounding errors, in units of the largest term.
+ROUNDING = 16 * np.finfo(np.float64).eps
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """What the data says about monomials and polynomials.
+
+    Parameters
+    ----------
+    basis : PolynomialBasis
+    X : array of shape (n_samples, n_features)
+    table : Monomials
+        Those up to the highest degree.
+    coefficients : array of shape (n_monomials, n_vanishing)
+        Of the vanishing polynomials.
+    nonvanishing : array of shape (n_monomials, n_nonvanishing)
+        Coefficients of the others.
+    sizes : array of shape (n_monomials,)
+        Of the monomials on X: products of the root mean squares of powers of single variables. The
+        monomials themselves may vanish on X.
+    """
+
+    basis: PolynomialBasis
+    X: FloatArray
+    table: Monomials
+    coefficients: FloatArray
+    nonvanishing: FloatArray
+    sizes: FloatArray
+
+    @classmethod
+    def of(cls, basis: PolynomialBasis, X: Any) -> "Sample":
+        """Evaluate a basis on data."""
+        points = _checked(X, basis.n_features)
+        _, coefficients = expanded(basis)
+        _, others = basis.expand(which="nonvanishing")
+        table = monomials(basis.n_features, len(basis.blocks))
+        return cls(basis, points, table, coefficients, others, _sizes(points, table))
+
+    def root_mean_squares(self, coefficients: FloatArray) -> FloatArray:
+        """Return the root mean square on X of polynomials given by their coefficients."""
+        squares = np.zeros(coefficients.shape[1])
+        for rows in row_slices(self.X, width=2 * len(self.table)):
+            values = coefficients.T @ self.table.values(self.X[rows].T)
+            squares += np.sum(values**2, axis=1)
+        return np.asarray(np.sqrt(squares / len(self.X)))
+
+    @cached_property
+    def _few(self) -> tuple[FloatArray, FloatArray]:
+        """Values of all monomials, and of the nonvanishing polynomials, on some of the rows."""
+        rows = self.X[:: -(-len(self.X) // MOST_ROWS)]
+        return self.table.values(rows.T).T, self.basis.evaluate(rows, which="nonvanishing")
+
+    def directions(self, coefficients: FloatArray, degree: int) -> FloatArray:
+        """Return changes, of one standard error each, of a polynomial that vanishes on X.
+
+        Parameters
+        ----------
+        coefficients : array of shape (n_monomials,)
+        degree : int
+            Of the polynomial.
+
+        Returns
+        -------
+        array of shape (n_monomials, n_nonvanishing of this degree or less + n_monomials)
+            The last ones are single monomials, by as much as changes the values on X like one of
+            the others does: coefficients can be rounded where nothing makes up for it.
+        """
+        monomial_values, others = self._few
+        below = self.basis.degrees(which="nonvanishing") <= degree
+        squares = (monomial_values @ coefficients) ** 2
+        n_free = max(1, len(self.X) - int(np.sum(below)))
+        rounding = ROUNDING * np.max(np.abs(coefficients) * self.sizes)
+        uncertain = np.sqrt(squares @ others[:, below] ** 2 / len(squares) / n_free + rounding**2)
+        typical = np.sqrt(np.mean(squares) / n_free + rounding**2)
+        occurs = self.table.exponents.sum(axis=1) <= degree
+        singly = np.where(occurs, typical / self.sizes, 0.0)
+        return np.hstack([self.nonvanishing[:, below] * uncertain, np.diag(singly)])
+
+
+def _checked(X: Any, n_features: int) -> FloatArray:
+    points = np.asarray(X, dtype=np.float64)
+    if points.ndim != 2 or points.shape[1] != n_features or not len(points):
+        raise ValueError(
+            f"expected X of shape (n_samples, {n_features}) with at least one row, "
+            f"got shape {points.shape}"
+        )
+    if not np.isfinite(points).all():
+        raise ValueError("X contains NaN or infinity; leave these rows out")
+    return points
+
+
+def _sizes(points: FloatArray, table: Monomials) -> FloatArray:
+    """Sizes of monomials; a variable that is always zero has that of the others."""
+    powers = np.arange(table.degree + 1)
+    # Relative to the largest value of each variable, so that high powers do not overflow.
+    largest = np.max(np.abs(points), axis=0)
+    largest = np.where(largest > 0, largest, np.mean(largest) or 1.0)
+    relative = np.mean((points / largest)[:, :, None] ** (2 * powers), axis=0) ** 0.5
+    relative = np.where(relative > 0, relative, 1.0) * largest[:, None] ** powers
+    return np.asarray(np.prod(relative[np.arange(points.shape[1]), table.exponents], axis=1))
