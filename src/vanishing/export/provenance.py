@@ -1,5 +1,6 @@
 """Where generated source comes from, as lines of plain ASCII for a comment."""
 
+import sys
 from textwrap import wrap
 
 from vanishing.export.model import Equations
@@ -22,13 +23,12 @@ def provenance(equations: Equations) -> list[str]:
     list of str
         Printable ASCII, without comment signs; other characters as in Python's escapes.
     """
-    from vanishing import __version__
-
+    version = sys.modules["vanishing"].__version__  # an import would go upwards
     basis = equations.basis
     names = ", ".join(equations.names)
     degrees = ", ".join(map(str, basis.degrees().tolist()))
     paragraphs = [
-        f"Written by vanishing {__version__} from {equations.source}.",
+        f"Written by vanishing {version} from {equations.source}.",
         f"Variables, in this order: {names}",
         f"Degrees of the polynomials: {degrees}",
         "Root mean squares on the data of the fit: "
