@@ -10,14 +10,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from vanishing._xp import FloatArray, IntArray
-from vanishing.export.echelon import NEGLIGIBLE, reduced_echelon, reduced_modulo
+from vanishing.export.echelon import NEGLIGIBLE, PIVOT_SHARE, reduced_echelon, reduced_modulo
 from vanishing.export.uncertainty import Sample
 from vanishing.polynomials.monomials import monomials
 from vanishing.polynomials.multiples import multiples, unit_columns
 
-#: A polynomial is one of multiples of others if it differs from them by less than this many times
-#: its uncertainty.
+#: Below this many times the uncertainty, nothing is built on a number: it is no pivot, and a
+#: polynomial that differs by so little from multiples of others is one of them.
 TIMES_UNCERTAINTY = 10.0
+#: Pivots need not be larger than this share of the largest, however uncertain they are.
+LARGEST_PIVOT_SHARE = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,27 +66,41 @@ def readable(sample: Sample, *, mix: bool) -> Iterator[tuple[int, FloatArray, Co
     degrees = sample.basis.degrees()
     if not mix:
         for degree, column in zip(degrees.tolist(), sample.coefficients.T, strict=True):
-            alone = _echelon(sample, column[None, :] * sample.sizes)
+            noise = _noise(sample, column[:, None], degree)
+            alone = _echelon(sample, column[None, :] * sample.sizes, noise)
             yield degree, alone.coefficients[:, 0], alone
         return
     lower: list[tuple[int, FloatArray]] = []
     for degree in np.unique(degrees).tolist():
         own = sample.coefficients[:, degrees == degree]
-        known = _echelon(sample, _multiples(sample, lower, degree))
-        new = _new(sample, own, known, degree)
-        found = _echelon(sample, new)
+        noise = _noise(sample, own, degree)
+        known = _echelon(sample, _multiples(sample, lower, degree), noise)
+        found = _echelon(sample, _new(sample, own, known, noise), noise)
         both = _joined(known, found)
         for coefficients in found.coefficients.T:
             lower.append((degree, coefficients))
             yield degree, coefficients, both
 
 
-def _echelon(sample: Sample, rows: FloatArray) -> Coordinates:
+def _noise(sample: Sample, polynomials: FloatArray, degree: int) -> float:
+    """Return the largest uncertainty of polynomials of one degree, relative to their size."""
+    weights = sample.sizes[:, None]
+    return max(
+        float(np.linalg.norm(sample.directions(g, degree) * weights))
+        / float(np.linalg.norm(g * sample.sizes))
+        for g in polynomials.T
+    )
+
+
+def _echelon(sample: Sample, rows: FloatArray, noise: float) -> Coordinates:
     """Bring weighted rows of coefficients to echelon form."""
     # High degrees first, so that pivots are leading terms; the first variable first within one.
     order = np.argsort(-sample.table.exponents.sum(axis=1), kind="stable")
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    echelon, pivots = reduced_echelon(rows / np.where(norms > 0, norms, 1.0), order)
+    share = min(max(PIVOT_SHARE, TIMES_UNCERTAINTY * noise), LARGEST_PIVOT_SHARE)
+    echelon, pivots = reduced_echelon(
+        rows / np.where(norms > 0, norms, 1.0), order, pivot_share=share
+    )
     by_pivot = np.argsort(pivots)
     echelon, pivots = echelon[by_pivot], pivots[by_pivot]
     coefficients = echelon.T / sample.sizes[:, None] * sample.sizes[pivots]
@@ -102,7 +118,7 @@ def _multiples(sample: Sample, lower: list[tuple[int, FloatArray]], degree: int)
     return (np.hstack(parts) * sample.sizes[:, None]).T
 
 
-def _new(sample: Sample, own: FloatArray, known: Coordinates, degree: int) -> FloatArray:
+def _new(sample: Sample, own: FloatArray, known: Coordinates, noise: float) -> FloatArray:
     """Return what polynomials have beyond multiples of others, as weighted rows."""
     weights = sample.sizes[:, None]
     rows = unit_columns(own * weights).T
@@ -110,12 +126,8 @@ def _new(sample: Sample, own: FloatArray, known: Coordinates, degree: int) -> Fl
         return rows
     echelon = (known.coefficients * weights / sample.sizes[known.pivots]).T
     reduced = reduced_modulo(rows, echelon, known.pivots)
-    noise = [
-        np.linalg.norm(sample.directions(g, degree) * weights) / np.linalg.norm(g * sample.sizes)
-        for g in own.T
-    ]
     _, singular, spanned = np.linalg.svd(reduced, full_matrices=False)
-    return np.asarray(spanned[singular > max(NEGLIGIBLE, TIMES_UNCERTAINTY * max(noise))])
+    return np.asarray(spanned[singular > max(NEGLIGIBLE, TIMES_UNCERTAINTY * noise)])
 
 
 def _joined(known: Coordinates, found: Coordinates) -> Coordinates:
