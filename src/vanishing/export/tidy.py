@@ -101,16 +101,15 @@ def tidy(
             "ideal without its preprocessing, or fewer degrees"
         )
     found = []
-    for degree, fitted, fixed in readable(sample, mix=mix):
-        directions = sample.directions(fitted, degree)
-        directions = fixed.kept_by(directions)
-        start = Adjustable(fitted, directions)
-        polynomial = start.copy()
+    for degree, fitted, coordinates in readable(sample, mix=mix):
+        uncertain = coordinates.kept_by(sample.directions(fitted, degree))
+        single = coordinates.kept_by(np.diag(sample.roundings(fitted, degree)))
+        polynomial = Adjustable(fitted, np.hstack([uncertain, single]))
         drop_terms(polynomial, sample.sizes, drop)
         simplified = with_fractions(polynomial) if integers and digits is None else None
         if simplified is None:
             simplified = with_decimals(polynomial, digits)
-        found.append(_measured(sample, fitted, simplified, start, degree, equations.names))
+        found.append(_measured(sample, fitted, simplified, uncertain, degree, equations.names))
     return [each.factored() for each in found] if factor else found
 
 
@@ -118,7 +117,7 @@ def _measured(
     sample: Sample,
     fitted: FloatArray,
     simplified: Simplified,
-    start: Adjustable,
+    uncertain: FloatArray,
     degree: int,
     names: tuple[str, ...],
 ) -> TidyEquation:
@@ -136,7 +135,7 @@ def _measured(
         degree=degree,
         exponents=sample.table.exponents[kept],
         coefficients=tuple(simplified.coefficients[index] for index in kept),
-        standard_errors=scale * start.errors()[kept],
+        standard_errors=scale * np.linalg.norm(uncertain[kept], axis=1),
         n_dropped=int(np.sum((tidied == 0) & (before != 0))),
         dropped_share=float(np.linalg.norm(contributions[tidied == 0])) / size,
         digits=max(significant_digits(c) for c in tidied[kept].tolist()),

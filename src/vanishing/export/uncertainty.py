@@ -22,6 +22,8 @@ from vanishing.polynomials.monomials import Monomials, monomials
 MOST_ROWS = 20_000
 #: Rounding errors, in units of the largest term.
 ROUNDING = 16 * np.finfo(np.float64).eps
+#: Of a standard error, that is lost without further thought.
+SMALL_PART = 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,20 +86,43 @@ class Sample:
 
         Returns
         -------
-        array of shape (n_monomials, n_nonvanishing of this degree or less + n_monomials)
-            The last ones are single monomials, by as much as changes the values on X like one of
-            the others does: coefficients can be rounded where nothing makes up for it.
+        array of shape (n_monomials, n_nonvanishing of this degree or less)
         """
-        monomial_values, others = self._few
         below = self.basis.degrees(which="nonvanishing") <= degree
+        monomial_values, others = self._few
         squares = (monomial_values @ coefficients) ** 2
-        n_free = max(1, len(self.X) - int(np.sum(below)))
-        rounding = ROUNDING * np.max(np.abs(coefficients) * self.sizes)
-        uncertain = np.sqrt(squares @ others[:, below] ** 2 / len(squares) / n_free + rounding**2)
-        typical = np.sqrt(np.mean(squares) / n_free + rounding**2)
+        variances = squares @ others[:, below] ** 2 / len(squares) / self._n_free(degree)
+        errors = np.sqrt(variances + self._rounding(coefficients) ** 2)
+        return np.asarray(self.nonvanishing[:, below] * errors)
+
+    def roundings(self, coefficients: FloatArray, degree: int) -> FloatArray:
+        """Return by how much single coefficients may be rounded where no others make up for it.
+
+        Parameters
+        ----------
+        coefficients : array of shape (n_monomials,)
+        degree : int
+            Of the polynomial.
+
+        Returns
+        -------
+        array of shape (n_monomials,)
+            What changes the values on X by a small part of a standard error.
+        """
+        values = self._few[0] @ coefficients
+        typical = np.sqrt(
+            np.mean(values**2) / self._n_free(degree) + self._rounding(coefficients) ** 2
+        )
         occurs = self.table.exponents.sum(axis=1) <= degree
-        singly = np.where(occurs, typical / self.sizes, 0.0)
-        return np.hstack([self.nonvanishing[:, below] * uncertain, np.diag(singly)])
+        return np.where(occurs, SMALL_PART * typical / self.sizes, 0.0)
+
+    def _n_free(self, degree: int) -> int:
+        """Return the number of rows less that of coefficients which were fitted to them."""
+        n_fitted = int(np.sum(self.basis.degrees(which="nonvanishing") <= degree))
+        return max(1, len(self.X) - n_fitted)
+
+    def _rounding(self, coefficients: FloatArray) -> float:
+        return float(ROUNDING * np.max(np.abs(coefficients) * self.sizes))
 
 
 def _checked(X: Any, n_features: int) -> FloatArray:
