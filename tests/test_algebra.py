@@ -37,6 +37,7 @@ GENERATORS = {
     "viviani": [2, 2],
     "crown": [2, 3],
     "axes": [2, 2, 2],
+    "cyclic-4": [1, 1, 4],
     "sphere": [2],
     "torus": [4],
     "veronese": [2] * 6,
@@ -164,7 +165,7 @@ class TestDimensionAndDegree:
         assert not estimate_variety(basis, X).settled
 
     @pytest.mark.parametrize("n_samples", [50, 1000])
-    @pytest.mark.parametrize("name", varieties())
+    @pytest.mark.parametrize("name", sorted(set(varieties()) - {"cyclic-4"}))
     def test_settled_is_right_at_every_degree(self, name, n_samples):
         record = describe_variety(name)
         for max_degree in range(1, enough_degrees(name)):
@@ -172,6 +173,11 @@ class TestDimensionAndDegree:
             found = estimate_variety(basis, X)
             right = (found.dimension, found.degree) == (record.dimension, record.degree)
             assert right or not found.settled
+
+    def test_equations_after_a_gap_of_degrees_cannot_be_known(self):
+        X, basis = fitted("cyclic-4", max_degree=3)  # two of degree 1, and the next is of degree 4
+        found = estimate_variety(basis, X)
+        assert (found.dimension, found.degree, found.settled) == (2, 1, True)
 
     def test_too_low_a_degree_is_said(self):
         X, basis = fitted("viviani", max_degree=2)

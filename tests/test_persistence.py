@@ -269,14 +269,17 @@ def test_fingerprint_tells_data_apart(tmp_path):
 
 
 def test_five_hundred_polynomials_are_small_and_quick(tmp_path):
-    X = 0.3 * np.random.default_rng(0).standard_normal((1000, 31))
+    X = 0.3 * np.random.default_rng(0).standard_normal((1000, 32))
     ideal = VanishingIdeal(tol=0.21, normalization="coefficient").fit(X)
-    assert ideal.basis_.count() >= 490
+    assert ideal.basis_.count() >= 500
     path = tmp_path / "model.safetensors"
     ideal.save(path)
-    started = time.perf_counter()
-    vanishing.load(path)
-    assert time.perf_counter() - started < 1.0  # some milliseconds on an idle machine
+    seconds = []
+    for _ in range(5):
+        started = time.perf_counter()
+        vanishing.load(path)
+        seconds.append(time.perf_counter() - started)
+    assert min(seconds) < 0.05
     assert path.stat().st_size < 5e6
 
 
