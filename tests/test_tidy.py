@@ -174,7 +174,7 @@ def test_digits_follow_the_noise():
         (found,) = tidy(VanishingIdeal(tol=3 * noise).fit(X), X, ["x", "y"])
         digits.append(found.digits)
         assert found.n_dropped == 3
-    assert digits[0] > digits[1] > digits[2]
+    assert digits[0] > digits[1] >= digits[2]
     assert digits[0] >= 5
 
 

@@ -19,7 +19,10 @@ from vanishing.export.rounding import simplest_fraction
 #: moved by more than chance does in all but one of a hundred cases.
 FURTHEST = 3.0
 CHANCE = 0.99
-#: Fractions are looked for with denominators up to this, and a common one up to that.
+#: Within e of a number there are, by chance, about 0.6 e q² fractions with denominators up to q. A
+#: fraction says something if e q² is at most this.
+COINCIDENCE = 0.1
+#: Denominators that are worth writing, of single coefficients and of all.
 LARGEST_DENOMINATOR = 100
 LARGEST_COMMON = 1000
 #: Digits of a float that can be relied on.
@@ -86,8 +89,7 @@ def with_fractions(polynomial: Adjustable) -> Simplified | None:
         index = _most_certain(trial)
         margin = FURTHEST * float(trial.errors()[index])
         fraction = simplest_fraction(float(trial.coefficients[index]), margin)
-        # A fraction says something as long as there is hardly another one so simple nearby.
-        if fraction == 0 or 2 * margin * fraction.denominator**2 >= 1:
+        if fraction == 0 or margin * fraction.denominator**2 > COINCIDENCE:
             return None
         if fraction.denominator > LARGEST_DENOMINATOR:
             return None
@@ -117,7 +119,8 @@ def with_decimals(polynomial: Adjustable, digits: int | None) -> Simplified:
         value, error = float(polynomial.coefficients[index]), float(polynomial.errors()[index])
         polynomial.fix(index, _rounded(value, error, digits))
     # The leading coefficient is written as 1, and not as 1.0.
-    return Simplified(tuple(1 if c == 1 else float(c) for c in polynomial.coefficients), 1)
+    rounded = polynomial.coefficients.tolist()
+    return Simplified(tuple(int(c) if abs(c) == 1 else c for c in rounded), 1)
 
 
 def _rounded(value: float, error: float, digits: int | None) -> float:
