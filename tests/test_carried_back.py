@@ -175,6 +175,8 @@ def test_names_are_those_of_the_data():
     assert {s.name for e in renamed for s in e.free_symbols} == set("abcd")
     with pytest.raises(ValueError, match="expected 4 feature names, got 2"):
         to_sympy(pipeline(frame), ["a", "b"])
+    with pytest.raises(ValueError, match="feature names must differ, got b more than once"):
+        to_sympy(pipeline(frame), ["a", "b", "b", "c"])
 
 
 def test_names_of_columns_in_between_are_not_used():

@@ -210,8 +210,10 @@ def test_what_is_refused(write, monkeypatch):
         write(pipeline())
 
 
-def test_c_has_its_own_keywords():
-    with pytest.raises(ValueError, match="identifier of C, got 'double'"):
-        to_c(pipeline(), name="double")
-    with pytest.raises(ValueError, match="identifier of C, got 'äpfel'"):
-        to_c(pipeline(), name="äpfel")
+def test_names_that_are_taken():
+    for name in ("double", "äpfel", "x", "values", "size_t"):
+        with pytest.raises(ValueError, match=f"identifier of C that is not in use, got '{name}'"):
+            to_c(pipeline(), name=name)
+    for name in ("sum", "FEATURES", "_FIRST"):
+        with pytest.raises(ValueError, match=f"not in use already, got '{name}'"):
+            to_python(pipeline(), name=name)

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sympy
+import torch
 from cases import NORMALIZATIONS, fit
 from hypothesis import given
 from hypothesis import strategies as st
@@ -228,6 +229,24 @@ def test_names():
     (found,) = tidy(ideal, X, ["body mass", "lambda"])
     assert {s.name for s in found.expression.free_symbols} == {"body mass", "lambda"}
     assert r"\mathrm{body\ mass}^{2}" in found.latex
+
+
+def test_names_of_frames():
+    X, ideal = fitted("circle")
+    frame = pd.DataFrame(X, columns=["u", "v"])
+    (found,) = tidy(ideal, frame)
+    assert found.names == ("u", "v")
+    named = VanishingIdeal(tol=0.01).fit(frame)
+    assert tidy(named, frame)[0].names == ("u", "v")
+    assert tidy(named, X)[0].names == ("u", "v")
+    with pytest.raises(ValueError, match="but the model was fitted to"):
+        tidy(named, frame[["v", "u"]])
+
+
+def test_arrays_of_other_libraries():
+    X, ideal = fitted("circle")
+    (found,) = tidy(ideal, torch.asarray(X), ["x", "y"])
+    assert str(found.expression) == "x**2 + y**2 - 1"
 
 
 # --- unusual data --------------------------------------------------------------------------------

@@ -266,6 +266,7 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         points: Any,
         feature_names: Any = None,
         *,
+        preprocessor: Any = None,
         denominator: int = 1,
         modulo: Sequence[Any] = (),
         minimal: bool = False,
@@ -277,9 +278,12 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         points : array of shape (n_samples, n_features)
-            The points of the fit, exact: fractions, integers, or floats taken literally.
+            The points of the fit, before any preprocessor, exact: fractions, integers, or floats
+            taken literally.
         feature_names : sequence of str, optional
             By default the column names of X, or x0, x1, ...
+        preprocessor : transformer, optional
+            What was applied to the points before: the equations are in the points before it.
         denominator : int
             Of all coordinates: the points are ``points / denominator``.
         modulo : sequence of sympy.Poly
@@ -295,6 +299,7 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
             self,
             points,
             feature_names,
+            preprocessor=preprocessor,
             denominator=denominator,
             modulo=modulo,
             minimal=minimal,

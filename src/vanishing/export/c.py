@@ -8,10 +8,12 @@ from vanishing.export.model import equations_of
 from vanishing.export.provenance import provenance
 from vanishing.export.tables import DegreeTable, Tables, tables_of
 
-KEYWORDS = re.compile(
+#: Words of the language, and names that the source uses itself.
+TAKEN = re.compile(
     "auto|break|case|char|const|continue|default|do|double|else|enum|extern|float|for|goto|if|"
     "inline|int|long|main|register|restrict|return|short|signed|sizeof|static|struct|switch|"
-    "typedef|union|unsigned|void|volatile|while"
+    "typedef|union|unsigned|void|volatile|while|"
+    "n_rows|row|size_t|values|x"
 )
 #: How many numbers to a line.
 PER_LINE = 4
@@ -77,8 +79,8 @@ def to_c(
     ['void circle(const double *x, double *values)', \
 'void circle_batch(size_t n_rows, const double *x, double *values)']
     """
-    if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII) or KEYWORDS.fullmatch(name):
-        raise ValueError(f"name must be an identifier of C, got {name!r}")
+    if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII) or TAKEN.fullmatch(name):
+        raise ValueError(f"name must be an identifier of C that is not in use, got {name!r}")
     equations = equations_of(model, feature_names, preprocessor=preprocessor)
     tables = tables_of(equations.basis)
     comment = "\n".join(f" * {line}" for line in provenance(equations))

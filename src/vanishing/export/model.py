@@ -24,13 +24,16 @@ class Equations:
     ----------
     basis : PolynomialBasis
     names : tuple of str
-        One a variable.
+        One a variable, all different.
+    named : bool
+        Whether somebody gave these names.
     source : str
         What they come from, in words.
     """
 
     basis: PolynomialBasis
     names: tuple[str, ...]
+    named: bool
     source: str
 
 
@@ -58,8 +61,10 @@ def equations_of(model: Any, feature_names: Any = None, *, preprocessor: Any = N
     if steps:
         basis = basis.composed_with(composed(map(affine_map, steps)))
         source += " after " + ", ".join(map(_in_one_line, steps))
-    first = steps[0] if steps else model
-    return Equations(basis, _names(feature_names, first, basis.n_features), source)
+    if feature_names is None:
+        feature_names = getattr(steps[0] if steps else model, "feature_names_in_", None)
+    names = _checked_names(feature_names, basis.n_features)
+    return Equations(basis, names, feature_names is not None, source)
 
 
 def expanded(basis: PolynomialBasis) -> tuple[IntArray, FloatArray]:
@@ -100,14 +105,15 @@ def _basis_of(model: Any) -> tuple[PolynomialBasis, str]:
     return model.basis_, _in_one_line(model)
 
 
-def _names(feature_names: Any, first: Any, n_features: int) -> tuple[str, ...]:
-    if feature_names is None:
-        feature_names = getattr(first, "feature_names_in_", None)
+def _checked_names(feature_names: Any, n_features: int) -> tuple[str, ...]:
     if feature_names is None:
         feature_names = [f"x{i}" for i in range(n_features)]
     names = tuple(str(name) for name in feature_names)
     if len(names) != n_features:
         raise ValueError(f"expected {n_features} feature names, got {len(names)}")
+    if len(set(names)) < n_features:
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise ValueError(f"feature names must differ, got {', '.join(twice)} more than once")
     return names
 
 

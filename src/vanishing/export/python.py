@@ -1,5 +1,6 @@
 """An evaluator as Python source, without imports."""
 
+import builtins
 from keyword import iskeyword
 from typing import Any
 
@@ -89,6 +90,8 @@ def to_python(
     """
     if not name.isidentifier() or iskeyword(name):
         raise ValueError(f"name must be an identifier of Python, got {name!r}")
+    if name.startswith("_") or name == "FEATURES" or hasattr(builtins, name):
+        raise ValueError(f"name must be one that is not in use already, got {name!r}")
     equations = equations_of(model, feature_names, preprocessor=preprocessor)
     tables = tables_of(equations.basis)
     return TEMPLATE.format(

@@ -7,7 +7,7 @@ import numpy as np
 from vanishing._xp import FloatArray
 from vanishing.export.adjustable import Adjustable
 from vanishing.export.equation import TidyEquation
-from vanishing.export.model import equations_of
+from vanishing.export.model import Equations, equations_of
 from vanishing.export.readable import readable
 from vanishing.export.simplify import (
     Simplified,
@@ -17,9 +17,10 @@ from vanishing.export.simplify import (
     with_fractions,
 )
 from vanishing.export.uncertainty import Sample
+from vanishing.polynomials.monomials import count
 
 #: Monomials of an equation that somebody might want to read; the time grows with their cube.
-MOST_MONOMIALS = 3000
+MOST_MONOMIALS = 1000
 
 
 def tidy(
@@ -93,24 +94,43 @@ def tidy(
     basis = equations.basis
     if not basis.count():
         return []
-    sample = Sample.of(basis, X)
-    if len(sample.sizes) > MOST_MONOMIALS:
+    names = _names_for(equations, X, feature_names)
+    n_monomials = count(basis.n_features, len(basis.blocks))
+    if n_monomials > MOST_MONOMIALS:
         raise ValueError(
-            f"there are {len(sample.sizes)} monomials in {basis.n_features} variables up to degree "
+            f"there are {n_monomials} monomials in {basis.n_features} variables up to degree "
             f"{len(basis.blocks)}, more than the {MOST_MONOMIALS} that can be tidied; pass the "
             "ideal without its preprocessing, or fewer degrees"
         )
+    sample = Sample.of(basis, X)
     found = []
     for degree, fitted, coordinates in readable(sample, mix=mix):
         uncertain = coordinates.kept_by(sample.directions(fitted, degree))
         single = coordinates.kept_by(np.diag(sample.roundings(fitted, degree)))
-        polynomial = Adjustable(fitted, np.hstack([uncertain, single]))
-        drop_terms(polynomial, sample.sizes, drop)
+        # Terms of this degree or less: they come first.
+        own = slice(count(basis.n_features, degree))
+        polynomial = Adjustable(fitted[own], np.hstack([uncertain[own], single[own, own]]))
+        drop_terms(polynomial, sample.sizes[own], drop)
         simplified = with_fractions(polynomial) if integers and digits is None else None
         if simplified is None:
             simplified = with_decimals(polynomial, digits)
-        found.append(_measured(sample, fitted, simplified, uncertain, degree, equations.names))
+        found.append(_measured(sample, fitted, simplified, uncertain, degree, names))
     return [each.factored() for each in found] if factor else found
+
+
+def _names_for(equations: Equations, X: Any, feature_names: Any) -> tuple[str, ...]:
+    """Take the names of a frame's columns where the model has none, and compare them otherwise."""
+    columns = getattr(X, "columns", None)
+    if feature_names is not None or columns is None:
+        return equations.names
+    of_frame = tuple(str(column) for column in columns)
+    if not equations.named:
+        return of_frame
+    if of_frame != equations.names:
+        raise ValueError(
+            f"X has columns {list(of_frame)}, but the model was fitted to {list(equations.names)}"
+        )
+    return equations.names
 
 
 def _measured(
@@ -123,7 +143,8 @@ def _measured(
 ) -> TidyEquation:
     """Compare a polynomial with the fitted one, both in the scale of the result."""
     scale = simplified.scale
-    tidied = np.array(simplified.coefficients, dtype=np.float64)
+    tidied = np.zeros(len(fitted))
+    tidied[: len(simplified.coefficients)] = simplified.coefficients
     kept = np.flatnonzero(tidied)
     before = scale * fitted
     differences = np.column_stack([tidied - before, before, tidied])

@@ -12,14 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from vanishing._xp import FloatArray
+from vanishing._xp import FloatArray, is_array, on_host
 from vanishing.export.model import expanded
 from vanishing.polynomials import PolynomialBasis
 from vanishing.polynomials.memory import row_slices
 from vanishing.polynomials.monomials import Monomials, monomials
 
-#: Rows that standard errors are estimated from.
-MOST_ROWS = 20_000
+#: Standard errors are estimated from rows that have together as many monomials, or so many rows.
+MOST_NUMBERS = 10_000_000
+FEWEST_ROWS = 1000
 #: Rounding errors, in units of the largest term.
 ROUNDING = 16 * np.finfo(np.float64).eps
 #: Of a standard error, that is lost without further thought.
@@ -72,7 +73,8 @@ class Sample:
     @cached_property
     def _few(self) -> tuple[FloatArray, FloatArray]:
         """Values of all monomials, and of the nonvanishing polynomials, on some of the rows."""
-        rows = self.X[:: -(-len(self.X) // MOST_ROWS)]
+        n_rows = max(FEWEST_ROWS, MOST_NUMBERS // len(self.table))
+        rows = self.X[:: -(-len(self.X) // n_rows)]
         return self.table.values(rows.T).T, self.basis.evaluate(rows, which="nonvanishing")
 
     def directions(self, coefficients: FloatArray, degree: int) -> FloatArray:
@@ -126,7 +128,7 @@ class Sample:
 
 
 def _checked(X: Any, n_features: int) -> FloatArray:
-    points = np.asarray(X, dtype=np.float64)
+    points = np.asarray(on_host(X) if is_array(X) else X, dtype=np.float64)
     if points.ndim != 2 or points.shape[1] != n_features or not len(points):
         raise ValueError(
             f"expected X of shape (n_samples, {n_features}) with at least one row, "
@@ -139,10 +141,12 @@ def _checked(X: Any, n_features: int) -> FloatArray:
 
 def _sizes(points: FloatArray, table: Monomials) -> FloatArray:
     """Sizes of monomials; a variable that is always zero has that of the others."""
-    powers = np.arange(table.degree + 1)
     # Relative to the largest value of each variable, so that high powers do not overflow.
     largest = np.max(np.abs(points), axis=0)
     largest = np.where(largest > 0, largest, np.mean(largest) or 1.0)
-    relative = np.mean((points / largest)[:, :, None] ** (2 * powers), axis=0) ** 0.5
-    relative = np.where(relative > 0, relative, 1.0) * largest[:, None] ** powers
-    return np.asarray(np.prod(relative[np.arange(points.shape[1]), table.exponents], axis=1))
+    powers = np.ones((table.degree + 1, points.shape[1]))
+    for power in range(1, table.degree + 1):
+        powers[power] = np.sqrt(np.mean((points / largest) ** (2 * power), axis=0))
+    powers = np.where(powers > 0, powers, 1.0) * largest ** np.arange(table.degree + 1)[:, None]
+    of_variables = powers[table.exponents, np.arange(points.shape[1])]
+    return np.asarray(np.prod(of_variables, axis=1))
