@@ -9,16 +9,17 @@ from fractions import Fraction
 from math import floor, lcm, log10
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.stats import chi2, norm
 
 from vanishing._xp import BoolArray, FloatArray
 from vanishing.export.adjustable import Adjustable
 from vanishing.export.rounding import simplest_fraction
 
-#: A single coefficient is not moved by more standard errors than this, and all together are not
-#: moved by more than chance does in all but one of a hundred cases.
-FURTHEST = 3.0
+#: Coefficients are not moved by more than chance does in all but one of a hundred cases: not all
+#: together, and not the one that is moved furthest.
 CHANCE = 0.99
+#: Standard errors to either side within which a simple fraction is looked for.
+MARGIN = 3.0
 #: Within e of a number there are, by chance, about 0.6 e q² fractions with denominators up to q. A
 #: fraction says something if e q² is at most this.
 COINCIDENCE = 0.1
@@ -57,6 +58,7 @@ def drop_terms(polynomial: Adjustable, sizes: FloatArray, share: float | None) -
     share : float or None
         Drop terms smaller than this share of the largest one instead.
     """
+    furthest = float(norm.ppf(1 - (1 - CHANCE) / 2 / len(sizes)))
     allowed = chi2.ppf(CHANCE, np.arange(1, len(sizes) + 1))
     n_dropped = 0
     while not polynomial.fixed.all():
@@ -66,7 +68,7 @@ def drop_terms(polynomial: Adjustable, sizes: FloatArray, share: float | None) -
             ratios = np.abs(polynomial.coefficients[candidates]) / polynomial.errors()[candidates]
             smallest = int(candidates[np.argmin(ratios)])
             cost = polynomial.cost_of(smallest, 0.0)
-            if cost > FURTHEST**2 or polynomial.cost + cost > allowed[n_dropped]:
+            if cost > furthest**2 or polynomial.cost + cost > allowed[n_dropped]:
                 return
         else:
             smallest = int(candidates[np.argmin(contributions[candidates])])
@@ -87,7 +89,7 @@ def with_fractions(polynomial: Adjustable) -> Simplified | None:
     trial = polynomial.copy()
     while not trial.fixed.all():
         index = _most_certain(trial)
-        margin = FURTHEST * float(trial.errors()[index])
+        margin = MARGIN * float(trial.errors()[index])
         fraction = simplest_fraction(float(trial.coefficients[index]), margin)
         if fraction == 0 or margin * fraction.denominator**2 > COINCIDENCE:
             return None

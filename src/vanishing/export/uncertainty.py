@@ -2,8 +2,12 @@
 
 A fit makes g orthogonal, on the points, to the nonvanishing polynomials f, which have root mean
 square 1 there and are orthogonal to each other. The values r of g on N points, which are noise,
-make the coefficient of g on f uncertain by √(mean(r² f²) / N). How g is mixed with other vanishing
-polynomials of its degree is another matter, settled by a choice of coordinates.
+make the coefficient of g on f uncertain by √(mean(r² f²) / N), by chance. There is a bias as well:
+noise of variance σ² in every variable adds σ² mean(f Δg / 2 + ∇f·∇g) to the mean of f g, to lowest
+order, and the fit makes up for it. σ² is about mean(r²) / mean(|∇g|²), if it is the same for all.
+
+How g is mixed with other vanishing polynomials of its degree is another matter, settled by a choice
+of coordinates.
 """
 
 from dataclasses import dataclass
@@ -71,11 +75,23 @@ class Sample:
         return np.asarray(np.sqrt(squares / len(self.X)))
 
     @cached_property
-    def _few(self) -> tuple[FloatArray, FloatArray]:
-        """Values of all monomials, and of the nonvanishing polynomials, on some of the rows."""
-        n_rows = max(FEWEST_ROWS, MOST_NUMBERS // len(self.table))
-        rows = self.X[:: -(-len(self.X) // n_rows)]
-        return self.table.values(rows.T).T, self.basis.evaluate(rows, which="nonvanishing")
+    def _rows(self) -> FloatArray:
+        """Some of the rows, spread evenly."""
+        n_gradients = self.basis.count("nonvanishing") * self.basis.n_features
+        n_rows = max(FEWEST_ROWS, MOST_NUMBERS // max(len(self.table), n_gradients))
+        return self.X[:: -(-len(self.X) // n_rows)]
+
+    @cached_property
+    def _monomial_values(self) -> FloatArray:
+        return np.asarray(self.table.values(self._rows.T).T)
+
+    @cached_property
+    def _nonvanishing_values(self) -> FloatArray:
+        return np.asarray(self.basis.evaluate(self._rows, which="nonvanishing"))
+
+    @cached_property
+    def _nonvanishing_gradients(self) -> FloatArray:
+        return np.asarray(self.basis.jacobian(self._rows, which="nonvanishing"))
 
     def directions(self, coefficients: FloatArray, degree: int) -> FloatArray:
         """Return changes, of one standard error each, of a polynomial that vanishes on X.
@@ -91,11 +107,33 @@ class Sample:
         array of shape (n_monomials, n_nonvanishing of this degree or less)
         """
         below = self.basis.degrees(which="nonvanishing") <= degree
-        monomial_values, others = self._few
-        squares = (monomial_values @ coefficients) ** 2
-        variances = squares @ others[:, below] ** 2 / len(squares) / self._n_free(degree)
-        errors = np.sqrt(variances + self._rounding(coefficients) ** 2)
-        return np.asarray(self.nonvanishing[:, below] * errors)
+        squares = (self._monomial_values @ coefficients) ** 2
+        chance = squares @ self._nonvanishing_values**2 / len(squares) / self._n_free(degree)
+        bias = np.mean(squares) * self._bias(coefficients)
+        errors = np.sqrt(chance + bias**2 + self._rounding(coefficients) ** 2)
+        return np.asarray(self.nonvanishing[:, below] * errors[below])
+
+    def _bias(self, coefficients: FloatArray) -> FloatArray:
+        """Return mean(f Δg / 2 + ∇f·∇g) / mean(|∇g|²) for all f."""
+        gradient, laplacian = self._derivatives(coefficients)
+        slope = np.mean(np.sum(gradient**2, axis=1))
+        mean = laplacian @ self._nonvanishing_values / 2
+        mean += np.einsum("ik,ifk->f", gradient, self._nonvanishing_gradients)
+        return np.asarray(mean / len(gradient) / slope if slope else np.zeros_like(mean))
+
+    def _derivatives(self, coefficients: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return ∇g and Δg on some of the rows."""
+        values, n_features = self._monomial_values, self.basis.n_features
+        gradient = np.empty((len(values), n_features))
+        laplacian = np.zeros(len(values))
+        lower = monomials(n_features, self.table.degree - 1)
+        for k in range(n_features):
+            first = self.table.derivative(coefficients[:, None], k)
+            gradient[:, k] = values[:, : len(first)] @ first[:, 0]
+            if lower.degree:
+                second = lower.derivative(first, k)
+                laplacian += values[:, : len(second)] @ second[:, 0]
+        return gradient, laplacian
 
     def roundings(self, coefficients: FloatArray, degree: int) -> FloatArray:
         """Return by how much single coefficients may be rounded where no others make up for it.
@@ -111,7 +149,7 @@ class Sample:
         array of shape (n_monomials,)
             What changes the values on X by a small part of a standard error.
         """
-        values = self._few[0] @ coefficients
+        values = self._monomial_values @ coefficients
         typical = np.sqrt(
             np.mean(values**2) / self._n_free(degree) + self._rounding(coefficients) ** 2
         )
