@@ -1,6 +1,6 @@
 """One equation in a readable form, and what is known of it."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -55,7 +55,7 @@ class TidyEquation:
     extent: float
     change: float
     size: float
-    is_product: bool = field(default=False)
+    is_product: bool = False
 
     @property
     def change_to_extent(self) -> float:

@@ -4,6 +4,7 @@ Everything is done with one test: the changes, in standard errors, together are 
 makes of the errors themselves (chi-squared, at one percent).
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor, lcm, log10
@@ -11,7 +12,7 @@ from math import floor, lcm, log10
 import numpy as np
 from scipy.stats import chi2, norm
 
-from vanishing._xp import BoolArray, FloatArray
+from vanishing._xp import FloatArray
 from vanishing.export.adjustable import Adjustable
 from vanishing.export.rounding import simplest_fraction
 
@@ -88,12 +89,9 @@ def with_fractions(polynomial: Adjustable) -> Simplified | None:
     """
     trial = polynomial.copy()
     while not trial.fixed.all():
-        index = _most_certain(trial)
-        margin = MARGIN * float(trial.errors()[index])
-        fraction = simplest_fraction(float(trial.coefficients[index]), margin)
-        if fraction == 0 or margin * fraction.denominator**2 > COINCIDENCE:
-            return None
-        if fraction.denominator > LARGEST_DENOMINATOR:
+        # The one that is least likely a coincidence first: the others get more certain by it.
+        index, fraction, coincidence = min(_nearby_fractions(trial), key=lambda found: found[2])
+        if coincidence > COINCIDENCE or fraction.denominator > LARGEST_DENOMINATOR:
             return None
         trial.fix(index, float(fraction))
     n_changed = int(np.sum(trial.fixed))
@@ -141,16 +139,16 @@ def significant_digits(value: float) -> int:
     return len(mantissa.replace(".", "").rstrip("0")) or 1
 
 
-def _relative_errors(polynomial: Adjustable) -> tuple[BoolArray, FloatArray]:
-    sizes = np.maximum(np.abs(polynomial.coefficients), np.finfo(np.float64).tiny)
-    return polynomial.fixed, polynomial.errors() / sizes
-
-
-def _most_certain(polynomial: Adjustable) -> int:
-    fixed, errors = _relative_errors(polynomial)
-    return int(np.argmin(np.where(fixed, np.inf, errors)))
+def _nearby_fractions(polynomial: Adjustable) -> Iterator[tuple[int, Fraction, float]]:
+    """Yield the simplest fraction near each coefficient, and how easily there is one."""
+    margins = MARGIN * polynomial.errors()
+    for index in np.flatnonzero(~polynomial.fixed).tolist():
+        margin = float(margins[index])
+        fraction = simplest_fraction(float(polynomial.coefficients[index]), margin)
+        coincidence = margin * fraction.denominator**2 if fraction else np.inf
+        yield index, fraction, coincidence
 
 
 def _least_certain(polynomial: Adjustable) -> int:
-    fixed, errors = _relative_errors(polynomial)
-    return int(np.argmax(np.where(fixed, -np.inf, errors)))
+    sizes = np.maximum(np.abs(polynomial.coefficients), np.finfo(np.float64).tiny)
+    return int(np.argmax(np.where(polynomial.fixed, -np.inf, polynomial.errors() / sizes)))

@@ -105,6 +105,11 @@ def tidy(
     sample = Sample.of(basis, X)
     found = []
     for degree, fitted, coordinates in readable(sample, mix=mix):
+        if sample.is_lost(fitted):
+            raise ValueError(
+                f"an equation of degree {degree} has terms so large that rounding errors hide "
+                "it: X is far from the origin, compared with its spread; take off the mean first"
+            )
         uncertain = coordinates.kept_by(sample.directions(fitted, degree))
         single = coordinates.kept_by(np.diag(sample.roundings(fitted, degree)))
         # Terms of this degree or less: they come first.

@@ -27,6 +27,8 @@ MOST_NUMBERS = 10_000_000
 FEWEST_ROWS = 1000
 #: Rounding errors, in units of the largest term.
 ROUNDING = 16 * np.finfo(np.float64).eps
+#: Rounding errors, in units of what a polynomial says, above which it says nothing.
+LOST = 0.01
 #: Of a standard error, that is lost without further thought.
 SMALL_PART = 0.25
 
@@ -155,6 +157,15 @@ class Sample:
         )
         occurs = self.table.exponents.sum(axis=1) <= degree
         return np.where(occurs, SMALL_PART * typical / self.sizes, 0.0)
+
+    def is_lost(self, coefficients: FloatArray) -> bool:
+        """Whether rounding errors of the terms are not small beside what the polynomial says.
+
+        It says how values change over the spread of the data.
+        """
+        gradient, _ = self._derivatives(coefficients)
+        change = np.sqrt(np.mean(np.sum((gradient * np.std(self._rows, axis=0)) ** 2, axis=1)))
+        return bool(self._rounding(coefficients) > LOST * change > 0)
 
     def _n_free(self, degree: int) -> int:
         """Return the number of rows less that of coefficients which were fitted to them."""
