@@ -241,6 +241,8 @@ def test_names_of_frames():
     assert tidy(named, X)[0].names == ("u", "v")
     with pytest.raises(ValueError, match="but the model was fitted to"):
         tidy(named, frame[["v", "u"]])
+    with pytest.raises(ValueError, match="feature names must differ"):
+        tidy(ideal, pd.DataFrame(X, columns=["u", "u"]))
 
 
 def test_arrays_of_other_libraries():

@@ -63,7 +63,7 @@ def equations_of(model: Any, feature_names: Any = None, *, preprocessor: Any = N
         source += " after " + ", ".join(map(_in_one_line, steps))
     if feature_names is None:
         feature_names = getattr(steps[0] if steps else model, "feature_names_in_", None)
-    names = _checked_names(feature_names, basis.n_features)
+    names = checked_names(feature_names, basis.n_features)
     return Equations(basis, names, feature_names is not None, source)
 
 
@@ -105,7 +105,8 @@ def _basis_of(model: Any) -> tuple[PolynomialBasis, str]:
     return model.basis_, _in_one_line(model)
 
 
-def _checked_names(feature_names: Any, n_features: int) -> tuple[str, ...]:
+def checked_names(feature_names: Any, n_features: int) -> tuple[str, ...]:
+    """Return as many names as there are features, all different; x0, x1, ... by default."""
     if feature_names is None:
         feature_names = [f"x{i}" for i in range(n_features)]
     names = tuple(str(name) for name in feature_names)

@@ -7,7 +7,7 @@ import numpy as np
 from vanishing._xp import FloatArray
 from vanishing.export.adjustable import Adjustable
 from vanishing.export.equation import TidyEquation
-from vanishing.export.model import Equations, equations_of
+from vanishing.export.model import Equations, checked_names, equations_of
 from vanishing.export.readable import readable
 from vanishing.export.simplify import (
     Simplified,
@@ -130,7 +130,7 @@ def _names_for(equations: Equations, X: Any, feature_names: Any) -> tuple[str, .
         return equations.names
     of_frame = tuple(str(column) for column in columns)
     if not equations.named:
-        return of_frame
+        return checked_names(of_frame, len(equations.names))
     if of_frame != equations.names:
         raise ValueError(
             f"X has columns {list(of_frame)}, but the model was fitted to {list(equations.names)}"
