@@ -22,8 +22,10 @@ from vanishing.datasets import describe_variety, make_variety, varieties
 from vanishing.polynomials.monomials import monomials
 
 NOISE = 0.01
-#: At 1 % noise, lower equations hold within the tolerance as well.
-TOO_NOISY = {"cuspidal-cubic", "rational-normal-curve"}
+#: At 1 % noise, a conic is within the tolerance of the cubic; and the estimate is right for the
+#: rational normal curve, but other polynomials are not much further off than its equations.
+TOO_NOISY = {"cuspidal-cubic"}
+UNSETTLED = TOO_NOISY | {"rational-normal-curve"}
 
 #: Degrees of minimal generators of the projective closure.
 GENERATORS = {
@@ -37,6 +39,7 @@ GENERATORS = {
     "viviani": [2, 2],
     "crown": [2, 3],
     "axes": [2, 2, 2],
+    "cyclic-4": [1, 1, 4],
     "sphere": [2],
     "torus": [4],
     "veronese": [2] * 6,
@@ -55,9 +58,9 @@ def enough_degrees(name):
 
 
 def fitted(name, *, noise=0.0, max_degree=None, n_samples=1000, seed=0):
-    """Points and basis; the tolerance is twice the noise, whose extents are about once."""
+    """Points and basis; the tolerance is 1.5 times the noise, whose extents are about once."""
     X = make_variety(name, n_samples, noise=noise, random_state=seed)
-    tol = 2 * noise * describe_variety(name).size or 1e-9
+    tol = 1.5 * noise * describe_variety(name).size or 1e-9
     degree = enough_degrees(name) if max_degree is None else max_degree
     return X, VanishingIdeal(max_degree=degree, tol=tol).fit(X).basis_
 
@@ -156,15 +159,15 @@ class TestDimensionAndDegree:
         X, basis = fitted(name, noise=NOISE, seed=seed)
         found = estimate_variety(basis, X)
         assert (found.dimension, found.degree) == (record.dimension, record.degree)
-        assert found.settled, found.doubts
+        assert found.settled or name in UNSETTLED, found.doubts
 
-    @pytest.mark.parametrize("name", sorted(TOO_NOISY))
+    @pytest.mark.parametrize("name", sorted(UNSETTLED))
     def test_too_noisy_is_said(self, name):
         X, basis = fitted(name, noise=NOISE)
         assert not estimate_variety(basis, X).settled
 
     @pytest.mark.parametrize("n_samples", [50, 1000])
-    @pytest.mark.parametrize("name", varieties())
+    @pytest.mark.parametrize("name", sorted(set(varieties()) - {"cyclic-4"}))
     def test_settled_is_right_at_every_degree(self, name, n_samples):
         record = describe_variety(name)
         for max_degree in range(1, enough_degrees(name)):
@@ -172,6 +175,11 @@ class TestDimensionAndDegree:
             found = estimate_variety(basis, X)
             right = (found.dimension, found.degree) == (record.dimension, record.degree)
             assert right or not found.settled
+
+    def test_equations_after_a_gap_of_degrees_cannot_be_known(self):
+        X, basis = fitted("cyclic-4", max_degree=3)  # two of degree 1, and the next is of degree 4
+        found = estimate_variety(basis, X)
+        assert (found.dimension, found.degree, found.settled) == (2, 1, True)
 
     def test_too_low_a_degree_is_said(self):
         X, basis = fitted("viviani", max_degree=2)

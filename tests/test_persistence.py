@@ -30,6 +30,7 @@ from vanishing import (
     VanishingIdeal,
 )
 from vanishing.contrasts import GaussianNoise, Mixture, Permuted, Uniform
+from vanishing.export import to_sympy
 from vanishing.normalizations import Gradient, Normalization
 from vanishing.persistence import ModelFileError, save
 from vanishing.persistence.container import digest, pack, unpack
@@ -45,7 +46,8 @@ from vanishing.transformations import (
     Union,
 )
 
-FIXTURE = Path(__file__).parent / "data" / "detector_format_1.safetensors"
+DATA = Path(__file__).parent / "data"
+FIXTURE = DATA / "detector_format_1.safetensors"
 FIXTURE_SCORES = [-6.75464317872879, -6.17361453246485]
 SQUARE = (4, 4)
 
@@ -267,14 +269,17 @@ def test_fingerprint_tells_data_apart(tmp_path):
 
 
 def test_five_hundred_polynomials_are_small_and_quick(tmp_path):
-    X = 0.3 * np.random.default_rng(0).standard_normal((1000, 31))
+    X = 0.3 * np.random.default_rng(0).standard_normal((1000, 32))
     ideal = VanishingIdeal(tol=0.21, normalization="coefficient").fit(X)
-    assert ideal.basis_.count() >= 490
+    assert ideal.basis_.count() >= 500
     path = tmp_path / "model.safetensors"
     ideal.save(path)
-    started = time.perf_counter()
-    vanishing.load(path)
-    assert time.perf_counter() - started < 1.0  # some milliseconds on an idle machine
+    seconds = []
+    for _ in range(5):
+        started = time.perf_counter()
+        vanishing.load(path)
+        seconds.append(time.perf_counter() - started)
+    assert min(seconds) < 0.05
     assert path.stat().st_size < 5e6
 
 
@@ -286,6 +291,45 @@ def test_file_of_format_1():
     np.testing.assert_allclose(detector.score_samples(rows), FIXTURE_SCORES, rtol=1e-9)
     (explanation,) = detector.explain(rows[:1])
     assert explanation.equations
+
+
+@pytest.mark.parametrize("name", ["ideal", "class_features", "pipeline"])
+def test_other_files_of_format_1(name):
+    """Written by ``data/make_fixtures.py`` when the format was new."""
+    model = vanishing.load(DATA / f"{name}_format_1.safetensors")
+    expected = json.loads((DATA / "values_format_1.json").read_text())
+    values = model.transform(np.array(expected["rows"]))
+    np.testing.assert_allclose(values, expected["transform"][name], rtol=1e-9, atol=1e-12)
+    if name == "ideal":
+        assert len(model.to_sympy()) == values.shape[1]
+    if name == "pipeline":
+        assert len(to_sympy(model)) == values.shape[1]
+
+
+PIPELINES = {
+    "ideal": make_pipeline(StandardScaler(), PCA(2, whiten=True), VanishingIdeal(tol=0.5)),
+    "nested": make_pipeline(make_pipeline(StandardScaler(), PCA(3)), VanishingIdeal(tol=0.5)),
+    "passed through": make_pipeline("passthrough", PCA(2), None, VanishingIdeal(tol=0.5)),
+    "alone": make_pipeline(VanishingIdeal(tol=0.5)),
+    "class features": make_pipeline(StandardScaler(), ClassVanishingFeatures()),
+    "detector": make_pipeline(StandardScaler(), VanishingDetector()),
+}
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+def test_pipeline_that_ends_in_a_model(name, tmp_path):
+    frame = pd.DataFrame(table(), columns=["a", "b", "c"])
+    model = clone(PIPELINES[name]).fit(frame, labels(table()))
+    path = tmp_path / "model.safetensors"
+    save(model, path)
+    loaded = vanishing.load(path)
+    assert_same(model, loaded)
+    use = "score_samples" if name == "detector" else "transform"
+    np.testing.assert_array_equal(getattr(model, use)(frame), getattr(loaded, use)(frame))
+    with safe_open(path, framework="np") as file:
+        assert json.loads(file.metadata()["manifest"])["data"]["n_features"] == 3
+    if name in ("ideal", "nested"):
+        assert to_sympy(model) == to_sympy(loaded)
 
 
 # --- what is refused ------------------------------------------------------------------------------
@@ -372,6 +416,26 @@ def test_what_cannot_be_kept_is_named_before_anything_is_written(name, tmp_path,
     with pytest.raises(ModelFileError, match=message):
         model.save(tmp_path / "model.safetensors")
     assert set(tmp_path.iterdir()) == before
+
+
+def test_pipelines_that_cannot_be_kept(tmp_path):
+    X = table()
+    ideal = VanishingIdeal(tol=0.9)
+    for model, message in (
+        (make_pipeline(MinMaxScaler(), ideal), r"steps\.0\.1 is a MinMaxScaler"),
+        (make_pipeline(ideal, clone(ideal)), "no other one"),
+        (make_pipeline(ideal, PCA(1)), "pipelines that end in one, got PCA"),
+        (Pipeline([("ideal", ideal)], memory="cache"), "memory is 'cache'"),
+    ):
+        with pytest.raises(ModelFileError, match=message):
+            save(
+                clone(model).set_params(memory=None).fit(X).set_params(memory=model.memory),
+                tmp_path / "model",
+            )
+    half = Pipeline([("scaler", StandardScaler()), ("ideal", clone(ideal).fit(X))])
+    with pytest.raises(NotFittedError):
+        save(half, tmp_path / "model")
+    assert not list(tmp_path.iterdir())
 
 
 def test_other_objects(tmp_path):
@@ -554,6 +618,7 @@ def fuzzed_models():
         VanishingDetector(CONTRASTIVE, n_components=2, contrast=Mixture(Permuted())).fit(X),
         TransformationDetector(n_components=(1, 2), distance_weight=1.0).fit(X),
         clone(FIXTURE_TEMPLATE).fit(images(30)),
+        make_pipeline(StandardScaler(), PCA(2), VanishingIdeal(tol=0.5)).fit(X),
     ]
 
 
@@ -563,7 +628,7 @@ def originals(tmp_path_factory):
     found = []
     for number, model in enumerate(fuzzed_models()):
         path = folder / str(number)
-        model.save(path)
+        save(model, path)
         found.append(content_of(path))
     return found
 

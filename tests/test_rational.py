@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vanishing import VanishingIdeal
+from vanishing.datasets import make_variety
 from vanishing.export import CertificateError, rounding, to_rational
 from vanishing.export.echelon import reduced_echelon, reduced_modulo
 from vanishing.export.rounding import rational_candidates, simplest_fraction
@@ -70,6 +71,21 @@ TEXTBOOK = {
         [(a, b, -a * b / (a * b + a + b)) for a, b in pairs() if a * b + a + b],
         3,
         [x * y * z + x * y + x * z + y * z],
+    ),
+    "Clebsch's cubic": (
+        make_variety("clebsch-cubic", 200, exact=True).tolist(),
+        3,
+        [sympy.expand((x + y + z + 1) ** 3 - x**3 - y**3 - z**3 - 1) / 3],
+    ),
+    "cyclic 4-roots": (
+        make_variety("cyclic-4", 200, exact=True).tolist(),
+        4,
+        [x + z, y + w, z**2 * w**2 - 1],
+    ),
+    "cyclic 4-roots, one component": (
+        [(t, 1 / t, -t, -1 / t) for t in parameters(seed=7) if t],
+        2,
+        [x + z, y + w, z * w - 1],
     ),
     "2x2 determinant": (singular_matrices(), 2, [x * w - y * z]),
     "grid": (

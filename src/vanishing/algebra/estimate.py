@@ -62,7 +62,7 @@ def estimate_variety(basis: PolynomialBasis, X: Any) -> VarietyEstimate:
     basis : PolynomialBasis
         Fitted one degree higher, at least, than the equations that are looked for, with all
         nonvanishing polynomials kept (see :func:`hilbert_function`). On points with
-        noise of standard deviation σ, ``VanishingIdeal(tol=2 * σ)`` does well: with the gradient
+        noise of standard deviation σ, ``VanishingIdeal(tol=1.5 * σ)`` does well: with the gradient
         normalization, extents of equations are about σ.
     X : array of shape (n_samples, n_features)
         The points of the fit.

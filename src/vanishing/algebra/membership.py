@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from vanishing._xp import FloatArray
-from vanishing.algebra.multiples import multiples, spanning, unit_columns
 from vanishing.polynomials import PolynomialBasis
 from vanishing.polynomials.monomials import count, monomials
+from vanishing.polynomials.multiples import multiples, spanning, unit_columns
 
 #: Multiples of norm 1 whose combinations are smaller than this are dependent.
 DEPENDENT = 1e-9

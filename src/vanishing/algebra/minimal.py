@@ -17,9 +17,9 @@ import numpy as np
 from scipy.linalg import qr
 
 from vanishing._xp import FloatArray, IntArray
-from vanishing.algebra.multiples import multiples, spanning, unit_columns
 from vanishing.polynomials import PolynomialBasis
 from vanishing.polynomials.monomials import monomials
+from vanishing.polynomials.multiples import multiples, spanning, unit_columns
 
 
 def minimal_generators(basis: PolynomialBasis, *, tol: float = 1e-6) -> PolynomialBasis:

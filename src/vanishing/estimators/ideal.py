@@ -232,35 +232,41 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         names = [f"g{d}_{i - degrees.index(d)}" for i, d in enumerate(degrees)]
         return np.asarray(names, dtype=object)
 
-    def to_sympy(self, feature_names: Any = None) -> list[Any]:
+    def to_sympy(self, feature_names: Any = None, *, preprocessor: Any = None) -> list[Any]:
         """Return the vanishing polynomials as SymPy expressions in the features' names.
 
         Parameters
         ----------
         feature_names : sequence of str, optional
             By default the column names of X, or x0, x1, ...
+        preprocessor : transformer, optional
+            What was applied to the data before: the equations are in the data before it. See
+            ``vanishing.export.to_sympy``.
         """
-        check_is_fitted(self)
-        return export.to_sympy(self.basis_, self._names(feature_names))
+        return export.to_sympy(self, feature_names, preprocessor=preprocessor)
 
-    def to_latex(self, feature_names: Any = None, *, digits: int = 4) -> list[str]:
+    def to_latex(
+        self, feature_names: Any = None, *, preprocessor: Any = None, digits: int = 4
+    ) -> list[str]:
         """Return the vanishing polynomials as LaTeX.
 
         Parameters
         ----------
         feature_names : sequence of str, optional
             By default the column names of X, or x0, x1, ...
+        preprocessor : transformer, optional
+            What was applied to the data before: the equations are in the data before it.
         digits : int
             Significant digits of the coefficients.
         """
-        check_is_fitted(self)
-        return export.to_latex(self.basis_, self._names(feature_names), digits=digits)
+        return export.to_latex(self, feature_names, preprocessor=preprocessor, digits=digits)
 
     def to_rational(
         self,
         points: Any,
         feature_names: Any = None,
         *,
+        preprocessor: Any = None,
         denominator: int = 1,
         modulo: Sequence[Any] = (),
         minimal: bool = False,
@@ -272,9 +278,12 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         points : array of shape (n_samples, n_features)
-            The points of the fit, exact: fractions, integers, or floats taken literally.
+            The points of the fit, before any preprocessor, exact: fractions, integers, or floats
+            taken literally.
         feature_names : sequence of str, optional
             By default the column names of X, or x0, x1, ...
+        preprocessor : transformer, optional
+            What was applied to the points before: the equations are in the points before it.
         denominator : int
             Of all coordinates: the points are ``points / denominator``.
         modulo : sequence of sympy.Poly
@@ -286,25 +295,15 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         -------
         list of sympy.Poly
         """
-        check_is_fitted(self)
         return export.to_rational(
-            self.basis_,
+            self,
             points,
-            self._names(feature_names),
+            feature_names,
+            preprocessor=preprocessor,
             denominator=denominator,
             modulo=modulo,
             minimal=minimal,
         )
-
-    def _names(self, feature_names: Any) -> list[str]:
-        if feature_names is None:
-            feature_names = getattr(self, "feature_names_in_", None)
-        if feature_names is None:
-            feature_names = [f"x{i}" for i in range(self.n_features_in_)]
-        names = [str(name) for name in feature_names]
-        if len(names) != self.n_features_in_:
-            raise ValueError(f"expected {self.n_features_in_} feature names, got {len(names)}")
-        return names
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

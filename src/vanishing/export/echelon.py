@@ -17,7 +17,9 @@ PIVOT_SHARE = 0.05
 NEGLIGIBLE = 1e-8
 
 
-def reduced_echelon(rows: FloatArray, order: IntArray) -> tuple[FloatArray, IntArray]:
+def reduced_echelon(
+    rows: FloatArray, order: IntArray, *, pivot_share: float = PIVOT_SHARE
+) -> tuple[FloatArray, IntArray]:
     """Bring the span of some rows to reduced echelon form.
 
     Parameters
@@ -25,6 +27,8 @@ def reduced_echelon(rows: FloatArray, order: IntArray) -> tuple[FloatArray, IntA
     rows : array of shape (n_rows, n_columns)
     order : int array of shape (n_columns,)
         Columns in the order in which they are wanted as pivots.
+    pivot_share : float
+        How large a pivot has to be beside the largest column that could be one.
 
     Returns
     -------
@@ -43,7 +47,7 @@ def reduced_echelon(rows: FloatArray, order: IntArray) -> tuple[FloatArray, IntA
            [0., 1., 3.]]), array([0, 1]))
     """
     span = _orthonormal(rows)
-    pivots = _pivots(span, order)
+    pivots = _pivots(span, order, pivot_share)
     echelon = np.linalg.solve(span[:, pivots], span)
     echelon[:, pivots] = np.eye(len(pivots))
     return echelon, pivots
@@ -75,13 +79,13 @@ def _orthonormal(rows: FloatArray) -> FloatArray:
     return np.asarray(basis[singular > NEGLIGIBLE])
 
 
-def _pivots(span: FloatArray, order: IntArray) -> IntArray:
+def _pivots(span: FloatArray, order: IntArray, pivot_share: float) -> IntArray:
     """Choose the first columns, in the given order, that are independent and not small."""
     remaining = span.copy()
     pivots: list[int] = []
     for _ in range(len(span)):
         sizes = np.linalg.norm(remaining[:, order], axis=0)
-        pivot = int(order[np.argmax(sizes >= PIVOT_SHARE * sizes.max())])
+        pivot = int(order[np.argmax(sizes >= pivot_share * sizes.max())])
         direction = remaining[:, pivot] / np.linalg.norm(remaining[:, pivot])
         remaining -= np.outer(direction, direction @ remaining)
         pivots.append(pivot)

@@ -15,8 +15,9 @@ import numpy as np
 from vanishing._xp import FloatArray
 from vanishing.export.echelon import reduced_echelon, reduced_modulo
 from vanishing.export.exact import ExactPoints
+from vanishing.export.model import equations_of, expanded
 from vanishing.export.rounding import rational_candidates
-from vanishing.polynomials import PolynomialBasis
+from vanishing.export.sympy import import_sympy
 from vanishing.polynomials.monomials import Monomials, monomials
 
 
@@ -41,10 +42,11 @@ class CertificateError(ValueError):
 
 
 def to_rational(
-    basis: PolynomialBasis,
+    model: Any,
     points: Any,
-    names: Sequence[str],
+    feature_names: Any = None,
     *,
+    preprocessor: Any = None,
     denominator: int = 1,
     modulo: Sequence[Any] = (),
     minimal: bool = False,
@@ -58,14 +60,17 @@ def to_rational(
 
     Parameters
     ----------
-    basis : PolynomialBasis
+    model : VanishingIdeal, PolynomialBasis, or Pipeline that ends in a VanishingIdeal
         Fitted to exact points up to rounding, with a tolerance of 0 or near it.
     points : array of shape (n_samples, n_features)
         Rational points on which the equations must vanish exactly: nested sequences or arrays of
         ``Fraction``, of integers, of strings ("1/3", "0.1"), or of floats, which are taken
         literally: the float 0.1 is not 1/10.
-    names : sequence of str
-        One a variable.
+    feature_names : sequence of str, optional
+        By default the column names of the data, or x0, x1, ...
+    preprocessor : transformer, optional
+        What was applied to the points before the model, as in ``to_sympy``. The equations are in
+        the points as they were before, whose relations are rational.
     denominator : int
         Of all coordinates: the points are ``points / denominator``.
     modulo : sequence of sympy.Poly
@@ -99,14 +104,13 @@ def to_rational(
     >>> to_rational(ideal.basis_, circle, ["x", "y"])
     [Poly(x**2 + y**2 - 1, x, y, domain='ZZ')]
     """
-    try:
-        import sympy
-    except ImportError as error:
-        raise ImportError("to_rational needs SymPy: pip install 'vanishing[symbolic]'") from error
-    symbols = [sympy.Symbol(name) for name in names]
+    sympy = import_sympy("to_rational")
+    equations = equations_of(model, feature_names, preprocessor=preprocessor)
+    basis = equations.basis
+    symbols = [sympy.Symbol(name) for name in equations.names]
     exact = ExactPoints.of(points, denominator=denominator, n_features=basis.n_features)
     sizes = exact.root_mean_squares()
-    _, coefficients = basis.expand()
+    _, coefficients = expanded(basis)
     degrees = basis.degrees()
 
     known = [sympy.Poly(polynomial, *symbols) for polynomial in modulo]

@@ -212,6 +212,33 @@ def output_width(preprocessor: Any, width: int) -> int:
     return n_components
 
 
+def check_model_pipeline(pipeline: Pipeline, models: tuple[type, ...]) -> None:
+    """Check that preprocessing leads to the columns of the model at the end."""
+    *before, (_, model) = pipeline.steps or [("", None)]
+    require(
+        isinstance(model, models) and not any(isinstance(step, models) for _, step in before),
+        "a pipeline has to end in a model, and to have no other one",
+    )
+    try:
+        pipeline._validate_names([name for name, _ in pipeline.steps])
+    except ValueError as error:
+        raise ModelFileError(f"the steps of a pipeline have no proper names: {error}") from error
+    steps = [step for _, step in before if step not in (None, "passthrough")]
+    width = input_width(steps[0]) if steps else model.n_features_in_
+    for step in steps:
+        width = output_width(step, width)
+    require(model.n_features_in_ == width, f"the model does not fit {width} columns")
+
+
+def input_width(preprocessor: Any) -> int:
+    """Return the width of the rows that a preprocessor takes."""
+    if not isinstance(preprocessor, Pipeline):
+        return int(preprocessor.n_features_in_)
+    steps = [step for _, step in preprocessor.steps if step not in (None, "passthrough")]
+    require(len(steps) > 0, "a pipeline has no steps")
+    return input_width(steps[0])
+
+
 def _check_training_statistics(detector: Any) -> None:
     _check_columns(detector)
     shape = (detector.n_features_in_,)

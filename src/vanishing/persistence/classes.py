@@ -189,6 +189,29 @@ PIPELINE: Mapping[str, Any] = {
     "steps": list[tuple[str, PCA | StandardScaler | Pipeline | Literal["passthrough"] | None]],
     "memory": None,
 }
+#: The same where the pipeline is the model, and ends in one.
+MODEL_PIPELINE: Mapping[str, Any] = {
+    "steps": list[
+        tuple[
+            str,
+            PCA
+            | StandardScaler
+            | Pipeline
+            | VanishingIdeal
+            | ClassVanishingFeatures
+            | VanishingDetector
+            | TransformationDetector
+            | Literal["passthrough"]
+            | None,
+        ]
+    ],
+    "memory": None,
+}
+
+
+def pipeline_types(path: str) -> Mapping[str, Any]:
+    """Return the parameters of a pipeline at a place in a model."""
+    return MODEL_PIPELINE if path == "model" else PIPELINE
 
 
 def build(kept: type, values: Mapping[str, Any]) -> Any:

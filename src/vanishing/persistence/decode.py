@@ -14,10 +14,10 @@ from vanishing.persistence.checks import CHECKS
 from vanishing.persistence.classes import (
     CLASSES,
     FITTED,
-    PIPELINE,
     build,
     field_types,
     parameter_names,
+    pipeline_types,
 )
 from vanishing.persistence.conform import conforms
 from vanishing.persistence.container import LARGEST_STRINGS, Arrays
@@ -129,7 +129,7 @@ class Decoder:
         with_fit = fitted and kept is Pipeline
         parameters = self._decode_all(nodes["parameters"], path, fitted=with_fit, depth=depth)
         if kept is Pipeline:
-            _check_types(parameters, PIPELINE, path)
+            _check_types(parameters, pipeline_types(path), path)
         estimator = kept(**parameters)
         estimator._validate_params()
         if fitted:

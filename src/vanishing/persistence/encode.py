@@ -16,7 +16,7 @@ import numpy.typing as npt
 from sklearn.pipeline import Pipeline
 
 from vanishing import transformations
-from vanishing.persistence.classes import FITTED, NAMES, PIPELINE, field_types
+from vanishing.persistence.classes import FITTED, NAMES, field_types, pipeline_types
 from vanishing.persistence.conform import conforms
 from vanishing.persistence.container import DTYPES, LARGEST_STRINGS, Arrays
 from vanishing.persistence.errors import ModelFileError, require
@@ -85,7 +85,7 @@ class Encoder:
         with_fit = fitted and isinstance(estimator, Pipeline)
         encoded = {"parameters": self._encode_all(parameters, path, fitted=with_fit)}
         if isinstance(estimator, Pipeline):
-            _check_types(parameters, PIPELINE, path)
+            _check_types(parameters, pipeline_types(path), path)
         if fitted:
             record = FITTED[type(estimator)]
             types = {**record.required, **record.optional}

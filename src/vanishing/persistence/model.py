@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 import sklearn
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 import vanishing
+from vanishing.persistence.checks import check_model_pipeline, input_width
 from vanishing.persistence.classes import MODELS
 from vanishing.persistence.container import digest, pack, parse_json, unpack
 from vanishing.persistence.decode import Decoder
@@ -31,7 +33,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     model : VanishingIdeal, ClassVanishingFeatures, VanishingDetector or TransformationDetector
-        Fitted.
+        Fitted; or a ``Pipeline`` of ``PCA`` and ``StandardScaler`` that ends in one of them.
     path : path
         A file that exists is replaced.
 
@@ -41,11 +43,18 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         If the model holds something that no file can: a function, a class of your own, a
         preprocessor other than ``PCA``, ``StandardScaler`` and pipelines of them.
     """
-    if type(model) not in MODELS:
+    last = model.steps[-1][1] if type(model) is Pipeline else model
+    if type(last) not in MODELS:
         kinds = ", ".join(kind.__name__ for kind in MODELS)
-        raise ModelFileError(f"model files hold {kinds}, got {type(model).__name__}")
-    check_is_fitted(model)
+        raise ModelFileError(
+            f"model files hold {kinds}, and pipelines that end in one, got {type(last).__name__}"
+        )
+    for each in _steps(model):
+        check_is_fitted(each)
     encoder = Encoder()
+    encoded = encoder.encode(model, "model", fitted=True)
+    if type(model) is Pipeline:
+        check_model_pipeline(model, MODELS)
     manifest = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -54,8 +63,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
             "numpy": np.__version__,
             "scikit-learn": sklearn.__version__,
         },
-        "data": {"n_features": int(model.n_features_in_), "fingerprint": fingerprint(model)},
-        "model": encoder.encode(model, "model", fitted=True),
+        "data": {"n_features": input_width(_steps(model)[0]), "fingerprint": fingerprint(last)},
+        "model": encoded,
     }
     text = json.dumps(manifest, allow_nan=False, separators=(",", ":"))
     write_whole(path, pack(text, encoder.arrays))
@@ -73,7 +82,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Returns
     -------
-    VanishingIdeal, ClassVanishingFeatures, VanishingDetector or TransformationDetector
+    VanishingIdeal, ClassVanishingFeatures, VanishingDetector, TransformationDetector or Pipeline
 
     Raises
     ------
@@ -87,11 +96,21 @@ def load(path: str | os.PathLike[str]) -> Any:
         _check_version(manifest)
         require(sha256 == digest(text, arrays), "it is damaged: its checksum is another one")
         model = Decoder(arrays).decode(manifest.get("model"), "model", fitted=True)
-        require(type(model) in MODELS, "it holds no model")
+        if type(model) is Pipeline:
+            check_model_pipeline(model, MODELS)
+        else:
+            require(type(model) in MODELS, "it holds no model")
         require(not arrays, f"it holds arrays that belong to nothing: {sorted(arrays)[:3]}")
     except ModelFileError as error:
         raise ModelFileError(f"{os.fspath(path)} cannot be read: {error}") from error
     return model
+
+
+def _steps(model: Any) -> list[Any]:
+    """Return the estimators that a model applies one after the other."""
+    if type(model) is not Pipeline:
+        return [model]
+    return [step for _, step in model.steps if step not in (None, "passthrough")]
 
 
 def _check_version(manifest: Any) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 
 from vanishing._xp import Array, BoolArray, FloatArray, IntArray, is_array, namespace
 from vanishing.polynomials import expand, jacobian, pullback
+from vanishing.polynomials.affine import AffineMap
 from vanishing.polynomials.block import DegreeBlock
 from vanishing.polynomials.evaluate import Evaluator
 from vanishing.polynomials.memory import row_slices
@@ -140,6 +141,53 @@ class PolynomialBasis:
             for block, part in zip(self.blocks, np.split(kept, counts[:-1]), strict=True)
         )
         return PolynomialBasis(self.n_features, blocks)
+
+    def composed_with(self, inner: AffineMap) -> "PolynomialBasis":
+        """Return the polynomials p(A x + b) in x.
+
+        Polynomials of degree 1 change their coefficients. The others are made of these, so that
+        nothing else changes.
+
+        Parameters
+        ----------
+        inner : AffineMap
+            From x to the variables of this basis, and onto: A has as many independent rows as
+            there are variables.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from vanishing import VanishingIdeal
+        >>> from vanishing.polynomials import AffineMap
+        >>> angle = np.linspace(0, 6, 50)
+        >>> ideal = VanishingIdeal(tol=0).fit(np.column_stack([np.cos(angle), np.sin(angle)]))
+        >>> halved = AffineMap(np.eye(2) / 2, np.zeros(2))
+        >>> larger = ideal.basis_.composed_with(halved)  # the circle of radius 2
+        >>> larger.evaluate([[2.0, 0.0], [1.0, 0.0]]).round(6)
+        array([[ 0.   ],
+               [-0.375]])
+        """
+        if inner.n_out != self.n_features:
+            raise ValueError(
+                f"the map gives {inner.n_out} coordinates, and the polynomials have "
+                f"{self.n_features} variables"
+            )
+        if not self.blocks:
+            return PolynomialBasis(inner.n_in, ())
+        first = self.blocks[0]
+        # (z - L)ᵀ V with z = A x + b is (x - p)ᵀ Aᵀ V, where p is a point that is mapped to L.
+        center = np.zeros(self.n_features)
+        center[first.left] = first.projection[0]
+        rows = inner.matrix[first.left]
+        composed = replace(
+            first,
+            left=np.arange(inner.n_in),
+            right=np.zeros(inner.n_in, dtype=first.right.dtype),
+            projection=inner.preimage(center)[None, :],
+            nonvanishing=rows.T @ first.nonvanishing,
+            vanishing=rows.T @ first.vanishing,
+        )
+        return PolynomialBasis(inner.n_in, (composed, *self.blocks[1:]))
 
     @property
     def extents(self) -> FloatArray:

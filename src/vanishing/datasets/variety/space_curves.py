@@ -36,6 +36,14 @@ def _z_axis(t: Any) -> tuple[Any, ...]:
     return 0, 0, t
 
 
+def _cyclic(t: Any) -> tuple[Any, ...]:
+    return t, 1 / t, -t, -1 / t
+
+
+def _cyclic_reversed(t: Any) -> tuple[Any, ...]:
+    return t, -1 / t, -t, 1 / t
+
+
 SPACE_CURVES = (
     Variety(
         name="twisted-cubic",
@@ -94,5 +102,24 @@ SPACE_CURVES = (
         size=0.5774,
         sampling="the three axes, from -1 to 1",
         sampler=Charts(*(Chart(a, (Interval(-1, 1),)) for a in (_x_axis, _y_axis, _z_axis))),
+    ),
+    Variety(
+        name="cyclic-4",
+        variables=("x0", "x1", "x2", "x3"),
+        # The roots of the cyclic system x0 + x1 + x2 + x3, x0*x1 + x1*x2 + x2*x3 + x3*x0,
+        # x0*x1*x2 + x1*x2*x3 + x2*x3*x0 + x3*x0*x1, x0*x1*x2*x3 - 1: its first two equations are
+        # s + t and s*t for s = x0 + x2 and t = x1 + x3, so that both are zero.
+        equations=("x0 + x2", "x1 + x3", "x0**2*x1**2 - 1"),
+        dimension=1,
+        degree=4,
+        size=3.0117,
+        sampling="all four branches of two hyperbolas, 1/3 ≤ |x0| ≤ 3",
+        sampler=Charts(
+            *(
+                Chart(branch, (Interval(low, high),))
+                for branch in (_cyclic, _cyclic_reversed)
+                for low, high in ((1 / 3, 3), (-3, -1 / 3))
+            )
+        ),
     ),
 )

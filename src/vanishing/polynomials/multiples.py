@@ -26,7 +26,7 @@ def multiples(coefficients: FloatArray, table: Monomials, factors: IntArray) -> 
     Examples
     --------
     >>> import numpy as np
-    >>> from vanishing.algebra.multiples import multiples
+    >>> from vanishing.polynomials.multiples import multiples
     >>> from vanishing.polynomials.monomials import monomials
     >>> x_plus_1 = np.array([[1.0], [1.0]])
     >>> multiples(x_plus_1, monomials(1, 3), np.array([[0], [2]])).T
