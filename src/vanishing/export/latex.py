@@ -25,7 +25,7 @@ def to_latex(basis: PolynomialBasis, names: Sequence[str], *, digits: int = 4) -
     list of str
     """
     exponents, coefficients = basis.expand()
-    symbols = [_symbol(name) for name in names]
+    symbols = [latex_symbol(name) for name in names]
     return [_polynomial(exponents, column, symbols, digits) for column in coefficients.T]
 
 
@@ -33,13 +33,29 @@ def _polynomial(
     exponents: IntArray, coefficients: FloatArray, symbols: list[str], digits: int
 ) -> str:
     smallest = 0.5 * 10.0**-digits * np.max(np.abs(coefficients), initial=0.0)
-    by_degree = np.argsort(-exponents.sum(axis=1), kind="stable")
+    kept = np.flatnonzero(np.abs(coefficients) > smallest)
+    return latex_sum(exponents[kept], coefficients[kept].tolist(), symbols, digits)
+
+
+def latex_sum(
+    exponents: IntArray, coefficients: list[float], symbols: list[str], digits: int
+) -> str:
+    """Write a sum of terms, highest degree first.
+
+    Parameters
+    ----------
+    exponents : int array of shape (n_terms, n_variables)
+    coefficients : list of float
+    symbols : list of str
+        The variables in LaTeX.
+    digits : int
+        Significant digits.
+    """
     terms: list[str] = []
-    for index in by_degree:
-        coefficient = float(coefficients[index])
-        if abs(coefficient) > smallest:
-            sign = "-" if coefficient < 0 else "+" if terms else ""
-            terms.append(sign + _term(abs(coefficient), exponents[index], symbols, digits))
+    for index in np.argsort(-exponents.sum(axis=1), kind="stable").tolist():
+        coefficient = coefficients[index]
+        sign = "-" if coefficient < 0 else "+" if terms else ""
+        terms.append(sign + _term(abs(coefficient), exponents[index], symbols, digits))
     return " ".join(terms) or "0"
 
 
@@ -49,7 +65,7 @@ def _term(size: float, powers: IntArray, symbols: list[str], digits: int) -> str
         for symbol, power in zip(symbols, powers.tolist(), strict=True)
         if power
     ]
-    number = f"{size:.{digits}g}"
+    number = str(size) if isinstance(size, int) else f"{size:.{digits}g}"
     if "e" in number:
         mantissa, exponent = number.split("e")
         number = f"{mantissa} \\cdot 10^{{{int(exponent)}}}"
@@ -58,7 +74,8 @@ def _term(size: float, powers: IntArray, symbols: list[str], digits: int) -> str
     return " ".join([number, *factors])
 
 
-def _symbol(name: str) -> str:
+def latex_symbol(name: str) -> str:
+    """Write the name of a variable."""
     letter, index = name[:1], name[1:]
     if letter.isalpha() and index.isdigit():
         return f"{letter}_{{{index}}}"

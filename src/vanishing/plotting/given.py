@@ -29,8 +29,8 @@ def points_of(ideal: VanishingIdeal, X: Any) -> FloatArray | None:
     return points
 
 
-def chosen_polynomials(ideal: VanishingIdeal, polynomials: Any, most: int) -> list[int]:
-    """Return which vanishing polynomials are shown: those asked for, or the first ones."""
+def chosen_polynomials(ideal: VanishingIdeal, polynomials: Any) -> list[int]:
+    """Return the vanishing polynomials that are asked for, all by default, or raise."""
     n_vanishing = ideal.basis_.count()
     if n_vanishing == 0:
         smallest = min(
@@ -41,7 +41,7 @@ def chosen_polynomials(ideal: VanishingIdeal, polynomials: Any, most: int) -> li
             f"{smallest:.3g}; raise tol or max_degree"
         )
     if polynomials is None:
-        return list(range(min(most, n_vanishing)))
+        return list(range(n_vanishing))
     chosen = [int(number) for number in np.atleast_1d(polynomials)]
     if not chosen or not all(0 <= number < n_vanishing for number in chosen):
         raise ValueError(

@@ -1,9 +1,9 @@
 """Surfaces and curves in space where polynomials are zero, by marching tetrahedra.
 
 Every cube of a grid is cut into six tetrahedra. Inside of one, a function is taken to be linear, so
-that its zeros are a triangle or a quadrilateral, and inside of a triangle those of a second function
-are a segment: no tables of cases are needed. Zeros where a function does not change its sign, such
-as those of a square, are not found.
+that its zeros are a triangle or a quadrilateral, and inside of a triangle those of a second
+function are a segment: no tables of cases are needed. Zeros where a function does not change its
+sign, such as those of a square, are not found.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,9 @@ from vanishing._xp import BoolArray, FloatArray, IntArray
 Function = Callable[[FloatArray], FloatArray]
 
 
-def zero_triangles(function: Function, grid: tuple[FloatArray, FloatArray, FloatArray]) -> FloatArray:
+def zero_triangles(
+    function: Function, grid: tuple[FloatArray, FloatArray, FloatArray]
+) -> FloatArray:
     """Return the surface on which a function is zero.
 
     Parameters

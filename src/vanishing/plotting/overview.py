@@ -5,6 +5,7 @@ from typing import Any, Self
 import numpy as np
 
 from vanishing._xp import FloatArray
+from vanishing.estimators.inputs import names_of_features
 from vanishing.plotting.given import fitted_ideal, points_of
 from vanishing.plotting.style import (
     INK,
@@ -111,7 +112,7 @@ class BasisDisplay:
         fitted = fitted_ideal(ideal)
         points = points_of(fitted, X)
         shares = None if points is None else variable_shares(fitted.basis_, points)
-        names = fitted._names(feature_names)
+        names = names_of_features(fitted, feature_names)
         return cls(fitted.basis_, shares=shares, feature_names=names).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> Self:
@@ -219,7 +220,7 @@ class BasisDisplay:
         ax.set_ylim(len(shares), 0)
         for (row, column), share in np.ndenumerate(shares):
             if share >= 0.1:
-                written = number(100 * share, ".0f")
+                written = number(float(100 * share), ".0f")
                 color = "white" if share > 0.55 else INK
                 place = {"ha": "center", "va": "center", "fontsize": NOTE_SIZE - 1.5}
                 ax.text(column + 0.5, row + 0.5, written, color=color, **place)

@@ -34,15 +34,13 @@ def draw_contours(
     list of bool
         Whether each polynomial has zeros within the limits.
     """
-    axes = [np.linspace(*ends, resolution or RESOLUTION) for ends in limits]
+    axes = [np.linspace(low, high, resolution or RESOLUTION) for low, high in limits]
     grid = np.stack(np.meshgrid(*axes), axis=-1)
     values = basis.evaluate(grid.reshape(-1, 2)).reshape(*grid.shape[:2], -1)
     if sign_regions:
         size = np.abs(values[..., 0]).max() or 1.0
         # The colours of less and more, as in the other displays.
-        ax.contourf(
-            *axes, values[..., 0], levels=[-size, 0, size], colors=[LESS, MORE], alpha=TINT
-        )
+        ax.contourf(*axes, values[..., 0], levels=[-size, 0, size], colors=[LESS, MORE], alpha=TINT)
     found = []
     for number in range(values.shape[-1]):
         surface = values[..., number]

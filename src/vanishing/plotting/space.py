@@ -66,8 +66,8 @@ def draw_curve(ax: Any, basis: PolynomialBasis, limits: Any, resolution: int | N
 def common_zeros(basis: PolynomialBasis, limits: Any, resolution: int | None) -> FloatArray:
     """Return the curve on which all vanishing polynomials of a basis are zero together.
 
-    The first two cut it out. Where another one is not zero within a cell of the grid, as on the line
-    that two equations of the twisted cubic have besides it, nothing is drawn.
+    The first two cut it out. Where another one is not zero within a cell of the grid, as on the
+    line that two equations of the twisted cubic have besides it, nothing is drawn.
 
     Returns
     -------
@@ -104,7 +104,7 @@ def _normal_steps(jacobians: FloatArray, values: FloatArray) -> FloatArray:
     u, singular, vt = u[:, :, :2], singular[:, :2], vt[:, :2]
     inverse = np.divide(1.0, singular, out=np.zeros_like(singular), where=singular > 0)
     inverse[:, 1] *= singular[:, 1] > 1e-6 * singular[:, 0]
-    return np.einsum("nki,nk,njk,nj->ni", vt, inverse, u, values)
+    return np.asarray(np.einsum("nki,nk,njk,nj->ni", vt, inverse, u, values))
 
 
 def _towards_viewer(ax: Any) -> FloatArray:
@@ -123,7 +123,7 @@ def _lit(triangles: FloatArray, color: FloatArray, viewer: FloatArray) -> FloatA
     light = viewer + np.array([0.0, 0.0, ABOVE])
     reached = np.clip(normals @ (light / np.linalg.norm(light)), 0.0, 1.0)
     tone = (DARKEST + (BRIGHTEST - DARKEST) * reached)[:, None]
-    return np.where(tone < 0, color * (1 + tone), color + (1 - color) * tone)
+    return np.asarray(np.where(tone < 0, color * (1 + tone), color + (1 - color) * tone))
 
 
 def finish_space(ax: Any, limits: Any) -> None:
@@ -149,7 +149,7 @@ def _grid(
 ) -> tuple[tuple[FloatArray, FloatArray, FloatArray], FloatArray]:
     """Return the coordinates of a grid, and the sides of its cells."""
     n = resolution or RESOLUTION
-    x, y, z = (np.linspace(*ends, n) for ends in limits)
+    x, y, z = (np.linspace(low, high, n) for low, high in limits)
     return (x, y, z), np.ptp(limits, axis=1) / (n - 1)
 
 

@@ -167,7 +167,10 @@ class SpectrumDisplay:
 
         tols = {step.tol for step in self.trace}
         written = f"tolerance {number(tols.pop(), '.3g')}" if len(tols) == 1 else "tolerance"
-        handles = [mark("o", NOTE, "nonvanishing", markerfacecolor="none"), mark("o", LESS, "vanishing")]
+        handles = [
+            mark("o", NOTE, "nonvanishing", markerfacecolor="none"),
+            mark("o", LESS, "vanishing"),
+        ]
         if self.elsewhere is not None:
             handles.append(mark("_", MORE, "vanishing, on\nother points", markeredgewidth=2))
         stroke = (0, (3, 1.5)) if any(step.tol > 0 for step in self.trace) else ""

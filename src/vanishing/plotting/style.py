@@ -2,12 +2,14 @@
 
 from typing import Any
 
+from vanishing.export.numbers import number as number
+
 #: Blue and vermilion of Okabe and Ito, which colour-blind people tell apart.
 LESS, MORE = "#0072B2", "#D55E00"
 #: What stands back, text, and what is written beside the point.
 NEUTRAL, INK, NOTE = "#B0B0B0", "#333333", "#6A6A6A"
-#: Several of a kind, such as polynomials: green, purple, orange and sky blue of the same, and black;
-#: and strokes, so that they differ in print as well.
+#: Several of a kind, such as polynomials: colours after the same, and strokes, so that they differ
+#: in print as well.
 SERIES = ("#009E73", "#AA4E88", "#C98A00", "#56B4E9", "#333333", "#8C6BB1")
 STROKES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (6, 2, 1.5, 2)))
 #: Sizes of letters.
@@ -74,8 +76,3 @@ def shortened(name: str, length: int = 32) -> str:
         return name
     head = (length - 1) // 2
     return f"{name[:head]}…{name[len(name) - (length - 1 - head) :]}"
-
-
-def number(value: float, form: str) -> str:
-    """Write a number, with a minus sign instead of a hyphen."""
-    return format(value, form).replace("-", "−")

@@ -7,6 +7,7 @@ import numpy as np
 from vanishing._xp import FloatArray
 from vanishing.algebra import minimal_generators
 from vanishing.estimators import VanishingIdeal
+from vanishing.estimators.inputs import names_of_features
 from vanishing.plotting import space
 from vanishing.plotting.given import chosen_polynomials, fitted_ideal, points_of
 from vanishing.plotting.plane import draw_contours
@@ -150,7 +151,7 @@ class ZeroSetDisplay:
             _checked_limits(limits, fitted.n_features_in_, points, other),
             X=points,
             contrast=other,
-            feature_names=fitted._names(feature_names),
+            feature_names=names_of_features(fitted, feature_names),
         )
         return display.plot(kind=kind, sign_regions=sign_regions, resolution=resolution, ax=ax)
 
@@ -251,7 +252,9 @@ class ZeroSetDisplay:
             entries = self._entries(found)
         if kind != "surfaces":
             found_curve = space.draw_curve(self.ax_, self.basis, self.limits, resolution)
-            name = f"zero set of {count} equations" + ("" if found_curve else ":\nnot in the picture")
+            name = f"zero set of {count} equations" + (
+                "" if found_curve else ":\nnot in the picture"
+            )
             entries.append(_entry(name, color=INK, linewidth=1.5))
         space.finish_space(self.ax_, self.limits)
         return entries
@@ -306,11 +309,11 @@ def _entry(name: str, **look: Any) -> Any:
 
 
 def _chosen_basis(ideal: VanishingIdeal, polynomials: Any) -> PolynomialBasis:
-    chosen = chosen_polynomials(ideal, polynomials, ideal.basis_.count())
-    basis = ideal.basis_
+    basis: PolynomialBasis = ideal.basis_
+    chosen = chosen_polynomials(ideal, polynomials)
     if polynomials is None:
         basis = minimal_generators(basis, tol=SAME)
-        chosen = list(range(min(MOST, basis.count())))
+        chosen = list(range(MOST))
     return basis.restricted(np.isin(np.arange(basis.count()), chosen))
 
 
