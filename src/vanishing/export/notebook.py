@@ -8,7 +8,7 @@ from vanishing.export.excerpt import Excerpt, excerpt
 from vanishing.export.latex import latex_sum, latex_symbol
 from vanishing.export.markup import element, rendered
 from vanishing.export.mathml import mathml_equation
-from vanishing.export.numbers import number
+from vanishing.export.writing import number
 from vanishing.polynomials import PolynomialBasis
 
 #: Equations and terms that are shown, at most, and digits of the coefficients.

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from vanishing.export.numbers import number as number
+from vanishing.export.writing import number as number
+from vanishing.export.writing import shortened as shortened
 
 #: Blue and vermilion of Okabe and Ito, which colour-blind people tell apart.
 LESS, MORE = "#0072B2", "#D55E00"
@@ -68,11 +69,3 @@ def diverging_colors() -> Any:
     from matplotlib.colors import LinearSegmentedColormap
 
     return LinearSegmentedColormap.from_list("less-more", [LESS, "white", MORE])
-
-
-def shortened(name: str, length: int = 32) -> str:
-    """Cut the middle out of a long name: beginnings tell groups apart, ends their members."""
-    if len(name) <= length:
-        return name
-    head = (length - 1) // 2
-    return f"{name[:head]}…{name[len(name) - (length - 1 - head) :]}"

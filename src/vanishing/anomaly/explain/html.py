@@ -10,7 +10,7 @@ from vanishing.anomaly.explain.words import (
     written_equation,
 )
 from vanishing.export.markup import Element, element, rendered
-from vanishing.export.numbers import number
+from vanishing.export.writing import number
 
 #: Features that have a row of their own, at most.
 MOST_FEATURES = 10

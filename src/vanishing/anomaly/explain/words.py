@@ -4,7 +4,7 @@ import numpy as np
 
 from vanishing._xp import FloatArray, IntArray
 from vanishing.anomaly.explain.result import BrokenEquation
-from vanishing.export.numbers import number
+from vanishing.export.writing import number
 
 #: Shares that are this small beside the largest are rounding.
 ROUNDING = 1e-12
