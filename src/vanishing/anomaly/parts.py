@@ -82,7 +82,7 @@ def _transformations(detector: TransformationDetector) -> list[Part]:
         parts.append(
             Part(
                 name=transformation.name,
-                description=f"{n_equations} equations on {len(components)} pieces",
+                description=f"{n_equations} equations of {len(components)} pieces",
                 ideals=[component.ideal for component in components],
                 centers=[component.center for component in components],
                 typical=[component.typical for component in components],

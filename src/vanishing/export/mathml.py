@@ -6,6 +6,7 @@ import numpy as np
 
 from vanishing._xp import IntArray
 from vanishing.export.markup import Element, element
+from vanishing.export.writing import significant
 
 #: Multiplication that is seen, and that is only understood.
 TIMES, INVISIBLE_TIMES = "\u22c5", "\u2062"
@@ -54,7 +55,7 @@ def mathml_equation(
     pieces: list[Element] = []
     spoken: list[str] = []
     for index in np.argsort(-exponents.sum(axis=1), kind="stable").tolist():
-        number = f"{abs(coefficients[index]):.{each[index]}g}"
+        number = significant(abs(coefficients[index]), each[index])
         used = np.flatnonzero(exponents[index]).tolist()
         powers = [(names[j], int(exponents[index, j])) for j in used]
         sign = MINUS if coefficients[index] < 0 else "+" if pieces else ""
@@ -97,7 +98,8 @@ def _number(number: str) -> list[Element]:
     if "e" not in number:
         return [element("mn", number)]
     mantissa, exponent = number.split("e")
-    power = element("mn", str(int(exponent)).replace("-", MINUS))
+    sign, size = (MINUS, exponent[1:]) if exponent[0] == MINUS else ("", exponent)
+    power = element("mn", f"{sign}{int(size)}")
     return [
         element("mn", mantissa),
         element("mo", "×"),
@@ -130,5 +132,5 @@ def _operator(sign: str) -> Element:
 def _spoken(sign: str, number: str, powers: list[tuple[str, int]]) -> str:
     factors = [f"{name}^{power}" if power > 1 else name for name, power in powers]
     if not (factors and number == "1"):
-        factors.insert(0, number.replace("-", MINUS))
+        factors.insert(0, number)
     return f"{sign} {' · '.join(factors)}".strip()

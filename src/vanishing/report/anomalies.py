@@ -16,8 +16,9 @@ from vanishing.report.words import counted, fold, row_of, scrolled
 
 #: Rows that are listed, that follow in a fold, and that are explained, at most.
 LISTED, FOLDED, EXPLAINED = 10, 40, 6
-#: Explaining stops after so many seconds: a row of 200 columns takes several.
-SECONDS = 20.0
+#: Explaining stops after so many seconds, and does not begin if one row would take so many: in
+#: wide tables a row takes as long as scoring this many for each column.
+SECONDS, MOST_SECONDS, SCORED_PER_COLUMN = 20.0, 120.0, 200
 #: Features that have a bar of their own, at most.
 MOST_FEATURES = 8
 #: Broken equations that are named.
@@ -28,23 +29,26 @@ def anomalies_section(given: Given, formulas: Sequence[Formulas]) -> list[Elemen
     """Return the list of rows and the explanations."""
     listed, folded = given.order[:LISTED], given.order[LISTED : LISTED + FOLDED]
     n_anomalous = int(given.anomalous.sum())
-    words = f"{counted(n_anomalous, 'row')} of {len(given.X):,} above the threshold."
+    words = f"{counted(n_anomalous, given.unit)} of {len(given.X):,} above the threshold."
     if not n_anomalous:
-        words = "No row is above the threshold. The highest scores are listed all the same."
-    table = _table(given, listed, f"The {counted(len(listed), 'row')} with the highest scores")
+        words = (
+            f"No {given.unit} is above the threshold. The highest scores are listed all the same."
+        )
+    table = _table(given, listed, f"The {counted(len(listed), given.unit)} with the highest scores")
     found: list[Element] = [element("p", words), scrolled(table, "Highest scores")]
     if folded:
-        following = scrolled(_table(given, folded, "The rows that follow"), "Rows that follow")
-        found.append(fold(f"The {counted(len(folded), 'row')} that follow", following))
+        following = scrolled(_table(given, folded, f"The {given.unit}s that follow"), "Following")
+        found.append(fold(f"The {counted(len(folded), given.unit)} that follow", following))
     explained, note = _explained(given, listed[:EXPLAINED])
     if explained:
-        found.append(element("h3", "Why these rows"))
+        what, by = ("pixel", "Colours") if given.image_shape else ("column", "Bars")
+        found.append(element("h3", f"Why these {given.unit}s"))
         found.append(
             element(
                 "p",
-                "Each row is compared with the nearest one that keeps the equations as well as "
-                "nine of ten training rows. Bars say how much of the difference between their "
-                "scores comes from each column: more raises the score, less lowers it.",
+                f"Each {given.unit} is compared with the nearest one that keeps the equations as "
+                f"well as nine of ten in training. {by} say how much of the difference between "
+                f"their scores comes from each {what}: orange raises the score, blue lowers it.",
             )
         )
     found += [_card(given, row, explanation, formulas) for row, explanation in explained]
@@ -53,7 +57,7 @@ def anomalies_section(given: Given, formulas: Sequence[Formulas]) -> list[Elemen
 
 
 def _table(given: Given, listed: Sequence[int], caption: str) -> Element:
-    titles = ["row", "score", "called"] + (["label"] if given.labels is not None else [])
+    titles = [given.unit, "score", "called"] + (["label"] if given.labels is not None else [])
     kinds = [None, "number"]
     rows = []
     for row in listed:
@@ -83,6 +87,13 @@ def _verdict(anomalous: bool) -> Element:
 def _explained(given: Given, rows: Sequence[int]) -> tuple[list[tuple[int, Explanation]], str]:
     """Explain rows until time is up; return what was done in words as well."""
     started = time.perf_counter()
+    expected = _expected_seconds(given)
+    if expected > MOST_SECONDS:
+        return [], (
+            f"Not explained: with {counted(given.X.shape[1], 'column')} that would take about "
+            f"{number(expected, '.1g')} seconds a {given.unit}; detector.explain does it for those "
+            "that matter."
+        )
     near = [row for row in rows if np.isfinite(given.scores[row])]
     n_beyond = len(rows) - len(near)
     found: list[tuple[int, Explanation]] = []
@@ -90,19 +101,31 @@ def _explained(given: Given, rows: Sequence[int]) -> tuple[list[tuple[int, Expla
     try:
         for row, explanation in zip(near, explanations, strict=False):
             found.append((row, explanation))
-            if time.perf_counter() - started > SECONDS:
+            elapsed = time.perf_counter() - started
+            if elapsed * (1 + 1 / len(found)) > SECONDS:  # with another row as long as the others
                 break
     except ValueError as error:  # a preprocessor that is not affine
         return [], f"Rows are not explained: {error}"
-    words = f"Explained: {counted(len(found), 'row')} with the highest scores."
+    words = f"Explained: {counted(len(found), given.unit)} with the highest scores."
     if len(found) < len(near):
-        words += f" Explaining stopped after {SECONDS:g} seconds."
+        words += f" Explaining more would have taken longer than {SECONDS:g} seconds."
     if n_beyond:
         words += (
-            f" {counted(n_beyond, 'row')} with an infinite score too far from normal data to be "
-            "explained."
+            f" {counted(n_beyond, given.unit)} with an infinite score too far from normal data "
+            "to be explained."
         )
     return found, words
+
+
+def _expected_seconds(given: Given) -> float:
+    """Guess how long explaining one row takes; images, which are mended as a whole, are quick."""
+    if given.image_shape is not None:
+        return 0.0
+    rows = np.repeat(given.detector._mean_row[None, :], 50, axis=0)
+    started = time.perf_counter()
+    given.detector._score(rows)
+    seconds = (time.perf_counter() - started) / len(rows)
+    return float(seconds * SCORED_PER_COLUMN * given.X.shape[1])
 
 
 def _card(
@@ -110,22 +133,20 @@ def _card(
 ) -> Element:
     head = f"score {number(explanation.score, '.3g')}"
     shown, rest = chosen_features(explanation.shares, MOST_FEATURES)
-    name = given.ids[row]
     if not len(shown):
-        return _article(name, head, [element("p", TYPICAL)])
+        return _article(given, row, head, [element("p", TYPICAL)])
     head += f", {number(explanation.reference_score, '.3g')} when mended"
-    body: list[Element | None] = []
-    if given.image_shape is not None:
-        body.append(explained_image(explanation, given.image_shape, name))
-    else:
-        body.append(_bars(given, explanation, shown.tolist(), rest.tolist()))
-    body.append(_broken(explanation, formulas))
-    return _article(name, head, body)
+    broken = _broken(explanation, formulas)
+    if given.image_shape is None:
+        bars = _bars(given, explanation, shown.tolist(), rest.tolist())
+        return _article(given, row, head, [bars, broken])
+    pictures = explained_image(explanation, given.image_shape, given.ids[row])
+    return _article(given, row, head, [element("div", pictures, broken, class_="side")])
 
 
-def _article(name: str, head: str, body: Sequence[Element | None]) -> Element:
-    title = element("h4", f"Row {name}", element("span", head, class_="note"))
-    return element("article", title, *body)
+def _article(given: Given, row: int, head: str, body: Sequence[Element | None]) -> Element:
+    title = f"{given.unit.capitalize()} {given.ids[row]}"
+    return element("article", element("h4", title, element("span", head, class_="note")), *body)
 
 
 def _bars(

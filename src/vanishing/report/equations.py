@@ -7,7 +7,7 @@ import numpy as np
 from vanishing._xp import FloatArray
 from vanishing.anomaly.parts import Part
 from vanishing.export.markup import Element, element
-from vanishing.export.writing import number
+from vanishing.export.writing import number, significant
 from vanishing.report.charts import Chart
 from vanishing.report.formulas import Formulas
 from vanishing.report.words import counted, figure, fold, join
@@ -31,9 +31,9 @@ def equations_section(parts: Sequence[Part], formulas: Sequence[Formulas]) -> li
     found: list[Element] = [
         element(
             "p",
-            f"Normal rows keep {counted(total, 'equation')}. Coefficients are rounded to what the "
-            "noise supports: rounding and terms left out change an equation by less than a tenth "
-            "of what it is usually off by.",
+            f"Normal rows keep {counted(total, 'equation')}, up to noise. Rounding a coefficient, "
+            "or leaving a term out, changes an equation by less than a tenth of what it is usually "
+            "off by; where there are many terms, dots stand for all but the largest.",
         )
     ]
     if any(not each.in_columns for each in formulas):
@@ -88,11 +88,11 @@ def _listed(
         degree = int(part.ideals[piece].basis_.degrees()[index])
         where = f", piece {piece + 1}" if len(part.ideals) > 1 else ""
         if formula is None:
-            words = f"degree {degree}{where}: too many terms to be written out"
+            words = f"degree {degree}{where}: too large to be written out"
             items.append(element("li", element("span", words, class_="note")))
             continue
         left_out = f", {counted(formula.n_left_out, 'smaller term')} left out"
-        words = f"usually off by {number(formula.usual, '.2g')}, degree {degree}{where}"
+        words = f"usually off by {significant(formula.usual, 2)}, degree {degree}{where}"
         words += left_out if formula.n_left_out else ""
         items.append(element("li", formula.element, element("span", words, class_="note")))
     return element("ol", items, class_="equations") if items else None

@@ -97,7 +97,7 @@ class Formulas:
         return self._affine is not None
 
     def formula(self, piece: int, index: int) -> Formula | None:
-        """Return one equation, or None if it has too many terms to be worked out.
+        """Return one equation, or None if it has too many terms, or too large ones, for that.
 
         Parameters
         ----------
@@ -115,8 +115,11 @@ class Formulas:
         if not is_quick(basis, degree):
             return None
         exponents, coefficients = basis.expand()
-        sizes = monomials(basis.n_features, degree).values(np.ascontiguousarray(rows.T))
-        sizes = np.sqrt(np.mean(sizes**2, axis=1))
+        with np.errstate(over="ignore"):
+            values = monomials(basis.n_features, degree).values(np.ascontiguousarray(rows.T))
+            sizes = np.sqrt(np.mean(values**2, axis=1))
+        if not np.isfinite(sizes).all():  # data of such a size that its squares overflow
+            return None
         p = coefficients[:, 0].copy()
         p[0] -= self.part.centers[piece][index]
         usual = float(self.part.typical[piece][index])

@@ -54,6 +54,11 @@ class Given:
         return -float(self.detector.offset_)
 
     @property
+    def unit(self) -> str:
+        """What a row is."""
+        return "row" if self.image_shape is None else "image"
+
+    @property
     def order(self) -> list[int]:
         """Rows, most anomalous first."""
         return [int(row) for row in np.argsort(-self.scores, kind="stable")]

@@ -23,6 +23,9 @@ from vanishing.report.scores import scores_section
 #: Nothing is loaded and nothing runs, whatever the names of columns hold.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
+#: Fewer normal rows than this say little about sizes; so many are drawn then.
+FEWEST_ROWS, DRAWN_ROWS = 20, 200
+
 
 def write_report(
     path: str | os.PathLike[str],
@@ -106,7 +109,7 @@ def _page(given: Given, title: str) -> Element:
     ]
     sections = [
         ("scores", "Scores", scores_section(given)),
-        ("anomalies", "Most anomalous rows", anomalies_section(given, formulas)),
+        ("anomalies", f"Most anomalous {given.unit}s", anomalies_section(given, formulas)),
         ("equations", "Equations", equations_section(parts, formulas)),
         ("spectrum", "Spectrum", spectrum_section(parts)),
         ("data", "Data", data_section(given)),
@@ -148,8 +151,8 @@ def _glance(given: Given) -> Element:
     n_anomalous = int(given.anomalous.sum())
     share = f"{number(100 * n_anomalous / n_rows, '.2g')}\u00a0%"
     figures = [
-        (f"{n_rows:,}", "rows"),
-        (f"{n_columns:,}", "columns"),
+        (f"{n_rows:,}", given.unit if n_rows == 1 else f"{given.unit}s"),
+        (f"{n_columns:,}", "pixels" if given.image_shape else "columns"),
         (f"{n_anomalous:,}", f"called anomalies ({share})"),
         (number(given.threshold, ".3g"), "threshold"),
     ]
@@ -162,8 +165,12 @@ def _glance(given: Given) -> Element:
 
 
 def _normal_rows(given: Given) -> FloatArray:
-    """Return rows on which the sizes of terms are taken: normal ones, where there are some."""
+    """Return rows on which the sizes of the terms of equations are taken."""
     if given.train is not None:
         return given.train
     normal = given.X[~given.anomalous]
-    return normal if len(normal) else np.asarray(given.X)
+    if len(normal) >= FEWEST_ROWS:
+        return np.asarray(normal)
+    # Too few to tell sizes: points spread as the training data is.
+    drawn = np.random.default_rng(0).normal(size=(DRAWN_ROWS, len(given.names)))
+    return np.asarray(given.detector._mean_row + given.detector._spread_row * drawn)
