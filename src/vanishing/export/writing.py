@@ -1,5 +1,8 @@
 """Numbers and names as people write them."""
 
+from collections.abc import Sequence
+from os.path import commonprefix
+
 import numpy as np
 
 
@@ -29,3 +32,22 @@ def shortened(name: str, length: int = 32) -> str:
         return name
     head = (length - 1) // 2
     return f"{name[:head]}…{name[len(name) - (length - 1 - head) :]}"
+
+
+def all_shortened(names: Sequence[str], length: int) -> list[str]:
+    """Shorten names as long as they stay different: by their middle, or by what all have in common.
+
+    Examples
+    --------
+    >>> from vanishing.export.writing import all_shortened
+    >>> all_shortened([f"temperature_of_bearing_{i}_in_kelvin" for i in (1, 2)], 16)
+    ['…1…', '…2…']
+    """
+    short = [shortened(name, length) for name in names]
+    if len(set(short)) == len(set(names)):
+        return short
+    # Of letters, as is meant here, and not of folders.
+    head = len(commonprefix(list(names)))  # noqa: RUF071
+    rests = [name[head:] for name in names]
+    tail = len(commonprefix([rest[::-1] for rest in rests]))  # noqa: RUF071
+    return [shortened(f"…{rest[: len(rest) - tail]}…", length) for rest in rests]

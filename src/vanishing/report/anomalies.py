@@ -8,14 +8,14 @@ import numpy as np
 from vanishing.anomaly.explain import Explanation
 from vanishing.anomaly.explain.words import TYPICAL, chosen_features, written_change
 from vanishing.export.markup import Element, element
-from vanishing.export.writing import number
+from vanishing.export.writing import number, significant
 from vanishing.report.formulas import Formulas
 from vanishing.report.given import Given
-from vanishing.report.pictures import explained_image
+from vanishing.report.pictures import explained_image, picture
 from vanishing.report.words import counted, fold, row_of, scrolled
 
 #: Rows that are listed, that follow in a fold, and that are explained, at most.
-LISTED, FOLDED, EXPLAINED = 10, 40, 6
+LISTED, FOLDED, EXPLAINED = 10, 20, 6
 #: Explaining stops after so many seconds, and does not begin if one row would take so many: in
 #: wide tables a row takes as long as scoring this many for each column.
 SECONDS, MOST_SECONDS, SCORED_PER_COLUMN = 20.0, 120.0, 200
@@ -134,7 +134,10 @@ def _card(
     head = f"score {number(explanation.score, '.3g')}"
     shown, rest = chosen_features(explanation.shares, MOST_FEATURES)
     if not len(shown):
-        return _article(given, row, head, [element("p", TYPICAL)])
+        alone = None
+        if given.image_shape is not None:
+            alone = picture(explanation.sample, given.image_shape, given.ids[row])
+        return _article(given, row, head, [alone, element("p", TYPICAL)])
     head += f", {number(explanation.reference_score, '.3g')} when mended"
     broken = _broken(explanation, formulas)
     if given.image_shape is None:
@@ -194,7 +197,7 @@ def _broken(explanation: Explanation, formulas: Sequence[Formulas]) -> Element |
     for equation in explanation.equations:
         part, piece = equation.ideal
         formula = formulas[part].formula(piece, equation.index)
-        times = f"{number(equation.times_typical, '.3g')} times as far off as usual"
+        times = f"{significant(equation.times_typical, 3)} times as far off as usual"
         words = f"{equation.part}, degree {equation.degree}: {times}"
         short = formula is not None and not formula.n_left_out
         items.append(

@@ -11,7 +11,7 @@ from vanishing.anomaly.parts import Part
 from vanishing.export.excerpt import is_quick
 from vanishing.export.markup import Element
 from vanishing.export.mathml import mathml_equation
-from vanishing.export.writing import shortened
+from vanishing.export.writing import all_shortened
 from vanishing.polynomials import PolynomialBasis
 from vanishing.polynomials.monomials import monomials
 
@@ -87,9 +87,7 @@ class Formulas:
 
     @cached_property
     def _short_names(self) -> list[str]:
-        """The names of the columns, cut where they are long, as long as they stay different."""
-        short = [shortened(name, LONGEST_NAME) for name in self.names]
-        return short if len(set(short)) == len(set(self.names)) else list(self.names)
+        return all_shortened(self.names, LONGEST_NAME)
 
     @property
     def in_columns(self) -> bool:
@@ -125,7 +123,7 @@ class Formulas:
         usual = float(self.part.typical[piece][index])
         leading = 1 + int(np.argmax(np.abs(p[1:]) * sizes[1:]))
         p, usual = p / p[leading], usual / abs(float(p[leading]))
-        kept, digits = rounded(p * sizes, usual)
+        kept, digits = rounded(p, sizes, usual)
         shown = np.sort(kept[np.argsort(-np.abs(p * sizes)[kept], kind="stable")[:MOST_TERMS]])
         left_out = len(kept) - len(shown)
         equation = mathml_equation(
@@ -139,13 +137,15 @@ class Formulas:
         return Formula(equation, usual, left_out)
 
 
-def rounded(terms: FloatArray, usual: float) -> tuple[IntArray, IntArray]:
+def rounded(
+    coefficients: FloatArray, monomial_sizes: FloatArray, usual: float
+) -> tuple[IntArray, IntArray]:
     """Choose which terms to keep, and with how many digits, as the noise allows.
 
     Parameters
     ----------
-    terms : array of shape (n_terms,)
-        Size of each term, its coefficient times the root mean square of the monomial.
+    coefficients, monomial_sizes : arrays of shape (n_terms,)
+        Of each term, its coefficient and the root mean square of its monomial.
     usual : float
         How far off the equation usually is.
 
@@ -156,12 +156,14 @@ def rounded(terms: FloatArray, usual: float) -> tuple[IntArray, IntArray]:
     digits : int array of shape (n_terms,)
         Significant digits of each coefficient.
     """
-    sizes = np.abs(terms)
+    sizes = np.abs(coefficients * monomial_sizes)
     finest = max(NEGLIGIBLE * usual, 0.5 * 10.0**-MOST_DIGITS * float(sizes.max()))
     kept = np.flatnonzero((sizes > finest) | (sizes == sizes.max()))
-    with np.errstate(divide="ignore"):
-        digits = np.ceil(np.log10(sizes / (2 * finest)))
-    return kept, np.clip(digits, 1, MOST_DIGITS).astype(np.intp)
+    # With d digits a coefficient m · 10^k, m from 1 to 10, is off by at most 10^(k - d + 1) / 2.
+    steps = 10.0 ** np.floor(np.log10(np.abs(coefficients[kept]))) * monomial_sizes[kept]
+    digits = np.ones(len(coefficients), dtype=np.intp)
+    digits[kept] = np.clip(np.ceil(1 + np.log10(steps / (2 * finest))), 1, MOST_DIGITS + 1)
+    return kept, digits
 
 
 def carried_back(basis: PolynomialBasis, matrix: FloatArray, offset: FloatArray) -> PolynomialBasis:

@@ -46,6 +46,12 @@ def explained_image(explanation: Explanation, shape: tuple[int, ...], row: str) 
     return element("div", [_panel(*each) for each in pictures], class_="pictures")
 
 
+def picture(sample: FloatArray, shape: tuple[int, ...], row: str) -> Element:
+    """Return an image alone."""
+    levels = _levels(sample, shape, float(sample.min()), float(sample.max()))
+    return element("div", _panel(levels, f"image {row}", "image"), class_="pictures")
+
+
 def summary_images(X: FloatArray, shape: tuple[int, ...]) -> Element:
     """Return the mean and the spread of images."""
     mean, spread = X.mean(axis=0), X.std(axis=0)
