@@ -126,6 +126,8 @@ class Formulas:
         kept, digits = rounded(p, sizes, usual)
         shown = np.sort(kept[np.argsort(-np.abs(p * sizes)[kept], kind="stable")[:MOST_TERMS]])
         left_out = len(kept) - len(shown)
+        first = shown[np.argmax(exponents[shown].sum(axis=1))]
+        p = p * np.sign(p[first])  # the sign is free, and a formula does not begin with a minus
         equation = mathml_equation(
             exponents[shown],
             p[shown].tolist(),
