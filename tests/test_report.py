@@ -18,7 +18,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import FunctionTransformer
 
-from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
+from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal, load
 from vanishing.anomaly.parts import parts_of
 from vanishing.report import anomalies, write_report
 from vanishing.report.charts import round_ticks
@@ -336,6 +336,28 @@ def test_bad_input_is_refused_and_nothing_is_written(
     assert [each.name for each in tmp_path.iterdir()] == ["report.html"]
 
 
+def test_a_folder_that_is_not_there(tmp_path, detector, readings):
+    with pytest.raises(FileNotFoundError, match="make it first"):
+        write_report(tmp_path / "missing" / "r.html", detector, readings)
+    with pytest.raises(IsADirectoryError):
+        write_report(tmp_path, detector, readings.iloc[:2])
+
+
+def test_a_loaded_detector_gives_the_same_page(tmp_path, recipe, digits, readings):
+    for model, X in ((recipe, readings), digits[:2]):
+        model.save(tmp_path / "model")
+        words = [page_of(tmp_path, each, X).words for each in (model, load(tmp_path / "model"))]
+        first, second = (re.sub(r"written on .*? UTC", "", each) for each in words)
+        assert first == second
+
+
+def test_numbers_at_the_end_of_the_range(tmp_path, detector, readings):
+    far = readings.copy()
+    far.iloc[0] = 1e308
+    far.iloc[1] = -1e308
+    assert "inf" in page_of(tmp_path, detector, far).words
+
+
 def test_other_detectors_are_refused(tmp_path, readings):
     with pytest.raises(TypeError, match="got IsolationForest"):
         write_report(tmp_path / "r.html", IsolationForest(), readings)
@@ -424,11 +446,15 @@ def test_pictures_are_png():
     np.testing.assert_array_equal(np.round(255 * read).astype(np.uint8), pixels)
 
 
-def test_shapes_of_images_are_found_in_sets():
-    both = Union(Rotations((6, 6)), Translations((6, 6), shift=1, identity=False))
-    assert image_shape_of(TransformationDetector(both)) == (6, 6)
-    assert image_shape_of(TransformationDetector()) is None
-    assert image_shape_of(VanishingDetector()) is None
+def test_shapes_of_images_are_found_in_sets(detector):
+    both = TransformationDetector(
+        Union(Rotations((6, 6)), Translations((6, 6), shift=1, identity=False))
+    )
+    both.n_features_in_ = 36
+    assert image_shape_of(both) == (6, 6)
+    both.n_features_in_ = 35  # parameters were set after the fit
+    assert image_shape_of(both) is None
+    assert image_shape_of(detector) is None
 
 
 @given(st.floats(-1e6, 1e6), st.floats(1e-3, 1e6))

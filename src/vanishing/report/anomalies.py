@@ -176,10 +176,8 @@ def _bars(
         bar = element("div", element("div", class_=f"bar {kind}", style=width), class_="track")
         written = number(share, "+.3g") if share else "0"
         rows.append(row_of("td", [name, change, bar, written], [None, "change", "wide", "number"]))
-    titles = ["column", "value → mended", "", "adds"]
+    titles = ["column", "value → mended", "adds to the score", "points"]
     heads = row_of("th", titles, [None, "change", "wide", "number"])
-    heads[2].text = "adds to the score"
-    heads[3].text = "points"
     return element(
         "table",
         element("caption", "What each column adds to the score", class_="unseen"),

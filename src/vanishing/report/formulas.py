@@ -122,6 +122,8 @@ class Formulas:
         p[0] -= self.part.centers[piece][index]
         usual = float(self.part.typical[piece][index])
         leading = 1 + int(np.argmax(np.abs(p[1:]) * sizes[1:]))
+        if p[leading] == 0:  # nothing but rounding
+            return None
         p, usual = p / p[leading], usual / abs(float(p[leading]))
         kept, digits = rounded(p, sizes, usual)
         shown = np.sort(kept[np.argsort(-np.abs(p * sizes)[kept], kind="stable")[:MOST_TERMS]])

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -112,7 +113,8 @@ def image_shape_of(detector: Any) -> tuple[int, ...] | None:
         each = waiting.pop()
         if (shape := getattr(each, "image_shape", None)) is not None:
             shape = tuple(shape)
-            return shape if len(shape) == 2 or shape[2] in (1, 3) else None
+            drawable = len(shape) == 2 or shape[2] in (1, 3)
+            return shape if drawable and prod(shape) == detector.n_features_in_ else None
         waiting += getattr(each, "sets", ())
     return None
 

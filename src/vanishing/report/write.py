@@ -3,6 +3,7 @@
 import os
 from datetime import UTC, datetime
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -87,6 +88,11 @@ def write_report(
     >>> "Two rows" in page.read_text(encoding="utf-8")
     True
     """
+    folder = Path(path).absolute().parent
+    if not folder.is_dir():
+        raise FileNotFoundError(
+            f"there is no folder {folder} to write the report to; make it first"
+        )
     given = checked(
         detector,
         X,
