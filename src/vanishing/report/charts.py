@@ -19,6 +19,8 @@ WIDTH, HEIGHT = 360.0, 240.0
 LEFT, RIGHT, TOP, BOTTOM = 44.0, 12.0, 36.0, 40.0
 #: Size of a histogram in a table.
 TINY_WIDTH, TINY_HEIGHT = 96.0, 22.0
+#: Numbers up to this size can be subtracted from each other.
+LARGEST = 1e307
 
 
 @dataclass(eq=False)
@@ -115,6 +117,9 @@ def tiny_histogram(
     values: FloatArray, other: FloatArray | None, ends: tuple[float, float]
 ) -> Element:
     """Return a histogram for a cell of a table, with other data as a line over it."""
+    if max(map(abs, ends)) > LARGEST:  # the difference of the ends would overflow
+        ends = (ends[0] / 4, ends[1] / 4)
+        values, other = values / 4, None if other is None else other / 4
     edges = np.linspace(*ends, 17) if ends[1] > ends[0] else np.linspace(-0.5, 0.5, 17) + ends[0]
     marks = []
     width = TINY_WIDTH / (len(edges) - 1)

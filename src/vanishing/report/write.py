@@ -90,9 +90,7 @@ def write_report(
     """
     folder = Path(path).absolute().parent
     if not folder.is_dir():
-        raise FileNotFoundError(
-            f"there is no folder {folder} to write the report to; make it first"
-        )
+        raise FileNotFoundError(f"there is no folder {folder} for the report; make it first")
     given = checked(
         detector,
         X,
