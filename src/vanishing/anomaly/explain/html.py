@@ -16,6 +16,7 @@ from vanishing.export.writing import number
 MOST_FEATURES = 10
 #: Blue and vermilion of Okabe and Ito, as in the displays, and the width of the longest bar.
 LESS, MORE, REST, WIDTH = "#0072B2", "#D55E00", "#8C8C8C", 12.0
+CELL = "text-align: left; padding-right: 1.5em"
 
 
 def explanation_html(explanation: Explanation) -> str:
@@ -44,7 +45,7 @@ def explanation_html(explanation: Explanation) -> str:
         share = float(explanation.shares[rest].sum())
         rows.append(_row(f"{len(rest)} other features", "", share, max(largest, abs(share)), REST))
     titles = ("feature", "value → mended", "adds to the score")
-    cells = [element("th", title, scope="col", style="text-align: left") for title in titles]
+    cells = [element("th", title, scope="col", style=CELL) for title in titles]
     table = element("table", element("thead", element("tr", cells)), element("tbody", rows))
     broken = [element("li", written_equation(equation)) for equation in explanation.equations]
     equations = [element("div", "Broken equations:"), element("ul", broken)] if broken else []
@@ -52,7 +53,6 @@ def explanation_html(explanation: Explanation) -> str:
 
 
 def _row(name: str, change: str, share: float, largest: float, color: str = "") -> Element:
-    left = "text-align: left; "
     width = f"{WIDTH * abs(share) / largest:.3g}em"
     bar = element(
         "span",
@@ -61,7 +61,7 @@ def _row(name: str, change: str, share: float, largest: float, color: str = "") 
     )
     return element(
         "tr",
-        element("th", name, scope="row", style=left + "font-weight: normal"),
-        element("td", change, style=left),
-        element("td", bar, number(share, "+.3g") if share else "0", style=left),
+        element("th", name, scope="row", style=CELL + "; font-weight: normal"),
+        element("td", change, style=CELL),
+        element("td", bar, number(share, "+.3g") if share else "0", style=CELL),
     )
