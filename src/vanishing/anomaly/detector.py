@@ -1,5 +1,6 @@
 """What the detectors share: scikit-learn's contract for outlier detectors, and the threshold."""
 
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import numpy as np
@@ -150,7 +151,6 @@ class Detector(Saveable, OutlierMixin, BaseEstimator):
         if n_equations < 0:
             raise ValueError(f"n_equations must not be negative, got {n_equations}")
         names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(X.shape[1])])
-        # Far from normal data, equations that do not count any more may overflow.
         with np.errstate(over="ignore", invalid="ignore"):
             beyond = np.flatnonzero(~np.isfinite(self._score(X)))
             if beyond.size:
@@ -158,8 +158,18 @@ class Detector(Saveable, OutlierMixin, BaseEstimator):
                     f"the score of row {beyond[0]} is not finite: it is too far from normal data "
                     "for its score to be shared out among features; leave it out"
                 )
-            landscape = self._landscape()
-            return [landscape.explain(x, n_equations, tuple(map(str, names))) for x in X]
+        return list(self._explanations(X, n_equations, tuple(map(str, names))))
+
+    def _explanations(
+        self, X: FloatArray, n_equations: int, names: tuple[str, ...]
+    ) -> Iterator[Explanation]:
+        """Explain checked rows of finite score one by one, as they are asked for."""
+        landscape = self._landscape()
+        for x in X:
+            # Far from normal data, equations that do not count any more may overflow.
+            with np.errstate(over="ignore", invalid="ignore"):
+                explanation = landscape.explain(x, n_equations, names)
+            yield explanation
 
     def _landscape(self) -> Landscape:
         """Return the score as a function of the features."""

@@ -17,6 +17,7 @@ from vanishing.construction import Construction, DegreeTrace, construct
 from vanishing.construction.candidates import choose_candidates
 from vanishing.construction.step import Settings
 from vanishing.estimators.inputs import contrast_source, fit_source, new_points, take_over
+from vanishing.estimators.notebook import EquationsInNotebooks
 from vanishing.estimators.saving import Saveable
 from vanishing.normalizations import Normalization, resolve_normalization
 from vanishing.polynomials.memory import as_text
@@ -29,7 +30,7 @@ class ContrastError(ValueError):
     """All that vanishes on X vanishes on the contrast too."""
 
 
-class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
+class VanishingIdeal(EquationsInNotebooks, Saveable, TransformerMixin, BaseEstimator):
     """Polynomial equations that a set of points approximately satisfies.
 
     The polynomials of each degree are found that are small on X while their size under a

@@ -112,6 +112,21 @@ def new_points(estimator: Any, X: Any) -> Array | SampleSource:
     return source if is_chunked(X) else next(source.blocks(source.n_samples))
 
 
+def names_of_features(estimator: Any, given: Any = None) -> list[str]:
+    """Return names for the features of a fitted estimator.
+
+    Those that are given, or the column names of the fit, or x0, x1, ...
+    """
+    if given is None:
+        given = getattr(estimator, "feature_names_in_", None)
+    if given is None:
+        given = [f"x{j}" for j in range(estimator.n_features_in_)]
+    names = [str(name) for name in given]
+    if len(names) != estimator.n_features_in_:
+        raise ValueError(f"expected {estimator.n_features_in_} feature names, got {len(names)}")
+    return names
+
+
 def take_over(estimator: Any, fitted: Any) -> None:
     """Give an estimator the fitted attributes of its copy, in place of those of an earlier fit."""
     if hasattr(estimator, "feature_names_in_"):

@@ -4,5 +4,8 @@ They need matplotlib, the extra ``plot``, when they draw.
 """
 
 from vanishing.plotting.explanation import ExplanationDisplay
+from vanishing.plotting.overview import BasisDisplay
+from vanishing.plotting.spectrum import SpectrumDisplay
+from vanishing.plotting.zero_set import ZeroSetDisplay
 
-__all__ = ["ExplanationDisplay"]
+__all__ = ["BasisDisplay", "ExplanationDisplay", "SpectrumDisplay", "ZeroSetDisplay"]

@@ -1,12 +1,19 @@
 """The explanation of a row of a table: a bar for each feature, and the broken equations."""
 
 from collections.abc import Sequence
+from textwrap import fill
 from typing import Any
 
 import numpy as np
 
-from vanishing._xp import FloatArray, IntArray
+from vanishing._xp import IntArray
 from vanishing.anomaly.explain import BrokenEquation, Explanation
+from vanishing.anomaly.explain.words import (
+    TYPICAL,
+    chosen_features,
+    written_change,
+    written_equation,
+)
 from vanishing.plotting.style import (
     INK,
     LESS,
@@ -25,10 +32,6 @@ from vanishing.plotting.style import (
 WIDTH, BAR, LINE, FIXED = 7.0, 0.34, 0.18, 1.0
 #: Points: from the bars to the equations below them, and to the heading of the values above.
 BELOW, ABOVE = 28, 6
-#: Shares that are this small beside the largest are rounding.
-ROUNDING = 1e-12
-TYPICAL = """A typical sample: it keeps the equations as well as nine of ten
-training samples do, and no feature adds to its score."""
 
 
 def draw_bars(explanation: Explanation, n_features: int, ax: Any) -> Any:
@@ -46,7 +49,7 @@ def draw_bars(explanation: Explanation, n_features: int, ax: Any) -> Any:
     -------
     matplotlib Axes
     """
-    shown, rest = _chosen(explanation.shares, n_features)
+    shown, rest = chosen_features(explanation.shares, n_features)
     is_typical = len(shown) == 0
     equations = () if is_typical else explanation.equations
     if ax is None:
@@ -59,7 +62,7 @@ def draw_bars(explanation: Explanation, n_features: int, ax: Any) -> Any:
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
     if is_typical:
-        ax.text(0, 0.5, TYPICAL, fontsize=TEXT_SIZE, color=INK, va="center")
+        ax.text(0, 0.5, fill(TYPICAL, 66), fontsize=TEXT_SIZE, color=INK, va="center")
     else:
         score += f", {number(explanation.reference_score, '.3g')} when mended"
         _draw_chosen(ax, explanation, shown, rest)
@@ -68,28 +71,11 @@ def draw_bars(explanation: Explanation, n_features: int, ax: Any) -> Any:
     return ax
 
 
-def _chosen(shares: FloatArray, n_features: int) -> tuple[IntArray, IntArray]:
-    """Return the features that are shown, largest share first, and the rest.
-
-    Those with the largest shares of either sign are shown. Features without a share go into the
-    rest; a rest of one is shown as well, since "1 other feature" would take as much space.
-    """
-    if n_features < 1:
-        raise ValueError(f"n_features must be at least 1, got {n_features}")
-    sizes = np.abs(shares)
-    order = np.argsort(-sizes, kind="stable")
-    n_shown = min(n_features, int(np.sum(sizes > ROUNDING * sizes.max())))
-    if n_shown and n_shown == len(shares) - 1:
-        n_shown += 1
-    shown, rest = order[:n_shown], order[n_shown:]
-    return shown[np.argsort(-shares[shown], kind="stable")], rest
-
-
 def _draw_chosen(ax: Any, explanation: Explanation, shown: IntArray, rest: IntArray) -> None:
     """Draw one bar a feature, names on the left and values on the right."""
     shares = explanation.shares[shown]
     names = [shortened(explanation.feature_names[j]) for j in shown]
-    values = [_change(explanation.sample[j], explanation.reference[j]) for j in shown]
+    values = [written_change(explanation.sample[j], explanation.reference[j]) for j in shown]
     colors = [MORE if share > 0 else LESS for share in shares]
     if len(rest):
         shares = np.append(shares, explanation.shares[rest].sum())
@@ -122,21 +108,10 @@ def _draw_chosen(ax: Any, explanation: Explanation, shown: IntArray, rest: IntAr
     _write_beside(ax, "value → mended", corner=(1.02, 1), points=ABOVE)
 
 
-def _change(value: float, mended: float) -> str:
-    """Write a value and the mended one with as many digits as tell them apart, four at least."""
-    if value == mended:
-        return number(value, ".4g")
-    for digits in range(4, 17):
-        before, after = (number(each, f".{digits}g") for each in (value, mended))
-        if before != after:
-            break
-    return f"{before} → {after}"
-
-
 def _write_equations(ax: Any, equations: Sequence[BrokenEquation]) -> None:
     """Write the broken equations below the bars."""
     if equations:
-        lines = ["Broken equations:", *map(_in_short, equations)]
+        lines = ["Broken equations:", *map(written_equation, equations)]
         _write_beside(ax, "\n".join(lines), corner=(0, 0), points=-BELOW)
 
 
@@ -153,8 +128,3 @@ def _write_beside(ax: Any, text: str, *, corner: tuple[float, float], points: fl
         color=NOTE,
         linespacing=1.4,
     )
-
-
-def _in_short(equation: BrokenEquation) -> str:
-    times = f"{equation.times_typical:.3g} times as far off as usual"
-    return f"{equation.part}, degree {equation.degree}: {times}"

@@ -2,10 +2,17 @@
 
 from typing import Any
 
+from vanishing.export.writing import number as number
+from vanishing.export.writing import shortened as shortened
+
 #: Blue and vermilion of Okabe and Ito, which colour-blind people tell apart.
 LESS, MORE = "#0072B2", "#D55E00"
 #: What stands back, text, and what is written beside the point.
 NEUTRAL, INK, NOTE = "#B0B0B0", "#333333", "#6A6A6A"
+#: Several of a kind, such as polynomials: colours after the same, and strokes, so that they differ
+#: in print as well.
+SERIES = ("#009E73", "#AA4E88", "#C98A00", "#56B4E9", "#333333", "#8C6BB1")
+STROKES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (6, 2, 1.5, 2)))
 #: Sizes of letters.
 TITLE_SIZE, TEXT_SIZE, NOTE_SIZE = 11, 10, 9
 
@@ -25,7 +32,9 @@ def pyplot(caller: str) -> Any:
     return pyplot
 
 
-def new_axes(n_columns: int, size: tuple[float, float]) -> Any:
+def new_axes(
+    n_columns: int, size: tuple[float, float], *, ratios: Any = None, **parameters: Any
+) -> Any:
     """Make a figure that leaves room for what is written beside its axes, and return the axes.
 
     Parameters
@@ -34,12 +43,25 @@ def new_axes(n_columns: int, size: tuple[float, float]) -> Any:
         Axes side by side; an array of them if there are several.
     size : tuple of float
         Width and height in inches.
+    ratios : sequence of float, optional
+        Widths of the axes relative to each other.
+    **parameters
+        Of the axes, such as ``projection="3d"``.
     """
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(1, n_columns, figsize=size, layout="constrained")
+    # Compressed: axes of a fixed shape, such as pictures, leave no gaps.
+    figure, axes = pyplot.subplots(
+        1, n_columns, figsize=size, layout="compressed", width_ratios=ratios, subplot_kw=parameters
+    )
     figure.get_layout_engine().set(w_pad=0.1, h_pad=0.1)
     return axes
+
+
+def same_units(limits: Any) -> bool:
+    """Whether the axes seem to have one unit, so that a circle can be drawn as one."""
+    widths = [stop - start for start, stop in limits]
+    return bool(max(widths) <= 3 * min(widths))
 
 
 def diverging_colors() -> Any:
@@ -47,16 +69,3 @@ def diverging_colors() -> Any:
     from matplotlib.colors import LinearSegmentedColormap
 
     return LinearSegmentedColormap.from_list("less-more", [LESS, "white", MORE])
-
-
-def shortened(name: str, length: int = 32) -> str:
-    """Cut the middle out of a long name: beginnings tell groups apart, ends their members."""
-    if len(name) <= length:
-        return name
-    head = (length - 1) // 2
-    return f"{name[:head]}…{name[len(name) - (length - 1 - head) :]}"
-
-
-def number(value: float, form: str) -> str:
-    """Write a number, with a minus sign instead of a hyphen."""
-    return format(value, form).replace("-", "−")

@@ -11,12 +11,13 @@ from vanishing.polynomials.affine import AffineMap
 from vanishing.polynomials.block import DegreeBlock
 from vanishing.polynomials.evaluate import Evaluator
 from vanishing.polynomials.memory import row_slices
+from vanishing.polynomials.notebook import InNotebooks
 
 Which = Literal["vanishing", "nonvanishing"]
 
 
 @dataclass(frozen=True, eq=False)
-class PolynomialBasis:
+class PolynomialBasis(InNotebooks):
     """Vanishing polynomials G and nonvanishing polynomials F of a point set, by degree.
 
     Polynomials are nested: those of degree t combine products of F_1 and F_{t-1}. The basis keeps

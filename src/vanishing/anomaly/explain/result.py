@@ -80,6 +80,12 @@ class Explanation:
         order = self._order()[:n_features]
         return [(self.feature_names[j], float(self.shares[j])) for j in order]
 
+    def _repr_html_(self) -> str:
+        # In a module that knows this one.
+        from vanishing.anomaly.explain.html import explanation_html
+
+        return explanation_html(self)
+
     def _order(self) -> IntArray:
         return np.argsort(-self.shares, kind="stable")
 

@@ -1,0 +1,92 @@
+"""A few equations of a basis, quickly, however large it is: for notebooks and reports."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from vanishing._xp import FloatArray, IntArray
+from vanishing.polynomials import PolynomialBasis
+from vanishing.polynomials.monomials import count
+
+#: Coefficients that may be worked out to show a few equations: a fraction of a second.
+MOST_COEFFICIENTS = 3_000_000
+#: Terms below this share of the largest one are rounding.
+NEGLIGIBLE = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Sum:
+    """The terms of one polynomial that are shown.
+
+    Parameters
+    ----------
+    exponents : int array of shape (n_terms, n_variables)
+    coefficients : array of shape (n_terms,)
+    n_left_out : int
+        Terms that are not shown.
+    """
+
+    exponents: IntArray
+    coefficients: FloatArray
+    n_left_out: int
+
+
+@dataclass(frozen=True, eq=False)
+class Excerpt:
+    """The first equations of a basis.
+
+    Parameters
+    ----------
+    sums : list of Sum
+        One an equation.
+    degrees, extents : arrays of shape (n_shown,)
+    n_more : int
+        Equations that are not shown.
+    """
+
+    sums: list[Sum]
+    degrees: IntArray
+    extents: FloatArray
+    n_more: int
+
+
+def excerpt(basis: PolynomialBasis, *, n_equations: int, n_terms: int, digits: int) -> Excerpt:
+    """Expand the first equations of a basis, as many as can be expanded quickly.
+
+    Parameters
+    ----------
+    basis : PolynomialBasis
+    n_equations, n_terms : int
+        Bounds on the equations, and on the terms of each.
+    digits : int
+        Terms that round to nothing beside the largest coefficient at this many digits are dropped
+        without being counted, as in ``to_latex``.
+    """
+    n_shown = min(n_equations, basis.count())
+    top = int(basis.degrees()[n_shown - 1]) if n_shown else 0
+    while top and not is_quick(basis, top):
+        top -= 1
+    n_shown = min(n_shown, int(np.sum(basis.degrees() <= top)))
+    lower = PolynomialBasis(basis.n_features, basis.blocks[:top])
+    lower = lower.restricted(np.arange(lower.count()) < n_shown) if top else lower
+    sums = []
+    if n_shown:
+        exponents, coefficients = lower.expand()
+        sums = [_largest(exponents, column, n_terms, digits) for column in coefficients.T]
+    return Excerpt(sums, lower.degrees(), lower.extents, basis.count() - n_shown)
+
+
+def is_quick(basis: PolynomialBasis, degree: int) -> bool:
+    """Whether the polynomials up to a degree can be expanded in a fraction of a second."""
+    blocks = basis.blocks[:degree]
+    widest = max((block.n_candidates for block in blocks), default=0)
+    n_monomials = count(basis.n_features, degree)
+    return n_monomials * max(widest, basis.n_features) <= MOST_COEFFICIENTS
+
+
+def _largest(exponents: IntArray, coefficients: FloatArray, n_terms: int, digits: int) -> Sum:
+    sizes = np.abs(coefficients)
+    seen = sizes > max(0.5 * 10.0**-digits, NEGLIGIBLE) * sizes.max(initial=0.0)
+    kept = np.argsort(-np.where(seen, sizes, -1.0), kind="stable")[: min(n_terms, seen.sum())]
+    kept = np.sort(kept)
+    return Sum(exponents[kept], coefficients[kept], int(seen.sum()) - len(kept))

@@ -1,0 +1,279 @@
+"""BasisDisplay: a basis at a glance, its numbers, sizes and variables."""
+
+from typing import Any, Self
+
+import numpy as np
+
+from vanishing._xp import FloatArray
+from vanishing.estimators.inputs import names_of_features
+from vanishing.plotting.given import fitted_ideal, points_of
+from vanishing.plotting.style import (
+    INK,
+    LESS,
+    NEUTRAL,
+    NOTE,
+    NOTE_SIZE,
+    TEXT_SIZE,
+    TITLE_SIZE,
+    new_axes,
+    number,
+    pyplot,
+    shortened,
+)
+from vanishing.polynomials import PolynomialBasis
+
+#: Inches: width of the two narrow panels, of a column of shares, and heights.
+NARROW, COLUMN, ROW = 2.3, 0.34, 0.22
+#: Polynomials and variables that have a row or a column of their own, at most.
+MOST_ROWS, MOST_COLUMNS = 30, 24
+#: Points on which derivatives are taken, at most: more change nothing that is seen.
+MOST_POINTS = 2000
+#: Extents below this are rounding; they are drawn there, since zero has no logarithm.
+SMALLEST = 1e-17
+NOTHING = "Nothing vanishes:\nraise tol or max_degree."
+
+
+class BasisDisplay:
+    """Overview of a basis of polynomials.
+
+    From left to right: the numbers of vanishing and nonvanishing polynomials of each degree; the
+    extent of each vanishing polynomial; and the share that each variable has in it.
+
+    The share of a variable in a polynomial is the root mean square of its derivative, times the
+    spread of the variable, as a part of the sum over all variables: by how much the polynomial
+    would change if the variable moved as it does among the points.
+
+    Use :meth:`from_estimator` to make one.
+
+    Parameters
+    ----------
+    basis : PolynomialBasis
+    shares : array of shape (n_vanishing, n_features) or None, default=None
+        Share of each variable in each vanishing polynomial.
+    feature_names : sequence of str, optional
+
+    Attributes
+    ----------
+    axes_ : array of matplotlib Axes
+        Numbers, extents, and shares if there are some.
+    ax_ : matplotlib Axes
+        The first of them.
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> from vanishing import VanishingIdeal
+    >>> from vanishing.datasets import make_variety
+    >>> from vanishing.plotting import BasisDisplay
+    >>> X = make_variety("cylinder", 200)
+    >>> ideal = VanishingIdeal(max_degree=2, tol=1e-6).fit(X)
+    >>> BasisDisplay.from_estimator(ideal, X).shares.round(1)
+    array([[0.5, 0.5, 0. ]])
+    """
+
+    ax_: Any
+    axes_: Any
+    figure_: Any
+
+    def __init__(
+        self,
+        basis: PolynomialBasis,
+        *,
+        shares: FloatArray | None = None,
+        feature_names: Any = None,
+    ) -> None:
+        self.basis = basis
+        self.shares = shares
+        self.feature_names = feature_names
+
+    @classmethod
+    def from_estimator(
+        cls, ideal: Any, X: Any = None, *, feature_names: Any = None, ax: Any = None
+    ) -> Self:
+        """Draw an overview of an ideal.
+
+        Parameters
+        ----------
+        ideal : VanishingIdeal
+            Fitted.
+        X : array-like of shape (n_samples, n_features), optional
+            Points on which the shares of the variables are taken, at most 2000 of them. Without
+            these there are no shares, since an ideal does not know how its variables are spread.
+        feature_names : sequence of str, optional
+            By default the column names of the fit, or x0, x1, ...
+        ax : sequence of matplotlib Axes or None, default=None
+            Where to draw: three, or two without X. None makes a figure.
+
+        Returns
+        -------
+        BasisDisplay
+        """
+        pyplot(f"{cls.__name__}.from_estimator")
+        fitted = fitted_ideal(ideal)
+        points = points_of(fitted, X)
+        shares = None if points is None else variable_shares(fitted.basis_, points)
+        names = names_of_features(fitted, feature_names)
+        return cls(fitted.basis_, shares=shares, feature_names=names).plot(ax=ax)
+
+    def plot(self, *, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : sequence of matplotlib Axes or None, default=None
+            Where to draw: three, or two without shares. None makes a figure.
+
+        Returns
+        -------
+        BasisDisplay
+            With ``axes_``, ``ax_`` and ``figure_``.
+        """
+        pyplot(f"{type(self).__name__}.plot")
+        n_panels = 2 if self.shares is None else 3
+        if ax is None:
+            ax = self._new_axes(n_panels)
+        elif np.shape(ax) != (n_panels,):
+            raise ValueError(
+                f"ax must be a sequence of {n_panels} Axes, such as those of "
+                f"plt.subplots(1, {n_panels})"
+            )
+        self.axes_ = np.array(ax, dtype=object)
+        self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
+        self._draw_numbers(self.axes_[0])
+        self._draw_extents(self.axes_[1])
+        if self.shares is not None:
+            self._draw_shares(self.axes_[2])
+        return self
+
+    @property
+    def _n_shown(self) -> int:
+        return min(self.basis.count(), MOST_ROWS)
+
+    def _new_axes(self, n_panels: int) -> Any:
+        n_columns = min(self.basis.n_features, MOST_COLUMNS + 1)
+        widths = [NARROW, NARROW, max(COLUMN * n_columns, 1.9)][:n_panels]
+        height = float(np.clip(1.6 + ROW * self._n_shown, 2.8, 8.0))
+        return new_axes(n_panels, (sum(widths) + 1.4, height), ratios=widths)
+
+    def _draw_numbers(self, ax: Any) -> None:
+        """Draw two bars a degree, with their numbers."""
+        top = len(self.basis.blocks)
+        degrees = np.arange(1, top + 1)
+        for which, color, offset in (("vanishing", LESS, -0.2), ("nonvanishing", NEUTRAL, 0.2)):
+            found = self.basis.degrees(which=which)  # type: ignore[arg-type]
+            counts = np.bincount(found, minlength=top + 1)[1:]
+            bars = ax.bar(degrees + offset, counts, width=0.38, color=color, label=which)
+            ax.bar_label(bars, counts.astype(str), fontsize=NOTE_SIZE, color=INK, padding=1)
+        ax.set_xticks(degrees)
+        ax.set_yticks([])
+        ax.set_xlabel("degree", fontsize=NOTE_SIZE, color=NOTE)
+        ax.margins(y=0.12)
+        ax.legend(
+            loc="upper left",
+            bbox_to_anchor=(-0.04, -0.22),
+            frameon=False,
+            fontsize=NOTE_SIZE,
+            labelcolor=INK,
+            handlelength=1.0,
+        )
+        _finish(ax, "Polynomials", frame="bottom")
+
+    def _draw_extents(self, ax: Any) -> None:
+        """Draw the extents downwards, in the order of the columns of ``transform``."""
+        extents = self.basis.extents[: self._n_shown]
+        rows = np.arange(len(extents))
+        title = "Extents"
+        if len(extents) < self.basis.count():
+            title += f", {len(extents)} of {self.basis.count()}"
+        _finish(ax, title, frame="bottom")
+        if not len(extents):
+            ax.set(xticks=[], yticks=[])
+            ax.text(0.5, 0.5, NOTHING, ha="center", va="center", fontsize=NOTE_SIZE, color=INK)
+            return
+        heights = np.clip(extents, SMALLEST, None)
+        ax.set_xscale("log")
+        # Whole powers of ten, and few of them, so that their names do not meet.
+        low, high = np.floor(np.log10(heights.min())), np.ceil(np.log10(heights.max() * 1.01))
+        ax.set_xlim(10.0**low, 10.0**high)
+        ax.set_xticks(10.0 ** np.unique(np.round(np.linspace(low, high, 4))))
+        ax.set_xticks([], minor=True)
+        ax.hlines(rows, ax.get_xlim()[0], heights, color=NEUTRAL, linewidth=0.8)
+        ax.plot(heights, rows, "o", color=LESS, markersize=4)
+        ax.set_yticks(rows, self._row_names(), fontsize=NOTE_SIZE, color=INK)
+        ax.set_ylim(len(rows) - 0.5, -0.5)
+        ax.set_xlabel("root mean square on X", fontsize=NOTE_SIZE, color=NOTE)
+
+    def _row_names(self) -> list[str]:
+        degrees = self.basis.degrees().tolist()[: self._n_shown]
+        # As get_feature_names_out has them.
+        return [f"g{d}_{i - degrees.index(d)}" for i, d in enumerate(degrees)]
+
+    def _draw_shares(self, ax: Any) -> None:
+        """Draw a cell for each variable and polynomial; the number where it is large."""
+        assert self.shares is not None
+        shares, names = self._columns(self.shares[: self._n_shown])
+        _finish(ax, "Share of each variable" if len(shares) else "", frame="")
+        ax.set(xticks=[], yticks=[])
+        if not len(shares):
+            return
+        ax.pcolormesh(shares, cmap="Blues", vmin=0.0, vmax=1.0, edgecolors="white", linewidth=1)
+        ax.set_ylim(len(shares), 0)
+        for (row, column), share in np.ndenumerate(shares):
+            if share >= 0.1:
+                written = number(float(100 * share), ".0f")
+                color = "white" if share > 0.55 else INK
+                place = {"ha": "center", "va": "center", "fontsize": NOTE_SIZE - 1.5}
+                ax.text(column + 0.5, row + 0.5, written, color=color, **place)
+        upright = max(map(len, names)) > 3
+        ax.set_xticks(
+            np.arange(len(names)) + 0.5,
+            names,
+            fontsize=NOTE_SIZE,
+            color=INK,
+            rotation=90 if upright else 0,
+            parse_math=False,
+        )
+        ax.set_xlabel("percent, from 10 on", fontsize=NOTE_SIZE, color=NOTE)
+
+    def _columns(self, shares: FloatArray) -> tuple[FloatArray, list[str]]:
+        """Return the variables with the largest shares, in their order, and the rest as one."""
+        names = [shortened(str(name), 20) for name in self.feature_names]
+        if shares.shape[1] <= MOST_COLUMNS + 1:
+            return shares, names
+        largest = np.argsort(-shares.sum(axis=0), kind="stable")
+        shown, rest = np.sort(largest[:MOST_COLUMNS]), largest[MOST_COLUMNS:]
+        joined = np.column_stack([shares[:, shown], shares[:, rest].sum(axis=1)])
+        return joined, [*(names[j] for j in shown), f"{len(rest)} others"]
+
+
+def variable_shares(basis: PolynomialBasis, points: FloatArray) -> FloatArray:
+    """Return the share of each variable in each vanishing polynomial.
+
+    Parameters
+    ----------
+    basis : PolynomialBasis
+    points : array of shape (n_samples, n_features)
+        At most 2000 of them, evenly chosen, are used.
+
+    Returns
+    -------
+    array of shape (n_vanishing, n_features)
+        Rows add up to 1, or are 0 where a polynomial does not change at all.
+    """
+    chosen = points[:: max(1, -(-len(points) // MOST_POINTS))]
+    squares = np.zeros((basis.count(), basis.n_features))
+    for row in np.array_split(chosen, max(1, len(chosen) // 100)):
+        squares += np.sum(basis.jacobian(row) ** 2, axis=0)
+    sizes = np.sqrt(squares / len(chosen)) * points.std(axis=0)
+    totals = sizes.sum(axis=1, keepdims=True)
+    return np.asarray(sizes / np.where(totals > 0, totals, 1.0))
+
+
+def _finish(ax: Any, title: str, *, frame: str) -> None:
+    ax.set_title(title, loc="left", fontsize=TITLE_SIZE, color=INK)
+    ax.tick_params(which="both", length=0, labelsize=NOTE_SIZE, labelcolor=INK)
+    ax.tick_params(axis="x", labelsize=TEXT_SIZE - 1)
+    ax.spines[:].set_visible(False)
+    if frame:
+        ax.spines[frame].set_visible(True)
+        ax.spines[frame].set_color(NEUTRAL)

@@ -1,0 +1,335 @@
+"""ZeroSetDisplay: where the polynomials of an ideal are zero, with the points, in 2-D and 3-D."""
+
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from vanishing._xp import FloatArray
+from vanishing.algebra import minimal_generators
+from vanishing.estimators import VanishingIdeal
+from vanishing.estimators.inputs import names_of_features
+from vanishing.plotting import space
+from vanishing.plotting.given import chosen_polynomials, fitted_ideal, points_of
+from vanishing.plotting.plane import draw_contours
+from vanishing.plotting.style import (
+    INK,
+    LESS,
+    MORE,
+    NOTE,
+    NOTE_SIZE,
+    SERIES,
+    STROKES,
+    new_axes,
+    number,
+    pyplot,
+    same_units,
+    shortened,
+)
+from vanishing.polynomials import PolynomialBasis
+
+Kind = Literal["auto", "surfaces", "curve", "both"]
+
+#: Inches: a figure in space; in the plane, the axes, what is beside them, and how high they may be.
+SPACE = (6.8, 5.0)
+SIDE, BESIDE, BELOW, LOWEST, HIGHEST = 3.8, 2.9, 0.7, 1.3, 5.0
+#: Polynomials that are drawn unless others are asked for.
+MOST = 6
+#: Leading forms nearer than this to multiples of others are combinations of them (noise).
+SAME = 0.02
+#: Room around the points, as a share of their range.
+ROOM = 0.15
+
+
+class ZeroSetDisplay:
+    """Picture of the zero sets of an ideal in two or three variables.
+
+    In the plane every polynomial is a curve. In space every polynomial is a surface, and what
+    several have in common is a curve. Zeros where a polynomial does not change its sign, such as
+    those of a square, are not seen.
+
+    Use :meth:`from_estimator` to make one.
+
+    Parameters
+    ----------
+    basis : PolynomialBasis
+        Its vanishing polynomials are drawn.
+    limits : sequence of pairs of float
+        Lower and upper end of every axis.
+    X, contrast : arrays of shape (n_samples, n_features) or None
+        Points to draw.
+    feature_names : sequence of str, optional
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> from vanishing import VanishingIdeal
+    >>> from vanishing.datasets import make_variety
+    >>> from vanishing.plotting import ZeroSetDisplay
+    >>> X = make_variety("lemniscate", 100, noise=0.01)
+    >>> ideal = VanishingIdeal(max_degree=4, tol=0.02).fit(X)
+    >>> display = ZeroSetDisplay.from_estimator(ideal, X)
+    >>> display.ax_.get_xlabel()
+    'x0'
+    """
+
+    ax_: Any
+    figure_: Any
+
+    def __init__(
+        self,
+        basis: PolynomialBasis,
+        limits: Any,
+        *,
+        X: FloatArray | None = None,
+        contrast: FloatArray | None = None,
+        feature_names: Any = None,
+    ) -> None:
+        self.basis = basis
+        self.limits = limits
+        self.X = X
+        self.contrast = contrast
+        self.feature_names = feature_names
+
+    @classmethod
+    def from_estimator(
+        cls,
+        ideal: Any,
+        X: Any = None,
+        *,
+        contrast: Any = None,
+        polynomials: Any = None,
+        kind: Kind = "auto",
+        sign_regions: bool = False,
+        limits: Any = None,
+        resolution: int | None = None,
+        feature_names: Any = None,
+        ax: Any = None,
+    ) -> Self:
+        """Draw the zero sets of an ideal.
+
+        Parameters
+        ----------
+        ideal : VanishingIdeal
+            Fitted to points with two or three features.
+        X, contrast : array-like of shape (n_samples, n_features), optional
+            Points to draw.
+        polynomials : int or sequence of int, optional
+            Which of the vanishing polynomials to draw, in the order of ``transform``'s columns. By
+            default those that are no combinations of others, six at most.
+        kind : {"auto", "surfaces", "curve", "both"}, default="auto"
+            In space: the surface of each polynomial, the curve on which all are zero together, or
+            both. "auto" draws one polynomial as a surface, two as both, and more as a curve.
+        sign_regions : bool, default=False
+            In the plane, for one polynomial: whether to tint where it is positive and negative.
+        limits : sequence of pairs of float, optional
+            Lower and upper end of every axis; by default the range of the points and some room.
+        resolution : int, optional
+            Points of the grid along each axis: by default 400 in the plane and 44 in space.
+        feature_names : sequence of str, optional
+            By default the column names of the fit, or x0, x1, ...
+        ax : matplotlib Axes or None, default=None
+            Where to draw, with ``projection="3d"`` for three features; None makes a figure.
+
+        Returns
+        -------
+        ZeroSetDisplay
+        """
+        pyplot(f"{cls.__name__}.from_estimator")
+        fitted = fitted_ideal(ideal)
+        if fitted.n_features_in_ not in (2, 3):
+            raise ValueError(
+                f"zero sets are drawn in 2 or 3 variables, the ideal has {fitted.n_features_in_}; "
+                "fit it to two or three columns, or see BasisDisplay for an overview"
+            )
+        points, other = points_of(fitted, X), points_of(fitted, contrast)
+        display = cls(
+            _chosen_basis(fitted, polynomials),
+            _checked_limits(limits, fitted.n_features_in_, points, other),
+            X=points,
+            contrast=other,
+            feature_names=names_of_features(fitted, feature_names),
+        )
+        return display.plot(kind=kind, sign_regions=sign_regions, resolution=resolution, ax=ax)
+
+    def plot(
+        self,
+        *,
+        kind: Kind = "auto",
+        sign_regions: bool = False,
+        resolution: int | None = None,
+        ax: Any = None,
+    ) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        kind : {"auto", "surfaces", "curve", "both"}, default="auto"
+            In space: the surface of each polynomial, the curve on which all are zero together, or
+            both. "auto" draws one polynomial as a surface, two as both, and more as a curve.
+        sign_regions : bool, default=False
+            In the plane, for one polynomial: whether to tint where it is positive and negative.
+        resolution : int, optional
+            Points of the grid along each axis: by default 400 in the plane and 44 in space.
+        ax : matplotlib Axes or None, default=None
+            Where to draw, with ``projection="3d"`` for three features; None makes a figure.
+
+        Returns
+        -------
+        ZeroSetDisplay
+            With ``ax_`` and ``figure_``.
+        """
+        pyplot(f"{type(self).__name__}.plot")
+        in_space = self.basis.n_features == 3
+        self._check(kind, sign_regions, resolution, ax)
+        if ax is None:
+            ax = self._new_space() if in_space else new_axes(1, self._size())
+        self.ax_, self.figure_ = ax, ax.figure
+        self._draw_points()
+        if in_space:
+            entries = self._draw_space(kind, resolution)
+        else:
+            found = draw_contours(
+                ax, self.basis, self.limits, resolution, sign_regions=sign_regions
+            )
+            entries = self._entries(found, sign_regions=sign_regions)
+        self._write(entries)
+        return self
+
+    def _check(self, kind: str, sign_regions: bool, resolution: int | None, ax: Any) -> None:
+        count = self.basis.count()
+        in_space = self.basis.n_features == 3
+        if kind not in ("auto", "surfaces", "curve", "both"):
+            raise ValueError(f"kind must be 'auto', 'surfaces', 'curve' or 'both', got {kind!r}")
+        if kind in ("curve", "both") and (count < 2 or not in_space):
+            raise ValueError(
+                f"kind={kind!r} draws what two or more equations in three variables have in "
+                f"common, but there are {count} in {self.basis.n_features} variables"
+            )
+        if sign_regions and (in_space or count != 1):
+            raise ValueError(
+                "sign_regions shows one polynomial in two variables, but there are "
+                f"{count} in {self.basis.n_features}; choose one, such as polynomials=0"
+            )
+        if resolution is not None and resolution < 2:
+            raise ValueError(f"resolution must be at least 2, got {resolution}")
+        if ax is not None and in_space != hasattr(ax, "get_zlim"):
+            needed = 'made with projection="3d"' if in_space else "a plane one"
+            raise ValueError(
+                f"ax must be {needed} for {self.basis.n_features} features, got {type(ax).__name__}"
+            )
+
+    def _new_space(self) -> Any:
+        # Surfaces, points and curves are drawn over each other in this order. matplotlib's own
+        # would hide points on the near side of a surface.
+        return new_axes(1, SPACE, projection="3d", computed_zorder=False)
+
+    def _size(self) -> tuple[float, float]:
+        """Return the size of a figure in the plane, in the proportions of the limits."""
+        width, height = np.ptp(self.limits, axis=1)
+        upright = SIDE * float(height / width) if same_units(self.limits) else SIDE
+        return SIDE + BESIDE, float(np.clip(upright, LOWEST, HIGHEST)) + BELOW
+
+    def _draw_points(self) -> None:
+        look = {"linewidths": 0.0, "s": 15 if self.basis.n_features == 2 else 10}
+        if self.contrast is not None:
+            self.ax_.scatter(*self.contrast.T, color=MORE, marker="^", alpha=0.45, zorder=2, **look)
+        if self.X is not None:
+            self.ax_.scatter(*self.X.T, color=LESS, alpha=0.7, zorder=2.1, **look)
+
+    def _draw_space(self, kind: Kind, resolution: int | None) -> list[Any]:
+        count = self.basis.count()
+        if kind == "auto":
+            kind = "surfaces" if count == 1 else "both" if count == 2 else "curve"
+        entries = []
+        if kind != "curve":
+            opacity = space.ALONE if count == 1 else space.SEVERAL
+            opacity = space.FAINT if kind == "both" else opacity
+            found = space.draw_surfaces(self.ax_, self.basis, self.limits, resolution, opacity)
+            entries = self._entries(found)
+        if kind != "surfaces":
+            found_curve = space.draw_curve(self.ax_, self.basis, self.limits, resolution)
+            name = f"zero set of {count} equations" + (
+                "" if found_curve else ":\nnot in the picture"
+            )
+            entries.append(_entry(name, color=INK, linewidth=1.5))
+        space.finish_space(self.ax_, self.limits)
+        return entries
+
+    def _entries(self, found: list[bool], *, sign_regions: bool = False) -> list[Any]:
+        """Name the polynomials."""
+        in_space = self.basis.n_features == 3
+        entries = []
+        described = zip(found, self.basis.degrees(), self.basis.extents, strict=True)
+        for i, (is_seen, degree, extent) in enumerate(described):
+            name = f"g = 0, degree {degree}, extent {number(extent, '.2g')}"
+            name += "" if is_seen else "\n(not in the picture)"
+            look = {"marker": "s", "linestyle": "", "alpha": 0.7} if in_space else {}
+            stroke = {} if in_space else {"linestyle": STROKES[i % len(STROKES)], "linewidth": 1.8}
+            entries.append(_entry(name, color=SERIES[i % len(SERIES)], **look, **stroke))
+        if sign_regions:
+            for color, sign in ((MORE, "g > 0"), (LESS, "g < 0")):
+                entries.append(
+                    _entry(sign, color=color, marker="s", linestyle="", alpha=0.3, markersize=8)
+                )
+        return entries
+
+    def _write(self, entries: list[Any]) -> None:
+        """Write names of axes and, beside them, of what is drawn."""
+        if self.X is not None:
+            entries.insert(0, _entry("X", color=LESS, marker="o", linestyle="", markersize=4))
+        if self.contrast is not None:
+            look = {"marker": "^", "linestyle": "", "markersize": 4}
+            entries.insert(1 if self.X is not None else 0, _entry("contrast", color=MORE, **look))
+        names = self.feature_names or [f"x{j}" for j in range(self.basis.n_features)]
+        for axis, name in zip("xyz", names, strict=False):
+            getattr(self.ax_, f"set_{axis}label")(
+                shortened(str(name)), fontsize=NOTE_SIZE, color=INK, parse_math=False
+            )
+        self.ax_.tick_params(labelsize=NOTE_SIZE, colors=NOTE)
+        self.ax_.legend(
+            handles=entries,
+            loc="upper left",
+            bbox_to_anchor=(1.02, 1.0),
+            frameon=False,
+            fontsize=NOTE_SIZE,
+            labelcolor=INK,
+            borderaxespad=0.0,
+        )
+
+
+def _entry(name: str, **look: Any) -> Any:
+    """Return a line of the legend."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], label=name, **look)
+
+
+def _chosen_basis(ideal: VanishingIdeal, polynomials: Any) -> PolynomialBasis:
+    basis: PolynomialBasis = ideal.basis_
+    chosen = chosen_polynomials(ideal, polynomials)
+    if polynomials is None:
+        basis = minimal_generators(basis, tol=SAME)
+        chosen = list(range(MOST))
+    return basis.restricted(np.isin(np.arange(basis.count()), chosen))
+
+
+def _checked_limits(limits: Any, n_features: int, *points: FloatArray | None) -> FloatArray:
+    """Return the limits as an array of shape (n_features, 2)."""
+    if limits is not None:
+        checked = np.asarray(limits, dtype=np.float64)
+        if checked.shape != (n_features, 2) or not (checked[:, 0] < checked[:, 1]).all():
+            raise ValueError(
+                f"limits must be {n_features} pairs (lower, upper), one for each axis, got "
+                f"{limits!r}"
+            )
+        return checked
+    given = [each for each in points if each is not None]
+    if not given:
+        raise ValueError("pass X, contrast or limits: an ideal does not know where its points are")
+    low, high = (end(np.vstack(given), axis=0) for end in (np.min, np.max))
+    width = np.where(high > low, high - low, 1.0)
+    return np.column_stack([low - ROOM * width, high + ROOM * width])

@@ -1,0 +1,200 @@
+"""Equations of a detector as formulas, in the columns of the table where that can be read."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from vanishing._xp import FloatArray, IntArray
+from vanishing.anomaly.explain.affine import linear_part
+from vanishing.anomaly.parts import Part
+from vanishing.export.excerpt import is_quick
+from vanishing.export.markup import Element
+from vanishing.export.mathml import mathml_equation
+from vanishing.export.writing import all_shortened
+from vanishing.polynomials import PolynomialBasis
+from vanishing.polynomials.monomials import monomials
+
+#: Terms of a formula, at most.
+MOST_TERMS = 14
+#: Rounding a coefficient, or leaving a term out, changes values by at most this share of what is
+#: usual; and digits of a coefficient, where equations are exact.
+NEGLIGIBLE, MOST_DIGITS = 0.1, 6
+#: Formulas are in the columns unless these are so many times as many as the coordinates.
+MOST_COLUMNS = 2
+#: Letters of a name in a formula, which does not break inside of a name.
+LONGEST_NAME = 24
+#: Rows on which the sizes of terms are taken.
+ROWS = 300
+
+
+@dataclass(frozen=True, eq=False)
+class Formula:
+    """One equation.
+
+    Parameters
+    ----------
+    element : Element
+        The formula.
+    usual : float
+        How far off it usually is on normal data, in the same units.
+    n_left_out : int
+        Terms for which dots stand.
+    """
+
+    element: Element
+    usual: float
+    n_left_out: int
+
+
+@dataclass(frozen=True, eq=False)
+class Formulas:
+    """The equations of one part of a detector.
+
+    Parameters
+    ----------
+    part : Part
+    rows : array of shape (n_rows, n_features)
+        Normal rows, on which the sizes of terms are taken.
+    names : tuple of str
+        Of the features.
+    center, scale : arrays of shape (n_features,)
+        Mean and spread of the training data.
+    """
+
+    part: Part
+    rows: FloatArray
+    names: tuple[str, ...]
+    center: FloatArray
+    scale: FloatArray
+
+    @cached_property
+    def _seen(self) -> FloatArray:
+        """Some rows as the equations see them."""
+        step = max(1, len(self.rows) // ROWS)
+        return np.asarray(self.part.coordinates(self.rows[::step]), dtype=np.float64)
+
+    @cached_property
+    def _affine(self) -> tuple[FloatArray, FloatArray] | None:
+        """Matrix and offset of the map from features to coordinates, where it is to be used."""
+        if len(self.names) > MOST_COLUMNS * self._seen.shape[1]:
+            return None
+        try:
+            matrix = linear_part(self.part.coordinates, self.center, self.scale)
+        except ValueError:  # a preprocessor that is not affine
+            return None
+        return matrix, self.part.coordinates(self.center[None, :])[0] - matrix @ self.center
+
+    @cached_property
+    def _short_names(self) -> list[str]:
+        return all_shortened(self.names, LONGEST_NAME)
+
+    @property
+    def in_columns(self) -> bool:
+        """Whether formulas are in the columns of the table, or else in coordinates u1, u2, ..."""
+        return self._affine is not None
+
+    def formula(self, piece: int, index: int) -> Formula | None:
+        """Return one equation, or None if it has too many terms, or too large ones, for that.
+
+        Parameters
+        ----------
+        piece, index : int
+            The polynomial ``index`` of ``part.ideals[piece]``.
+        """
+        basis = self.part.ideals[piece].basis_
+        basis = basis.restricted(np.arange(basis.count()) == index)
+        degree = int(basis.degrees()[0])
+        basis = PolynomialBasis(basis.n_features, basis.blocks[:degree])
+        rows, names = self._seen, [f"u{k + 1}" for k in range(basis.n_features)]
+        if self._affine is not None:
+            basis = carried_back(basis, *self._affine)
+            rows, names = self.rows[:: max(1, len(self.rows) // ROWS)], self._short_names
+        if not is_quick(basis, degree):
+            return None
+        exponents, coefficients = basis.expand()
+        with np.errstate(over="ignore"):
+            values = monomials(basis.n_features, degree).values(np.ascontiguousarray(rows.T))
+            sizes = np.sqrt(np.mean(values**2, axis=1))
+        if not np.isfinite(sizes).all():  # data of such a size that its squares overflow
+            return None
+        p = coefficients[:, 0].copy()
+        p[0] -= self.part.centers[piece][index]
+        usual = float(self.part.typical[piece][index])
+        leading = 1 + int(np.argmax(np.abs(p[1:]) * sizes[1:]))
+        if p[leading] == 0:  # nothing but rounding
+            return None
+        p, usual = p / p[leading], usual / abs(float(p[leading]))
+        kept, digits = rounded(p, sizes, usual)
+        shown = np.sort(kept[np.argsort(-np.abs(p * sizes)[kept], kind="stable")[:MOST_TERMS]])
+        left_out = len(kept) - len(shown)
+        first = shown[np.argmax(exponents[shown].sum(axis=1))]
+        p = p * np.sign(p[first])  # the sign is free, and a formula does not begin with a minus
+        equation = mathml_equation(
+            exponents[shown],
+            p[shown].tolist(),
+            names,
+            digits=digits[shown].tolist(),
+            n_left_out=left_out,
+            relation="≈ 0",
+        )
+        return Formula(equation, usual, left_out)
+
+
+def rounded(
+    coefficients: FloatArray, monomial_sizes: FloatArray, usual: float
+) -> tuple[IntArray, IntArray]:
+    """Choose which terms to keep, and with how many digits, as the noise allows.
+
+    Parameters
+    ----------
+    coefficients, monomial_sizes : arrays of shape (n_terms,)
+        Of each term, its coefficient and the root mean square of its monomial.
+    usual : float
+        How far off the equation usually is.
+
+    Returns
+    -------
+    kept : int array
+        Terms that are not negligible beside what is usual, the largest at least.
+    digits : int array of shape (n_terms,)
+        Significant digits of each coefficient.
+    """
+    sizes = np.abs(coefficients * monomial_sizes)
+    finest = max(NEGLIGIBLE * usual, 0.5 * 10.0**-MOST_DIGITS * float(sizes.max()))
+    kept = np.flatnonzero((sizes > finest) | (sizes == sizes.max()))
+    # With d digits a coefficient m · 10^k, m from 1 to 10, is off by at most 10^(k - d + 1) / 2.
+    steps = 10.0 ** np.floor(np.log10(np.abs(coefficients[kept]))) * monomial_sizes[kept]
+    digits = np.ones(len(coefficients), dtype=np.intp)
+    digits[kept] = np.clip(np.ceil(1 + np.log10(steps / (2 * finest))), 1, MOST_DIGITS + 1)
+    return kept, digits
+
+
+def carried_back(basis: PolynomialBasis, matrix: FloatArray, offset: FloatArray) -> PolynomialBasis:
+    """Return polynomials in z = A x + b as polynomials in x.
+
+    Those of degree 1 change their coefficients: (z - L)ᵀ V is (x - p)ᵀ Aᵀ V, where A p + b = L. The
+    others are made of these, so that nothing else changes. L is the mean of the data, the image of
+    the mean of x, so that there is such a p.
+
+    Parameters
+    ----------
+    basis : PolynomialBasis
+    matrix : array of shape (n_coordinates, n_features)
+        A.
+    offset : array of shape (n_coordinates,)
+        b.
+    """
+    first = basis.blocks[0]
+    rows = matrix[first.left]
+    middle = np.linalg.lstsq(rows, first.projection[0] - offset[first.left], rcond=None)[0]
+    n_features = matrix.shape[1]
+    composed = replace(
+        first,
+        left=np.arange(n_features),
+        right=np.zeros(n_features, dtype=first.right.dtype),
+        projection=middle[None, :],
+        nonvanishing=rows.T @ first.nonvanishing,
+        vanishing=rows.T @ first.vanishing,
+    )
+    return PolynomialBasis(n_features, (composed, *basis.blocks[1:]))

@@ -1,0 +1,208 @@
+"""Notebooks show equations and explanations, quickly, and scikit-learn's diagram stays."""
+
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from vanishing import VanishingDetector, VanishingIdeal
+from vanishing.datasets import make_variety
+from vanishing.export.excerpt import excerpt
+from vanishing.export.markup import element, rendered
+from vanishing.export.mathml import mathml_equation
+from vanishing.export.notebook import MOST_EQUATIONS, MOST_TERMS
+from vanishing.export.writing import all_shortened, significant
+from vanishing.polynomials import PolynomialBasis
+
+
+@pytest.fixture(scope="module")
+def circle():
+    X = pd.DataFrame(make_variety("circle", 100), columns=["height <b>", "y"])
+    return VanishingIdeal(max_degree=2, tol=1e-6).fit(X)
+
+
+# --- ideals and bases -----------------------------------------------------------------------------
+
+
+def test_a_fitted_ideal_is_a_diagram_and_its_equations(circle):
+    bundle = circle._repr_mimebundle_()
+    assert set(bundle) == {"text/plain", "text/html", "text/latex"}
+    assert "sk-top-container" in bundle["text/html"]
+    assert "<math>" in bundle["text/html"]
+    assert bundle["text/html"].split("sk-top-container")[0] != bundle["text/html"]
+    assert circle._repr_html_().count("<math>") == bundle["text/html"].count("<math>")
+    assert bundle["text/latex"] == circle._repr_latex_()
+
+
+def test_names_are_the_columns_and_escaped(circle):
+    html = circle._repr_mimebundle_()["text/html"]
+    equations = html[html.index("vanishing-equations") :]
+    assert "height &lt;b&gt;" in equations
+    assert "height <b>" not in equations
+    assert r"\mathrm{height\ <b>}^{2}" in circle._repr_latex_()
+
+
+def test_an_unfitted_ideal_is_a_diagram_alone():
+    ideal = VanishingIdeal()
+    assert set(ideal._repr_mimebundle_()) == {"text/plain", "text/html"}
+    assert ideal._repr_latex_() is None
+    assert "vanishing-equations" not in ideal._repr_html_()
+
+
+def test_text_is_text_where_it_is_asked_for(circle):
+    with sklearn.config_context(display="text"):
+        assert set(circle._repr_mimebundle_()) == {"text/plain"}
+        assert circle._repr_latex_() is None
+        assert not hasattr(circle, "_repr_html_")
+
+
+def test_diagrams_of_pipelines_are_left_alone():
+    pipeline = make_pipeline(StandardScaler(), VanishingIdeal(tol=1e-6))
+    pipeline.fit(make_variety("circle", 50))
+    html = pipeline._repr_html_()
+    assert "VanishingIdeal" in html
+    assert "vanishing-equations" not in html
+
+
+def test_a_basis_shows_numbered_variables(circle):
+    latex, html = circle.basis_._repr_latex_(), circle.basis_._repr_html_()
+    assert latex.startswith("$$\\begin{aligned}")
+    assert "x_{0}^{2}" in latex
+    (row,) = ElementTree.fromstring(html)  # it is well-formed
+    assert row[0].get("aria-label").endswith("= 0")
+    assert row[1].text.startswith("degree 2, extent ")
+
+
+def test_the_equation_is_that_of_the_circle(circle):
+    spoken = ElementTree.fromstring(circle.basis_._repr_html_())[0][0].get("aria-label")
+    assert spoken == "0.5 · x0^2 + 0.5 · x1^2 − 0.5 = 0"
+
+
+def test_large_bases_are_cut_and_said_to_be():
+    X = np.random.default_rng(0).normal(size=(60, 40))
+    ideal = VanishingIdeal(max_degree=1, tol=100.0).fit(X)
+    html, latex = ideal.basis_._repr_html_(), ideal.basis_._repr_latex_()
+    assert f"{40 - MOST_EQUATIONS} more equations" in html
+    assert f"{40 - MOST_EQUATIONS} more equations" in latex
+    assert latex.count("&= 0") == MOST_EQUATIONS
+    assert r"\cdots" in latex
+    assert html.count("⋯") == MOST_EQUATIONS
+    for line in latex.splitlines()[1:3]:
+        assert MOST_TERMS - 1 <= line.count("x_") <= MOST_TERMS  # one may be constant
+
+
+def test_what_would_take_long_is_not_expanded(monkeypatch):
+    X = make_variety("twisted-cubic", 100)
+    basis = VanishingIdeal(max_degree=3, tol=1e-9).fit(X).basis_
+    counted = basis.degrees().tolist().count
+    # As many coefficients as there are up to degree 2.
+    monkeypatch.setattr("vanishing.export.excerpt.MOST_COEFFICIENTS", 10 * 6)
+    latex = basis._repr_latex_()
+    assert latex.count("&= 0") == counted(2) == 3
+    assert f"{counted(3)} more equations" in latex
+    monkeypatch.setattr("vanishing.export.excerpt.MOST_COEFFICIENTS", 10)
+    monkeypatch.setattr(PolynomialBasis, "expand", None)
+    assert f"{basis.count()} equations, too large to be written out" in basis._repr_latex_()
+
+
+def test_no_equations():
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    ideal = VanishingIdeal(max_degree=1, tol=1e-9).fit(X)
+    assert "nothing vanishes" in ideal._repr_latex_()
+    assert "nothing vanishes" in ideal.basis_._repr_html_()
+
+
+def test_an_excerpt_is_what_is_expanded(circle):
+    X = make_variety("twisted-cubic", 200, noise=0.01)
+    basis = VanishingIdeal(max_degree=3, tol=0.03).fit(X).basis_
+    found = excerpt(basis, n_equations=4, n_terms=100, digits=12)
+    exponents, coefficients = basis.expand()
+    points = np.random.default_rng(0).normal(size=(20, 3))
+    for index, each in enumerate(found.sums):
+        monomials = np.prod(points[:, None, :] ** each.exponents, axis=2)
+        np.testing.assert_allclose(
+            monomials @ each.coefficients, basis.evaluate(points)[:, index], atol=1e-9
+        )
+    assert len(found.sums) == 4
+    assert found.n_more == coefficients.shape[1] - 4
+    assert len(exponents) > 10
+
+
+# --- explanations ---------------------------------------------------------------------------------
+
+
+def test_explanations_are_tables():
+    rng = np.random.default_rng(0)
+    speed, force = rng.uniform(1, 2, (2, 300))
+    table = pd.DataFrame({"speed": speed, "force": force, "a < b": speed * force})
+    detector = VanishingDetector().fit(table)
+    odd = pd.DataFrame([[1.2, 1.5, 3.5]], columns=table.columns)
+    explanation = detector.explain(odd)[0]
+    html = explanation._repr_html_()
+    page = ElementTree.fromstring(html)
+    rows = page.findall(".//tbody/tr")
+    assert rows[0][0].text == "a < b"
+    assert "a &lt; b" in html
+    assert "3.5 → " in rows[0][1].text
+    assert html.count("<li>") == len(explanation.equations)
+    typical = detector.explain(table.iloc[[0]])[0]
+    assert "A typical sample" in typical._repr_html_()
+
+
+# --- writing --------------------------------------------------------------------------------------
+
+
+def test_elements_escape_all_that_they_are_given():
+    made = element("p", '<b>&"', element("i", "x\x00\ud800"), "</p>", title='"><script>')
+    content = rendered(made)
+    assert content.endswith('>&lt;b&gt;&amp;"<i>x\ufffd\ufffd</i>&lt;/p&gt;</p>')
+    (read,) = (attrs for tag, attrs in Tags(content).found if tag == "p")
+    assert read == [("title", '"><script>')]
+
+
+class Tags(HTMLParser):
+    def __init__(self, content):
+        super().__init__()
+        self.found = []
+        self.feed(content)
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, attrs))
+
+
+def test_mathml_of_powers_indices_and_small_numbers():
+    equation = mathml_equation(
+        np.array([[2, 0, 0], [1, 1, 0], [0, 0, 1], [0, 0, 0]]),
+        [-1.0, 0.5, 1.26e-7, 420.4],
+        ["x1", "long name", "z"],
+        digits=2,
+        n_left_out=3,
+        relation="≈ 0",
+    )
+    text = "".join(equation.itertext()).replace("\u2062", "")
+    assert text == "−x12 +0.5x1⋅long name +1.3×10−7z +420 +⋯ ≈0"
+    assert equation.get("aria-label") == (
+        "− x1^2 + 0.5 · x1 · long name + 1.3e−07 · z + 420 + 3 smaller terms ≈ 0"
+    )
+    assert [each.tag for each in equation] == ["math"] * 6
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "written"),
+    [(0.0, 3, "0"), (12.34, 1, "10"), (-0.000123, 2, "−0.00012"), (1e6, 2, "1e+06")],
+)
+def test_significant_digits(value, digits, written):
+    assert significant(value, digits) == written
+
+
+def test_shortened_names_stay_different():
+    names = [f"{'a' * 30}_{i}_{'b' * 30}" for i in range(12)]
+    short = all_shortened(names, 12)
+    assert len(set(short)) == 12
+    assert max(map(len, short)) <= 12
+    assert all_shortened(["u", "v"], 12) == ["u", "v"]
