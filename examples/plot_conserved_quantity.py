@@ -80,25 +80,40 @@ assert values.std(axis=0).max() < 1e-9
 figure = plt.figure(figsize=(9.5, 4), layout="constrained")
 space, time = figure.add_subplot(1, 2, 1, projection="3d"), figure.add_subplot(1, 2, 2)
 energy = np.sum(INERTIA * motion[0] ** 2)
+radii = np.sqrt(energy / INERTIA)  # of the ellipsoid of this energy
 theta, phi = np.meshgrid(np.linspace(0, np.pi, 60), np.linspace(0, 2 * np.pi, 90))
 ball = np.array([np.sin(theta) * np.cos(phi), np.sin(theta) * np.sin(phi), np.cos(theta)])
-radii = np.sqrt(energy / INERTIA)
-space.plot_surface(*(radii[:, None, None] * ball), color="#DDEBF5", alpha=0.35, lw=0)
+space.computed_zorder = False
+space.plot_surface(*(radii[:, None, None] * ball), color="#E3EEF6", lw=0, shade=False)
+eye = np.array([np.cos(0.5) * np.cos(0.9), np.cos(0.5) * np.sin(0.9), np.sin(0.5)])
+
+
+def draw(curve, **style):
+    """Draw the part of a curve on the ellipsoid that faces us."""
+    faces_us = (INERTIA * curve) @ eye > 0
+    space.plot(*np.where(faces_us[:, None], 1.01 * curve, np.nan).T, **style)
+
+
 for start in ([0.3, 0.9, 0], [0.6, 0.7, 0], [1.1, 0.3, 0], [0, 0.85, 0.3], [0, 0.5, 0.5]):
     start = np.array(start) * np.sqrt(energy / np.sum(INERTIA * np.square(start)))
     for sign in (1, -1):
-        space.plot(*(sign * tumble(start)).T, color="#9A9A9A", lw=0.7)
-space.plot(*(1.01 * motion).T, color=COLORS[0], lw=2.5)
-space.set(xlabel="$\\omega_1$", ylabel="$\\omega_2$", zlabel="$\\omega_3$")
-space.set_box_aspect(radii)
-space.view_init(18, 35)
+        draw(sign * tumble(start), color="#8A8A8A", lw=0.8)
+draw(motion, color=COLORS[0], lw=3)
+for i in range(3):
+    axis = np.outer([1, 1.45], radii * np.eye(3)[i])
+    space.plot(*axis.T, color=INK, lw=1)
+    space.text(*(1.08 * axis[1]), f"$\\omega_{i + 1}$", color=INK, fontsize=12)
+space.view_init(np.degrees(0.5), np.degrees(0.9))
+space.set_box_aspect(radii, zoom=1.55)
+space.axis("off")
 clock = np.linspace(0, 40, len(other))
 for i, color in enumerate(COLORS):
-    time.plot(clock, other[:, i], color=color, lw=1, alpha=0.55, label=f"$\\omega_{i + 1}$")
-for value in values.T:
-    time.plot(clock, value, color=INK, lw=2.5)
-time.set(xlabel="time")
-time.legend(frameon=False, ncols=3, loc="upper right", bbox_to_anchor=(1, 1.14))
-time.text(0, 1.05, "black: the two polynomials", transform=time.transAxes, color=INK, fontsize=9)
+    time.plot(clock, other[:, i], color=color, lw=1.2, label=f"$\\omega_{i + 1}$")
+for i, value in enumerate(values.T):
+    time.plot(clock, value, color=INK, lw=3)
+    time.text(40.6, value[0], f"$g_{i + 1}$", color=INK, va="center", fontsize=12)
+time.set(xlabel="time", title="another motion: the ω change, the polynomials do not")
+time.title.set(fontsize=10, color=INK)
+time.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1.02))
 time.spines[["top", "right"]].set_visible(False)
 plt.show()

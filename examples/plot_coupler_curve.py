@@ -69,8 +69,8 @@ typical = np.median(ideal.transform(np.random.default_rng(0).uniform(-3, 3, (100
 print(f"largest value on the other curve {values.max():.0e}, at random points about {typical:.2g}")
 assert values.max() < 1e-6 * typical
 
-figure, axis = plt.subplots(figsize=(6.5, 5.2), layout="constrained")
-window = np.meshgrid(np.linspace(-3.3, 6.5, 400), np.linspace(-4.4, 5.0, 400))
+figure, axis = plt.subplots(figsize=(7.5, 5.4), layout="constrained")
+window = np.meshgrid(np.linspace(-1.6, 6, 400), np.linspace(-1.9, 4.3, 400))
 grid = (np.column_stack([w.ravel() for w in window]) - centre) / size
 field = ideal.transform(grid, output="signed").reshape(window[0].shape)
 axis.contour(*window, field, levels=[0], colors=[UNSEEN], linewidths=1.6, linestyles="--")
@@ -80,10 +80,10 @@ i = 40
 axis.fill(*np.array([A[i], B[i], P[i]]).T, color=GREY, alpha=0.35, lw=0)
 axis.plot(*np.array([[0, 0], A[i], B[i], [GROUND, 0]]).T, "-o", color=INK, lw=2.5, ms=6)
 axis.plot(*P[i], "o", color=SEEN, ms=9)
-for point, name in ((A[i], "crank"), (B[i], "rocker")):
-    axis.annotate(name, point, xytext=(6, 8), textcoords="offset points", color=INK)
-axis.annotate("P", P[i], xytext=(8, 6), textcoords="offset points", color=SEEN, weight="bold")
-axis.legend(frameon=False, loc="lower left", fontsize=9)
+for point, name in ((0.4 * A[i], "crank"), (0.5 * (B[i] + [GROUND, 0]), "rocker")):
+    axis.annotate(name, point, xytext=(9, -6), textcoords="offset points", color=INK)
+axis.annotate("P", P[i], xytext=(6, 8), textcoords="offset points", color=SEEN, weight="bold")
+axis.legend(frameon=False, loc="lower center", ncols=2, bbox_to_anchor=(0.5, -0.04))
 axis.set(aspect="equal")
 axis.axis("off")
 plt.show()

@@ -25,8 +25,8 @@ NAMES = ["u", "v", "u2", "v2"]
 RIGHT, WRONG, INK = "#0072B2", "#D55E00", "#333333"
 
 rng = np.random.default_rng(1)
-turn = Rotation.from_euler("yxz", [60, 10, -20], degrees=True).as_matrix()
-shift = -turn @ [5.0, 1.5, 3.0]  # the right camera stands at (5, 1.5, 3)
+turn = Rotation.from_euler("yxz", [60, -4, -12], degrees=True).as_matrix()
+shift = -turn @ [5.0, 0.5, 3.0]  # the right camera stands at (5, 0.5, 3)
 
 
 def picture(scene, turn, shift):
@@ -102,9 +102,10 @@ print(np.linalg.svd(ours)[1].round(3))
 # Every point of the left picture has a line on the right, on which its match must lie. Right
 # matches are on their lines, wrong ones are not, unless by chance.
 
-figure, axes = plt.subplots(1, 3, figsize=(10, 3.1), layout="constrained", width_ratios=[4, 4, 3])
-shown_right = np.flatnonzero(~is_wrong)[:12]
-shown_wrong = np.flatnonzero(is_wrong)[:5]
+figure, axes = plt.subplots(1, 3, figsize=(11, 3), layout="constrained", width_ratios=[4, 4, 3.4])
+by_height = np.argsort(matches[:, 3])
+shown_right = by_height[~is_wrong[by_height]][20::40]
+shown_wrong = by_height[is_wrong[by_height]][3::12]
 for axis, columns, title in ((axes[0], slice(0, 2), "left"), (axes[1], slice(2, 4), "right")):
     for rows, color, marker in ((shown_right, RIGHT, "o"), (shown_wrong, WRONG, "X")):
         axis.scatter(*matches[rows, columns].T, color=color, marker=marker, s=36, zorder=3)
@@ -116,11 +117,12 @@ for rows, color in ((shown_right, RIGHT), (shown_wrong, WRONG)):
         down = -(a * across + c) / b
         axes[1].plot(across + WIDTH / 2, down + HEIGHT / 2, color=color, lw=0.8, alpha=0.7)
 bins = np.geomspace(0.01, 300, 36)
-axes[2].hist(best[~is_wrong], bins, color=RIGHT, alpha=0.8, label="right matches")
-axes[2].hist(best[is_wrong], bins, color=WRONG, alpha=0.8, label="wrong matches")
+axes[2].hist(best[~is_wrong], bins, color=RIGHT, alpha=0.8)
+axes[2].hist(best[is_wrong], bins, color=WRONG, alpha=0.8)
 axes[2].axvline(3 * NOISE, color=INK, lw=1, ls="--")
 axes[2].set(xscale="log", xlabel="|g|, about pixels", yticks=[])
-axes[2].legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(0, 1.18))
+axes[2].text(0.012, 60, "right\nmatches", color=RIGHT)
+axes[2].text(30, 16, "wrong\nmatches", color=WRONG)
 axes[2].spines[["left", "top", "right"]].set_visible(False)
 
 used = best < 3 * NOISE

@@ -12,15 +12,20 @@ from matplotlib import pyplot as plt
 
 from vanishing import VanishingIdeal
 
-NOISE = 0.05
+NOISE = 0.03
 POINTS, CONTRAST, INK = "#0072B2", "#E69F00", "#333333"
 
+
+def on_ellipse(low, high, rng):
+    """Points near an arc of the ellipse x²/4 + y² = 1."""
+    angle = rng.uniform(low, high, 150)
+    ellipse = np.column_stack([2 * np.cos(angle), np.sin(angle)])
+    return ellipse + NOISE * rng.normal(size=ellipse.shape)
+
+
 rng = np.random.default_rng(4)
-angle = rng.uniform(-0.3, 2.3, 120)
-ellipse = np.column_stack([2 * np.cos(angle), np.sin(angle)])
-X = ellipse + NOISE * rng.normal(size=ellipse.shape)
-angle = rng.uniform(2.6, 5.7, 120)  # the rest of the ellipse
-Y = np.column_stack([2 * np.cos(angle), np.sin(angle)]) + NOISE * rng.normal(size=(120, 2))
+X = on_ellipse(-0.6, 2.6, rng)
+Y = on_ellipse(2.9, 5.3, rng)  # the rest of the ellipse
 
 # %%
 # An extent is the root mean square on X of a polynomial of size 1, so what it means, and what a
@@ -30,10 +35,10 @@ Y = np.column_stack([2 * np.cos(angle), np.sin(angle)]) + NOISE * rng.normal(siz
 
 TOLERANCES = {
     "contrastive": 0.1,  # a ratio, X to Y
-    "gradient": 0.08,  # a length, as X has it
-    "gradient-weighted": 0.08,
-    "coefficient": 0.04,
-    "vca": 0.2,  # a pure number
+    "gradient": 0.07,  # a length, as X has it
+    "gradient-weighted": 0.07,
+    "coefficient": 0.045,
+    "vca": 0.17,  # a pure number
 }
 print("normalization        extents of degree 2     the same, X ten times as large")
 ideals = {}
@@ -47,11 +52,21 @@ for name, tol in TOLERANCES.items():
     print(f"{name:18}  ", *("".join(f"{e:7.3f} " for e in some) + "  " for some in extents))
 
 # %%
-# All but the first find nearly the true ellipse, and pay for noise in different ways. The first is
-# asked another question: what holds on X and *not on Y*? The ellipse holds on both, so it is no
-# answer. Shaded: where the polynomial is at most twice its extent.
+# The first rule is asked another question than the rest: what holds on X and *not on Y*? The
+# ellipse holds on both, so it is no answer. Of the others, the gradient comes closest to the true
+# ellipse, because its extents are nearly distances, and least squares of distances are what
+# Gaussian noise asks for. The others measure in other ways, and noise pulls their curves inwards or
+# outwards. How well is the unseen rest of the ellipse met?
 
-figure, axes = plt.subplots(2, 5, figsize=(11, 4.4), layout="constrained", height_ratios=[3, 2])
+for name, ideal in ideals.items():
+    values = ideal.basis_.evaluate(Y)[:, 0]
+    slopes = np.linalg.norm(ideal.basis_.jacobian(Y)[:, 0], axis=1)
+    print(f"{name:18}  distance of Y from the curve, about {np.mean(np.abs(values / slopes)):.2f}")
+
+# %%
+# Shaded: where the polynomial is at most twice its extent.
+
+figure, axes = plt.subplots(2, 5, figsize=(11, 3.9), layout="constrained", height_ratios=[3, 2])
 window = np.meshgrid(np.linspace(-2.8, 2.8, 300), np.linspace(-1.9, 1.9, 200))
 grid = np.column_stack([w.ravel() for w in window])
 for (name, ideal), (plane, spectrum) in zip(ideals.items(), axes.T, strict=True):

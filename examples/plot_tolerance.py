@@ -36,8 +36,8 @@ for noise in (0.0, 0.001, 0.01, 0.1):
     print(f"{noise:.3f}   ", "  ".join(f"{extent:7.0e}" for extent in spectrum(noise)))
 
 # %%
-# Where it is not known, ``tol="gap"`` looks for the gap: it splits each degree at its widest one, if
-# neighbours differ there by a factor of five or more. It prefers to find nothing if there is none.
+# Where it is not known, ``tol="gap"`` looks for the gap: it splits each degree at its widest one,
+# if neighbours differ there by a factor of five or more, and finds nothing where there is none.
 
 print("noise    degrees of the equations:  tol = 2 · noise    tol = 'gap'")
 for noise in (0.001, 0.003, 0.01, 0.03):
@@ -76,7 +76,7 @@ for axis, tol in zip(axes[1:], (0.005, 0.02, 0.07), strict=True):
             *window, values.reshape(window[0].shape), levels=[0], colors=[color], linewidths=width
         )
     found = ", ".join(map(str, ideal.basis_.degrees())) or "none"
-    axis.set(aspect="equal", xticks=[], yticks=[])
+    axis.set(aspect="equal", xticks=[], yticks=[], xlim=(-1.3, 1.3), ylim=(-0.8, 0.8))
     axis.set_title(f"tol = {tol}\nequations of degree: {found}", fontsize=10, color=INK)
     axis.spines[:].set_color("#BBBBBB")
 plt.show()
