@@ -18,9 +18,11 @@ extensions = [
     "sphinx.ext.autosummary",
     "numpydoc",
     "sphinx_gallery.gen_gallery",
+    "links",
     "mathml",
+    "measured",
 ]
-exclude_patterns = ["_build", "generated/backreferences"]
+exclude_patterns = ["_build", "generated"]
 templates_path = ["_templates"]
 
 myst_enable_extensions = ["attrs_block", "colon_fence", "deflist", "dollarmath"]

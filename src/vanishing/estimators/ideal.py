@@ -225,6 +225,11 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         ----------
         input_features : sequence of str, optional
             Must be the names of X's columns, if given.
+
+        Returns
+        -------
+        array of str
+            One name for each column of ``transform``.
         """
         check_is_fitted(self)
         _check_feature_names_in(self, input_features)
@@ -239,6 +244,11 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         ----------
         feature_names : sequence of str, optional
             By default the column names of X, or x0, x1, ...
+
+        Returns
+        -------
+        list of sympy.Expr
+            In the order of ``transform``'s columns.
         """
         check_is_fitted(self)
         return export.to_sympy(self.basis_, self._names(feature_names))
@@ -252,6 +262,11 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
             By default the column names of X, or x0, x1, ...
         digits : int
             Significant digits of the coefficients.
+
+        Returns
+        -------
+        list of str
+            In the order of ``transform``'s columns.
         """
         check_is_fitted(self)
         return export.to_latex(self.basis_, self._names(feature_names), digits=digits)
