@@ -3,7 +3,11 @@
 import sys
 from pathlib import Path
 
+from numpydoc.xref import DEFAULT_LINKS
+
 import vanishing
+
+DEFAULT_LINKS.clear()  # they lead to other sites, which are not loaded
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
@@ -36,6 +40,31 @@ autosummary_generate = True
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # numpydoc shows the types
 numpydoc_show_class_members = False
+# Types in docstrings that have a place in the reference are links to it.
+numpydoc_xref_param_type = True
+numpydoc_xref_ignore = "all"
+numpydoc_xref_aliases = {
+    name.rpartition(".")[2]: name
+    for name in (
+        "vanishing.ClassVanishingFeatures",
+        "vanishing.TransformationDetector",
+        "vanishing.VanishingDetector",
+        "vanishing.VanishingIdeal",
+        "vanishing.anomaly.Selection",
+        "vanishing.anomaly.explain.BrokenEquation",
+        "vanishing.anomaly.explain.Explanation",
+        "vanishing.construction.DegreeTrace",
+        "vanishing.contrasts.Contrast",
+        "vanishing.datasets.ImageSet",
+        "vanishing.datasets.Variety",
+        "vanishing.normalizations.Form",
+        "vanishing.normalizations.Normalization",
+        "vanishing.normalizations.Stage",
+        "vanishing.polynomials.PolynomialBasis",
+        "vanishing.samples.SampleSource",
+        "vanishing.transformations.Transformations",
+    )
+}
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",

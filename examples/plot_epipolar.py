@@ -64,10 +64,8 @@ for _ in range(3):
     ideal = VanishingIdeal(max_degree=2, tol=2 * NOISE).fit(points[best < 3 * NOISE])
     best = ideal.transform(points)[:, 0]
 
-print(f"equations of degree 1 and 2: {[step.vanishing for step in ideal.trace_]}")
-print(
-    f"extent {ideal.extents_[0]:.2f} pixels; the next polynomial {ideal.trace_[1].spectrum[1]:.1f}"
-)
+for step in ideal.trace_:
+    print(f"degree {step.degree}: {step.vanishing} vanish, extents {step.spectrum[:3].round(2)}")
 
 # %%
 # A quadric in four variables has 15 coefficients. The nine of u'u, u'v, ..., 1 are F. The other six
@@ -85,9 +83,9 @@ ours, true = pixels @ found @ pixels, np.cross(np.eye(3), shift).T @ turn
 rest = FOCAL**2 * np.abs(within).max() / np.linalg.norm(ours)
 ours, true = ours / np.linalg.norm(ours), true / np.linalg.norm(true)
 ours *= np.sign(np.sum(ours * true))
-print("found               true")
-for row in np.hstack([ours, true]):
-    print("".join(f"{value:+.2f}  " for value in row[:3]), "".join(f"{v:+.2f}  " for v in row[3:]))
+print("found                 true")
+for pair in zip(ours, true, strict=True):
+    print("   ".join("  ".join(f"{value:+.2f}" for value in row) for row in pair))
 print(f"difference {np.linalg.norm(ours - true):.3f}, of matrices of norm 1")
 print(f"the other six coefficients are at most {rest:.3f}")
 assert np.linalg.norm(ours - true) < 0.05

@@ -11,9 +11,10 @@ from sphinx.util.math import get_node_equation_number
 
 def _mathml(node: Any, *, as_block: bool) -> str:
     try:
-        return str(tex2mathml(node.astext(), as_block=as_block))
+        formula = str(tex2mathml(node.astext(), as_block=as_block))
     except MathError as error:
         raise ExtensionError(f"formula {node.astext()!r}: {error}") from error
+    return formula.replace("\N{REVERSE SOLIDUS OPERATOR}", "\N{SET MINUS}")  # in more fonts
 
 
 def visit_inline(translator: Any, node: Any) -> None:
