@@ -3,9 +3,10 @@ A four-bar linkage: the curve that a point of the coupler draws
 ===============================================================
 
 A crank turns, a rocker follows, and a plate, the *coupler*, joins their ends. The point P of
-the plate draws a closed curve, used in sewing machines, film cameras and walking robots. Since 1875
-it has been known (Roberts) that this is a curve of degree 6, of a special kind: the terms of its
-highest degree are those of (x² + y²)³. Here the equation is found from positions of P alone.
+the plate draws a closed curve, used in sewing machines, film cameras and walking robots. It is
+known since the 1870s (Samuel Roberts) that this is a curve of degree 6, of a special kind: the
+terms of its highest degree are those of (x² + y²)³. Here the equation is found from positions of P
+alone.
 """
 
 import numpy as np

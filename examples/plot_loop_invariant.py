@@ -56,10 +56,10 @@ for equation in equations:
     print(equation.as_expr(), "= 0")
 
 # %%
-# So a = px + ry and b = qx + sy: when the loop ends with a = b, that number is a combination of
-# x and y, so every common divisor divides it. And since x and y are combinations of
-# a and b, with ps - qr = 1, it divides both. Two of the five equations follow from the other
-# three:
+# When the loop ends with a = b, the last two say that this number is a combination of x and y, so
+# that every common divisor of x and y divides it. The first two, y = bp - aq and x = as - br, say
+# that it divides both. So it is the greatest common divisor. Two of the five equations follow from
+# the other three:
 
 for equation in ideal.to_rational(recorded, NAMES, minimal=True):
     print(equation.as_expr(), "= 0")
