@@ -66,7 +66,7 @@ assert abs(estimate / R - 1) < 0.005
 # %%
 # Where does the law end? Two moles of cold carbon dioxide are compressed, without noise. A real gas
 # falls below the law as it gets denser; here van der Waals' equation says by how much. The
-# equation that was found is broken by just that much: minus its value over its term with nT is
+# equation that was found is broken by nearly that much: minus its value over its term with nT is
 # pV/nRT - 1, the deviation that chemists plot.
 
 a, b = 364.0, 0.0427  # of carbon dioxide, in kPa L²/mol² and L/mol
