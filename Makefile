@@ -44,8 +44,8 @@ lint: $(VENV)/.installed-lint  ## check style, types, layers and changelog fragm
 	@echo "$(BIN)/towncrier build --draft"
 	@out=$$($(BIN)/towncrier build --draft --version next 2>&1) || { echo "$$out" >&2; exit 1; }
 
-docs: $(VENV)/.installed-docs  ## build the documentation into docs/_build/html
-	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+docs: $(VENV)/.installed-docs  ## build the documentation into docs/_build/html, run its gallery
+	$(ONE_THREAD) $(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
 bench: $(VENV)/.installed-demo  ## measure time and memory, on one thread
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.run

@@ -73,14 +73,25 @@ print(detector.explain(today.iloc[[7]])[0].shares)
 # How far can this be trusted? Each sensor in turn reads a quarter too much, in ten rows. The
 # broken one is named first where several equations contain it. The ambient temperature is in one
 # only, together with power and temperature. Power is settled by flow and pressure, but nothing
-# tells the other two apart, and often the smaller change is one of the temperature.
+# tells the other two apart, and sometimes the smaller change is one of the temperature.
 
-print("broken        named first")
-for name in today.columns:
-    broken = today.copy()
-    broken[name] *= 1.25
-    named = [explanation.ranked(1)[0][0] for explanation in detector.explain(broken)]
-    counts = pd.Series(named).value_counts()
-    print(f"{name:12}  " + ", ".join(f"{who} {count}" for who, count in counts.items()))
+names = list(today.columns)
+named = np.zeros((7, 7), dtype=int)
+for broken, name in enumerate(names):
+    readings = today.copy()
+    readings[name] *= 1.25
+    for explanation in detector.explain(readings):
+        named[broken, names.index(explanation.ranked(1)[0][0])] += 1
+print(f"named first: the broken one in {np.trace(named)} of {named.sum()} rows")
 
+figure, axis = plt.subplots(figsize=(5.2, 4.2), layout="constrained")
+axis.imshow(named, cmap="Blues", vmin=0, vmax=14)
+for broken, who in np.argwhere(named):
+    color = "white" if named[broken, who] > 6 else "#333333"
+    axis.text(who, broken, named[broken, who], ha="center", va="center", color=color)
+axis.set_xticks(range(7), names, rotation=45, ha="right")
+axis.set_yticks(range(7), names)
+axis.set(xlabel="named first", ylabel="broken")
+axis.tick_params(length=0)
+axis.spines[:].set_visible(False)
 plt.show()

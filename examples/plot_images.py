@@ -1,6 +1,6 @@
 """
-Images: even digits are normal, odd ones are not
-================================================
+Digits and their rotations: an alarm for what was never seen
+============================================================
 
 A detector learns from images of 0, 2, 4, 6 and 8 alone. Then it scores all ten digits, the odd
 ones of which it has never seen.
@@ -47,6 +47,21 @@ axis.hist(-scores[~is_even], bins, alpha=0.7, color="#E69F00", label="odd: never
 axis.set(xscale="log", xlabel="anomaly score (minus score_samples)", ylabel="images")
 axis.legend(frameon=False)
 axis.spines[["top", "right"]].set_visible(False)
+
+# %%
+# Which are the odd digits that it finds strangest, and which even ones are false alarms? Numbers
+# are anomaly scores.
+
+figure, axes = plt.subplots(2, 9, figsize=(9, 2.6), layout="constrained")
+order = np.argsort(scores)
+for row, chosen, color in ((axes[0], ~is_even, "#A36F00"), (axes[1], is_even, "#0072B2")):
+    for panel, image in zip(row, order[chosen[order]], strict=False):
+        panel.imshow(digits.test_images[image].reshape(digits.image_shape), cmap="gray_r")
+        panel.set(xticks=[], yticks=[])
+        panel.set_title(f"{-scores[image]:.0f}", fontsize=10, color=color)
+        panel.spines[:].set_color("#BBBBBB")
+axes[0, 0].set_ylabel("odd", color="#A36F00")
+axes[1, 0].set_ylabel("even", color="#0072B2")
 
 # %%
 # Two choices remain. ``weighting="convex"`` weighs the polynomials so that the mean score of the

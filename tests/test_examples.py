@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 GALLERY = [path for path in EXAMPLES if path.name.startswith("plot_")]
 #: The others are left to test-all.
-QUICK = {"digits_alarm_demo", "plot_images"}
+QUICK = {"digits_alarm_demo", "plot_gas_law", "plot_images", "plot_loop_invariant"}
 
 
 def marked(path):

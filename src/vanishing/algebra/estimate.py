@@ -29,7 +29,7 @@ class VarietyEstimate:
         In how many complex points a general linear space of complementary dimension meets the
         variety. None if the fit does not reach the degrees where that shows.
     local_dimension : int
-        n less the rank of the Jacobian, at most of the points.
+        Number of variables less the rank of the Jacobian, at most of the points.
     hilbert : int array of shape (max_degree + 1,)
         The affine Hilbert function.
     doubts : tuple of str

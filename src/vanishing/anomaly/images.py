@@ -25,6 +25,11 @@ def image_detector(image_shape: tuple[int, ...], **parameters: Any) -> Transform
     **parameters
         Of ``TransformationDetector``, in place of ours.
 
+    Returns
+    -------
+    TransformationDetector
+        Not fitted.
+
     Examples
     --------
     >>> from sklearn.datasets import load_digits

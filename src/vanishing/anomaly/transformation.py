@@ -302,6 +302,11 @@ class TransformationDetector(Detector):
         ----------
         X : array-like of shape (n_samples, n_features)
         y : ignored
+
+        Returns
+        -------
+        float
+            Larger is better.
         """
         return float(np.mean(on_host(self.score_samples(X))))
 

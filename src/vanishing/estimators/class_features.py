@@ -139,6 +139,11 @@ class ClassVanishingFeatures(Saveable, TransformerMixin, BaseEstimator):
         ----------
         input_features : sequence of str, optional
             Must be the names of X's columns, if given.
+
+        Returns
+        -------
+        array of str
+            One name for each column of ``transform``.
         """
         check_is_fitted(self)
         _check_feature_names_in(self, input_features)

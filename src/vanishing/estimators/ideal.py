@@ -226,6 +226,11 @@ class VanishingIdeal(EquationsInNotebooks, Saveable, TransformerMixin, BaseEstim
         ----------
         input_features : sequence of str, optional
             Must be the names of X's columns, if given.
+
+        Returns
+        -------
+        array of str
+            One name for each column of ``transform``.
         """
         check_is_fitted(self)
         _check_feature_names_in(self, input_features)
@@ -243,6 +248,11 @@ class VanishingIdeal(EquationsInNotebooks, Saveable, TransformerMixin, BaseEstim
         preprocessor : transformer, optional
             What was applied to the data before: the equations are in the data before it. See
             ``vanishing.export.to_sympy``.
+
+        Returns
+        -------
+        list of sympy.Expr
+            In the order of ``transform``'s columns.
         """
         return export.to_sympy(self, feature_names, preprocessor=preprocessor)
 
@@ -259,6 +269,11 @@ class VanishingIdeal(EquationsInNotebooks, Saveable, TransformerMixin, BaseEstim
             What was applied to the data before: the equations are in the data before it.
         digits : int
             Significant digits of the coefficients.
+
+        Returns
+        -------
+        list of str
+            In the order of ``transform``'s columns.
         """
         return export.to_latex(self, feature_names, preprocessor=preprocessor, digits=digits)
 

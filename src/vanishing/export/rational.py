@@ -24,8 +24,10 @@ from vanishing.polynomials.monomials import Monomials, monomials
 class CertificateError(ValueError):
     """No rational polynomial near a vanishing one vanishes exactly on the points.
 
-    Attributes
+    Parameters
     ----------
+    message : str
+        What was tried.
     polynomial : sympy.Poly
         The rational polynomial that came closest.
     residual : Fraction

@@ -19,7 +19,18 @@ class Normalization:
     uses_all_products: bool = False
 
     def form(self, stage: Stage) -> Form:
-        """Return a factor of the form on the candidates of this degree."""
+        """Return a factor of the form on the candidates of this degree.
+
+        Parameters
+        ----------
+        stage : Stage
+            The degree, after its pass over X.
+
+        Returns
+        -------
+        Form
+            As ``stage.form`` makes it.
+        """
         raise NotImplementedError
 
 

@@ -104,16 +104,43 @@ class Stage:
         return self.on_points.split(self.n_lower)
 
     def factor_on(self, source: SampleSource) -> Factor:
-        """Reduce the values of [F C_pre] over the rows of a source."""
+        """Reduce the values of [F C_pre] over the rows of a source.
+
+        Parameters
+        ----------
+        source : SampleSource
+            Any rows, as wide as X.
+
+        Returns
+        -------
+        Factor
+            A triangular one, with as many columns as [F C_pre].
+        """
         return self.passes.factor_with_candidates(source, self.blocks, self.left, self.right)
 
     def values(self, x: Array) -> FloatArray:
-        """Return the values of [F C_pre] on a few points, shape (n_rows, n_columns)."""
+        """Return the values of [F C_pre] on a few points.
+
+        Parameters
+        ----------
+        x : array of shape (n_rows, n_features)
+            All at once, so not many.
+
+        Returns
+        -------
+        array of shape (n_rows, n_lower + n_candidates)
+            One column for each polynomial.
+        """
         evaluator = Evaluator(self.blocks)
         return move_to_numpy(evaluator.with_candidates(x, self.left, self.right)).T
 
     def expansion(self, *, in_z: bool = False) -> tuple[Expansion, FloatArray]:
-        """Return coefficients of [F C_pre] on monomials of x, or of z = F_1(x) from degree 2 on.
+        """Return coefficients of [F C_pre] on monomials.
+
+        Parameters
+        ----------
+        in_z : bool, default=False
+            Whether the monomials are those of z = F_1(x), from degree 2 on, instead of x.
 
         Returns
         -------
@@ -148,6 +175,11 @@ class Stage:
             M, with ‖M p‖² the squared size of [F C_pre] p.
         relative_error : float, optional
             Of M, relative to the norms of its columns; rounding of float64 by default.
+
+        Returns
+        -------
+        Form
+            On the candidates, made orthogonal to F on X.
         """
         projection = self.split[0]
         lower, products = matrix[:, : self.n_lower], matrix[:, self.n_lower :]

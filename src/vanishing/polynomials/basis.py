@@ -119,14 +119,34 @@ class PolynomialBasis(InNotebooks):
         return exponents.copy(), coefficients
 
     def degrees(self, *, which: Which = "vanishing") -> IntArray:
-        """Return the degree of each polynomial, in the order of ``evaluate``'s columns."""
+        """Return the degree of each polynomial.
+
+        Parameters
+        ----------
+        which : {"vanishing", "nonvanishing"}
+
+        Returns
+        -------
+        int array of shape (n_polynomials,)
+            In the order of ``evaluate``'s columns.
+        """
         self._check_which(which)
         counts = [0] if which == "vanishing" else [1]
         counts += [getattr(block, which).shape[1] for block in self.blocks]
         return np.repeat(np.arange(len(counts)), counts)
 
     def count(self, which: Which = "vanishing") -> int:
-        """Return the number of polynomials."""
+        """Return the number of polynomials.
+
+        Parameters
+        ----------
+        which : {"vanishing", "nonvanishing"}
+
+        Returns
+        -------
+        int
+            The constant counts as nonvanishing.
+        """
         return int(self.degrees(which=which).shape[0])
 
     def restricted(self, kept: BoolArray) -> "PolynomialBasis":
@@ -135,6 +155,11 @@ class PolynomialBasis(InNotebooks):
         Parameters
         ----------
         kept : bool array of shape (n_vanishing,)
+
+        Returns
+        -------
+        PolynomialBasis
+            With all of the nonvanishing polynomials.
         """
         counts = np.cumsum([block.vanishing.shape[1] for block in self.blocks])
         blocks = tuple(

@@ -23,7 +23,18 @@ class SampleSource(ABC):
     name: str = "X"
 
     def named(self, name: str) -> Self:
-        """Return the same source under another name."""
+        """Return the same source under another name.
+
+        Parameters
+        ----------
+        name : str
+            What the rows are called in error messages.
+
+        Returns
+        -------
+        SampleSource
+            The rows are shared.
+        """
         renamed = copy(self)
         renamed.name = name
         return renamed
@@ -45,7 +56,18 @@ class SampleSource(ABC):
 
     @abstractmethod
     def blocks(self, max_rows: int) -> Iterator[Array]:
-        """Yield the rows in order, as floating-point arrays of at most ``max_rows`` rows."""
+        """Yield the rows in order, block by block.
+
+        Parameters
+        ----------
+        max_rows : int
+            The most rows that a block may have.
+
+        Yields
+        ------
+        array of shape (n_rows, n_features)
+            In a floating-point type.
+        """
 
     def map_reduce(
         self,
@@ -54,7 +76,22 @@ class SampleSource(ABC):
         *,
         max_rows: int,
     ) -> Summary:
-        """Summarize every block by ``kernel`` and join the summaries by ``merge``."""
+        """Summarize every block and join the summaries.
+
+        Parameters
+        ----------
+        kernel : callable
+            Makes a summary out of a block.
+        merge : callable
+            Makes one summary out of two.
+        max_rows : int
+            The most rows that a block may have.
+
+        Returns
+        -------
+        summary
+            That of all rows.
+        """
         summaries = map(kernel, self.blocks(max_rows))
         first = next(summaries, None)
         if first is None:

@@ -23,8 +23,8 @@ class Translations(ImageTransformations):
     image_shape : tuple of int
         Height, width and, if there are several, channels.
     shift : int, default=8
-        In pixels, smaller than height and width by at least 2. (A shift by one pixel less than the
-        size is a reflection, the same in both directions.)
+        In pixels, smaller than height and width by at least 2: a shift by one pixel less than the
+        size is a reflection, the same in both directions.
     identity : bool, default=True
         Whether the shift by (0, 0) is one of them. Without it there are eight, to be joined to a
         set that has the identity already.

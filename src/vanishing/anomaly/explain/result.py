@@ -76,7 +76,18 @@ class Explanation:
     feature_names: tuple[str, ...]
 
     def ranked(self, n_features: int | None = None) -> list[tuple[str, float]]:
-        """Return names and shares of the features, largest share first."""
+        """Return names and shares of the features, largest share first.
+
+        Parameters
+        ----------
+        n_features : int, optional
+            How many of them, all by default.
+
+        Returns
+        -------
+        list of tuple
+            Name and share.
+        """
         order = self._order()[:n_features]
         return [(self.feature_names[j], float(self.shares[j])) for j in order]
 

@@ -1,0 +1,111 @@
+"""Parts of the comparison page, made of the measured results when the pages are built.
+
+Two tables and a figure go to ``docs/generated``, and ``comparison.md`` includes them.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+BENCHMARKS = ROOT / "benchmarks"
+WORK = {
+    "a": "2,000 × 3, degree 4",
+    "b": "10,000 × 10, degree 3",
+    "c": "30,000 × 20, degree 2",
+}
+
+
+def _table(header: list[str], rows: list[list[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+
+
+def _rounded(value: float) -> str:
+    """Write a number with two digits and no exponent."""
+    return f"{float(f'{value:.2g}'):,g}"
+
+
+def speed_table() -> str:
+    """Our seconds and megabytes beside the peers', from ``results.json`` and ``peers.py``."""
+    sys.path.insert(0, str(ROOT))
+    from benchmarks.peers import PEERS
+
+    results = json.loads((BENCHMARKS / "results.json").read_text(encoding="utf-8"))["results"]
+    ours = {result["task"]["name"]: result for result in results}
+    rows = []
+    for (case, normalization), peers in PEERS.items():
+        result = ours[f"{case} {normalization} tsqr"]
+        for peer in peers:
+            rows.append(
+                [
+                    WORK[case],
+                    f"`{normalization}`",
+                    f"{result['fit_s']:.2g} s, {result['peak_mb']:.0f} MB",
+                    f"{peer.peer}: {peer.fit_s:.3g} s, {peer.peak_mb:.0f} MB",
+                    _rounded(peer.fit_s / result["fit_s"]) + "×",
+                ]
+            )
+    return _table(["rows × columns", "normalization", "`vanishing`", "peer", "faster"], rows)
+
+
+def tables_summary() -> str:
+    """One sentence per question on the twenty tables of ``tables_results.json``."""
+    measured = json.loads((BENCHMARKS / "tables_results.json").read_text(encoding="utf-8"))
+    means = {name: sum(v) / len(v) for name, v in measured["means per seed"].items()}
+    differences = [row["mean difference"] for row in measured["rows"]]
+    better = sum(difference > 0 for difference in differences)
+    worse = sum(difference < 0 for difference in differences)
+    alarms = measured["false alarms"]
+    return (
+        f"Mean AUC × 100 over {len(differences)} tables and three splits: "
+        f"**{means['ours']:.1f}** for `VanishingDetector()`, **{means['kNN-5']:.1f}** for five "
+        f"nearest neighbours. It is better on {better} tables and worse on {worse}. With its "
+        f"default threshold {alarms['mean']:.1%} of new normal rows are alarms, "
+        f"{alarms['worst table']:.1%} on the worst table.\n"
+    )
+
+
+def draw_tables(path: Path) -> None:
+    """Draw the difference from nearest neighbours, table by table."""
+    from matplotlib.figure import Figure
+
+    measured = json.loads((BENCHMARKS / "tables_results.json").read_text(encoding="utf-8"))
+    rows = sorted(measured["rows"], key=lambda row: row["mean difference"])
+    differences = [row["mean difference"] for row in rows]
+    figure = Figure(figsize=(7.5, 4.6), layout="constrained")
+    axis = figure.subplots()
+    colors = ["#0072B2" if difference > 0 else "#D55E00" for difference in differences]
+    axis.barh(range(len(rows)), differences, color=colors)
+    axis.set_yticks(range(len(rows)), [row["table"] for row in rows], fontsize=9)
+    for place, difference in enumerate(differences):
+        axis.text(
+            difference + (0.3 if difference >= 0 else -0.3),
+            place,
+            f"{difference:+.1f}".replace("-", "−"),
+            va="center",
+            ha="left" if difference >= 0 else "right",
+            fontsize=8,
+            color="#333333",
+        )
+    axis.set_xlabel("AUC × 100, difference from five nearest neighbours, mean of three splits")
+    axis.tick_params(axis="y", length=0)
+    axis.spines[["left", "top", "right"]].set_visible(False)
+    axis.set_xlim(min(differences) - 3, max(differences) + 3)
+    figure.savefig(path, dpi=160)
+
+
+def write(app: Any) -> None:
+    folder = Path(app.srcdir) / "generated"
+    folder.mkdir(exist_ok=True)
+    for name, text in (("speed.md", speed_table()), ("tables.md", tables_summary())):
+        target = folder / name
+        if not target.exists() or target.read_text(encoding="utf-8") != text:
+            target.write_text(text, encoding="utf-8")
+    draw_tables(folder / "tables.png")
+
+
+def setup(app: Any) -> dict[str, Any]:
+    app.connect("builder-inited", write)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
