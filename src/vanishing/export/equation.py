@@ -91,11 +91,15 @@ class TidyEquation:
         return latex_sum(self.exponents, list(self.coefficients), symbols, MOST_DIGITS)
 
     def evaluate(self, x: Any) -> FloatArray:
-        """Return the values at points, an array of shape (n_samples,).
+        """Return the values at points.
 
         Parameters
         ----------
         x : array of shape (n_samples, n_variables)
+
+        Returns
+        -------
+        array of shape (n_samples,)
         """
         points = np.asarray(x, dtype=np.float64)
         values = np.zeros(len(points))
@@ -104,7 +108,12 @@ class TidyEquation:
         return values
 
     def factored(self) -> "TidyEquation":
-        """Return it as a product, where it has factors with integer coefficients."""
+        """Return it as a product, where it has factors with integer coefficients.
+
+        Returns
+        -------
+        TidyEquation
+        """
         if not all(isinstance(c, int) for c in self.coefficients):
             return self
         product = replace(self, is_product=True)

@@ -14,9 +14,9 @@ class AffineMap:
     Parameters
     ----------
     matrix : array of shape (n_out, n_in)
-        A.
+        The matrix A.
     offset : array of shape (n_out,)
-        b.
+        The vector b.
     center : array of shape (n_in,), optional
         A point in the middle of the data x, where it is known: of several points with the same
         image the one nearest to it is preferred. The origin by default.
@@ -46,7 +46,16 @@ class AffineMap:
 
     @classmethod
     def identity(cls, n_features: int) -> "AffineMap":
-        """Return the map that changes nothing."""
+        """Return the map that changes nothing.
+
+        Parameters
+        ----------
+        n_features : int
+
+        Returns
+        -------
+        AffineMap
+        """
         return cls(np.eye(n_features), np.zeros(n_features))
 
     @property
@@ -64,7 +73,16 @@ class AffineMap:
         return np.asarray(x @ self.matrix.T + self.offset)
 
     def after(self, first: "AffineMap") -> "AffineMap":
-        """Return the map that applies ``first`` and then this one."""
+        """Return the map that applies ``first`` and then this one.
+
+        Parameters
+        ----------
+        first : AffineMap
+
+        Returns
+        -------
+        AffineMap
+        """
         if first.n_out != self.n_in:
             raise ValueError(
                 f"the first map gives {first.n_out} coordinates, and the second takes {self.n_in}"

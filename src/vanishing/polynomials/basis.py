@@ -180,6 +180,11 @@ class PolynomialBasis(InNotebooks):
             From x to the variables of this basis, and onto: A has as many independent rows as
             there are variables.
 
+        Returns
+        -------
+        PolynomialBasis
+            Of as many polynomials, in the variables x.
+
         Examples
         --------
         >>> import numpy as np
