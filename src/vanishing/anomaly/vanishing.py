@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from vanishing._xp import Array, FloatArray, move_to_numpy, namespace
+from vanishing._xp import Array, FloatArray, machine_epsilon, move_to_numpy, namespace
 from vanishing.anomaly.detector import Detector
 from vanishing.anomaly.explain import Landscape
 from vanishing.anomaly.explain.local import LocalView
@@ -46,6 +46,8 @@ FEWEST_ROWS = 10
 SMALLEST_SPREAD = 0.01
 #: A broken constant column counts like a residual e^10 times the usual one.
 BROKEN_CONSTANT = 10.0
+#: Difference from a constant, relative to one plus its size, that is taken for rounding.
+SAME = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,14 +227,16 @@ class VanishingDetector(Detector):
 
     def _score(self, X: Array) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
-            scores = self._score_on_host(move_to_numpy(X))
+            # In single precision the constants themselves are rounded.
+            same = max(SAME, machine_epsilon(X))
+            scores = self._score_on_host(move_to_numpy(X), same)
         # Not a number, where equations overflow: as anomalous as can be.
         scores = np.where(np.isnan(scores), -np.inf, scores)
         return (
             scores if isinstance(X, np.ndarray) else namespace(X).asarray(scores, device=X.device)
         )
 
-    def _score_on_host(self, X: FloatArray) -> FloatArray:
+    def _score_on_host(self, X: FloatArray, same: float = SAME) -> FloatArray:
         if self._form != "recipe":
             if self._form == "pieces":
                 return np.asarray(-self._residuals.log_deviation(X))
@@ -241,12 +245,12 @@ class VanishingDetector(Detector):
         z = self._scaler.transform(X)[:, ~self._constant]
         members = [member.standardized(z) for member in self._members]
         combined = np.mean(members, axis=0) if members else np.zeros(len(X))
-        return np.asarray(-(combined + self._broken_constants(X).sum(axis=1)))
+        return np.asarray(-(combined + self._broken_constants(X, same).sum(axis=1)))
 
-    def _broken_constants(self, X: FloatArray) -> FloatArray:
+    def _broken_constants(self, X: FloatArray, same: float = SAME) -> FloatArray:
         """Return what each column adds to the score by differing from its constant."""
         z = np.where(self._constant, X - self._scaler.mean_, 0.0)
-        broken = np.abs(z) > 1e-9 * (1 + np.abs(self._scaler.mean_))
+        broken = np.abs(z) > same * (1 + np.abs(self._scaler.mean_))
         return np.where(broken, BROKEN_CONSTANT + np.log1p(np.abs(z)), 0.0)
 
     def _landscape(self) -> Landscape:

@@ -1,0 +1,99 @@
+"""TransformationDetector in ONNX.
+
+The images T_1 x, ..., T_M x of all samples stand side by side as points, so that the polynomials of
+all transformations and pieces are evaluated on all of them at once.
+"""
+
+from functools import reduce
+from math import log
+from operator import add
+
+import numpy as np
+
+from vanishing.anomaly.mixture import Mixture
+from vanishing.anomaly.onnx.scores import detector_outputs, log_deviation
+from vanishing.anomaly.transformation import SMALL_LOSS, TransformationDetector
+from vanishing.export.onnx import (
+    Graph,
+    Output,
+    Polynomials,
+    Value,
+    mapped,
+    model_nodes,
+    sums_of_squares,
+)
+from vanishing.transformations import Transformation
+from vanishing.transformations.combined import Composition
+from vanishing.transformations.gather import Gather
+from vanishing.transformations.random_affine import Affine
+
+
+@model_nodes(TransformationDetector)
+def _detector(detector: TransformationDetector, graph: Graph, x: Value) -> list[Output]:
+    n_images = len(detector.transformations_)
+    if detector._scaler is not None:
+        x = mapped(detector._scaler, graph, x)
+    images = [_transformed(each, x) for each in detector.transformations_]
+    z = graph.concat(images, axis=1)
+    first = images[0]
+    if detector.preprocessor_ is not None:
+        z, first = (mapped(detector.preprocessor_, graph, each) for each in (z, first))
+    graph.points = n_images
+    losses = [_loss(mixture, n_images, graph, z) for mixture in detector.mixtures_]
+    graph.points = 1
+    if not detector._combines:
+        return detector_outputs(detector, graph, -losses[0])
+    # Less than zero by rounding only. Where nothing is a number, it stays so.
+    positive = [graph.where(loss < 0.0, 0.0, loss) for loss in losses]
+    parts = [(loss + SMALL_LOSS).apply("Log") for loss in positive]
+    if detector._distance_weight > 0:
+        residuals = [mixture.local_residuals() for mixture in detector.mixtures_]
+        parts += [log_deviation(each, graph, first) for each in residuals]
+    weighed = zip(parts, detector._means, detector._spreads, detector._part_weights, strict=True)
+    combined = [(part - mean) / spread * weight for part, mean, spread, weight in weighed]
+    return detector_outputs(detector, graph, -reduce(add, combined))
+
+
+def _transformed(transformation: Transformation, x: Value) -> Value:
+    """Return the image of all samples under one transformation."""
+    if type(transformation) is Gather:
+        return x.take(transformation.columns, axis=0)
+    if type(transformation) is Affine:
+        return transformation.matrix @ x + transformation.offset[:, None]
+    if type(transformation) is Composition:
+        return reduce(lambda image, part: _transformed(part, image), transformation.parts, x)
+    raise TypeError(
+        f"the transformation {transformation.name!r} is a {type(transformation).__name__}, which "
+        "cannot be exported to ONNX; use Rotations, Translations, Flips, RandomAffine, Identity, or "
+        "a Product or Union of them"
+    )
+
+
+def _loss(mixture: Mixture, n_images: int, graph: Graph, z: Value) -> Value:
+    """Add the nodes of -Σ_i log P_i, of shape (n_samples,)."""
+    stack = [Polynomials(c.ideal.basis_, c.center, np.sqrt(c.weights)) for c in mixture.components]
+    # Axes: transformation of the component, its piece, image, sample.
+    deviations = sums_of_squares(stack, graph, z).reshape(n_images, mixture.n_pieces, n_images, -1)
+    by_transformation = _log_sum(-deviations, axis=1)
+    every = _log_sum(by_transformation, axis=0)
+    own = np.arange(n_images) * (n_images + 1)  # the diagonal: image i under transformation i
+    ours = by_transformation.reshape(n_images**2, -1).take(own, axis=0)
+    if mixture.smoothing > 0:
+        every = _log_add(every, log(n_images * mixture.smoothing))
+        ours = _log_add(ours, log(mixture.smoothing))
+    return (every - ours).reduce("Sum", axis=0)
+
+
+def _log_sum(exponents: Value, axis: int) -> Value:
+    """Return log Σ e^a along an axis."""
+    largest = exponents.reduce("Max", axis, keepdims=True)
+    # Rows that are infinitely far from every component have nothing to be measured from.
+    largest = exponents.graph.where(largest.apply("Abs") < np.inf, largest, 0.0)
+    sums = (exponents - largest).apply("Exp").reduce("Sum", axis, keepdims=True)
+    return (sums.apply("Log") + largest).take(0, axis)
+
+
+def _log_add(total: Value, other: float) -> Value:
+    """Return log(e^a + e^b)."""
+    largest = total.graph.op("Max", total, other)
+    return ((total - largest).apply("Exp") + (-largest + other).apply("Exp")).apply("Log") + largest
