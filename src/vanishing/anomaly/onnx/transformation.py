@@ -64,8 +64,8 @@ def _transformed(transformation: Transformation, x: Value) -> Value:
         return reduce(lambda image, part: _transformed(part, image), transformation.parts, x)
     raise TypeError(
         f"the transformation {transformation.name!r} is a {type(transformation).__name__}, which "
-        "cannot be exported to ONNX; use Rotations, Translations, Flips, RandomAffine, Identity, or "
-        "a Product or Union of them"
+        "cannot be exported to ONNX; use Rotations, Translations, Flips, RandomAffine, Identity, "
+        "or a Product or Union of them"
     )
 
 

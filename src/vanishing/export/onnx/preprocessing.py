@@ -43,7 +43,8 @@ def _max_abs(scaler: Any, graph: Graph, x: Value) -> Value:
 
 @map_nodes(PCA)
 def _pca(pca: Any, graph: Graph, x: Value) -> Value:
-    z = np.asarray(pca.components_) @ (x - _column(pca.mean_))
+    components: FloatArray = pca.components_
+    z: Value = components @ (x - _column(pca.mean_))
     if not pca.whiten:
         return z
     spreads = np.sqrt(pca.explained_variance_)

@@ -59,7 +59,7 @@ class Combination:
     def write(
         self, j: int, columns: IntArray, on_candidates: FloatArray, on_lower: FloatArray
     ) -> None:
-        """Set the polynomials (C_pre - F L) V of basis j; ``columns`` are the places of C_pre, F."""
+        """Set the polynomials (C_pre - F L) V of basis j; the columns are those of C_pre and F."""
         count = on_candidates.shape[1]
         self.bias[j, :count, 0] = -on_lower[0]  # what the constant 1 adds
         terms = np.zeros((self.matrix.shape[2], count))
