@@ -74,23 +74,24 @@ def _loss(mixture: Mixture, n_images: int, graph: Graph, z: Value) -> Value:
     stack = [Polynomials(c.ideal.basis_, c.center, np.sqrt(c.weights)) for c in mixture.components]
     # Axes: transformation of the component, its piece, image, sample.
     deviations = sums_of_squares(stack, graph, z).reshape(n_images, mixture.n_pieces, n_images, -1)
-    by_transformation = _log_sum(-deviations, axis=1)
-    every = _log_sum(by_transformation, axis=0)
+    logs, largest = _log_sum(-deviations, axis=1)
+    by_transformation = logs + largest
+    if mixture.smoothing > 0:
+        by_transformation = _log_add(by_transformation, log(mixture.smoothing))
+    logs, largest = _log_sum(by_transformation, axis=0)
     own = np.arange(n_images) * (n_images + 1)  # the diagonal: image i under transformation i
     ours = by_transformation.reshape(n_images**2, -1).take(own, axis=0)
-    if mixture.smoothing > 0:
-        every = _log_add(every, log(n_images * mixture.smoothing))
-        ours = _log_add(ours, log(mixture.smoothing))
-    return (every - ours).reduce("Sum", axis=0)
+    # As in ``scores``, the largest exponents first, which are often the same.
+    return (logs + (largest - ours)).reduce("Sum", axis=0)
 
 
-def _log_sum(exponents: Value, axis: int) -> Value:
-    """Return log Σ e^a along an axis."""
+def _log_sum(exponents: Value, axis: int) -> tuple[Value, Value]:
+    """Return log Σ e^a along an axis in two parts, the second of them the largest a."""
     largest = exponents.reduce("Max", axis, keepdims=True)
     # Rows that are infinitely far from every component have nothing to be measured from.
     largest = exponents.graph.where(largest.apply("Abs") < np.inf, largest, 0.0)
-    sums = (exponents - largest).apply("Exp").reduce("Sum", axis, keepdims=True)
-    return (sums.apply("Log") + largest).take(0, axis)
+    sums = (exponents - largest).apply("Exp").reduce("Sum", axis)
+    return sums.apply("Log"), largest.take(0, axis)
 
 
 def _log_add(total: Value, other: float) -> Value:

@@ -43,8 +43,10 @@ def _max_abs(scaler: Any, graph: Graph, x: Value) -> Value:
 
 @map_nodes(PCA)
 def _pca(pca: Any, graph: Graph, x: Value) -> Value:
-    components: FloatArray = pca.components_
-    z: Value = components @ (x - _column(pca.mean_))
+    components, mean = np.float64(pca.components_), np.float64(pca.mean_)
+    # What scikit-learn subtracts, which is rounded to the type of its training data.
+    subtracted = pca.mean_ @ pca.components_.T
+    z: Value = components @ (x - _column(mean)) + _column(components @ mean - subtracted)
     if not pca.whiten:
         return z
     spreads = np.sqrt(pca.explained_variance_)
