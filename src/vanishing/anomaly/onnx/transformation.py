@@ -38,9 +38,7 @@ def _detector(detector: TransformationDetector, graph: Graph, x: Value) -> list[
     first = images[0]
     if detector.preprocessor_ is not None:
         z, first = (mapped(detector.preprocessor_, graph, each) for each in (z, first))
-    graph.points = n_images
     losses = [_loss(mixture, n_images, graph, z) for mixture in detector.mixtures_]
-    graph.points = 1
     if not detector._combines:
         return detector_outputs(detector, graph, -losses[0])
     # Less than zero by rounding only. Where nothing is a number, it stays so.
@@ -73,7 +71,8 @@ def _loss(mixture: Mixture, n_images: int, graph: Graph, z: Value) -> Value:
     """Add the nodes of -Σ_i log P_i, of shape (n_samples,)."""
     stack = [Polynomials(c.ideal.basis_, c.center, np.sqrt(c.weights)) for c in mixture.components]
     # Axes: transformation of the component, its piece, image, sample.
-    deviations = sums_of_squares(stack, graph, z).reshape(n_images, mixture.n_pieces, n_images, -1)
+    shape = n_images, mixture.n_pieces, n_images, -1
+    deviations = sums_of_squares(stack, graph, z, n_images=n_images).reshape(*shape)
     logs, largest = _log_sum(-deviations, axis=1)
     by_transformation = logs + largest
     if mixture.smoothing > 0:

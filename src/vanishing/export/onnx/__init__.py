@@ -3,10 +3,11 @@
 from vanishing.export.onnx.basis import sums_of_squares, values
 from vanishing.export.onnx.graph import Graph, Value
 from vanishing.export.onnx.hooks import Output, map_nodes, mapped, model_nodes
-from vanishing.export.onnx.model import to_onnx
+from vanishing.export.onnx.model import Float, to_onnx
 from vanishing.export.onnx.stack import Polynomials
 
 __all__ = [
+    "Float",
     "Graph",
     "Output",
     "Polynomials",

@@ -37,7 +37,9 @@ def values(stack: Sequence[Polynomials], graph: Graph, x: Value) -> Value:
     return rows if real.all() else rows.take(np.flatnonzero(real), axis=0)
 
 
-def sums_of_squares(stack: Sequence[Polynomials], graph: Graph, x: Value) -> Value:
+def sums_of_squares(
+    stack: Sequence[Polynomials], graph: Graph, x: Value, *, n_images: int = 1
+) -> Value:
     """Add the nodes of the sum of squares of the polynomials of each basis.
 
     Parameters
@@ -47,13 +49,15 @@ def sums_of_squares(stack: Sequence[Polynomials], graph: Graph, x: Value) -> Val
     graph : Graph
     x : Value
         Of shape (n_features, n_points).
+    n_images : int
+        Points that are made of one sample.
 
     Returns
     -------
     Value
         Of shape (n_bases, n_points).
     """
-    return _padded_values(stacked(stack), graph, x).reduce("SumSquare", axis=1)
+    return _padded_values(stacked(stack), graph, x, n_images).reduce("SumSquare", axis=1)
 
 
 @model_nodes(PolynomialBasis)
@@ -62,7 +66,9 @@ def _basis(basis: PolynomialBasis, graph: Graph, x: Value) -> list[Output]:
     return [Output("values", found.T, width=basis.count())]
 
 
-def _padded_values(degrees: Sequence[StackedDegree], graph: Graph, x: Value) -> Value:
+def _padded_values(
+    degrees: Sequence[StackedDegree], graph: Graph, x: Value, n_images: int = 1
+) -> Value:
     """Return the values of all vanishing polynomials, (n_bases, n_polynomials, n_points)."""
     terms = x
     lower: list[Value] = []  # F_1, F_2, ...
@@ -73,12 +79,12 @@ def _padded_values(degrees: Sequence[StackedDegree], graph: Graph, x: Value) -> 
             left, right = (each.reshape(-1) for each in (degree.left, degree.right))
             products = first.take(left, axis=0) * last.take(right, axis=0)
             terms = graph.concat([*lower, products.reshape(*degree.left.shape, -1)], axis=1)
-            graph.hold(degree.vanishing.matrix[:, 0, :].size)
+            graph.hold(n_images * degree.vanishing.matrix[:, 0, :].size)
         if degree.real.any():
             found.append(_combined(degree.vanishing, terms))
         if degree is not degrees[-1]:
             lower.append(_combined(degree.nonvanishing, terms))
-    graph.hold(sum(degree.real.size for degree in degrees))
+    graph.hold(n_images * sum(degree.real.size for degree in degrees))
     return graph.concat(found, axis=1)
 
 

@@ -36,8 +36,6 @@ class Graph:
         self.arithmetic = np.dtype(arithmetic)
         #: Relative rounding error of the input.
         self.rounding = float(np.finfo(dtype).eps)
-        #: Points that are made of one sample: more where it is looked at in several ways.
-        self.points = 1
         #: Most numbers that a node holds for one sample.
         self.widest = 0
         self.nodes: list[Any] = []
@@ -76,8 +74,8 @@ class Graph:
         return self._known[key]
 
     def hold(self, n_numbers: int) -> None:
-        """Note that nodes hold so many numbers for each point that they are given."""
-        self.widest = max(self.widest, n_numbers * self.points)
+        """Note that a node holds so many numbers for each sample."""
+        self.widest = max(self.widest, n_numbers)
 
     def cast(self, value: "Value", kind: npt.DTypeLike, name: str = "") -> "Value":
         """Return a value as another type."""

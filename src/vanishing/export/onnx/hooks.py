@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from sklearn.utils.validation import check_is_fitted
+
 from vanishing.export.onnx.graph import Graph, Value
 
 
@@ -76,13 +78,13 @@ def mapped(step: Any, graph: Graph, x: Value) -> Value:
         Of shape (n_coordinates, n_points).
     """
     if type(step) not in _MAPS:
-        name = getattr(step, "name", None)
-        named = f"{type(step).__name__} {name!r}" if isinstance(name, str) else type(step).__name__
         known = ", ".join(kind.__name__ for kind in _MAPS)
         raise TypeError(
-            f"{named} cannot be exported to ONNX, only {known}; apply it before the model, fit the "
-            "model to its output, and export that model"
+            f"{type(step).__name__} cannot be exported to ONNX as a step before a model, only "
+            f"{known}; apply it to the data beforehand, fit the model to what comes out, and "
+            "export that model"
         )
+    check_is_fitted(step)
     return _MAPS[type(step)](step, graph, x)
 
 
@@ -97,10 +99,17 @@ def outputs_of(model: Any, graph: Graph, x: Value) -> list[Output]:
     x : Value
         Of shape (n_features, n_samples).
     """
+    check_model(model)
+    return _MODELS[type(model)](model, graph, x)
+
+
+def check_model(model: Any) -> None:
+    """Raise if a model is of no type that is registered, or not fitted."""
     if type(model) not in _MODELS:
         known = ", ".join(kind.__name__ for kind in _MODELS)
         raise TypeError(
             f"{type(model).__name__} cannot be exported to ONNX, only {known}; of a pipeline that "
             "goes on after one of them, export the steps before, as in to_onnx(pipeline[:-1])"
         )
-    return _MODELS[type(model)](model, graph, x)
+    if hasattr(model, "fit"):
+        check_is_fitted(model)

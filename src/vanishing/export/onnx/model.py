@@ -6,13 +6,11 @@ from typing import Any, Literal
 
 import numpy as np
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted
 
 from vanishing.export.onnx.blocks import in_blocks
 from vanishing.export.onnx.graph import IR_VERSION, OPSET, Graph, Value
-from vanishing.export.onnx.hooks import Output, outputs_of
+from vanishing.export.onnx.hooks import Output, check_model, outputs_of
 from vanishing.export.onnx.preprocessing import steps_of
-from vanishing.polynomials import PolynomialBasis
 
 Float = Literal["float32", "float64"]
 
@@ -68,24 +66,21 @@ PolynomialBasis or Pipeline
            [1.5]])
     """
     _check_types(dtype, arithmetic)
+    check_model(model)
     graph = Graph(dtype, arithmetic)
-    if not isinstance(model, PolynomialBasis):
-        check_is_fitted(model)
-    n_features = _n_features(model)
     x, rows = Value(graph, "X"), Value(graph, "rows")
     with graph.apart() as nodes:
         outputs = outputs_of(model, graph, rows.T)
-    doubles = x if dtype == arithmetic else graph.cast(x, arithmetic)
+    widened = x if dtype == arithmetic else graph.cast(x, arithmetic)
     if graph.widest > WIDE:
         n_rows = max(1, BLOCK // graph.widest)
-        outputs = in_blocks(graph, doubles, rows, nodes, outputs, n_rows=n_rows)
+        outputs = in_blocks(graph, widened, rows, nodes, outputs, n_rows=n_rows)
     else:
-        graph.op("Identity", doubles, name=rows.name)
+        graph.op("Identity", widened, name=rows.name)
         graph.nodes += nodes
     for output in outputs:
-        kind = np.int64 if output.is_label else np.dtype(dtype)
-        graph.cast(output.value, kind, name=output.name)
-    return _assembled(graph, model, n_features, outputs, dtype)
+        graph.cast(output.value, "int64" if output.is_label else dtype, name=output.name)
+    return _assembled(graph, model, outputs, dtype)
 
 
 def _check_types(dtype: str, arithmetic: str) -> None:
@@ -99,19 +94,9 @@ def _check_types(dtype: str, arithmetic: str) -> None:
         )
 
 
-def _final(model: Any) -> Any:
-    """Return the model at the end of a pipeline."""
-    return steps_of(model)[-1] if isinstance(model, Pipeline) else model
-
-
-def _n_features(model: Any) -> int:
-    if isinstance(model, PolynomialBasis):
-        return model.n_features
-    first = steps_of(model)[0] if isinstance(model, Pipeline) else model
-    return int(first.n_features_in_)
-
-
-def _assembled(graph: Graph, model: Any, n_features: int, outputs: list[Output], dtype: str) -> Any:
+def _assembled(graph: Graph, model: Any, outputs: list[Output], dtype: str) -> Any:
+    steps = steps_of(model) if type(model) is Pipeline else [model]
+    n_features = getattr(steps[0], "n_features_in_", None) or steps[0].n_features
     helper = graph.helper
     kind_of = helper.np_dtype_to_tensor_dtype
     number, integer = kind_of(np.dtype(dtype)), kind_of(np.dtype(np.int64))
@@ -124,7 +109,7 @@ def _assembled(graph: Graph, model: Any, n_features: int, outputs: list[Output],
         )
         for output in outputs
     ]
-    name = type(_final(model)).__name__
+    name = type(steps[-1]).__name__
     proto = helper.make_model(
         helper.make_graph(graph.nodes, name, [X], results, graph.constants),
         opset_imports=[helper.make_opsetid("", OPSET)],
@@ -132,17 +117,20 @@ def _assembled(graph: Graph, model: Any, n_features: int, outputs: list[Output],
         producer_name="vanishing",
         producer_version=import_module("vanishing").__version__,
     )
-    helper.set_model_props(proto, _metadata(model, name, graph))
+    helper.set_model_props(proto, _metadata(model, steps[-1], graph))
     return proto
 
 
-def _metadata(model: Any, name: str, graph: Graph) -> dict[str, str]:
+def _metadata(model: Any, final: Any, graph: Graph) -> dict[str, str]:
     """Return what is told about a model: no data, apart from names."""
-    found = {"model": name, "opset": str(OPSET), "arithmetic": str(graph.arithmetic)}
+    found = {
+        "model": type(final).__name__,
+        "opset": str(OPSET),
+        "arithmetic": str(graph.arithmetic),
+    }
     names = getattr(model, "feature_names_in_", None)
     if names is not None:
         found["feature_names"] = json.dumps([str(each) for each in names], ensure_ascii=False)
-    final = _final(model)
     if hasattr(final, "get_feature_names_out"):
         features = [str(each) for each in final.get_feature_names_out()]
         found["features"] = json.dumps(features, ensure_ascii=False)

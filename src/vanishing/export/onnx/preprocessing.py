@@ -10,11 +10,17 @@ import numpy as np
 from sklearn.decomposition import PCA
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
-from sklearn.utils.validation import check_is_fitted
 
 from vanishing._xp import FloatArray
 from vanishing.export.onnx.graph import Graph, Value
-from vanishing.export.onnx.hooks import Output, map_nodes, mapped, model_nodes, outputs_of
+from vanishing.export.onnx.hooks import (
+    Output,
+    check_model,
+    map_nodes,
+    mapped,
+    model_nodes,
+    outputs_of,
+)
 
 
 @map_nodes(StandardScaler)
@@ -43,7 +49,7 @@ def _max_abs(scaler: Any, graph: Graph, x: Value) -> Value:
 
 @map_nodes(PCA)
 def _pca(pca: Any, graph: Graph, x: Value) -> Value:
-    components, mean = np.float64(pca.components_), np.float64(pca.mean_)
+    components, mean = (np.asarray(each, np.float64) for each in (pca.components_, pca.mean_))
     # What scikit-learn subtracts, which is rounded to the type of its training data.
     subtracted = pca.mean_ @ pca.components_.T
     z: Value = components @ (x - _column(mean)) + _column(components @ mean - subtracted)
@@ -63,17 +69,24 @@ def _preprocessing(pipeline: Any, graph: Graph, x: Value) -> Value:
 
 @model_nodes(Pipeline)
 def _model(pipeline: Any, graph: Graph, x: Value) -> list[Output]:
-    *first, last = steps_of(pipeline)
+    steps = steps_of(pipeline)
+    if not steps:
+        raise TypeError("a pipeline without steps cannot be exported to ONNX; add a model to it")
+    *first, last = steps
+    check_model(last)  # before the steps that lead to it: what comes after a model is no model
     for step in first:
         x = mapped(step, graph, x)
     return outputs_of(last, graph, x)
 
 
 def steps_of(pipeline: Any) -> list[Any]:
-    """Return the steps that do something, all fitted."""
-    steps = [step for _, step in pipeline.steps if step is not None and step != "passthrough"]
-    for step in steps:
-        check_is_fitted(step)
+    """Return the steps that do something, those of pipelines in it too."""
+    steps: list[Any] = []
+    for _, step in pipeline.steps:
+        if type(step) is Pipeline:
+            steps += steps_of(step)
+        elif step is not None and step != "passthrough":
+            steps.append(step)
     return steps
 
 

@@ -5,7 +5,7 @@ degree of all of them is one batched matrix product. Padding has matrices of zer
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -97,7 +97,7 @@ class StackedDegree:
 
 def stacked(stack: Sequence[Polynomials]) -> list[StackedDegree]:
     """Stack bases, up to the last degree in which one of them has vanishing polynomials."""
-    bases = [each.basis.blocks[: last_degree_with_vanishing(each.basis.blocks)] for each in stack]
+    bases = [_needed(each.basis.blocks) for each in stack]
     widths: list[int] = []  # of F_1, F_2, ... with their padding
     degrees = []
     for t in range(max(map(len, bases))):
@@ -131,6 +131,12 @@ def stacked(stack: Sequence[Polynomials]) -> list[StackedDegree]:
         degrees.append(degree)
         widths.append(n_nonvanishing)
     return degrees
+
+
+def _needed(blocks: Sequence[DegreeBlock]) -> list[DegreeBlock]:
+    """Return the degrees that G depends on, the last of them without its F."""
+    needed = list(blocks[: last_degree_with_vanishing(blocks)])
+    return [*needed[:-1], *(replace(b, nonvanishing=b.nonvanishing[:, :0]) for b in needed[-1:])]
 
 
 def _columns(block: DegreeBlock, lower: Sequence[DegreeBlock], widths: Sequence[int]) -> IntArray:
