@@ -73,7 +73,7 @@ PolynomialBasis or Pipeline
         outputs = outputs_of(model, graph, rows.T)
     widened = x if dtype == arithmetic else graph.cast(x, arithmetic)
     if graph.widest > WIDE:
-        n_rows = max(1, BLOCK // graph.widest)
+        n_rows = rows_of_a_block(graph.widest)
         outputs = in_blocks(graph, widened, rows, nodes, outputs, n_rows=n_rows)
     else:
         graph.op("Identity", widened, name=rows.name)
@@ -81,6 +81,11 @@ PolynomialBasis or Pipeline
     for output in outputs:
         graph.cast(output.value, "int64" if output.is_label else dtype, name=output.name)
     return _assembled(graph, model, outputs, dtype)
+
+
+def rows_of_a_block(widest: int) -> int:
+    """Return how many rows are worked on at a time, each of so many numbers."""
+    return max(1, BLOCK // widest)
 
 
 def _check_types(dtype: str, arithmetic: str) -> None:
