@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from functools import cache
 
 import numpy as np
 import onnx
@@ -80,11 +81,12 @@ def assert_scores_agree(detector, X, dtype, **options):
         if n_rows == 0:
             assert [found[name].shape for name in ("scores", "decision", "label")] == [(0,)] * 3
             continue
-        exactly = rows.astype(np.float64)
-        assert_close(found["scores"], detector.score_samples(exactly), dtype)
-        assert_close(found["decision"], detector.decision_function(exactly), dtype)
+        if isinstance(detector, Pipeline):  # detectors compute in double precision by themselves
+            rows = rows.astype(np.float64)
+        assert_close(found["scores"], detector.score_samples(rows), dtype)
+        assert_close(found["decision"], detector.decision_function(rows), dtype)
         assert found["label"].dtype == np.int64
-        np.testing.assert_array_equal(found["label"], detector.predict(exactly))
+        np.testing.assert_array_equal(found["label"], detector.predict(rows))
 
 
 def curve(n_samples=300, noise=0.02, seed=0):
@@ -104,7 +106,7 @@ def points(n_samples=1000, n_features=4, seed=1):
 @pytest.fixture(scope="module")
 def digits():
     X, y = load_digits(return_X_y=True)
-    return X[:600][y[:600] % 2 == 0], X[600:]
+    return X[:240][y[:240] % 2 == 0], X[800:]
 
 
 # --- polynomials and transformers --------------------------------------------------------------
@@ -185,7 +187,7 @@ PREPROCESSING = {
     "min-max": MinMaxScaler((-1, 2)),
     "max-abs": MaxAbsScaler(),
     "pca": PCA(3),
-    "whitened": PCA(2, whiten=True),
+    "whitened": PCA(4, whiten=True),
     "nested": Pipeline(
         [("a", StandardScaler()), ("b", make_pipeline(PCA(3), "passthrough")), ("c", None)]
     ),
@@ -195,14 +197,15 @@ PREPROCESSING = {
 @pytest.mark.parametrize("trained", TYPES)
 @pytest.mark.parametrize("name", PREPROCESSING)
 def test_preprocessing(name, trained):
-    X = (100 * points(200, seed=3) + [1e4, 0, -50, 7]).astype(trained)
-    model = make_pipeline(PREPROCESSING[name], VanishingIdeal(max_degree=2, tol=0.5)).fit(X)
-    rows = X.astype(np.float64)
-    expected = model.transform(rows)
-    assert expected.shape[1] > 0
+    X = (100 * curve() + [1e4, 0, -50, 7]).astype(trained)
+    ideal = VanishingIdeal(max_degree=2, tol=0.9, normalization="vca")
+    model = make_pipeline(PREPROCESSING[name], ideal).fit(X)
+    assert ideal.basis_.count() > 0
     for dtype in TYPES:
-        assert_close(run(session(model, dtype=dtype), rows.astype(dtype))["features"],
-                     model.transform(rows.astype(dtype).astype(np.float64)), dtype)  # fmt: skip
+        rows = X.astype(dtype)
+        found = run(session(model, dtype=dtype), rows)["features"]
+        # In double precision, since scikit-learn would scale in that of the rows.
+        assert_close(found, model.transform(rows.astype(np.float64)), dtype)
 
 
 def test_pipeline_with_a_detector():
@@ -234,10 +237,15 @@ TABLE_DETECTORS = {
 }
 
 
+@cache
+def table_detector(name):
+    return TABLE_DETECTORS[name].fit(curve())
+
+
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("name", TABLE_DETECTORS)
 def test_table_detector(name, dtype):
-    detector = TABLE_DETECTORS[name].fit(curve())
+    detector = table_detector(name)
     assert_scores_agree(detector, np.vstack([curve(seed=4), points(100)]), dtype)
 
 
@@ -247,11 +255,10 @@ IMAGE_DETECTORS = {
     "weights": TransformationDetector(
         Rotations(SHAPE), preprocessor=PCA(12), weighting="convex", smoothing=1e-3
     ),
-    "flips after maps": TransformationDetector(
-        Product(RandomAffine(2), Flips(SHAPE)),
-        preprocessor=make_pipeline(StandardScaler(), PCA(8, whiten=True)),
+    "flips before maps": TransformationDetector(
+        Product(Flips(SHAPE), RandomAffine(1)),
+        preprocessor=make_pipeline(StandardScaler(), PCA(6, whiten=True)),
         ideal=contrastive(max_degree=1, tol=0.95),
-        n_components=2,
         weighting="descent",
     ),
     "shifts, no preprocessing": TransformationDetector(
@@ -279,7 +286,7 @@ def test_trained_in_single_precision(digits):
 def test_polynomials_without_weight_are_left_out(digits):
     normal, others = digits
     detector = TransformationDetector(
-        Rotations(SHAPE), preprocessor=PCA(8), weighting="convex", sparsity=50.0, n_components=3,
+        Rotations(SHAPE), preprocessor=PCA(8), weighting="convex", sparsity=1.0, n_components=3,
         distance_weight=0.3,
     ).fit(normal)  # fmt: skip
     counts = {len(weights) for pieces in detector.weights_ for weights in pieces}
@@ -316,18 +323,20 @@ def test_only_constant_columns():
 
 
 def test_exact_equations():
-    """Where nothing is left of the equations but rounding, that is what logarithms show."""
+    """Logarithms of what is rounding only depend on the batch, in the library as well."""
     x = np.linspace(-1, 1, 400)
     X = np.column_stack([x, x**2])
     detector = VanishingDetector().fit(X)
+    scores = detector.score_samples(X)
+    one_by_one = np.concatenate([detector.score_samples(row[None, :]) for row in X])
     found = run(session(detector, dtype="float64"), X)
-    np.testing.assert_allclose(found["scores"], detector.score_samples(X), rtol=1e-5, atol=1e-5)
+    assert np.abs(found["scores"] - scores).max() <= 10 * np.abs(one_by_one - scores).max() + 1e-12
 
 
 @pytest.mark.parametrize("name", ["recipe", "pieces", "random maps", "several resolutions"])
 @pytest.mark.parametrize("far", [1e4, 1e100, 1e200])
 def test_far_rows(name, far):
-    detector = TABLE_DETECTORS[name].fit(curve())
+    detector = table_detector(name)
     rows = far * points(20)
     found = run(session(detector, dtype="float64"), rows)
     expected = detector.score_samples(rows)
@@ -341,7 +350,7 @@ def test_rows_that_are_no_numbers_are_anomalous(name, bad):
     """The library refuses them; a graph cannot, and must not call them normal."""
     rows = points(3)
     rows[1, 2] = bad
-    found = run(session(TABLE_DETECTORS[name].fit(curve())), rows.astype(np.float32))
+    found = run(session(table_detector(name)), rows.astype(np.float32))
     assert found["label"][1] == -1
     assert found["scores"][1] == -np.inf
     assert np.isfinite(found["scores"][[0, 2]]).all()
@@ -352,7 +361,7 @@ def test_rows_that_are_no_numbers_are_anomalous(name, bad):
 
 @pytest.mark.parametrize("rows_of_a_block", [1, 3, 100])
 def test_blocks_change_nothing(monkeypatch, rows_of_a_block):
-    detector = TransformationDetector().fit(curve())
+    detector = table_detector("random maps")
     expected = {n: run(session(detector, dtype="float64"), points(n)) for n in range(8)}
     graph = to_onnx(detector)
     assert "Loop" not in {node.op_type for node in graph.graph.node}
@@ -393,7 +402,7 @@ def test_pieces_are_stacked(digits):
         ]
         return len(graph.node) + sum(inner)
 
-    assert n_nodes(n_components=(30,)) <= n_nodes(n_components=(1,)) + 20 < 200
+    assert n_nodes(n_components=(30,)) <= n_nodes(n_components=(1,)) + 30 < 200
 
 
 @pytest.mark.slow
@@ -503,8 +512,8 @@ def test_other_preprocessors_are_refused():
 
 
 def test_other_models_are_refused():
-    y = np.arange(300) % 2
-    model = make_pipeline(ClassVanishingFeatures(), LinearSVC()).fit(curve(), y)
+    X, y = np.vstack([curve(), curve() + 3]), np.repeat([0, 1], 300)
+    model = make_pipeline(ClassVanishingFeatures(), LinearSVC()).fit(X, y)
     refused(r"LinearSVC cannot be exported.*pipeline\[:-1\]", model)
     assert to_onnx(model[:-1]).graph.name == "ClassVanishingFeatures"
     refused("StandardScaler cannot be exported", make_pipeline(StandardScaler()).fit(curve()))

@@ -70,6 +70,7 @@ def _padded_values(
     degrees: Sequence[StackedDegree], graph: Graph, x: Value, n_images: int = 1
 ) -> Value:
     """Return the values of all vanishing polynomials, (n_bases, n_polynomials, n_points)."""
+    n_bases = len(degrees[0].real)
     terms = x
     lower: list[Value] = []  # F_1, F_2, ...
     found: list[Value] = []
@@ -79,7 +80,7 @@ def _padded_values(
             left, right = (each.reshape(-1) for each in (degree.left, degree.right))
             products = first.take(left, axis=0) * last.take(right, axis=0)
             terms = graph.concat([*lower, products.reshape(*degree.left.shape, -1)], axis=1)
-            graph.hold(n_images * degree.vanishing.matrix[:, 0, :].size)
+            graph.hold(n_images * n_bases * degree.vanishing.matrix.shape[2])
         if degree.real.any():
             found.append(_combined(degree.vanishing, terms))
         if degree is not degrees[-1]:
