@@ -14,7 +14,7 @@ from cases import NORMALIZATIONS, fit
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits
-from sklearn.decomposition import PCA, KernelPCA
+from sklearn.decomposition import PCA, IncrementalPCA, KernelPCA
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
@@ -188,6 +188,7 @@ PREPROCESSING = {
     "max-abs": MaxAbsScaler(),
     "pca": PCA(3),
     "whitened": PCA(4, whiten=True),
+    "incremental": IncrementalPCA(3),
     "nested": Pipeline(
         [("a", StandardScaler()), ("b", make_pipeline(PCA(3), "passthrough")), ("c", None)]
     ),

@@ -10,9 +10,10 @@ from operator import add
 
 import numpy as np
 
+from vanishing.anomaly.combination import SMALL_LOSS
 from vanishing.anomaly.mixture import Mixture
 from vanishing.anomaly.onnx.scores import detector_outputs, log_deviation
-from vanishing.anomaly.transformation import SMALL_LOSS, TransformationDetector
+from vanishing.anomaly.transformation import TransformationDetector
 from vanishing.export.onnx import (
     Graph,
     Output,
@@ -39,15 +40,16 @@ def _detector(detector: TransformationDetector, graph: Graph, x: Value) -> list[
     if detector.preprocessor_ is not None:
         z, first = (mapped(detector.preprocessor_, graph, each) for each in (z, first))
     losses = [_loss(mixture, n_images, graph, z) for mixture in detector.mixtures_]
-    if not detector._combines:
+    combination = detector._combination
+    if not combination.has_parts:
         return detector_outputs(detector, graph, -losses[0])
     # Less than zero by rounding only. Where nothing is a number, it stays so.
     positive = [graph.where(loss < 0.0, 0.0, loss) for loss in losses]
     parts = [(loss + SMALL_LOSS).apply("Log") for loss in positive]
-    if detector._distance_weight > 0:
+    if combination.distance_weight > 0:
         residuals = [mixture.local_residuals() for mixture in detector.mixtures_]
         parts += [log_deviation(each, graph, first) for each in residuals]
-    weighed = zip(parts, detector._means, detector._spreads, detector._part_weights, strict=True)
+    weighed = zip(parts, detector._means, detector._spreads, combination.weights, strict=True)
     combined = [(part - mean) / spread * weight for part, mean, spread, weight in weighed]
     return detector_outputs(detector, graph, -reduce(add, combined))
 

@@ -7,7 +7,7 @@ matrix would cost memory.
 from typing import Any
 
 import numpy as np
-from sklearn.decomposition import PCA
+from sklearn.decomposition import PCA, IncrementalPCA
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
@@ -48,6 +48,7 @@ def _max_abs(scaler: Any, graph: Graph, x: Value) -> Value:
 
 
 @map_nodes(PCA)
+@map_nodes(IncrementalPCA)
 def _pca(pca: Any, graph: Graph, x: Value) -> Value:
     components, mean = (np.asarray(each, np.float64) for each in (pca.components_, pca.mean_))
     # What scikit-learn subtracts, which is rounded to the type of its training data.
