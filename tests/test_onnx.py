@@ -407,19 +407,21 @@ def test_pieces_are_stacked(digits):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_ten_thousand_images():
     from vanishing.datasets import load_mnist
 
     images = load_mnist()
-    normal = images.train_images[images.train_labels == 5][:3000]
-    detector = image_detector(images.image_shape, n_components=(1, 10, 20)).fit(normal)
+    normal = images.train_images[images.train_labels == 5][:2500]
+    detector = image_detector(images.image_shape, n_components=(1, 10)).fit(normal)
     rows = images.test_images
     assert rows.shape == (10_000, 784)
     expected = detector.score_samples(rows)
+    labels = np.where(expected < detector.offset_, -1, 1)
     for dtype in TYPES:
         found = run(session(detector, dtype=dtype), rows.astype(dtype))
         assert_close(found["scores"], expected, dtype)
-        np.testing.assert_array_equal(found["label"], detector.predict(rows))
+        np.testing.assert_array_equal(found["label"], labels)
 
 
 # --- what is in a file -------------------------------------------------------------------------

@@ -6,7 +6,8 @@ from operator import add
 import numpy as np
 
 from vanishing.anomaly.onnx.scores import detector_outputs, log_deviation
-from vanishing.anomaly.vanishing import BROKEN_CONSTANT, SAME, Member, VanishingDetector
+from vanishing.anomaly.recipe import Member
+from vanishing.anomaly.vanishing import BROKEN_CONSTANT, SAME, VanishingDetector
 from vanishing.export.onnx import (
     Graph,
     Output,
