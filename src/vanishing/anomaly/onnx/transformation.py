@@ -34,11 +34,9 @@ def _detector(detector: TransformationDetector, graph: Graph, x: Value) -> list[
     n_images = len(detector.transformations_)
     if detector._scaler is not None:
         x = mapped(detector._scaler, graph, x)
-    images = [_transformed(each, x) for each in detector.transformations_]
-    z = graph.concat(images, axis=1)
-    first = images[0]
+    z = graph.concat([_transformed(each, x) for each in detector.transformations_], axis=1)
     if detector.preprocessor_ is not None:
-        z, first = (mapped(detector.preprocessor_, graph, each) for each in (z, first))
+        z = mapped(detector.preprocessor_, graph, z)
     losses = [_loss(mixture, n_images, graph, z) for mixture in detector.mixtures_]
     combination = detector._combination
     if not combination.has_parts:
@@ -47,6 +45,7 @@ def _detector(detector: TransformationDetector, graph: Graph, x: Value) -> list[
     positive = [graph.where(loss < 0.0, 0.0, loss) for loss in losses]
     parts = [(loss + SMALL_LOSS).apply("Log") for loss in positive]
     if combination.distance_weight > 0:
+        first = z.reshape(0, n_images, -1).take(0, axis=1)  # 0 keeps the number of coordinates
         residuals = [mixture.local_residuals() for mixture in detector.mixtures_]
         parts += [log_deviation(each, graph, first) for each in residuals]
     weighed = zip(parts, detector._means, detector._spreads, combination.weights, strict=True)

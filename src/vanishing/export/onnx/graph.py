@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from vanishing.polynomials.memory import as_text
 
-#: Version of the operators. Those that are used have kernels for float64 in onnxruntime since 1.14.
+#: Version of the operators. All that are used have kernels for float64 in onnxruntime.
 OPSET = 18
 #: Version of the file format that came with it.
 IR_VERSION = 8
@@ -152,7 +152,10 @@ class Value:
         return self.graph.op("Gather", self, np.asarray(indices, dtype=np.int64), axis=axis)
 
     def reshape(self, *shape: int) -> "Value":
-        """Return the same numbers in another shape; -1 stands for the number of samples."""
+        """Return the same numbers in another shape.
+
+        One size may be -1, for what is left; 0 stands for the size that is there now.
+        """
         return self.graph.op("Reshape", self, shape)
 
     @property

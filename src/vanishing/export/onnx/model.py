@@ -120,6 +120,7 @@ def _assembled(graph: Graph, model: Any, outputs: list[Output], dtype: str) -> A
         opset_imports=[helper.make_opsetid("", OPSET)],
         ir_version=IR_VERSION,
         producer_name="vanishing",
+        # By its name, since the package is above all layers.
         producer_version=import_module("vanishing").__version__,
     )
     helper.set_model_props(proto, _metadata(model, steps[-1], graph))
