@@ -312,6 +312,17 @@ def test_constant_columns_in_single_precision():
     np.testing.assert_allclose(found["scores"], detector.score_samples(X), atol=1e-3)
 
 
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_constant_columns_that_are_no_numbers(bad):
+    X = np.column_stack([curve(), np.full(300, 0.1)])
+    rows = X[:3].copy()
+    rows[1, 4] = bad
+    found = run(session(VanishingDetector().fit(X), dtype="float64"), rows)
+    assert found["label"][1] == -1
+    assert found["scores"][1] == -np.inf
+    assert np.isfinite(found["scores"][[0, 2]]).all()
+
+
 def test_only_constant_columns():
     X = np.full((50, 2), 3.0)
     detector = VanishingDetector().fit(X)

@@ -49,9 +49,10 @@ def _broken_constants(detector: VanishingDetector, graph: Graph, x: Value) -> Va
     constant = np.flatnonzero(detector._constant)
     means = detector._scaler.mean_[constant]
     distance = (x.take(constant, axis=0) - means[:, None]).apply("Abs")
-    broken = distance > (max(SAME, graph.rounding) * (1 + np.abs(means)))[:, None]
+    kept = distance <= (max(SAME, graph.rounding) * (1 + np.abs(means)))[:, None]
     added = (distance + 1.0).apply("Log") + BROKEN_CONSTANT
-    return graph.where(broken, added, 0.0).reduce("Sum", axis=0)
+    # What is no number does not keep a constant.
+    return graph.where(kept, 0.0, added).reduce("Sum", axis=0)
 
 
 def _standardized(member: Member, graph: Graph, z: Value) -> Value:

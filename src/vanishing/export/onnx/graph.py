@@ -136,8 +136,8 @@ class Value:
     def __lt__(self, other: "Operand") -> "Value":
         return self.graph.op("Less", self, other)
 
-    def __gt__(self, other: "Operand") -> "Value":
-        return self.graph.op("Greater", self, other)
+    def __le__(self, other: "Operand") -> "Value":
+        return self.graph.op("LessOrEqual", self, other)
 
     def apply(self, kind: str) -> "Value":
         """Return a function of each number: "Log", "Exp", "Abs", "IsNaN", ..."""
