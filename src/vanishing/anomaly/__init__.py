@@ -1,5 +1,6 @@
 """Anomaly detectors: a sample is normal if it keeps the equations of normal data."""
 
+from vanishing.anomaly import onnx  # noqa: F401  (tells export about the detectors)
 from vanishing.anomaly.images import image_detector
 from vanishing.anomaly.selection import Selection, select_without_labels
 from vanishing.anomaly.transformation import TransformationDetector

@@ -11,6 +11,10 @@ from vanishing.normalizations import resolve_normalization
 
 #: Added to deviations before their logarithm is taken.
 TINY = 1e-12
+#: With more rows to a candidate, unseen rows score as those that were fitted to.
+ROWS_PER_CANDIDATE_TO_TRUST = 50
+#: With fewer rows, none can be left out.
+FEWEST_ROWS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +52,11 @@ class LocalResiduals:
         """Return the logarithm of the deviation from the nearest piece."""
         xp = namespace(z)
         return xp.log(xp.min(self.deviations(z), axis=1) + TINY)
+
+    def is_trusted(self, n_rows: int) -> bool:
+        """Whether rows that were fitted to score as new ones do, or are too few to tell."""
+        n_candidates = sum(step.candidates for ideal in self.ideals for step in ideal.trace_)
+        return n_rows < FEWEST_ROWS or n_rows >= ROWS_PER_CANDIDATE_TO_TRUST * n_candidates
 
 
 def fit_residuals(

@@ -7,6 +7,7 @@ z = T_i x
     P_i(x) = (Σ_{j of T_i} e^{-D_j(z)} + ε) / (Σ_j e^{-D_j(z)} + M ε),   Score(x) = -Σ_i log P_i(x).
 """
 
+from dataclasses import dataclass
 from math import log
 
 import numpy as np
@@ -31,9 +32,8 @@ def negative_log_probability(deviations: Array, own: slice, smoothing: float) ->
     array of shape (n_points,)
     """
     n_transformations = deviations.shape[1] // (own.stop - own.start)
-    ours, _ = smoothed_log_sum(-deviations[:, own], smoothing)
-    every, _ = smoothed_log_sum(-deviations, n_transformations * smoothing)
-    return every - ours
+    every = _LogSum.of(-deviations, n_transformations * smoothing)
+    return every.minus(_LogSum.of(-deviations[:, own], smoothing))
 
 
 def value_and_slopes(deviations: Array, own: slice, smoothing: float) -> tuple[Array, Array]:
@@ -42,26 +42,55 @@ def value_and_slopes(deviations: Array, own: slice, smoothing: float) -> tuple[A
     The derivative is what the own components gain less what all of them hold.
     """
     n_transformations = deviations.shape[1] // (own.stop - own.start)
-    every, slopes = smoothed_log_sum(-deviations, n_transformations * smoothing)
-    ours, our_shares = smoothed_log_sum(-deviations[:, own], smoothing)
-    slopes *= -1
-    slopes[:, own] += our_shares
-    return every - ours, slopes
+    every = _LogSum.of(-deviations, n_transformations * smoothing)
+    ours = _LogSum.of(-deviations[:, own], smoothing)
+    slopes = -every.shares
+    slopes[:, own] += ours.shares
+    return every.minus(ours), slopes
 
 
-def smoothed_log_sum(exponents: Array, smoothing: float) -> tuple[Array, Array]:
-    """Return log(Σ_j e^{a_j} + ε) for each row, and the share of each term in the sum."""
-    xp = namespace(exponents)
-    largest = xp.max(exponents, axis=1, keepdims=True)
-    # Rows that are infinitely far from every component have nothing to be measured from.
-    largest = xp.where(xp.isfinite(largest), largest, xp.zeros_like(largest))
-    terms = xp.exp(exponents - largest)
-    sums = xp.sum(terms, axis=1, keepdims=True)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        total = (xp.log(sums) + largest)[:, 0]
-        shares = terms / sums
-    if smoothing > 0:
-        smoothed = xp.logaddexp(total, xp.full_like(total, log(smoothing)))
-        shares = shares * xp.exp(total - smoothed)[:, None]
-        total = smoothed
-    return total, shares
+@dataclass(frozen=True, eq=False)
+class _LogSum:
+    """log(Σ_j e^{a_j} + ε) of each row, as log(sum) + largest.
+
+    Parameters
+    ----------
+    terms : array of shape (n_points, n_components)
+        e^{a_j - largest}.
+    sums, largest : arrays of shape (n_points, 1)
+    """
+
+    terms: Array
+    sums: Array
+    largest: Array
+
+    @classmethod
+    def of(cls, exponents: Array, smoothing: float) -> "_LogSum":
+        xp = namespace(exponents)
+        largest = xp.max(exponents, axis=1, keepdims=True)
+        if smoothing > 0:
+            largest = xp.maximum(largest, xp.full_like(largest, log(smoothing)))
+        # Rows that are infinitely far from every component have nothing to be measured from.
+        largest = xp.where(xp.isfinite(largest), largest, xp.zeros_like(largest))
+        terms = xp.exp(exponents - largest)
+        sums = xp.sum(terms, axis=1, keepdims=True)
+        if smoothing > 0:
+            sums = sums + xp.exp(log(smoothing) - largest)
+        return cls(terms, sums, largest)
+
+    def minus(self, other: "_LogSum") -> Array:
+        """Return the difference of two logarithms, one a row.
+
+        The largest exponents are the same for normal samples. Taken from each other first they
+        leave no rounding errors of their own size behind.
+        """
+        xp = namespace(self.sums)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = xp.log(self.sums) - xp.log(other.sums)
+            return (logs + (self.largest - other.largest))[:, 0]
+
+    @property
+    def shares(self) -> Array:
+        """Share of each term in its sum."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self.terms / self.sums

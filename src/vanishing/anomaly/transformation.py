@@ -1,7 +1,7 @@
 """TransformationDetector: the paper's detector, in the style of GOAD."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from functools import partial
 from itertools import combinations
@@ -25,12 +25,9 @@ from vanishing._xp import (
     take_rows,
     with_contiguous_columns,
 )
+from vanishing.anomaly.combination import Combination
 from vanishing.anomaly.detector import Detector
 from vanishing.anomaly.explain import Landscape
-from vanishing.anomaly.explain.joint import LogSumView
-from vanishing.anomaly.explain.local import LocalView
-from vanishing.anomaly.explain.transformed import TransformedView
-from vanishing.anomaly.explain.view import View
 from vanishing.anomaly.mixture import Mixture, fit_mixture, weighted
 from vanishing.anomaly.pieces import split_into_pieces
 from vanishing.anomaly.threshold import on_unseen_rows
@@ -43,8 +40,6 @@ from vanishing.transformations import RandomAffine, Transformation, Transformati
 SCORED_NUMBERS = 2**22
 #: Scores of so many rows, at most, are taken from fits to other rows where they set thresholds.
 FEWEST_ROWS, FEW_ROWS = 10, 2000
-#: Added to losses before their logarithm is taken.
-SMALL_LOSS = 1e-3
 
 
 class TransformationDetector(Detector):
@@ -221,7 +216,7 @@ class TransformationDetector(Detector):
             StandardScaler().fit(move_to_numpy(train)) if self.transformations is None else None
         )
         self.preprocessor_ = self._fit_preprocessor(train)
-        copies = [self._image(i, train) for i in range(len(self.transformations_))]
+        copies = list(self._images(train))
         _refuse_identical(copies, self.transformations_)
         raw = move_to_numpy(self._preprocessed(self._scaled(train)))
         pieces = [split_into_pieces(raw, k, seed=self.random_state) for k in resolutions]
@@ -229,7 +224,7 @@ class TransformationDetector(Detector):
         parts = self._parts(train)
         self._means = on_host(parts).mean(axis=1)
         self._spreads = on_host(parts).std(axis=1) + 1e-9
-        return np.asarray(on_host(self._combined(parts)))
+        return np.asarray(on_host(self._combination.scores(parts, self._means, self._spreads)))
 
     def _unseen_scores(self, train: Array, resolutions: list[int]) -> FloatArray | None:
         """Return scores of rows that are left out of the fit in turn, where that is needed.
@@ -310,67 +305,22 @@ class TransformationDetector(Detector):
         """
         return float(np.mean(on_host(self.score_samples(X))))
 
+    @property
+    def _combination(self) -> Combination:
+        """What the score is made of."""
+        return Combination(self.mixtures_, self._distance_weight)
+
     def _score(self, X: Array) -> Array:
-        return self._combined(self._parts(X))
+        return self._combination.scores(self._parts(X), self._means, self._spreads)
 
     def _parts(self, X: Array) -> Array:
-        """Return what the score is made of, shape (n_parts, n_samples).
-
-        The loss -Σ_i log P_i, or, where several parts are combined, the logarithms of the loss of
-        each mixture and of the distance from its nearest piece.
-        """
-        xp = namespace(X)
+        """Return the parts of the score, shape (n_parts, n_samples)."""
         widest = max(len(c.center) for mixture in self.mixtures_ for c in mixture.components)
         n_rows = max(1, SCORED_NUMBERS // widest)
+        blocks = (X[start : start + n_rows, :] for start in range(0, X.shape[0], n_rows))
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            blocks = [
-                self._block_parts(X[start : start + n_rows, :])
-                for start in range(0, X.shape[0], n_rows)
-            ]
-        return xp.concat(blocks, axis=1)
-
-    def _block_parts(self, X: Array) -> Array:
-        xp = namespace(X)
-        losses: list[Any] = [0.0] * len(self.mixtures_)
-        distances = []
-        for i in range(len(self.transformations_)):
-            z = self._image(i, X)
-            losses = [
-                loss + mixture.loss(i, z)
-                for loss, mixture in zip(losses, self.mixtures_, strict=True)
-            ]
-            if i == 0 and self._distance_weight > 0:
-                distances = [m.local_residuals().log_deviation(z) for m in self.mixtures_]
-        if not self._combines:
-            return xp.stack(losses)
-        positive = [xp.maximum(loss, xp.zeros_like(loss)) + SMALL_LOSS for loss in losses]
-        return xp.stack([xp.log(loss) for loss in positive] + distances)
-
-    @property
-    def _combines(self) -> bool:
-        """Whether the score combines several parts, rather than being the paper's."""
-        return len(self.mixtures_) > 1 or self._distance_weight > 0
-
-    def _combined(self, parts: Array) -> Array:
-        """Return minus the score made of the parts."""
-        xp = namespace(parts)
-        scores = -parts[0, :]
-        if self._combines:
-            means, spreads = move_like(self._means, parts), move_like(self._spreads, parts)
-            with np.errstate(invalid="ignore"):
-                standardized = (parts - means[:, None]) / spreads[:, None]
-                scores = -move_like(self._part_weights, parts) @ standardized
-        # Infinitely far from every ideal, or not a number: as anomalous as can be.
-        return xp.where(xp.isnan(scores), xp.full_like(scores, -xp.inf), scores)
-
-    @property
-    def _part_weights(self) -> FloatArray:
-        """Weights of the parts, of sum 1."""
-        n_mixtures = len(self.mixtures_)
-        weights = np.ones(n_mixtures)
-        if self._distance_weight > 0:
-            weights = np.concatenate([weights, np.full(n_mixtures, self._distance_weight)])
-        return np.asarray(weights / weights.sum())
+            parts = [self._combination.parts(self._images(block)) for block in blocks]
+        return namespace(X).concat(parts, axis=1)
 
     def _fit_preprocessor(self, train: Array) -> Any:
         if self.preprocessor is None:
@@ -402,6 +352,9 @@ class TransformationDetector(Detector):
         """Return T_i X, preprocessed."""
         return self._preprocessed(self.transformations_[i](self._scaled(X)))
 
+    def _images(self, X: Array) -> Iterator[Array]:
+        return (self._image(i, X) for i in range(len(self.transformations_)))
+
     def _fit_mixture(self, copies: list[Array], pieces: IntArray) -> Mixture:
         mixture = fit_mixture(
             copies,
@@ -429,12 +382,9 @@ class TransformationDetector(Detector):
         return mixture
 
     def _landscape(self) -> Landscape:
-        n_transformations = len(self.transformations_)
-        maps: list[Any] = [partial(self._image, i) for i in range(n_transformations)]
+        images = [partial(self._image, i) for i in range(len(self.transformations_))]
         names = [transformation.name for transformation in self.transformations_]
-        views: list[View] = [TransformedView(self.mixtures_[0], i, n) for i, n in enumerate(names)]
-        if self._combines:
-            maps, views = self._combined_views(maps, names)
+        maps, views = self._combination.views(images, names, self._means, self._spreads)
         # Columns of a table have units of their own; pixels have one in common.
         scale = (
             self._spread_row
@@ -449,28 +399,6 @@ class TransformationDetector(Detector):
             self._usual_score,
             few_features=self._scaler is not None,
         )
-
-    def _combined_views(self, maps: list[Any], names: list[str]) -> tuple[list[Any], list[View]]:
-        """Views of the standardized logarithms, each with the map to its coordinates."""
-
-        def all_images(X: FloatArray) -> FloatArray:
-            return np.hstack([image(X) for image in maps])
-
-        factors = self._part_weights / self._spreads
-        n_mixtures, first_piece = len(self.mixtures_), 0
-        losses: list[View] = []
-        distances: list[View] = []
-        for m, mixture in enumerate(self.mixtures_):
-            views = [TransformedView(mixture, i, n, first_piece) for i, n in enumerate(names)]
-            losses.append(LogSumView(views, SMALL_LOSS, self._means[m], factors[m]))
-            if self._distance_weight > 0:
-                d = n_mixtures + m
-                model = mixture.local_residuals()
-                distances.append(
-                    LocalView(model, "distance", 0, self._means[d], factors[d], first_piece)
-                )
-            first_piece += mixture.n_pieces
-        return [all_images] * n_mixtures + [maps[0]] * len(distances), losses + distances
 
 
 def _refuse_identical(copies: list[Array], transformations: tuple[Transformation, ...]) -> None:

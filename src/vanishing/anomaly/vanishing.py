@@ -1,71 +1,36 @@
 """VanishingDetector: a detector for tables, with a recipe of its own or any single ideal."""
 
-from contextlib import suppress
 from copy import copy
-from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.decomposition import PCA
 from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from vanishing._xp import Array, FloatArray, move_to_numpy, namespace
+from vanishing._xp import Array, FloatArray, machine_epsilon, move_to_numpy, namespace
 from vanishing.anomaly.detector import Detector
 from vanishing.anomaly.explain import Landscape
 from vanishing.anomaly.explain.local import LocalView
 from vanishing.anomaly.explain.single import NormView
 from vanishing.anomaly.pieces import cluster
-from vanishing.anomaly.residuals import LocalResiduals, fit_residuals
+from vanishing.anomaly.recipe import CONTRAST_ROWS, Member, fit_members
+from vanishing.anomaly.residuals import fit_residuals
 from vanishing.anomaly.threshold import on_unseen_rows
-from vanishing.contrasts import GaussianNoise, Permuted
+from vanishing.contrasts import Permuted
 from vanishing.contrasts.base import Contrast
 from vanishing.estimators import VanishingIdeal
 from vanishing.estimators.inputs import fit_table, new_table, take_over
 from vanishing.normalizations import resolve_normalization
 
-#: Rows of a contrast, at least: few rows make noisy sizes.
-CONTRAST_ROWS = 2000
-#: Candidates of degree 2 grow with the square of the dimension.
-LARGEST_DIMENSION = 20
-#: With fewer rows to a candidate, equations hold by chance, and residuals of the rows that they
-#: were fitted to say nothing: all are then measured on a coarse scale, as those of small pieces.
-ROWS_PER_CANDIDATE = 3
-FINE_SCALE, COARSE_SCALE = 1e-6, 0.2
-#: With more rows to a candidate, unseen rows score as those that were fitted to.
-ROWS_PER_CANDIDATE_TO_TRUST = 50
-#: With fewer rows, none can be left out.
-FEWEST_ROWS = 10
-#: Spread of log deviations, at least: where equations are exact it is rounding, which depends on
-#: the batch and must not be blown up.
-SMALLEST_SPREAD = 0.01
 #: A broken constant column counts like a residual e^10 times the usual one.
 BROKEN_CONSTANT = 10.0
-
-
-@dataclass(frozen=True, eq=False)
-class Member:
-    """One part of the recipe: what it looks at, and how its scores are spread on normal data."""
-
-    name: str
-    reduction: PCA | None
-    residuals: LocalResiduals
-    median: float = 0.0
-    spread: float = 1.0
-
-    def reduced(self, z: FloatArray) -> FloatArray:
-        """Return what the member looks at."""
-        return z if self.reduction is None else np.asarray(self.reduction.transform(z))
-
-    def standardized(self, z: FloatArray) -> FloatArray:
-        """Return log deviations, 0 for the median of normal data and 1 for its spread."""
-        deviations: FloatArray = self.residuals.log_deviation(self.reduced(z))
-        return (deviations - self.median) / self.spread
+#: Difference from a constant, relative to one plus its size, that is taken for rounding.
+SAME = 1e-9
 
 
 class VanishingDetector(Detector):
@@ -225,14 +190,16 @@ class VanishingDetector(Detector):
 
     def _score(self, X: Array) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
-            scores = self._score_on_host(move_to_numpy(X))
+            # In single precision the constants themselves are rounded.
+            same = max(SAME, machine_epsilon(X))
+            scores = self._score_on_host(move_to_numpy(X), same)
         # Not a number, where equations overflow: as anomalous as can be.
         scores = np.where(np.isnan(scores), -np.inf, scores)
         return (
             scores if isinstance(X, np.ndarray) else namespace(X).asarray(scores, device=X.device)
         )
 
-    def _score_on_host(self, X: FloatArray) -> FloatArray:
+    def _score_on_host(self, X: FloatArray, same: float = SAME) -> FloatArray:
         if self._form != "recipe":
             if self._form == "pieces":
                 return np.asarray(-self._residuals.log_deviation(X))
@@ -241,12 +208,12 @@ class VanishingDetector(Detector):
         z = self._scaler.transform(X)[:, ~self._constant]
         members = [member.standardized(z) for member in self._members]
         combined = np.mean(members, axis=0) if members else np.zeros(len(X))
-        return np.asarray(-(combined + self._broken_constants(X).sum(axis=1)))
+        return np.asarray(-(combined + self._broken_constants(X, same).sum(axis=1)))
 
-    def _broken_constants(self, X: FloatArray) -> FloatArray:
+    def _broken_constants(self, X: FloatArray, same: float = SAME) -> FloatArray:
         """Return what each column adds to the score by differing from its constant."""
         z = np.where(self._constant, X - self._scaler.mean_, 0.0)
-        broken = np.abs(z) > 1e-9 * (1 + np.abs(self._scaler.mean_))
+        broken = np.abs(z) > same * (1 + np.abs(self._scaler.mean_))
         return np.where(broken, BROKEN_CONSTANT + np.log1p(np.abs(z)), 0.0)
 
     def _landscape(self) -> Landscape:
@@ -279,7 +246,7 @@ class VanishingDetector(Detector):
     def _fit_single(self, X: FloatArray) -> FloatArray | None:
         """Fit one model, and return scores of rows that it was not fitted to."""
         self._fit_ideal(X)
-        if _is_trusted(self._residuals, len(X)):
+        if self._residuals.is_trusted(len(X)):
             return None
 
         def score(rest: FloatArray, unseen: FloatArray) -> FloatArray:
@@ -320,89 +287,12 @@ class VanishingDetector(Detector):
         # Up to rounding. A small unit, such as picofarads in farads, does not make it constant.
         self._constant = self._scaler.var_ <= (1e-15 + 1e-12 * np.abs(self._scaler.mean_)) ** 2
         z = self._scaler.transform(X)[:, ~self._constant]
-        # The same for all rows and with some left out, whose scores could not be compared else.
-        scale = _scale_of_quadratics(*z.shape)
-        members = self._fit_members(z, scale) if z.shape[1] else []
-        self.ideals_ = [member.residuals.ideals for member in members]
-        self.chosen_ = [member.name for member in members]
+        self._members: list[Member] = []
+        unseen_scores: FloatArray = np.zeros(len(X))
+        if z.shape[1]:
+            self._members, unseen_scores = fit_members(z, seed=self.random_state)
+        self.ideals_ = [member.residuals.ideals for member in self._members]
+        self.chosen_ = [member.name for member in self._members]
         if self._constant.any():
             self.chosen_.append(f"{int(self._constant.sum())} constant columns")
-        if not members:
-            self._members: list[Member] = []
-            return np.zeros(len(X))
-
-        def log_deviations(rest: FloatArray, unseen: FloatArray) -> FloatArray:
-            members = self._fit_members(rest, scale)
-            return np.stack([member.standardized(unseen) for member in members], axis=1)
-
-        unseen = np.stack([member.standardized(z) for member in members], axis=1)
-        if not all(_is_trusted(member.residuals, len(z)) for member in members):
-            with suppress(ValueError):  # some of the rows are all the same, though not all are
-                unseen = on_unseen_rows(z, log_deviations, seed=self.random_state)
-        lower, medians, upper = np.quantile(unseen, [0.25, 0.5, 0.75], axis=0)
-        spreads = np.maximum(upper - lower, SMALLEST_SPREAD)
-        self._members = [
-            replace(member, median=float(median), spread=float(spread))
-            for member, median, spread in zip(members, medians, spreads, strict=True)
-        ]
-        return np.asarray(-np.mean((unseen - medians) / spreads, axis=1))
-
-    def _fit_members(self, z: FloatArray, scale: float) -> list[Member]:
-        """Fit what looks at the standardized data, not yet knowing what is usual."""
-        n_fine = int(np.clip(len(z) // 25, 1, 80))
-        return [
-            self._member("whole", z, 1, Permuted(), degree=2, tol=0.5, smallest_scale=scale),
-            self._member("few pieces", z, 10, Permuted(), smallest_scale=0.03),
-            self._member("many pieces", z, n_fine, GaussianNoise(0.5), smallest_scale=COARSE_SCALE),
-        ]
-
-    def _member(
-        self,
-        name: str,
-        z: FloatArray,
-        n_pieces: int,
-        contrast: Contrast,
-        *,
-        degree: int = 1,
-        tol: float = 0.9,
-        smallest_scale: float,
-    ) -> Member:
-        reduction = None
-        if degree > 1 and z.shape[1] > LARGEST_DIMENSION:
-            reduction = PCA(min(LARGEST_DIMENSION, len(z)), random_state=self.random_state)
-            variances = reduction.set_output(transform="default").fit(z).explained_variance_
-            # Directions without variance, as with few rows, would hold nothing but rounding.
-            rank = max(1, int(np.sum(variances > 1e-20 * variances[0])))
-            if rank < len(variances):
-                reduction.set_params(n_components=rank).fit(z)
-            z = reduction.transform(z)
-        rng = np.random.default_rng(self.random_state)
-        other = contrast.make(z, rng, max(len(z), CONTRAST_ROWS))
-        ideal = VanishingIdeal(
-            max_degree=degree, tol=tol, normalization="contrastive", reduction="gram"
-        )
-        pieces = cluster(z, min(n_pieces, len(z) // 10), seed=self.random_state)
-        try:
-            residuals = fit_residuals(z, pieces, other, ideal, smallest_scale=smallest_scale)
-        except ValueError:  # nothing is below the tolerance: take every direction there is
-            ideal.set_params(tol=1e6)
-            residuals = fit_residuals(z, pieces, other, ideal, smallest_scale=smallest_scale)
-        n_equations = sum(fitted.basis_.count() for fitted in residuals.ideals)
-        described = (
-            f"{name}: {n_equations} equations of degree <= {degree} on {len(residuals.ideals)} "
-            f"pieces against {contrast}, tol={ideal.tol:g}"
-        )
-        return Member(described, reduction, residuals)
-
-
-def _scale_of_quadratics(n_rows: int, n_columns: int) -> float:
-    """Return the smallest size of residuals of quadratic equations that is told from chance."""
-    dimension = min(n_columns, LARGEST_DIMENSION)
-    n_candidates = dimension * (dimension + 3) // 2  # monomials of degree 1 and 2
-    return FINE_SCALE if n_rows >= ROWS_PER_CANDIDATE * n_candidates else COARSE_SCALE
-
-
-def _is_trusted(residuals: LocalResiduals, n_rows: int) -> bool:
-    """Whether rows that were fitted to score as new ones do, or are too few to tell."""
-    n_candidates = sum(step.candidates for ideal in residuals.ideals for step in ideal.trace_)
-    return n_rows < FEWEST_ROWS or n_rows >= ROWS_PER_CANDIDATE_TO_TRUST * n_candidates
+        return unseen_scores

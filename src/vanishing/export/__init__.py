@@ -3,6 +3,7 @@
 from vanishing.export.c import to_c
 from vanishing.export.equation import TidyEquation
 from vanishing.export.latex import to_latex
+from vanishing.export.onnx import to_onnx
 from vanishing.export.preprocessing import affine_map
 from vanishing.export.python import to_python
 from vanishing.export.rational import CertificateError, to_rational
@@ -16,6 +17,7 @@ __all__ = [
     "tidy",
     "to_c",
     "to_latex",
+    "to_onnx",
     "to_python",
     "to_rational",
     "to_sympy",

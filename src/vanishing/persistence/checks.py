@@ -15,8 +15,8 @@ from sklearn.preprocessing import StandardScaler
 from vanishing.anomaly import TransformationDetector, VanishingDetector
 from vanishing.anomaly.components import Component
 from vanishing.anomaly.mixture import Mixture
+from vanishing.anomaly.recipe import Member
 from vanishing.anomaly.residuals import LocalResiduals
-from vanishing.anomaly.vanishing import Member
 from vanishing.estimators import ClassVanishingFeatures, VanishingIdeal
 from vanishing.persistence.errors import ModelFileError, require
 from vanishing.polynomials import PolynomialBasis

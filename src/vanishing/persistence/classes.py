@@ -19,8 +19,8 @@ from vanishing._xp import BoolArray, FloatArray
 from vanishing.anomaly import TransformationDetector, VanishingDetector
 from vanishing.anomaly.components import Component
 from vanishing.anomaly.mixture import Mixture
+from vanishing.anomaly.recipe import Member
 from vanishing.anomaly.residuals import LocalResiduals
-from vanishing.anomaly.vanishing import Member
 from vanishing.construction import DegreeTrace
 from vanishing.construction.loop import StopReason
 from vanishing.estimators import ClassVanishingFeatures, VanishingIdeal

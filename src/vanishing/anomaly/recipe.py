@@ -1,0 +1,145 @@
+"""The recipe for tables: three views of standardized data, each with a logarithm of its own.
+
+Quadratic equations of the whole data, and linear equations of a few and of many pieces. What is
+usual is learned from rows that are left out of the fit in turn.
+"""
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+import numpy as np
+from sklearn.decomposition import PCA
+
+from vanishing._xp import FloatArray
+from vanishing.anomaly.pieces import cluster
+from vanishing.anomaly.residuals import LocalResiduals, fit_residuals
+from vanishing.anomaly.threshold import on_unseen_rows
+from vanishing.contrasts import GaussianNoise, Permuted
+from vanishing.contrasts.base import Contrast
+from vanishing.estimators import VanishingIdeal
+
+#: Rows of a contrast, at least: few rows make noisy sizes.
+CONTRAST_ROWS = 2000
+#: Candidates of degree 2 grow with the square of the dimension.
+LARGEST_DIMENSION = 20
+#: With fewer rows to a candidate, equations hold by chance, and residuals of the rows that they
+#: were fitted to say nothing: all are then measured on a coarse scale, as those of small pieces.
+ROWS_PER_CANDIDATE = 3
+FINE_SCALE, COARSE_SCALE = 1e-6, 0.2
+#: Spread of log deviations, at least: where equations are exact it is rounding, which depends on
+#: the batch and must not be blown up.
+SMALLEST_SPREAD = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """One part of the recipe: what it looks at, and how its scores are spread on normal data."""
+
+    name: str
+    reduction: PCA | None
+    residuals: LocalResiduals
+    median: float = 0.0
+    spread: float = 1.0
+
+    def reduced(self, z: FloatArray) -> FloatArray:
+        """Return what the member looks at."""
+        return z if self.reduction is None else np.asarray(self.reduction.transform(z))
+
+    def standardized(self, z: FloatArray) -> FloatArray:
+        """Return log deviations, 0 for the median of normal data and 1 for its spread."""
+        deviations: FloatArray = self.residuals.log_deviation(self.reduced(z))
+        return (deviations - self.median) / self.spread
+
+
+def fit_members(z: FloatArray, *, seed: int) -> tuple[list[Member], FloatArray]:
+    """Fit the members, each with what is usual for it.
+
+    Parameters
+    ----------
+    z : array of shape (n_samples, n_columns)
+        Standardized, without constant columns.
+    seed : int
+        Of contrasts, clustering, and of the rows that are left out.
+
+    Returns
+    -------
+    members : list of Member
+    scores : array of shape (n_unseen,)
+        Of rows that the members were not fitted to; higher is more normal.
+    """
+    # The same for all rows and with some left out, whose scores could not be compared else.
+    scale = _scale_of_quadratics(*z.shape)
+    members = _members(z, scale, seed)
+
+    def log_deviations(rest: FloatArray, unseen: FloatArray) -> FloatArray:
+        members = _members(rest, scale, seed)
+        return np.stack([member.standardized(unseen) for member in members], axis=1)
+
+    unseen = np.stack([member.standardized(z) for member in members], axis=1)
+    if not all(member.residuals.is_trusted(len(z)) for member in members):
+        with suppress(ValueError):  # some of the rows are all the same, though not all are
+            unseen = on_unseen_rows(z, log_deviations, seed=seed)
+    lower, medians, upper = np.quantile(unseen, [0.25, 0.5, 0.75], axis=0)
+    spreads = np.maximum(upper - lower, SMALLEST_SPREAD)
+    standardized = [
+        replace(member, median=float(median), spread=float(spread))
+        for member, median, spread in zip(members, medians, spreads, strict=True)
+    ]
+    return standardized, np.asarray(-np.mean((unseen - medians) / spreads, axis=1))
+
+
+def _members(z: FloatArray, scale: float, seed: int) -> list[Member]:
+    """Fit what looks at the standardized data, not yet knowing what is usual."""
+    n_fine = int(np.clip(len(z) // 25, 1, 80))
+    fine = GaussianNoise(0.5)
+    return [
+        _member("whole", z, 1, Permuted(), seed, degree=2, tol=0.5, smallest_scale=scale),
+        _member("few pieces", z, 10, Permuted(), seed, smallest_scale=0.03),
+        _member("many pieces", z, n_fine, fine, seed, smallest_scale=COARSE_SCALE),
+    ]
+
+
+def _member(
+    name: str,
+    z: FloatArray,
+    n_pieces: int,
+    contrast: Contrast,
+    seed: int,
+    *,
+    degree: int = 1,
+    tol: float = 0.9,
+    smallest_scale: float,
+) -> Member:
+    reduction = None
+    if degree > 1 and z.shape[1] > LARGEST_DIMENSION:
+        reduction = PCA(min(LARGEST_DIMENSION, len(z)), random_state=seed)
+        variances = reduction.set_output(transform="default").fit(z).explained_variance_
+        # Directions without variance, as with few rows, would hold nothing but rounding.
+        rank = max(1, int(np.sum(variances > 1e-20 * variances[0])))
+        if rank < len(variances):
+            reduction.set_params(n_components=rank).fit(z)
+        z = reduction.transform(z)
+    rng = np.random.default_rng(seed)
+    other = contrast.make(z, rng, max(len(z), CONTRAST_ROWS))
+    ideal = VanishingIdeal(
+        max_degree=degree, tol=tol, normalization="contrastive", reduction="gram"
+    )
+    pieces = cluster(z, min(n_pieces, len(z) // 10), seed=seed)
+    try:
+        residuals = fit_residuals(z, pieces, other, ideal, smallest_scale=smallest_scale)
+    except ValueError:  # nothing is below the tolerance: take every direction there is
+        ideal.set_params(tol=1e6)
+        residuals = fit_residuals(z, pieces, other, ideal, smallest_scale=smallest_scale)
+    n_equations = sum(fitted.basis_.count() for fitted in residuals.ideals)
+    described = (
+        f"{name}: {n_equations} equations of degree <= {degree} on {len(residuals.ideals)} "
+        f"pieces against {contrast}, tol={ideal.tol:g}"
+    )
+    return Member(described, reduction, residuals)
+
+
+def _scale_of_quadratics(n_rows: int, n_columns: int) -> float:
+    """Return the smallest size of residuals of quadratic equations that is told from chance."""
+    dimension = min(n_columns, LARGEST_DIMENSION)
+    n_candidates = dimension * (dimension + 3) // 2  # monomials of degree 1 and 2
+    return FINE_SCALE if n_rows >= ROWS_PER_CANDIDATE * n_candidates else COARSE_SCALE
