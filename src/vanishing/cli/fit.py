@@ -1,0 +1,138 @@
+"""``vanishing fit``: find equations, keep the model."""
+
+from typing import Annotated, Any, Literal
+
+import typer
+
+from vanishing.cli.console import emit, note, say, working
+from vanishing.cli.exits import UsageError
+from vanishing.cli.options import Json, Label, Reading, Threshold
+
+Kind = Literal["ideal", "detector", "classes"]
+Normalization = Literal["contrastive", "gradient", "gradient-weighted", "coefficient", "vca"]
+
+
+def fit(
+    data: Annotated[str, typer.Argument(help="Table of points, or - for a pipe.")],
+    reading: Reading,
+    threshold: Threshold,
+    contrast: Annotated[
+        str | None,
+        typer.Option("--contrast", help="Table of points that the equations should not hold on."),
+    ] = None,
+    kind: Annotated[
+        Kind,
+        typer.Option(
+            "--kind",
+            help="Equations; an anomaly detector; or features for classes (with --label).",
+        ),
+    ] = "ideal",
+    degree: Annotated[
+        int | None, typer.Option("--degree", "-d", min=1, help="Largest degree.", show_default="2")
+    ] = None,
+    tol: Annotated[
+        str | None,
+        typer.Option(
+            "--tol",
+            "-t",
+            help="Largest root mean square of an equation on the data, or 'gap'.",
+            show_default="0.1",
+        ),
+    ] = None,
+    normalization: Annotated[
+        Normalization | None,
+        typer.Option(
+            "--normalization",
+            "-n",
+            help="What fixes the size of an equation.",
+            show_default="contrastive with --contrast, else gradient",
+        ),
+    ] = None,
+    label: Label = None,
+    save: Annotated[str | None, typer.Option("--save", "-s", help="Model file to write.")] = None,
+    json: Json = False,
+) -> None:
+    """Find the equations of a table, and save them as a model."""
+    from vanishing.cli.describe import describe, model_record
+    from vanishing.cli.tables import check_outputs, read_table
+    from vanishing.cli.tables.write import refusals
+
+    if save == "-":
+        raise UsageError("models are saved to files; name one with --save")
+    if contrast is not None and kind != "ideal":
+        raise UsageError(f"--contrast goes with --kind ideal; a {kind} model makes its own")
+    if kind == "classes" and label is None:
+        raise UsageError("--kind classes needs the column of the classes: --label COLUMN")
+    check_outputs([save], [data, contrast])
+    table = read_table(data, reading, label=label)
+    asked = {"degree": degree, "tol": tol, "normalization": normalization}
+    if kind == "detector":
+        model = _detector(table, threshold, asked)
+    else:
+        other = None
+        if contrast is not None:
+            other = read_table(contrast, reading, label=label, model=table, secondary=True)
+        model = _equations(table, other, _ideal(asked, contrastive=contrast is not None), kind)
+    if save is not None:
+        with refusals(save):
+            model.save(save)
+    if json:
+        emit({**model_record(model), "rows": len(table), "saved": save})
+        return
+    describe(model)
+    if save is not None:
+        say(f"\nsaved to {save}; try: vanishing score {data} --model {save}")
+    else:
+        note("the model is not kept; --save model.safetensors does that")
+
+
+def _ideal(asked: dict[str, Any], *, contrastive: bool) -> Any:
+    from vanishing import VanishingIdeal
+
+    chosen: dict[str, Any] = {"normalization": "contrastive" if contrastive else "gradient"}
+    if asked["degree"] is not None:
+        chosen["max_degree"] = asked["degree"]
+    if asked["normalization"] is not None:
+        chosen["normalization"] = asked["normalization"]
+    if asked["tol"] is not None:
+        chosen["tol"] = _tolerance(asked["tol"])
+    return VanishingIdeal(**chosen)
+
+
+def _tolerance(text: str) -> float | str:
+    if text == "gap":
+        return text
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise UsageError(f"--tol takes a number from 0 up or 'gap', got {text!r}")
+    return value
+
+
+def _detector(table: Any, threshold: Threshold, asked: dict[str, Any]) -> Any:
+    from vanishing.cli.training import fit_detector
+
+    ideal = _ideal(asked, contrastive=True) if any(asked.values()) else None
+    return fit_detector(table, threshold, ideal)
+
+
+def _equations(table: Any, other: Any, ideal: Any, kind: Kind) -> Any:
+    from vanishing import ClassVanishingFeatures
+    from vanishing.cli.models import library_errors
+
+    if kind == "classes":
+        features = ClassVanishingFeatures(ideal.set_params(normalization="contrastive"))
+        with library_errors(table.where), working(f"fitting {len(table)} rows"):
+            return features.fit(table.for_model, table.labels.astype(str))
+    if ideal.normalization == "contrastive" and other is None:
+        raise UsageError("--normalization contrastive needs a second table: --contrast Y.csv")
+    if ideal.normalization != "contrastive" and other is not None:
+        raise UsageError(
+            f"--normalization {ideal.normalization} uses no contrast; leave --contrast or it out"
+        )
+    with library_errors(table.where), working("fitting degree 1", ideal.max_degree) as step:
+        ideal.set_params(callback=lambda trace: step(1, what=f"fitting degree {trace.degree + 1}"))
+        ideal.fit(table.for_model, contrast=None if other is None else other.values)
+    return ideal.set_params(callback=None)  # which no file could hold
