@@ -7,7 +7,7 @@ import typer
 
 from vanishing.cli.console import emit, out, say
 from vanishing.cli.exits import MissingError, OutputError
-from vanishing.cli.options import Json, Reading, Threshold
+from vanishing.cli.options import Equations, Json, Reading, Threshold
 
 #: Rows of the two tables, and the faults in the second.
 N_NORMAL, N_NEW, FAULTS = 400, 200, (17, 58, 93, 140, 171)
@@ -20,7 +20,6 @@ def demo(
     json: Json = False,
 ) -> None:
     """Make two small tables of a pump, find the equations of the first, and judge the second."""
-    from vanishing import VanishingIdeal
     from vanishing.cli.describe import show_equations
     from vanishing.cli.findings import find, findings_record, show_findings
     from vanishing.cli.labels import truth
@@ -37,8 +36,9 @@ def demo(
 
     normal = read_table(files["normal.csv"], Reading(id="time"))
     new = read_table(files["new.csv"], Reading(id="time"), label="fault", model=normal)
-    ideal = VanishingIdeal(max_degree=2, tol=0.05).fit(normal.for_model)
-    detector = fit_detector(normal, Threshold())
+    detector = fit_detector(
+        normal, Threshold(contamination="0.01"), Equations(degree=2, tol="0.02")
+    )
     findings = find(detector, new, truth(new, None), top=5)
     model = folder / "pump.safetensors"
     detector.save(model)
@@ -56,7 +56,7 @@ def demo(
         return
     say(f"{files['normal.csv']}: {len(normal)} readings of a pump that runs well")
     say("equations that they satisfy, found without being told of any:")
-    show_equations(ideal, None, digits=3, terms=12)
+    show_equations(detector, None, digits=3, terms=12, table=normal)
     say("  (power is torque times speed)\n")
     say(f"{files['new.csv']}: {len(new)} new readings, {len(FAULTS)} of them faulty")
     show_findings(findings, new, out())
@@ -65,10 +65,11 @@ def demo(
     worst = new.row_name(int(findings.worst[0]))
     for line in (
         f"vanishing explain {files['new.csv']} --model {model} --id time --row {worst}",
+        f"vanishing score {files['new.csv']} --model {model} --id time",
         f"vanishing show {model}",
-        f"vanishing fit {files['normal.csv']} --drop time --tol 0.05",
+        f"vanishing fit {files['normal.csv']} --drop time --tol 0.02",
         f"vanishing detect {files['new.csv']} --train {files['normal.csv']} --id time "
-        "--label fault",
+        "--label fault --degree 2 --tol 0.02 --contamination 0.01",
         "vanishing detect your.csv",
     ):
         say(f"  {line}")
@@ -79,20 +80,20 @@ def _pump() -> list[dict[str, Any]]:
     import numpy as np
 
     rng = np.random.default_rng(0)
-    tables = []
-    for n_rows in (N_NORMAL, N_NEW):
-        speed, torque = rng.uniform(1, 3, (2, n_rows))
-        noise = 1 + 0.005 * rng.standard_normal(n_rows)
-        readings = {"speed": speed, "torque": torque, "power": speed * torque * noise}
-        time = np.array([f"{8 + i // 60:02}:{i % 60:02}" for i in range(n_rows)], dtype=object)
-        tables.append({"time": time, **{name: each.round(4) for name, each in readings.items()}})
     faulty = np.array(FAULTS)
-    fault = np.zeros(N_NEW, dtype=np.int64)
-    fault[faulty] = 1
+    tables: list[dict[str, Any]] = []
+    for n_rows in (N_NORMAL, N_NEW):
+        speed, torque = rng.uniform(0.2, 4, (2, n_rows))
+        if n_rows == N_NEW:
+            # Single readings stay in their usual range: only their relation is broken.
+            speed[faulty], torque[faulty] = rng.uniform(1, 2, (2, len(faulty)))
+        power = speed * torque + 0.01 * rng.standard_normal(n_rows)
+        time = np.array([f"{8 + i // 60:02}:{i % 60:02}" for i in range(n_rows)], dtype=object)
+        readings = {"speed": speed, "torque": torque, "power": power}
+        tables.append({"time": time, **{name: each.round(4) for name, each in readings.items()}})
     new = tables[1]
-    # Single readings stay in their usual range: only their relations are broken.
-    new["power"][faulty] = (new["power"][faulty] * 1.2).round(4)
-    new["fault"] = fault
+    new["power"][faulty] = (new["power"][faulty] * [1.3, 0.8, 1.1, 0.7, 1.2]).round(4)
+    new["fault"] = np.isin(np.arange(N_NEW), faulty).astype(np.int64)
     return tables
 
 
@@ -107,7 +108,7 @@ def _report(path: Path, detector: Any, normal: Any, new: Any, known: Any) -> Pat
         path,
         detector,
         new.for_model,
-        labels=known,
+        labels=known.astype("int64"),
         ids=new.ids,
         feature_names=new.shown_names,
         title="Readings of a pump",

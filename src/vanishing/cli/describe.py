@@ -9,7 +9,7 @@ from rich.text import Text
 from vanishing import ClassVanishingFeatures, VanishingIdeal
 from vanishing.cli.bars import bar
 from vanishing.cli.console import out, say
-from vanishing.cli.equations import equation_texts
+from vanishing.cli.equations import equation_texts, tidy_texts
 from vanishing.cli.exits import ModelError
 from vanishing.cli.models import (
     choose_ideal,
@@ -18,6 +18,7 @@ from vanishing.cli.models import (
     ideals_of,
     is_detector,
 )
+from vanishing.cli.tables import Table
 
 #: Of more than these, the first are shown.
 MOST_LINES = 20
@@ -45,15 +46,15 @@ def model_record(model: Any) -> dict[str, Any]:
     return record
 
 
-def describe(model: Any) -> None:
-    """Say what is in a model, and show its first equations."""
+def describe(model: Any, table: Table) -> None:
+    """Say what is in a model that was fitted to a table, and show its first equations."""
     say(headline(model))
     if is_detector(model):
         for line in getattr(model, "chosen_", []):
             say(f"  {line}")
         say(f"rows with a score above {-model.offset_:.4g} are called anomalous")
         return
-    show_equations(model, None, digits=4, terms=TERMS)
+    show_equations(model, None, digits=4, terms=TERMS, table=table)
 
 
 def headline(model: Any) -> str:
@@ -67,8 +68,13 @@ def headline(model: Any) -> str:
     return f"{what} in {_many(len(names), 'column')} ({shown})"
 
 
-def show_equations(model: Any, name: str | None, *, digits: int, terms: int) -> None:
-    """Print the equations of one ideal, or of each class."""
+def show_equations(
+    model: Any, name: str | None, *, digits: int, terms: int, table: Table | None = None
+) -> None:
+    """Print the equations of one ideal, or of each class.
+
+    With the data they are also written as short as its noise allows.
+    """
     for key, ideal in _chosen(model, name):
         names, meaning = coordinate_names(model, key)
         if len(ideals_of(model)) > 1:
@@ -77,6 +83,9 @@ def show_equations(model: Any, name: str | None, *, digits: int, terms: int) -> 
             say("  no equations: nothing is below the tolerance; raise it, or the degree")
             continue
         texts = equation_texts(ideal.basis_, names, digits=digits, terms=terms)
+        in_columns = not meaning and not isinstance(model, ClassVanishingFeatures)
+        if table is not None and in_columns:
+            texts = tidy_texts(ideal, table.values, names) or texts
         labels = ideal.get_feature_names_out()
         for label, text, extent in list(zip(labels, texts, ideal.extents_, strict=True))[
             :MOST_LINES

@@ -6,12 +6,13 @@ import typer
 
 from vanishing.cli.console import emit, err, note, out, state
 from vanishing.cli.exits import Exit, UsageError
-from vanishing.cli.options import Json, Label, OutputFormat, Reading, Threshold, Top
+from vanishing.cli.options import Equations, Json, Label, OutputFormat, Reading, Threshold, Top
 
 
 def detect(
     data: Annotated[str, typer.Argument(help="Table of rows to judge, or - for a pipe.")],
     reading: Reading,
+    wanted: Equations,
     threshold: Threshold,
     train: Annotated[
         str | None,
@@ -83,10 +84,10 @@ def detect(
     elif train is not None:
         normal = read_table(train, reading, label=label, secondary=True)
         table = read_table(data, reading, label=label, model=normal)
-        detector = fit_detector(normal, threshold)
+        detector = fit_detector(normal, threshold, wanted)
     else:
         table = normal = read_table(data, reading, label=label)
-        detector = fit_detector(table, threshold)
+        detector = fit_detector(table, threshold, wanted)
     known = None if label is None else truth(table, anomalous)
     findings = find(detector, table, known, top=top)
     if save is not None:
@@ -98,7 +99,8 @@ def detect(
                 report,
                 detector,
                 table.for_model,
-                labels=known,
+                scores=-findings.scores,
+                labels=None if known is None else known.astype("int64"),
                 ids=table.ids if table.ids is not None else table.rows,
                 feature_names=table.shown_names,
                 title=f"Anomalies in {table.where}",

@@ -3,9 +3,11 @@
 import sys
 from collections.abc import Sequence
 from math import comb
+from typing import Any
 
 import numpy as np
 
+from vanishing import export
 from vanishing._xp import FloatArray, IntArray
 from vanishing.cli.exits import ModelError
 from vanishing.polynomials import PolynomialBasis
@@ -44,6 +46,25 @@ def equation_texts(
     exponents, coefficients = basis.expand()
     written = [_variable(name) for name in names]
     return [_equation(exponents, column, written, digits, terms) for column in coefficients.T]
+
+
+def tidy_texts(ideal: Any, points: FloatArray, names: Sequence[str]) -> list[str] | None:
+    """Write the equations of an ideal as short as the noise of the points allows.
+
+    None where there are too many terms for that.
+    """
+    tidy = getattr(export, "tidy", None)
+    if tidy is None:
+        return None
+    try:
+        found = tidy(ideal, points, names)
+    except ValueError:
+        return None
+    written = [_variable(name) for name in names]
+    return [
+        _equation(each.exponents, np.array(each.coefficients, dtype=float), written, 6, 0)
+        for each in found
+    ]
 
 
 def _equation(

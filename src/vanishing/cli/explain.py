@@ -6,12 +6,13 @@ import typer
 
 from vanishing.cli.console import emit, out, say
 from vanishing.cli.exits import DataError, ModelError, UsageError
-from vanishing.cli.options import Json, Label, Reading, Threshold
+from vanishing.cli.options import Equations, Json, Label, Reading, Threshold
 
 
 def explain(
     data: Annotated[str, typer.Argument(help="Table of rows, or - for a pipe.")],
     reading: Reading,
+    wanted: Equations,
     threshold: Threshold,
     row: Annotated[
         list[str] | None,
@@ -58,10 +59,10 @@ def explain(
     elif train is not None:
         normal = read_table(train, reading, label=label, secondary=True)
         table = read_table(data, reading, label=label, model=normal)
-        fitted = fit_detector(normal, threshold)
+        fitted = fit_detector(normal, threshold, wanted)
     else:
         table = read_table(data, reading, label=label)
-        fitted = fit_detector(table, threshold)
+        fitted = fit_detector(table, threshold, wanted)
     scores = anomaly_scores(fitted, table)
     chosen = [int(scores.argmax())] if not row else [_index(table, each) for each in row]
     if not is_detector(fitted):

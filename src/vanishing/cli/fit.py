@@ -6,15 +6,15 @@ import typer
 
 from vanishing.cli.console import emit, note, say, working
 from vanishing.cli.exits import UsageError
-from vanishing.cli.options import Json, Label, Reading, Threshold
+from vanishing.cli.options import Equations, Json, Label, Reading, Threshold
 
 Kind = Literal["ideal", "detector", "classes"]
-Normalization = Literal["contrastive", "gradient", "gradient-weighted", "coefficient", "vca"]
 
 
 def fit(
     data: Annotated[str, typer.Argument(help="Table of points, or - for a pipe.")],
     reading: Reading,
+    wanted: Equations,
     threshold: Threshold,
     contrast: Annotated[
         str | None,
@@ -27,27 +27,6 @@ def fit(
             help="Equations; an anomaly detector; or features for classes (with --label).",
         ),
     ] = "ideal",
-    degree: Annotated[
-        int | None, typer.Option("--degree", "-d", min=1, help="Largest degree.", show_default="2")
-    ] = None,
-    tol: Annotated[
-        str | None,
-        typer.Option(
-            "--tol",
-            "-t",
-            help="Largest root mean square of an equation on the data, or 'gap'.",
-            show_default="0.1",
-        ),
-    ] = None,
-    normalization: Annotated[
-        Normalization | None,
-        typer.Option(
-            "--normalization",
-            "-n",
-            help="What fixes the size of an equation.",
-            show_default="contrastive with --contrast, else gradient",
-        ),
-    ] = None,
     label: Label = None,
     save: Annotated[str | None, typer.Option("--save", "-s", help="Model file to write.")] = None,
     json: Json = False,
@@ -56,6 +35,7 @@ def fit(
     from vanishing.cli.describe import describe, model_record
     from vanishing.cli.tables import check_outputs, read_table
     from vanishing.cli.tables.write import refusals
+    from vanishing.cli.training import fit_detector, make_ideal
 
     if save == "-":
         raise UsageError("models are saved to files; name one with --save")
@@ -65,57 +45,24 @@ def fit(
         raise UsageError("--kind classes needs the column of the classes: --label COLUMN")
     check_outputs([save], [data, contrast])
     table = read_table(data, reading, label=label)
-    asked = {"degree": degree, "tol": tol, "normalization": normalization}
     if kind == "detector":
-        model = _detector(table, threshold, asked)
+        model = fit_detector(table, threshold, wanted)
     else:
         other = None
         if contrast is not None:
             other = read_table(contrast, reading, label=label, model=table, secondary=True)
-        model = _equations(table, other, _ideal(asked, contrastive=contrast is not None), kind)
+        model = _equations(table, other, make_ideal(wanted, contrastive=other is not None), kind)
     if save is not None:
         with refusals(save):
             model.save(save)
     if json:
         emit({**model_record(model), "rows": len(table), "saved": save})
         return
-    describe(model)
+    describe(model, table)
     if save is not None:
         say(f"\nsaved to {save}; try: vanishing score {data} --model {save}")
     else:
         note("the model is not kept; --save model.safetensors does that")
-
-
-def _ideal(asked: dict[str, Any], *, contrastive: bool) -> Any:
-    from vanishing import VanishingIdeal
-
-    chosen: dict[str, Any] = {"normalization": "contrastive" if contrastive else "gradient"}
-    if asked["degree"] is not None:
-        chosen["max_degree"] = asked["degree"]
-    if asked["normalization"] is not None:
-        chosen["normalization"] = asked["normalization"]
-    if asked["tol"] is not None:
-        chosen["tol"] = _tolerance(asked["tol"])
-    return VanishingIdeal(**chosen)
-
-
-def _tolerance(text: str) -> float | str:
-    if text == "gap":
-        return text
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < float("inf"):
-        raise UsageError(f"--tol takes a number from 0 up or 'gap', got {text!r}")
-    return value
-
-
-def _detector(table: Any, threshold: Threshold, asked: dict[str, Any]) -> Any:
-    from vanishing.cli.training import fit_detector
-
-    ideal = _ideal(asked, contrastive=True) if any(asked.values()) else None
-    return fit_detector(table, threshold, ideal)
 
 
 def _equations(table: Any, other: Any, ideal: Any, kind: Kind) -> Any:

@@ -15,6 +15,7 @@ import typer
 
 TableFormat = Literal["csv", "parquet", "npy", "npz"]
 OutputFormat = Literal["csv", "tsv", "parquet", "npy", "npz"]
+Normalization = Literal["contrastive", "gradient", "gradient-weighted", "coefficient", "vca"]
 
 _READING = "Reading tables"
 
@@ -109,6 +110,38 @@ class Threshold:
         ),
     ] = None
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of all that is random.")] = 0
+
+
+@dataclass(frozen=True)
+class Equations:
+    """Which equations are looked for; None where the user does not say."""
+
+    degree: Annotated[
+        int | None, typer.Option("--degree", "-d", min=1, help="Largest degree.", show_default="2")
+    ] = None
+    tol: Annotated[
+        str | None,
+        typer.Option(
+            "--tol",
+            "-t",
+            help="Largest root mean square of an equation on the data, or 'gap'.",
+            show_default="0.1",
+        ),
+    ] = None
+    normalization: Annotated[
+        Normalization | None,
+        typer.Option(
+            "--normalization",
+            "-n",
+            help="What fixes the size of an equation.",
+            show_default="contrastive with --contrast, else gradient",
+        ),
+    ] = None
+
+    @property
+    def given(self) -> bool:
+        """Whether the user asks for particular equations."""
+        return (self.degree, self.tol, self.normalization) != (None, None, None)
 
 
 Model = Annotated[

@@ -52,7 +52,10 @@ def show(
         typer.Option("--picture", help="Draw it: PNG, SVG or PDF."),
     ] = None,
     points: Annotated[
-        str | None, typer.Option("--points", help="Table of points for the picture.")
+        str | None,
+        typer.Option(
+            "--points", help="Table of the points: drawn, and used to round the equations."
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -63,15 +66,15 @@ def show(
 
     check_outputs([picture], [model, points])
     fitted = load_model(model)
+    table = None if points is None else read_table(points, reading, model=fitted)
     if picture is not None:
-        table = None if points is None else read_table(points, reading, model=fitted)
         _draw(picture, fitted, what, ideal, table)
     if json:
         emit(_record(fitted, what, ideal, digits))
         return
     say(describe.headline(fitted))
     if what == "equations":
-        describe.show_equations(fitted, ideal, digits=digits, terms=terms)
+        describe.show_equations(fitted, ideal, digits=digits, terms=terms, table=table)
         if ideal is None and len(ideals_of(fitted)) > 1 and hasattr(fitted, "offset_"):
             say(f"this is one of {len(ideals_of(fitted))} ideals; --ideal shows another")
     elif what == "spectrum":

@@ -7,20 +7,53 @@ from vanishing.anomaly import image_detector
 from vanishing.cli.console import working
 from vanishing.cli.exits import UsageError
 from vanishing.cli.models import library_errors
-from vanishing.cli.options import Threshold
+from vanishing.cli.options import Equations, Threshold
 from vanishing.cli.tables import Table
 
 
-def fit_detector(table: Table, threshold: Threshold, ideal: VanishingIdeal | None = None) -> Any:
+def make_ideal(wanted: Equations, *, contrastive: bool) -> VanishingIdeal:
+    """Return an ideal that is not fitted yet.
+
+    Parameters
+    ----------
+    wanted : Equations
+        What the user says of it.
+    contrastive : bool
+        Whether there is a contrast, where the user does not say.
+    """
+    chosen: dict[str, Any] = {"normalization": "contrastive" if contrastive else "gradient"}
+    if wanted.degree is not None:
+        chosen["max_degree"] = wanted.degree
+    if wanted.normalization is not None:
+        chosen["normalization"] = wanted.normalization
+    if wanted.tol is not None:
+        chosen["tol"] = _tolerance(wanted.tol)
+    return VanishingIdeal(**chosen)
+
+
+def _tolerance(text: str) -> float | str:
+    if text == "gap":
+        return text
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise UsageError(f"--tol takes a number from 0 up or 'gap', got {text!r}")
+    return value
+
+
+def fit_detector(table: Table, threshold: Threshold, wanted: Equations) -> Any:
     """Fit a detector to normal rows.
 
     Parameters
     ----------
     table : Table
     threshold : Threshold
-    ideal : VanishingIdeal or None
-        In place of the recipe.
+    wanted : Equations
+        Which equations; where the user does not say, those of the recipe.
     """
+    ideal = make_ideal(wanted, contrastive=False) if wanted.given else None
     options: dict[str, Any] = {
         "contamination": contamination(threshold.contamination),
         "calibration": threshold.calibration,
