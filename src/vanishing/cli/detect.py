@@ -49,7 +49,7 @@ def detect(
     """Find the rows that break the equations of normal ones, and say why.
 
     Without --train and --model, the equations are those of the data itself, most of which should
-    be normal then.
+    be normal then; rows are judged by equations that they were left out of.
     """
     from vanishing.cli.findings import find, findings_record, show_findings
     from vanishing.cli.labels import truth
@@ -58,7 +58,7 @@ def detect(
     from vanishing.cli.rows import row_column
     from vanishing.cli.tables import check_outputs, read_table, write_table
     from vanishing.cli.tables.write import output_format, refusals
-    from vanishing.cli.training import fit_detector
+    from vanishing.cli.training import fit_detector, fit_to_itself
 
     if train is not None and model is not None:
         raise UsageError("--train fits a detector and --model is one; leave one of them out")
@@ -86,8 +86,9 @@ def detect(
         table = read_table(data, reading, label=label, model=normal)
         detector = fit_detector(normal, threshold, wanted)
     else:
-        table = normal = read_table(data, reading, label=label)
-        detector = fit_detector(table, threshold, wanted)
+        normal = None
+        table = read_table(data, reading, label=label)
+        detector = fit_to_itself(table, threshold, wanted)
     known = None if label is None else truth(table, anomalous)
     findings = find(detector, table, known, top=top)
     if save is not None:

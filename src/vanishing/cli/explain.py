@@ -47,7 +47,7 @@ def explain(
     from vanishing.cli.pictures import save_picture
     from vanishing.cli.reasons import explanation_record, show_explanation, show_values
     from vanishing.cli.tables import check_outputs, read_table
-    from vanishing.cli.training import fit_detector
+    from vanishing.cli.training import fit_detector, fit_to_itself
 
     if train is not None and model is not None:
         raise UsageError("--train fits a detector and --model is one; leave one of them out")
@@ -62,7 +62,7 @@ def explain(
         fitted = fit_detector(normal, threshold, wanted)
     else:
         table = read_table(data, reading, label=label)
-        fitted = fit_detector(table, threshold, wanted)
+        fitted = fit_to_itself(table, threshold, wanted)
     scores = anomaly_scores(fitted, table)
     chosen = [int(scores.argmax())] if not row else [_index(table, each) for each in row]
     if not is_detector(fitted):

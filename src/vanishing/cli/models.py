@@ -64,14 +64,19 @@ def anomaly_scores(model: Any, table: Table) -> FloatArray:
             "--tol or --degree"
         )
     scores = np.empty(len(table))
-    with working("scoring", len(table)) as step, library_errors(table.where):
+    # Far from normal data polynomials overflow: such rows are as anomalous as can be.
+    with (
+        working("scoring", len(table)) as step,
+        library_errors(table.where),
+        np.errstate(over="ignore", invalid="ignore"),
+    ):
         for start in range(0, len(table), BLOCK):
             part = table.keep(np.arange(start, min(start + BLOCK, len(table))))
             if is_detector(model):
                 found = -model.score_samples(part.for_model)
             else:
                 found = np.linalg.norm(model.transform(part.for_model), axis=1)
-            scores[start : start + len(part)] = found
+            scores[start : start + len(part)] = np.where(np.isnan(found), np.inf, found)
             step(len(part))
     return scores
 

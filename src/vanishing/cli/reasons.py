@@ -93,9 +93,9 @@ def show_values(
     nothing else of it, so that features get no shares.
     """
     row = table.keep(np.array([index]))
-    values = model.transform(row.for_model, output="signed")[0]
     extents = model.extents_
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        values = model.transform(row.for_model, output="signed")[0]
         times = np.where(values == 0, 0.0, np.abs(values) / extents)
     order = np.argsort(-times, kind="stable")[:n_equations]
     texts = equation_texts(model.basis_, feature_names(model), digits=3, terms=TERMS)

@@ -41,7 +41,11 @@ def transform(
         raise ModelError("the model has no equations; fit again with a larger --tol or --degree")
     values = np.empty((len(table), len(names)))
     options = {"output": "signed"} if signed else {}
-    with working("evaluating", len(table)) as step, library_errors(table.where):
+    with (
+        working("evaluating", len(table)) as step,
+        library_errors(table.where),
+        np.errstate(over="ignore", invalid="ignore"),  # far away, which inf and nan tell
+    ):
         for start in range(0, len(table), BLOCK):
             part = table.keep(np.arange(start, min(start + BLOCK, len(table))))
             values[start : start + len(part)] = fitted.transform(part.for_model, **options)

@@ -1,6 +1,7 @@
 """Parquet and NumPy files."""
 
 import io
+import zipfile
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,12 @@ from vanishing.cli.exits import DataError
 from vanishing.cli.tables.raw import Columns
 
 
-def read_parquet(content: Any, where: str) -> Columns:
+def read_parquet(content: bytes, where: str) -> Columns:
     """Read a Parquet file.
 
     Parameters
     ----------
-    content : bytes or pyarrow.Buffer
+    content : bytes
     where : str
         The file's name.
     """
@@ -45,17 +46,17 @@ def _as_numpy(column: Any) -> npt.NDArray[Any]:
     return np.array(["" if cell is None else cell for cell in column.to_pylist()], dtype=object)
 
 
-def read_npy(content: Any, where: str) -> Columns:
+def read_npy(content: bytes, where: str) -> Columns:
     """Read a NumPy array."""
     return _as_columns(_load(content, where), where)
 
 
-def read_npz(content: Any, where: str, *, array: str | None) -> Columns:
+def read_npz(content: bytes, where: str, *, array: str | None) -> Columns:
     """Read one array of a NumPy archive, or its arrays of one dimension as columns.
 
     Parameters
     ----------
-    content : bytes or buffer
+    content : bytes
     where : str
         The file's name.
     array : str or None
@@ -82,16 +83,14 @@ def read_npz(content: Any, where: str, *, array: str | None) -> Columns:
     return Columns(where, tuple(columns), list(columns.values()))
 
 
-def _load(content: Any, where: str) -> Any:
+def _load(content: bytes, where: str) -> Any:
     try:
-        return np.load(io.BytesIO(memoryview(content)), allow_pickle=False)
-    except (ValueError, OSError, EOFError) as error:
+        return np.load(io.BytesIO(content), allow_pickle=False)
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
         raise DataError(f"{where} is no NumPy file that can be read: {error}") from error
 
 
 def _member(archive: Any, name: str, where: str) -> npt.NDArray[Any]:
-    import zipfile
-
     try:
         return np.asarray(archive[name])
     except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:

@@ -20,7 +20,7 @@ class DelimitedFile:
 
     Parameters
     ----------
-    content : bytes or pyarrow.Buffer
+    content : bytes
     where : str
         The file's name.
     delimiter : str or None
@@ -29,14 +29,16 @@ class DelimitedFile:
     """
 
     def __init__(
-        self, content: Any, where: str, *, delimiter: str | None, header: bool | None
+        self, content: bytes, where: str, *, delimiter: str | None, header: bool | None
     ) -> None:
         self.where = where
         self._content = _in_utf8(content, where)
-        beginning = bytes(memoryview(self._content)[:SAMPLE_SIZE])
+        beginning = _beginning(self._content)
         self._dialect = guess_dialect(beginning, where, delimiter=delimiter, header=header)
         self.names = self._dialect.header
         self.n_columns = self._dialect.n_columns
+        if not self._dialect.n_sampled:
+            raise DataError(f"{where} has no rows, only a header; at least one is required")
         if self.names is None and header is None:
             note(f"{where} has no header: its columns are called x0, x1, ... (or pass --header)")
 
@@ -68,13 +70,14 @@ class DelimitedFile:
     def _read(self, columns: Sequence[int], kind: Any, *, skip_row: Any = None) -> Any:
         names = [str(j) for j in range(self.n_columns)]
         chosen = [names[j] for j in columns]
-        if memoryview(self._content).nbytes == 0:
-            raise DataError(f"{self.where} is empty")
+        has_header = self.names is not None
         return csv.read_csv(
             pa.BufferReader(self._content),
             csv.ReadOptions(
                 column_names=names,
-                skip_rows_after_names=int(self.names is not None),
+                # A comment has more cells than there are columns, so that it is no row.
+                skip_rows=int(has_header and self._dialect.commented),
+                skip_rows_after_names=int(has_header and not self._dialect.commented),
                 use_threads=skip_row is None,
                 # A row must not be longer than a block.
                 block_size=2**20 if self.n_columns < 1000 else 2**26,
@@ -120,19 +123,30 @@ class DelimitedFile:
         refuse_texts(self.where, found)
 
 
-def _in_utf8(content: Any, where: str) -> Any:
+def _beginning(content: bytes) -> bytes:
+    """Return the first lines of a file, three at least."""
+    size = SAMPLE_SIZE
+    while size < len(content) and content[:size].count(b"\n") < 3:
+        size *= 4
+    if size >= len(content):
+        return content
+    last_end = content.rfind(b"\n", 0, size)
+    return content[: size if last_end < 0 else last_end + 1]
+
+
+def _in_utf8(content: bytes, where: str) -> bytes:
     """Return the content in UTF-8; the tables of other offices come in other encodings."""
-    beginning = bytes(memoryview(content)[:SAMPLE_SIZE])
+    beginning = _beginning(content)
     if beginning.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return bytes(memoryview(content)).decode("utf-16", "replace").encode()
+        return content.decode("utf-16", "replace").encode()
     if b"\0" in beginning:
         raise DataError(
             f"{where} is no text file; name its kind by a suffix (.csv, .parquet, .npy, .npz) or "
             "with --format"
         )
     try:
-        beginning[: beginning.rfind(b"\n") + 1 or None].decode()
+        beginning.decode()
     except UnicodeDecodeError:
         note(f"{where} is not in UTF-8: read as Windows text (cp1252)")
-        return bytes(memoryview(content)).decode("cp1252", "replace").encode()
+        return content.decode("cp1252", "replace").encode()
     return content

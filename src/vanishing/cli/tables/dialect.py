@@ -1,6 +1,5 @@
 """How a text file is laid out: delimiter, decimal sign, header; guessed from its beginning."""
 
-import codecs
 import csv
 import io
 import re
@@ -9,7 +8,7 @@ from dataclasses import dataclass
 
 from vanishing.cli.exits import DataError, UsageError
 
-#: Bytes that are looked at.
+#: Bytes that are looked at, about.
 SAMPLE_SIZE = 2**16
 #: In order of preference: a comma may be a decimal sign, a space may be part of a name.
 DELIMITERS = (";", "\t", "|", ",", " ")
@@ -33,33 +32,40 @@ class Dialect:
     header : tuple of str or None
         The cells of the first row, if they are names.
     n_columns : int
+    n_sampled : int
+        Rows that were looked at, without the header.
+    commented : bool
+        Whether the header is a comment, as ``numpy.savetxt`` writes it.
     """
 
     delimiter: str
     decimal: str
     header: tuple[str, ...] | None
     n_columns: int
+    n_sampled: int
+    commented: bool
 
 
 def guess_dialect(
     beginning: bytes, where: str, *, delimiter: str | None, header: bool | None
 ) -> Dialect:
-    """Guess the layout of a file from its first bytes.
+    """Guess the layout of a file from its first lines.
 
     Parameters
     ----------
     beginning : bytes
-        In UTF-8, with or without a byte order mark; may stop in the middle of a line.
+        In UTF-8, with or without a byte order mark; whole lines.
     where : str
         The file's name.
     delimiter : str or None
     header : bool or None
         What the user says; None to guess.
     """
-    text = codecs.getincrementaldecoder("utf-8-sig")("replace").decode(beginning)
-    lines = text.splitlines(keepends=True)
-    if len(beginning) >= SAMPLE_SIZE and len(lines) > 1:
-        lines.pop()  # cut off
+    # At \n alone: names may hold other signs that Python takes for ends of lines.
+    lines = re.findall(r"[^\n]*\n|[^\n]+", beginning.decode("utf-8-sig", "replace"))
+    commented = bool(lines) and lines[0].startswith("#")
+    if commented:
+        lines[0] = lines[0].lstrip("# ")
     if delimiter is None:
         delimiter = _guess_delimiter(lines)
     elif delimiter in ("\\t", "tab"):
@@ -79,10 +85,8 @@ def guess_dialect(
     decimal = "," if comma else "."
     if header is None:
         header = not all(is_number(cell, decimal) for cell in first)
-    names = tuple(cell.strip() for cell in first)
-    if header and names[0].startswith("#"):  # as numpy.savetxt writes it
-        names = (names[0].lstrip("# "), *names[1:])
-    return Dialect(delimiter, decimal, names if header else None, len(first))
+    names = tuple(cell.strip() for cell in first) if header else None
+    return Dialect(delimiter, decimal, names, len(first), len(rows) - int(header), commented)
 
 
 def is_number(cell: str, decimal: str) -> bool:

@@ -89,7 +89,7 @@ def open_raw(path: str, reading: Reading) -> RawTable:
     """Read a file, its columns not yet converted."""
     where = "standard input" if path == PIPE else path
     content = _content(path)
-    kind = reading.format or MAGIC.get(bytes(content[:4]), "csv")
+    kind = reading.format or MAGIC.get(content[:4], "csv")
     if path.endswith((".xlsx", ".xls", ".ods")) and reading.format is None:
         raise DataError(f"{where} is a spreadsheet; save the sheet as CSV")
     if kind == "parquet":
