@@ -250,6 +250,15 @@ def test_detect_by_itself(call, tmp_path):
     assert record["anomalies"][0]["row"] == 18
 
 
+def test_rows_with_missing_values(call, tables, models, tmp_path):
+    with (tmp_path / "new.csv").open("a") as file:
+        file.write("0.5,\n0.5,0.25\n")
+    arguments = ("score", "new.csv", "-m", "detector.safetensors")
+    assert call(*arguments).code == 3
+    _, rows = rows_of(call(*arguments, "--skip-missing").out)
+    assert [row[0] for row in rows] == [*map(str, range(1, 21)), "22"]
+
+
 def test_exit_code_says_whether_there_are_anomalies(call, tables, models):
     with_model = ("--model", "detector.safetensors", "--fail-on-anomaly")
     assert call("detect", "new.csv", *with_model).code == 1

@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import IO, Any
 
 import numpy as np
@@ -172,7 +173,8 @@ def _write_parquet(file: IO[bytes], columns: Mapping[str, npt.NDArray[Any]]) -> 
 def _write_npy(file: IO[bytes], columns: Mapping[str, npt.NDArray[Any]]) -> None:
     numbers = [each for name, each in columns.items() if each.dtype.kind != "O" and name != "row"]
     array = numbers[0] if len(numbers) == 1 else np.column_stack(numbers)
-    np.lib.format.write_array(file, array, allow_pickle=False)
+    # Not the file itself, whose errors NumPy would replace by its own.
+    np.lib.format.write_array(SimpleNamespace(write=file.write), array, allow_pickle=False)
 
 
 def _write_npz(file: IO[bytes], columns: Mapping[str, npt.NDArray[Any]]) -> None:
