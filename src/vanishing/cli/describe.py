@@ -14,9 +14,12 @@ from vanishing.cli.exits import ModelError
 from vanishing.cli.models import (
     choose_ideal,
     coordinate_names,
+    core,
     feature_names,
     ideals_of,
     is_detector,
+    kind_of,
+    threshold_of,
 )
 from vanishing.cli.tables import Table
 
@@ -29,7 +32,7 @@ TERMS = 12
 def model_record(model: Any) -> dict[str, Any]:
     """Return what a model is, for JSON."""
     record: dict[str, Any] = {
-        "model": type(model).__name__,
+        "model": kind_of(model),
         "features": feature_names(model),
         "ideals": {
             key: {
@@ -42,7 +45,7 @@ def model_record(model: Any) -> dict[str, Any]:
         },
     }
     if is_detector(model):
-        record["threshold"] = -model.offset_
+        record["threshold"] = threshold_of(model)
     return record
 
 
@@ -50,9 +53,9 @@ def describe(model: Any, table: Table) -> None:
     """Say what is in a model that was fitted to a table, and show its first equations."""
     say(headline(model))
     if is_detector(model):
-        for line in getattr(model, "chosen_", []):
+        for line in getattr(core(model), "chosen_", []):
             say(f"  {line}")
-        say(f"rows with a score above {-model.offset_:.4g} are called anomalous")
+        say(f"rows with a score above {threshold_of(model):.4g} are called anomalous")
         return
     show_equations(model, None, digits=4, terms=TERMS, table=table)
 
@@ -62,7 +65,7 @@ def headline(model: Any) -> str:
     names = feature_names(model)
     shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
     found = [ideal.basis_.count() for ideal in ideals_of(model).values()]
-    what = f"{type(model).__name__}: {_many(sum(found), 'equation')}"
+    what = f"{kind_of(model)}: {_many(sum(found), 'equation')}"
     if len(found) > 1:
         what += f" of {len(found)} ideals"
     return f"{what} in {_many(len(names), 'column')} ({shown})"
@@ -83,20 +86,19 @@ def show_equations(
             say("  no equations: nothing is below the tolerance; raise it, or the degree")
             continue
         texts = equation_texts(ideal.basis_, names, digits=digits, terms=terms)
-        in_columns = not meaning and not isinstance(model, ClassVanishingFeatures)
+        written = list(zip(texts, ideal.extents_, strict=True))
+        in_columns = not meaning and not isinstance(core(model), ClassVanishingFeatures)
         if table is not None and in_columns:
-            texts = tidy_texts(ideal, table.values, names) or texts
+            written = tidy_texts(ideal, table.values, names) or written
         labels = ideal.get_feature_names_out()
-        for label, text, extent in list(zip(labels, texts, ideal.extents_, strict=True))[
-            :MOST_LINES
-        ]:
+        for label, (text, extent) in list(zip(labels, written, strict=True))[:MOST_LINES]:
             say(f"  {label}: {text}   (extent {extent:.2g})")
-        if len(texts) > MOST_LINES:
-            say(f"  ... and {len(texts) - MOST_LINES} more; --json lists them all")
+        if len(written) > MOST_LINES:
+            say(f"  ... and {len(written) - MOST_LINES} more; --json lists them all")
 
 
 def _chosen(model: Any, name: str | None) -> list[tuple[str, VanishingIdeal]]:
-    if name is None and isinstance(model, ClassVanishingFeatures):
+    if name is None and isinstance(core(model), ClassVanishingFeatures):
         return list(ideals_of(model).items())
     return [choose_ideal(model, name)]
 

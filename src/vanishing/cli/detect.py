@@ -53,7 +53,7 @@ def detect(
     """
     from vanishing.cli.findings import find, findings_record, show_findings
     from vanishing.cli.labels import truth
-    from vanishing.cli.models import is_detector, load_model
+    from vanishing.cli.models import kind_of, load_model
     from vanishing.cli.optional import required
     from vanishing.cli.rows import row_column
     from vanishing.cli.tables import check_outputs, read_table, write_table
@@ -74,10 +74,10 @@ def detect(
         output_format(out_file, out_format)
     if model is not None:
         detector = load_model(model)
-        if not is_detector(detector):
+        if not hasattr(detector, "explain"):
             raise UsageError(
-                f"{model} holds equations without a threshold; use vanishing score, or make a "
-                "detector with vanishing fit --kind detector"
+                f"{model} holds a {kind_of(detector)}, which explains nothing; use vanishing "
+                "score, or make a detector with vanishing fit --kind detector"
             )
         table = read_table(data, reading, label=label, model=detector)
         normal = None

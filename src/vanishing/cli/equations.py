@@ -48,10 +48,21 @@ def equation_texts(
     return [_equation(exponents, column, written, digits, terms) for column in coefficients.T]
 
 
-def tidy_texts(ideal: Any, points: FloatArray, names: Sequence[str]) -> list[str] | None:
+def tidy_texts(
+    ideal: Any, points: FloatArray, names: Sequence[str]
+) -> list[tuple[str, float]] | None:
     """Write the equations of an ideal as short as the noise of the points allows.
 
-    None where there are too many terms for that.
+    Parameters
+    ----------
+    ideal : VanishingIdeal
+    points : array of shape (n_samples, n_features)
+    names : sequence of str
+
+    Returns
+    -------
+    list of (str, float) or None
+        Each with its root mean square on the points; None where there are too many terms for that.
     """
     tidy = getattr(export, "tidy", None)
     if tidy is None:
@@ -62,7 +73,10 @@ def tidy_texts(ideal: Any, points: FloatArray, names: Sequence[str]) -> list[str
         return None
     written = [_variable(name) for name in names]
     return [
-        _equation(each.exponents, np.array(each.coefficients, dtype=float), written, 6, 0)
+        (
+            _equation(each.exponents, np.array(each.coefficients, dtype=float), written, 6, 0),
+            each.extent,
+        )
         for each in found
     ]
 

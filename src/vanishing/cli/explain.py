@@ -65,6 +65,8 @@ def explain(
         fitted = fit_to_itself(table, threshold, wanted)
     scores = anomaly_scores(fitted, table)
     chosen = [int(scores.argmax())] if not row else [_index(table, each) for each in row]
+    if is_detector(fitted) and not hasattr(fitted, "explain"):
+        raise ModelError("a pipeline explains nothing; fit a detector to the columns themselves")
     if not is_detector(fitted):
         if picture is not None:
             raise ModelError("equations alone have no explanation to draw; use a detector")

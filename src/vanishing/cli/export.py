@@ -79,7 +79,9 @@ def _lines(
     points: str | None,
     reading: Reading,
 ) -> list[str]:
-    from vanishing.cli.models import choose_ideal, coordinate_names, library_errors
+    from sklearn.pipeline import Pipeline
+
+    from vanishing.cli.models import choose_ideal, coordinate_names, feature_names, library_errors
     from vanishing.cli.optional import required
 
     key, ideal = choose_ideal(model, key)
@@ -87,6 +89,12 @@ def _lines(
     if not ideal.basis_.count():
         raise ModelError("the model has no equations; fit again with a larger --tol or --degree")
     with library_errors(f"export to {target}"):
+        if isinstance(model, Pipeline) and target != "rational":
+            # Carried back through scaling and PCA to the columns of the data.
+            write = required("vanishing.export", f"to_{target}", extra="symbolic")
+            options = {"latex": {"digits": digits}, "sympy": {}}.get(target, {"name": name})
+            found = write(model, feature_names(model), **options)
+            return [found.rstrip("\n")] if isinstance(found, str) else [str(each) for each in found]
         if target == "sympy":
             return [str(each) for each in ideal.to_sympy(names)]
         if target == "latex":

@@ -10,7 +10,7 @@ from rich.text import Text
 from vanishing._xp import BoolArray, FloatArray, IntArray
 from vanishing.cli.bars import bar
 from vanishing.cli.console import tracked
-from vanishing.cli.models import anomaly_scores, library_errors
+from vanishing.cli.models import anomaly_scores, library_errors, threshold_of
 from vanishing.cli.tables import Table
 
 #: Features named beside an anomaly.
@@ -46,7 +46,7 @@ class Findings:
 def find(detector: Any, table: Table, known: BoolArray | None, *, top: int) -> Findings:
     """Score all rows, and explain the most anomalous ones."""
     scores = anomaly_scores(detector, table)
-    threshold = -float(detector.offset_)
+    threshold = threshold_of(detector)
     anomalous = scores > threshold
     order = np.argsort(-scores, kind="stable")
     worst = order[: min(top, int(anomalous.sum()))]

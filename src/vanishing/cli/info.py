@@ -102,7 +102,14 @@ def _file(path: str) -> dict[str, Any]:
 
     from safetensors import safe_open
 
-    from vanishing.cli.models import feature_names, ideals_of, is_detector, load_model
+    from vanishing.cli.models import (
+        feature_names,
+        ideals_of,
+        is_detector,
+        kind_of,
+        load_model,
+        threshold_of,
+    )
 
     model = load_model(path)
     with safe_open(path, framework="numpy") as file:
@@ -111,7 +118,7 @@ def _file(path: str) -> dict[str, Any]:
     record = {
         "file": path,
         "bytes": Path(path).stat().st_size,
-        "model": type(model).__name__,
+        "model": kind_of(model),
         "format version": manifest["format_version"],
         "written by": ", ".join(f"{name} {v}" for name, v in manifest["versions"].items()),
         "fingerprint": manifest["data"]["fingerprint"],
@@ -121,5 +128,5 @@ def _file(path: str) -> dict[str, Any]:
         "parameters": {name: str(value) for name, value in model.get_params(deep=False).items()},
     }
     if is_detector(model):
-        record["threshold"] = -float(model.offset_)
+        record["threshold"] = threshold_of(model)
     return record

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 from sklearn.utils._param_validation import InvalidParameterError
 
 from vanishing import ClassVanishingFeatures, VanishingDetector, VanishingIdeal, load
@@ -32,9 +33,28 @@ def load_model(path: str) -> Any:
         raise ModelError(f"{path} cannot be read: {error.strerror or error}") from error
 
 
+def core(model: Any) -> Any:
+    """Return the model itself, without the steps that come before it in a pipeline."""
+    while isinstance(model, Pipeline):
+        model = model.steps[-1][1]
+    return model
+
+
 def is_detector(model: Any) -> bool:
-    """Whether a model has a threshold and explanations."""
-    return hasattr(model, "score_samples")
+    """Whether a model has a threshold."""
+    return hasattr(core(model), "score_samples")
+
+
+def kind_of(model: Any) -> str:
+    """Return the name of a model's class, with the steps before it."""
+    if isinstance(model, Pipeline):
+        return " > ".join(kind_of(step) for _, step in model.steps)
+    return type(model).__name__
+
+
+def threshold_of(detector: Any) -> float:
+    """Return the score above which rows are called anomalous."""
+    return -float(core(detector).offset_)
 
 
 @contextmanager
@@ -53,12 +73,12 @@ def anomaly_scores(model: Any, table: Table) -> FloatArray:
 
     Of a detector it is minus ``score_samples``, of an ideal the Euclidean norm of its values.
     """
-    if isinstance(model, ClassVanishingFeatures):
+    if isinstance(core(model), ClassVanishingFeatures):
         raise ModelError(
             "a model of classes makes features and has no score; use vanishing transform, or fit "
             "one with --kind detector"
         )
-    if isinstance(model, VanishingIdeal) and not model.basis_.count():
+    if isinstance(core(model), VanishingIdeal) and not core(model).basis_.count():
         raise ModelError(
             "the model has no equations, so that nothing can break them; fit again with a larger "
             "--tol or --degree"
@@ -91,6 +111,7 @@ def feature_names(model: Any) -> list[str]:
 
 def ideals_of(model: Any) -> dict[str, VanishingIdeal]:
     """Return the ideals of a model by the names that ``--ideal`` takes."""
+    model = core(model)
     if isinstance(model, VanishingIdeal):
         return {"0": model}
     if isinstance(model, ClassVanishingFeatures):
@@ -119,6 +140,9 @@ def choose_ideal(model: Any, name: str | None) -> tuple[str, VanishingIdeal]:
 def coordinate_names(model: Any, key: str) -> tuple[list[str], str]:
     """Return the names of the variables of one of the ideals, and what they mean in words."""
     names = feature_names(model)
+    if isinstance(model, Pipeline):
+        width = ideals_of(model)[key].basis_.n_features
+        return [f"u{i}" for i in range(width)], "in the preprocessed columns"
     if not is_detector(model):
         return names, ""
     if isinstance(model, VanishingDetector):

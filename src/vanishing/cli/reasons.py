@@ -11,7 +11,7 @@ from vanishing.cli.console import say
 from vanishing.cli.describe import TERMS, explanation_table
 from vanishing.cli.equations import equation_texts
 from vanishing.cli.exits import ModelError
-from vanishing.cli.models import coordinate_names, feature_names, ideals_of
+from vanishing.cli.models import coordinate_names, feature_names, ideals_of, threshold_of
 from vanishing.cli.tables import Table
 
 
@@ -20,7 +20,7 @@ def explanation_record(detector: Any, table: Table, index: int, why: Any) -> dic
     record: dict[str, Any] = {
         "row": int(table.rows[index]),
         "id": None if table.ids is None else str(table.ids[index]),
-        "threshold": -float(detector.offset_),
+        "threshold": threshold_of(detector),
     }
     if why is None:
         return record | {"score": None, "features": [], "equations": []}
@@ -57,8 +57,8 @@ def show_explanation(
     if why is None:
         say(f"row {name}: too far from normal data for its score to be shared out")
         return
-    verdict = "anomalous" if why.score > -detector.offset_ else "normal"
-    say(f"row {name}: score {why.score:.4g}, {verdict} (threshold {-detector.offset_:.4g})")
+    verdict = "anomalous" if why.score > threshold_of(detector) else "normal"
+    say(f"row {name}: score {why.score:.4g}, {verdict} (threshold {threshold_of(detector):.4g})")
     if not why.shares.any():
         say("it keeps the equations as well as normal rows do")
         return

@@ -18,7 +18,7 @@ def score(
 
     Of a detector there is also the column anomaly, 1 for scores above its threshold.
     """
-    from vanishing.cli.models import anomaly_scores, is_detector, load_model
+    from vanishing.cli.models import anomaly_scores, is_detector, load_model, threshold_of
     from vanishing.cli.rows import emit_or_write, row_column
     from vanishing.cli.tables import check_outputs, read_table
     from vanishing.cli.tables.write import output_format
@@ -30,5 +30,5 @@ def score(
     scores = anomaly_scores(fitted, table)
     columns = row_column(table, reading.id) | {"score": scores}
     if is_detector(fitted):
-        columns["anomaly"] = (scores > -fitted.offset_).astype("int64")
+        columns["anomaly"] = (scores > threshold_of(fitted)).astype("int64")
     emit_or_write(columns, writing, json=json)

@@ -61,7 +61,7 @@ def show(
 ) -> None:
     """Show the equations of a model, its spectrum or its basis."""
     from vanishing.cli import describe
-    from vanishing.cli.models import ideals_of, load_model
+    from vanishing.cli.models import ideals_of, is_detector, load_model
     from vanishing.cli.tables import check_outputs, read_table
 
     check_outputs([picture], [model, points])
@@ -75,7 +75,7 @@ def show(
     say(describe.headline(fitted))
     if what == "equations":
         describe.show_equations(fitted, ideal, digits=digits, terms=terms, table=table)
-        if ideal is None and len(ideals_of(fitted)) > 1 and hasattr(fitted, "offset_"):
+        if ideal is None and len(ideals_of(fitted)) > 1 and is_detector(fitted):
             say(f"this is one of {len(ideals_of(fitted))} ideals; --ideal shows another")
     elif what == "spectrum":
         describe.show_spectrum(fitted, ideal)
@@ -87,11 +87,11 @@ def show(
 
 def _record(model: Any, what: What, name: str | None, digits: int) -> dict[str, Any]:
     from vanishing.cli.equations import equation_texts
-    from vanishing.cli.models import choose_ideal, coordinate_names, feature_names
+    from vanishing.cli.models import choose_ideal, coordinate_names, feature_names, kind_of
 
     key, ideal = choose_ideal(model, name)
     record: dict[str, Any] = {
-        "model": type(model).__name__,
+        "model": kind_of(model),
         "features": feature_names(model),
         "ideal": key,
     }

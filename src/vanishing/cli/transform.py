@@ -21,9 +21,9 @@ def transform(
     """Evaluate the equations of a model: features for other programs."""
     import numpy as np
 
-    from vanishing import ClassVanishingFeatures
+    from vanishing import VanishingIdeal
     from vanishing.cli.console import working
-    from vanishing.cli.models import BLOCK, is_detector, library_errors, load_model
+    from vanishing.cli.models import BLOCK, is_detector, kind_of, library_errors, load_model
     from vanishing.cli.rows import emit_or_write, row_column
     from vanishing.cli.tables import check_outputs, read_table
     from vanishing.cli.tables.write import output_format
@@ -33,8 +33,8 @@ def transform(
     fitted: Any = load_model(model)
     if is_detector(fitted):
         raise ModelError("a detector gives one score a row: use vanishing score")
-    if signed and isinstance(fitted, ClassVanishingFeatures):
-        raise ModelError("a model of classes gives absolute values only; leave --signed out")
+    if signed and not isinstance(fitted, VanishingIdeal):
+        raise ModelError(f"{kind_of(fitted)} gives absolute values only; leave --signed out")
     table = read_table(data, reading, model=fitted)
     names = [str(name) for name in fitted.get_feature_names_out()]
     if not names:
