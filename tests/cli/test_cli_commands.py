@@ -111,6 +111,7 @@ def test_fit_of_classes(call, tmp_path):
         (["--kind", "detector", "--calibration", "0.3"], 3, "calibration"),
         (["--kind", "detector", "--image-shape", "2"], 2, "28x28"),
         (["--kind", "detector", "--image-shape", "2x2"], 2, "4 pixels"),
+        (["--contamination", "0.1"], 2, "--kind detector"),
         (["--save", "-"], 2, "--save"),
         (["--save", "none/m.safetensors"], 5, "no folder"),
         (["--save", "normal.csv"], 5, "also an input"),
@@ -122,6 +123,12 @@ def test_fit_refuses(call, tables, arguments, code, said):
     assert done.code == code, done.err
     assert said in done.err
     assert done.err.count("\n") == 1
+
+
+def test_one_pipe_is_no_two_tables(call):
+    done = call("detect", "-", "--train", "-", given=b"a\n1\n")
+    assert done.code == 2
+    assert "once" in done.err
 
 
 def test_fit_of_one_row(call):
@@ -320,9 +327,14 @@ def test_labels_of_all_kinds(call, models, tmp_path, labels, options, expected):
         (["--report", "-"], 2),
         (["--label", "z"], 3),
         (["--train", "nowhere.csv"], 3),
+        (["--anomalous", "yes"], 2),
+        (["--model", "detector.safetensors", "--tol", "0.1"], 2),
+        (["--model", "detector.safetensors", "--label", "z"], 3),
+        (["--model", "detector.safetensors", "--id", "z"], 3),
+        (["--calibration", "0.2", "--contamination", "0.1"], 2),
     ],
 )
-def test_detect_refuses(call, tables, arguments, code):
+def test_detect_refuses(call, tables, models, arguments, code):
     done = call("detect", "new.csv", *arguments)
     assert done.code == code, done.err
     assert done.err.count("\n") == 1

@@ -26,6 +26,7 @@ from vanishing.cli.exits import ModelError
     ],
 )
 def test_progress_is_for_terminals_and_long_work(monkeypatch, terminal, quiet, seconds, shown):
+    monkeypatch.setenv("TERM", "xterm")
     written = io.StringIO()
     screen = Console(file=written, force_terminal=terminal, width=60)
     monkeypatch.setattr(console, "err", lambda: screen)
@@ -33,8 +34,10 @@ def test_progress_is_for_terminals_and_long_work(monkeypatch, terminal, quiet, s
     monkeypatch.setattr(console.state, "quiet", quiet)
     with console.working("digging", 2) as step:
         step(1, what="digging on")
-        time.sleep(seconds)
+        with console.working("inside of it"):
+            time.sleep(seconds)
     assert ("digging on" in written.getvalue()) == shown
+    assert "inside" not in written.getvalue()
 
 
 def test_progress_ends_with_an_error(monkeypatch):

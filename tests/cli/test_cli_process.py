@@ -178,7 +178,11 @@ def started(tmp_path, module, name, then, *arguments):
 
 @pytest.mark.parametrize(
     ("number", "code", "said"),
-    [(signal.SIGINT, 130, b"interrupted"), (signal.SIGTERM, 143, b"terminated")],
+    [
+        (signal.SIGINT, 130, b"interrupted"),
+        (signal.SIGTERM, 143, b"terminated"),
+        pytest.param(signal.SIGHUP, 129, b"terminated", marks=pytest.mark.slow),
+    ],
 )
 def test_signal_in_the_middle_of_a_write(tables, models, tmp_path, number, code, said):
     (tmp_path / "scores.csv").write_text("the old one")

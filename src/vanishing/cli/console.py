@@ -24,6 +24,7 @@ class State:
 
     debug: bool = False
     quiet: bool = False
+    working: bool = False  # there is room for one progress bar
 
 
 state = State()
@@ -98,7 +99,7 @@ def working(what: str, total: int | None = None) -> Iterator[Any]:
         To be called with the number of steps that were done, or with ``what=`` a new text.
     """
     console = err()
-    if state.quiet or not console.is_terminal:
+    if state.quiet or state.working or not console.is_terminal or console.is_dumb_terminal:
         yield lambda steps=0, *, what=None: None
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -118,9 +119,11 @@ def working(what: str, total: int | None = None) -> Iterator[Any]:
         progress.update(task, advance=steps, description=what)
 
     timer.start()
+    state.working = True
     try:
         yield step
     finally:
+        state.working = False
         timer.cancel()
         timer.join()  # or it could start after the stop
         progress.stop()

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from vanishing import ClassVanishingFeatures, VanishingIdeal
 from vanishing.cli.bars import bar
-from vanishing.cli.console import out, say
+from vanishing.cli.console import out, say, working
 from vanishing.cli.equations import equation_texts, tidy_texts
 from vanishing.cli.exits import ModelError
 from vanishing.cli.models import (
@@ -89,7 +89,8 @@ def show_equations(
         written = list(zip(texts, ideal.extents_, strict=True))
         in_columns = not meaning and not isinstance(core(model), ClassVanishingFeatures)
         if table is not None and in_columns:
-            written = tidy_texts(ideal, table.values, names) or written
+            with working("rounding"):
+                written = tidy_texts(ideal, table.values, names) or written
         labels = ideal.get_feature_names_out()
         for label, (text, extent) in list(zip(labels, written, strict=True))[:MOST_LINES]:
             say(f"  {label}: {text}   (extent {extent:.2g})")
@@ -125,7 +126,8 @@ def show_spectrum(model: Any, name: str | None) -> None:
 def show_basis(model: Any, name: str | None) -> None:
     """Print what happened at each degree."""
     key, ideal = choose_ideal(model, name)
-    table = RichTable(title=f"ideal {key}, ended: {ideal.stop_reason_}", title_justify="left")
+    title = Text(f"ideal {key}, ended: {ideal.stop_reason_}")  # which may look like markup
+    table = RichTable(title=title, title_justify="left")
     for column in ("degree", "candidates", "equations", "nonvanishing", "dropped", "cut", "tol"):
         table.add_column(column, justify="right")
     for trace in ideal.trace_:

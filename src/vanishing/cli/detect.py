@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from vanishing.cli.console import emit, err, note, out, state
+from vanishing.cli.console import emit, err, note, out, state, working
 from vanishing.cli.exits import Exit, UsageError
 from vanishing.cli.options import Equations, Json, Label, OutputFormat, Reading, Threshold, Top
 
@@ -53,15 +53,19 @@ def detect(
     """
     from vanishing.cli.findings import find, findings_record, show_findings
     from vanishing.cli.labels import truth
-    from vanishing.cli.models import kind_of, load_model
+    from vanishing.cli.models import kind_of, library_errors, load_model
     from vanishing.cli.optional import required
     from vanishing.cli.rows import row_column
     from vanishing.cli.tables import check_outputs, read_table, write_table
     from vanishing.cli.tables.write import output_format, refusals
-    from vanishing.cli.training import fit_detector, fit_to_itself
+    from vanishing.cli.training import fit_detector, fit_to_itself, refuse_unused
 
     if train is not None and model is not None:
         raise UsageError("--train fits a detector and --model is one; leave one of them out")
+    if model is not None:
+        refuse_unused(wanted, threshold, "a model is fitted already")
+    if anomalous is not None and label is None:
+        raise UsageError("--anomalous is a value of the column --label; name that too")
     if json and out_file == "-":
         raise UsageError("--json and --out - would share standard output; name a file with --out")
     write_report = None
@@ -95,7 +99,7 @@ def detect(
         with refusals(save):
             detector.save(save)
     if report is not None and write_report is not None:
-        with refusals(report):
+        with refusals(report), library_errors("report"), working("writing the report"):
             write_report(
                 report,
                 detector,

@@ -19,7 +19,6 @@ class Exit(IntEnum):
     BUG = 70  # EX_SOFTWARE of sysexits.h
     INTERRUPTED = 130  # 128 + SIGINT
     READER_GONE = 141  # 128 + SIGPIPE
-    TERMINATED = 143  # 128 + SIGTERM
 
 
 class CliError(Exception):
@@ -65,4 +64,8 @@ class ReaderGoneError(CliError):
 
 
 class TerminatedError(BaseException):
-    """SIGTERM: unwinds like Ctrl-C, so that unfinished files are removed."""
+    """SIGTERM or SIGHUP: unwinds like Ctrl-C, so that unfinished files are removed."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.code = 128 + number

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from vanishing.cli.console import emit, out, say
+from vanishing.cli.console import emit, out, say, tracked
 from vanishing.cli.exits import DataError, ModelError, UsageError
 from vanishing.cli.options import Equations, Json, Label, Reading, Threshold
 
@@ -42,15 +42,18 @@ def explain(
     json: Json = False,
 ) -> None:
     """Say which equations a row breaks, and which features are to blame."""
+    from vanishing import ClassVanishingFeatures
     from vanishing.cli.findings import explain_row
     from vanishing.cli.models import anomaly_scores, is_detector, load_model
     from vanishing.cli.pictures import save_picture
     from vanishing.cli.reasons import explanation_record, show_explanation, show_values
     from vanishing.cli.tables import check_outputs, read_table
-    from vanishing.cli.training import fit_detector, fit_to_itself
+    from vanishing.cli.training import fit_detector, fit_to_itself, refuse_unused
 
     if train is not None and model is not None:
         raise UsageError("--train fits a detector and --model is one; leave one of them out")
+    if model is not None:
+        refuse_unused(wanted, threshold, "a model is fitted already")
     check_outputs([picture], [data, model, train])
     fitted: Any
     if model is not None:
@@ -63,10 +66,14 @@ def explain(
     else:
         table = read_table(data, reading, label=label)
         fitted = fit_to_itself(table, threshold, wanted)
-    scores = anomaly_scores(fitted, table)
-    chosen = [int(scores.argmax())] if not row else [_index(table, each) for each in row]
+    if row:
+        chosen = [_index(table, each) for each in row]
+    else:
+        chosen = [int(anomaly_scores(fitted, table).argmax())]
     if is_detector(fitted) and not hasattr(fitted, "explain"):
         raise ModelError("a pipeline explains nothing; fit a detector to the columns themselves")
+    if isinstance(fitted, ClassVanishingFeatures):
+        raise ModelError("a model of classes explains nothing; fit one with --kind detector")
     if not is_detector(fitted):
         if picture is not None:
             raise ModelError("equations alone have no explanation to draw; use a detector")
@@ -74,7 +81,10 @@ def explain(
         if json:
             emit({"rows": records})
         return
-    found = [(i, explain_row(fitted, table, i, n_equations=equations)) for i in chosen]
+    found = [
+        (i, explain_row(fitted, table, i, n_equations=equations))
+        for i in tracked(chosen, "explaining", len(chosen))
+    ]
     if picture is not None:
         if found[0][1] is None:
             raise DataError(f"row {table.row_name(chosen[0])} is too far from normal data to draw")

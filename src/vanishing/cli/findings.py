@@ -10,6 +10,7 @@ from rich.text import Text
 from vanishing._xp import BoolArray, FloatArray, IntArray
 from vanishing.cli.bars import bar
 from vanishing.cli.console import tracked
+from vanishing.cli.exits import DataError
 from vanishing.cli.models import anomaly_scores, library_errors, threshold_of
 from vanishing.cli.tables import Table
 
@@ -30,7 +31,7 @@ class Findings:
     worst : int array
         The anomalous rows of largest score, largest first.
     explanations : list of Explanation or None
-        Of the worst rows; None where the score is not finite.
+        Of the worst rows; None where there is none, as for scores that are not finite.
     auc : float or None
         Area under the ROC curve, where labels of both kinds are known.
     """
@@ -50,9 +51,12 @@ def find(detector: Any, table: Table, known: BoolArray | None, *, top: int) -> F
     anomalous = scores > threshold
     order = np.argsort(-scores, kind="stable")
     worst = order[: min(top, int(anomalous.sum()))]
-    explanations = [
-        explain_row(detector, table, index) for index in tracked(worst, "explaining", len(worst))
-    ]
+    explanations = []
+    for index in tracked(worst, "explaining", len(worst)):
+        try:
+            explanations.append(explain_row(detector, table, index))
+        except DataError:  # no reason to keep the scores back
+            explanations.append(None)
     auc = None
     if known is not None and 0 < known.sum() < len(known):
         from sklearn.metrics import roc_auc_score
@@ -124,7 +128,7 @@ def show_findings(findings: Findings, table: Table, console: Any) -> None:
 
 def _reasons(why: Any) -> str:
     if why is None:
-        return "too far from normal data to say"
+        return "(cannot be said)"
     gap = float(why.score - why.reference_score)
     named = [
         f"{name} {share / gap:.0%}"

@@ -35,7 +35,7 @@ def fit(
     from vanishing.cli.describe import describe, model_record
     from vanishing.cli.tables import check_outputs, read_table
     from vanishing.cli.tables.write import refusals
-    from vanishing.cli.training import fit_detector, make_ideal
+    from vanishing.cli.training import fit_detector, make_ideal, refuse_unused
 
     if save == "-":
         raise UsageError("models are saved to files; name one with --save")
@@ -43,15 +43,19 @@ def fit(
         raise UsageError(f"--contrast goes with --kind ideal; a {kind} model makes its own")
     if kind == "classes" and label is None:
         raise UsageError("--kind classes needs the column of the classes: --label COLUMN")
+    if kind != "detector":
+        refuse_unused(Equations(), threshold, "only detectors (--kind detector) have one")
     check_outputs([save], [data, contrast])
     table = read_table(data, reading, label=label)
-    if kind == "detector":
+    if kind == "classes":
+        model = _classes(table, make_ideal(wanted, contrastive=True) if wanted.given else None)
+    elif kind == "detector":
         model = fit_detector(table, threshold, wanted)
     else:
         other = None
         if contrast is not None:
             other = read_table(contrast, reading, label=label, model=table, secondary=True)
-        model = _equations(table, other, make_ideal(wanted, contrastive=other is not None), kind)
+        model = _equations(table, other, make_ideal(wanted, contrastive=other is not None))
     if save is not None:
         with refusals(save):
             model.save(save)
@@ -65,14 +69,17 @@ def fit(
         note("the model is not kept; --save model.safetensors does that")
 
 
-def _equations(table: Any, other: Any, ideal: Any, kind: Kind) -> Any:
+def _classes(table: Any, ideal: Any) -> Any:
     from vanishing import ClassVanishingFeatures
     from vanishing.cli.models import library_errors
 
-    if kind == "classes":
-        features = ClassVanishingFeatures(ideal.set_params(normalization="contrastive"))
-        with library_errors(table.where), working(f"fitting {len(table)} rows"):
-            return features.fit(table.for_model, table.labels.astype(str))
+    with library_errors(table.where), working(f"fitting {len(table)} rows"):
+        return ClassVanishingFeatures(ideal).fit(table.for_model, table.labels.astype(str))
+
+
+def _equations(table: Any, other: Any, ideal: Any) -> Any:
+    from vanishing.cli.models import library_errors
+
     if ideal.normalization == "contrastive" and other is None:
         raise UsageError("--normalization contrastive needs a second table: --contrast Y.csv")
     if ideal.normalization != "contrastive" and other is not None:

@@ -38,8 +38,8 @@ def run(app: Any, arguments: Sequence[str]) -> int:
             sys.stdout.flush()
     except (KeyboardInterrupt, typer.Abort):
         code = Exit.INTERRUPTED
-    except TerminatedError:
-        return _fail("terminated: nothing was left half written", Exit.TERMINATED)
+    except TerminatedError as error:
+        return _fail("terminated: nothing was left half written", error.code)
     except (ReaderGoneError, BrokenPipeError):
         _close_stdout()
         return Exit.READER_GONE
@@ -76,22 +76,29 @@ def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def _terminated_like_interrupted() -> Iterator[None]:
-    """Make SIGTERM an exception, so that what is unfinished is cleaned up."""
+    """Make other ends than Ctrl-C exceptions too, so that what is unfinished is cleaned up."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
-    def terminate(*_: Any) -> NoReturn:
-        raise TerminatedError
+    def terminate(number: int, _: Any) -> NoReturn:
+        raise TerminatedError(number)
 
-    before = signal.signal(signal.SIGTERM, terminate)
+    # Not where they are ignored, as after nohup.
+    before = {
+        number: signal.signal(number, terminate)
+        for name in ("SIGTERM", "SIGHUP")
+        if (number := getattr(signal, name, None)) is not None
+        and signal.getsignal(number) != signal.SIG_IGN
+    }
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
-def _fail(message: str, code: Exit) -> int:
+def _fail(message: str, code: int) -> int:
     if state.debug:
         traceback.print_exc()
     line = " ".join(message.split())

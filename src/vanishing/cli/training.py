@@ -1,5 +1,6 @@
 """Detectors made from options."""
 
+import dataclasses
 from typing import Any, Literal
 
 import numpy as np
@@ -50,6 +51,26 @@ def _tolerance(text: str) -> float | str:
     if not 0 <= value < float("inf"):
         raise UsageError(f"--tol takes a number from 0 up or 'gap', got {text!r}")
     return value
+
+
+def refuse_unused(wanted: Equations, threshold: Threshold, reason: str) -> None:
+    """Refuse options that would have no effect.
+
+    Parameters
+    ----------
+    wanted : Equations
+    threshold : Threshold
+    reason : str
+        Why they have none.
+    """
+    given = [
+        f"--{each.name.replace('_', '-')}"
+        for group in (wanted, threshold)
+        for each in dataclasses.fields(group)
+        if getattr(group, each.name) != each.default
+    ]
+    if given:
+        raise UsageError(f"{' and '.join(given)} would have no effect: {reason}; leave it out")
 
 
 def fit_detector(table: Table, threshold: Threshold, wanted: Equations) -> Any:

@@ -1,5 +1,6 @@
 """Columns by name or number."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -40,7 +41,7 @@ def choose(
         The columns that a model was fitted to: those are taken, in that order, unless
         ``columns`` says otherwise.
     lenient : bool
-        Whether columns to be left out need not be there.
+        Whether columns that are no features need not be there.
     """
     id_column = None if id is None else _one(raw, id, lenient=lenient)
     if id is None and raw.names is not None and _is_index(raw.names[0]):
@@ -49,7 +50,7 @@ def choose(
     label_column = None if label is None else _one(raw, label, lenient=lenient)
     dropped = {id_column, label_column}
     if drop is not None:
-        dropped.update(_many(raw, drop, lenient=lenient))
+        dropped.update(_many(raw, drop, lenient=lenient or model_names is not None))
     if columns is not None:
         features = [j for j in _many(raw, columns) if j not in dropped]
     elif model_names is not None and raw.names is not None:
@@ -69,11 +70,12 @@ def _is_index(name: str) -> bool:
 
 
 def _refuse_bad_names(where: str, names: Sequence[str], features: Sequence[int]) -> None:
-    used = [names[j] for j in features]
-    for name, j in zip(used, features, strict=True):
+    number = Counter(names[j] for j in features)
+    for j in features:
+        name = names[j]
         if not name:
             raise DataError(f"{where}: column {j + 1} has no name; add one, or pass --drop {j + 1}")
-        if used.count(name) > 1:
+        if number[name] > 1:
             raise DataError(
                 f"{where}: two columns are called {name!r}; rename one, or drop it by its number "
                 f"(--drop {j + 1})"
@@ -81,13 +83,15 @@ def _refuse_bad_names(where: str, names: Sequence[str], features: Sequence[int])
 
 
 def _of_model(raw: RawTable, names: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    lacking = [name for name in wanted if name not in names]
+    present = set(names)
+    lacking = [name for name in wanted if name not in present]
     if lacking:
         raise DataError(
             f"{raw.where} lacks {_listed(lacking)}, which the model was fitted to; it has "
             f"{_listed(names)}; rename its columns, or say which ones to take with --columns"
         )
-    return [names.index(name) for name in wanted]
+    places = {name: j for j, name in reversed(list(enumerate(names)))}  # the first of each
+    return [places[name] for name in wanted]
 
 
 def _split(raw: RawTable, text: str) -> list[str]:

@@ -1,6 +1,7 @@
 """Text files: CSV and its relatives."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -46,10 +47,10 @@ class DelimitedFile:
         """Return columns as numbers, NaN where there is no value."""
         try:
             table = self._read(columns, pa.float64())
-        except pa.ArrowInvalid:
+        except pa.ArrowInvalid as error:
             self._refuse_ragged()
             self._refuse_texts(columns)
-            raise
+            raise DataError(f"{self.where} cannot be read: {error}") from error
         values = np.empty((table.num_rows, len(columns)))
         for k, column in enumerate(table.columns):
             values[:, k] = column.to_numpy()
@@ -103,7 +104,8 @@ class DelimitedFile:
             found.append(row)
             return "skip"
 
-        self._read([0], pa.binary(), skip_row=skip)
+        with suppress(pa.ArrowInvalid):  # it is something else
+            self._read([0], pa.binary(), skip_row=skip)
         if found:
             number = found[0].number - int(self.names is not None)
             raise DataError(
@@ -116,6 +118,9 @@ class DelimitedFile:
         """Name the columns that hold something else than numbers, with an example each."""
         found = []
         for j in columns:
+            with suppress(pa.ArrowInvalid):
+                self._read([j], pa.float64())
+                continue
             for row, cell in enumerate(self.texts(j), start=1):
                 if cell and not is_number(cell, self._dialect.decimal):
                     found.append((column_name(self.names, j), f"{cell[:30]!r} in row {row}"))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from vanishing.cli.console import note
+from vanishing.cli.console import note, working
 from vanishing.cli.exits import DataError
 from vanishing.cli.options import Reading
 from vanishing.cli.tables.binary import read_npy, read_npz, read_parquet
@@ -51,36 +51,35 @@ def read_table(
     DataError
         If the file cannot be read; if it holds text, missing values or other columns.
     """
-    raw = open_raw(path, reading)
     known_names, known_width = _columns_of(model)
-    chosen = choose(
-        raw,
-        columns=reading.columns,
-        drop=reading.drop,
-        id=reading.id,
-        label=label,
-        model_names=known_names,
-        lenient=secondary or model is not None,
-    )
-    values = raw.numbers(chosen.features)
-    names = None if raw.names is None else tuple(raw.names[j] for j in chosen.features)
-    if known_width is not None:
-        if len(chosen.features) != known_width:
+    with working(f"reading {path}"):
+        raw = open_raw(path, reading)
+        chosen = choose(
+            raw,
+            columns=reading.columns,
+            drop=reading.drop,
+            id=reading.id,
+            label=label,
+            model_names=known_names,
+            lenient=secondary,
+        )
+        if known_width not in (None, len(chosen.features)):
             raise DataError(
                 f"{raw.where} has {len(chosen.features)} columns to use, expected {known_width} "
                 f"as in {_whose(model)}; choose them with --columns"
             )
-        names = known_names
-    if not len(values):
-        raise DataError(f"{raw.where} has no rows; at least one is required")
-    table = Table(
-        raw.where,
-        values,
-        names,
-        np.arange(1, len(values) + 1),
-        None if chosen.id is None else raw.texts(chosen.id),
-        None if chosen.label is None else raw.texts(chosen.label),
-    )
+        values = raw.numbers(chosen.features)
+        if not len(values):
+            raise DataError(f"{raw.where} has no rows; at least one is required")
+        names = None if raw.names is None else tuple(raw.names[j] for j in chosen.features)
+        table = Table(
+            raw.where,
+            values,
+            names if model is None else known_names,
+            np.arange(1, len(values) + 1),
+            None if chosen.id is None else raw.texts(chosen.id),
+            None if chosen.label is None else raw.texts(chosen.label),
+        )
     shown = [column_name(raw.names, j) for j in chosen.features]
     return _without_gaps(table, shown, skip=reading.skip_missing)
 

@@ -15,6 +15,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
+from vanishing.cli.console import working
 from vanishing.cli.exits import OutputError, UsageError
 from vanishing.cli.tables.read import PIPE
 
@@ -47,7 +48,7 @@ def write_table(
     kind = output_format(path, format)
     if kind in ("npy", "npz", "parquet") and path == PIPE and sys.stdout.isatty():
         raise UsageError(f"{kind} is no text for a terminal; name a file with --out")
-    with output_file(path) as file:
+    with working(f"writing {path}"), output_file(path) as file:
         _WRITERS[kind](file, columns)
 
 
@@ -77,6 +78,8 @@ def output_format(path: str, format: str | None) -> str:
 
 def check_outputs(outputs: Sequence[str | None], inputs: Sequence[str | None]) -> None:
     """Refuse files that cannot be written, before any work is done."""
+    if list(inputs).count(PIPE) > 1:
+        raise UsageError("standard input can be read once; name a file in place of one -")
     used = {_place(path): path for path in inputs if path not in (None, PIPE)}
     seen: set[Path] = set()
     for path in outputs:
