@@ -1,26 +1,16 @@
 """Calls of the command line: in this process, which is quick, and as a program of its own."""
 
 import io
-import os
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
-from pathlib import Path
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
+from running import environment, parabola, write_csv
 
 from vanishing import VanishingDetector, VanishingIdeal
 from vanishing.cli import main
-
-SOURCE = Path(__file__).parents[2] / "src"
-
-
-def environment():
-    """Of a process that finds the library, and says the same on every machine."""
-    kept = {**os.environ, "PYTHONPATH": str(SOURCE), "COLUMNS": "100", "TERM": "dumb"}
-    return {**kept, "PYTHONIOENCODING": "utf-8"}
 
 
 @pytest.fixture
@@ -69,20 +59,6 @@ def program(tmp_path):
         )
 
     return run
-
-
-def parabola(n_rows, *, seed=0):
-    """Points near y = x²."""
-    rng = np.random.default_rng(seed)
-    x = rng.uniform(-1, 1, n_rows)
-    return np.column_stack([x, x**2 + 0.02 * rng.normal(size=n_rows)])
-
-
-def write_csv(path, names, rows):
-    """Write what Python prints."""
-    lines = [",".join(names), *(",".join(map(repr, row)) for row in np.asarray(rows).tolist())]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return path
 
 
 @pytest.fixture

@@ -247,7 +247,7 @@ def test_detect_with_normal_data(call, tables):
 
 
 def test_detect_by_itself(call, tmp_path):
-    from conftest import parabola, write_csv
+    from running import parabola, write_csv
 
     rows = parabola(300)
     rows[17, 1] += 2

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import environment
+from running import environment
 
 from vanishing import export
 

@@ -11,7 +11,7 @@ import time
 
 import numpy as np
 import pytest
-from conftest import environment, parabola, write_csv
+from running import environment, parabola, write_csv
 
 #: Creates the file "there" when a function is reached, and goes on: so that a signal can be sent
 #: at that moment.
