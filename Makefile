@@ -29,6 +29,7 @@ help:  ## show this list
 demo: $(VENV)/.installed-demo  ## find the equations of a handwritten digit, explain an alarm, draw both
 	$(ONE_THREAD) $(BIN)/python examples/digits_demo.py
 	$(ONE_THREAD) $(BIN)/python examples/digits_alarm_demo.py
+	$(ONE_THREAD) $(BIN)/vanishing demo demo_output/pump
 
 test: $(VENV)/.installed-test  ## run the tests, except the slow ones
 	$(PYTEST) -m "not slow and not gpu" $(PYTEST_ARGS)

@@ -1,11 +1,16 @@
 """Vanishing ideals learned from data: the equations that points satisfy, made discriminative.
 
-The public names of the library.
+The public names of the library, imported when they are first used: ``vanishing --help`` and shell
+completion must not wait for scikit-learn.
 """
 
-from vanishing.anomaly import TransformationDetector, VanishingDetector
-from vanishing.estimators import ClassVanishingFeatures, VanishingIdeal
-from vanishing.persistence import load
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from vanishing.anomaly import TransformationDetector, VanishingDetector
+    from vanishing.estimators import ClassVanishingFeatures, VanishingIdeal
+    from vanishing.persistence import load
 
 __version__ = "0.1.0.dev0"
 
@@ -17,3 +22,23 @@ __all__ = [
     "__version__",
     "load",
 ]
+
+_HOMES = {
+    "ClassVanishingFeatures": "vanishing.estimators",
+    "TransformationDetector": "vanishing.anomaly",
+    "VanishingDetector": "vanishing.anomaly",
+    "VanishingIdeal": "vanishing.estimators",
+    "load": "vanishing.persistence",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'vanishing' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,8 @@
+"""``python -m vanishing``: the command line."""
+
+import sys
+
+from vanishing.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

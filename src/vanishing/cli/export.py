@@ -1,0 +1,144 @@
+"""``vanishing export``: equations for other programs."""
+
+from typing import Annotated, Any, Literal
+
+import typer
+
+from vanishing.cli.console import emit
+from vanishing.cli.exits import DataError, ModelError, UsageError
+from vanishing.cli.options import Json, Reading
+
+Target = Literal["sympy", "latex", "python", "c", "onnx", "rational"]
+
+
+def export(
+    model: Annotated[str, typer.Argument(help="Model file.")],
+    target: Annotated[Target, typer.Argument(help="What to write.")],
+    reading: Reading,
+    out: Annotated[str, typer.Option("--out", "-o", help="File to write.")] = "-",
+    ideal: Annotated[
+        str | None,
+        typer.Option(
+            "--ideal",
+            help="Which ideal of a detector (part,piece) or of classes (the class).",
+            show_default="the first",
+        ),
+    ] = None,
+    digits: Annotated[
+        int, typer.Option("--digits", min=1, max=17, help="Digits of coefficients (latex).")
+    ] = 4,
+    name: Annotated[
+        str, typer.Option("--name", help="Name of the function (python, c).")
+    ] = "evaluate",
+    dtype: Annotated[
+        Literal["float32", "float64"], typer.Option("--dtype", help="Type of numbers (onnx).")
+    ] = "float32",
+    points: Annotated[
+        str | None,
+        typer.Option(
+            "--points",
+            help="Exact points to prove equations on (rational): the numbers as they are written.",
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Write the equations of a model as SymPy, LaTeX, Python, C, ONNX or exact rationals."""
+    import sys
+
+    from vanishing.cli.models import load_model
+    from vanishing.cli.tables import check_outputs
+    from vanishing.cli.tables.write import output_file
+
+    if target == "onnx" and out == "-" and (json or sys.stdout.isatty()):
+        raise UsageError("an ONNX graph is no text; name a file with --out")
+    if target == "rational" and points is None:
+        raise UsageError("rational equations are proved on exact points: --points X.csv")
+    check_outputs([out], [model, points])
+    fitted = load_model(model)
+    if target == "onnx":
+        content = _onnx(fitted, dtype, ideal)
+        lines: list[str] = []
+    else:
+        lines = _lines(fitted, target, ideal, digits, name, points, reading)
+        content = "".join(f"{line}\n" for line in lines).encode()
+    if json and out == "-":
+        emit({"target": target, "lines": lines})
+        return
+    with output_file(out) as file:
+        file.write(content)
+    if json:
+        emit({"target": target, "out": out, "bytes": len(content)})
+
+
+def _lines(
+    model: Any,
+    target: Target,
+    key: str | None,
+    digits: int,
+    name: str,
+    points: str | None,
+    reading: Reading,
+) -> list[str]:
+    from sklearn.pipeline import Pipeline
+
+    from vanishing.cli.models import choose_ideal, coordinate_names, feature_names, library_errors
+    from vanishing.cli.optional import required
+
+    key, ideal = choose_ideal(model, key)
+    names, _ = coordinate_names(model, key)
+    if not ideal.basis_.count():
+        raise ModelError("the model has no equations; fit again with a larger --tol or --degree")
+    with library_errors(f"export to {target}"):
+        if isinstance(model, Pipeline) and target != "rational":
+            # Carried back through scaling and PCA to the columns of the data.
+            write = required("vanishing.export", f"to_{target}", extra="symbolic")
+            options = {"latex": {"digits": digits}, "sympy": {}}.get(target, {"name": name})
+            found = write(model, feature_names(model), **options)
+            return [found.rstrip("\n")] if isinstance(found, str) else [str(each) for each in found]
+        if target == "sympy":
+            return [str(each) for each in ideal.to_sympy(names)]
+        if target == "latex":
+            return list(ideal.to_latex(names, digits=digits))
+        if target == "rational":
+            assert points is not None
+            exact = _exact_points(points, reading, model)
+            return [str(each.as_expr()) for each in ideal.to_rational(exact, names)]
+        write = required("vanishing.export", f"to_{target}", extra="symbolic")
+        return [str(write(ideal, names, name=name)).rstrip("\n")]
+
+
+def _exact_points(path: str, reading: Reading, model: Any) -> Any:
+    """Read points as they are written: 0.1 is one tenth, and not the float next to it."""
+    import numpy as np
+
+    from vanishing.cli.tables.columns import choose
+    from vanishing.cli.tables.read import open_raw
+
+    raw = open_raw(path, reading)
+    chosen = choose(
+        raw,
+        columns=reading.columns,
+        drop=reading.drop,
+        id=reading.id,
+        label=None,
+        model_names=getattr(model, "feature_names_in_", None),
+        lenient=True,
+    )
+    if len(chosen.features) != model.n_features_in_:
+        raise DataError(
+            f"{path} has {len(chosen.features)} columns to use, expected {model.n_features_in_}; "
+            "choose them with --columns"
+        )
+    if hasattr(raw, "arrays"):  # binary: floats, taken literally
+        return raw.numbers(chosen.features)
+    return np.column_stack([raw.texts(j) for j in chosen.features])
+
+
+def _onnx(model: Any, dtype: str, ideal: str | None) -> bytes:
+    from vanishing.cli.models import choose_ideal, library_errors
+    from vanishing.cli.optional import required
+
+    to_onnx = required("vanishing.export", "to_onnx", extra="onnx")
+    chosen = model if ideal is None else choose_ideal(model, ideal)[1]
+    with library_errors("export to onnx"):
+        return bytes(to_onnx(chosen, dtype=dtype).SerializeToString())

@@ -1,0 +1,141 @@
+"""Explanations in tables and JSON."""
+
+from typing import Any
+
+import numpy as np
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from vanishing.cli.bars import bar
+from vanishing.cli.console import say
+from vanishing.cli.describe import TERMS, explanation_table
+from vanishing.cli.equations import equation_texts
+from vanishing.cli.exits import ModelError
+from vanishing.cli.models import coordinate_names, feature_names, ideals_of, threshold_of
+from vanishing.cli.tables import Table
+
+
+def explanation_record(detector: Any, table: Table, index: int, why: Any) -> dict[str, Any]:
+    """Return an explanation, for JSON."""
+    record: dict[str, Any] = {
+        "row": int(table.rows[index]),
+        "id": None if table.ids is None else str(table.ids[index]),
+        "threshold": threshold_of(detector),
+    }
+    if why is None:
+        return record | {"score": None, "features": [], "equations": []}
+    return record | {
+        "score": why.score,
+        "mended_score": why.reference_score,
+        "features": [
+            {"name": name, "value": value, "mended": mended, "share": share}
+            for name, value, mended, share in zip(
+                why.feature_names, why.sample, why.reference, why.shares, strict=True
+            )
+        ],
+        "equations": [
+            {
+                "part": each.part,
+                "ideal": f"{each.ideal[0]},{each.ideal[1]}",
+                "index": each.index,
+                "degree": each.degree,
+                "value": each.value,
+                "usual": each.usual,
+                "typical": each.typical,
+                "times_typical": each.times_typical,
+            }
+            for each in why.equations
+        ],
+    }
+
+
+def show_explanation(
+    detector: Any, table: Table, index: int, why: Any, *, n_features: int, console: Any
+) -> None:
+    """Print the shares of the features, and the broken equations."""
+    name = table.row_name(index)
+    if why is None:
+        say(f"row {name}: too far from normal data for its score to be shared out")
+        return
+    verdict = "anomalous" if why.score > threshold_of(detector) else "normal"
+    say(f"row {name}: score {why.score:.4g}, {verdict} (threshold {threshold_of(detector):.4g})")
+    if not why.shares.any():
+        say("it keeps the equations as well as normal rows do")
+        return
+    say(f"the nearest row that keeps the equations has the score {why.reference_score:.4g}\n")
+    console.print(explanation_table(why, n_features))
+    if why.equations:
+        say("\nequations it breaks:")
+        for each in why.equations:
+            say(f"  {each}")
+            say(f"    {_equation(detector, each)}")
+
+
+def _equation(detector: Any, broken: Any) -> str:
+    """Return the equation itself, as far as it can be written out."""
+    key = f"{broken.ideal[0]},{broken.ideal[1]}"
+    names, _ = coordinate_names(detector, key)
+    ideal = ideals_of(detector)[key]
+    kept = np.arange(ideal.basis_.count()) == broken.index
+    try:
+        (text,) = equation_texts(ideal.basis_.restricted(kept), names, digits=3, terms=TERMS)
+    except ModelError:
+        return f"(ideal {key}, number {broken.index}: too many terms to write out)"
+    return text
+
+
+def show_values(
+    model: Any, table: Table, index: int, n_equations: int, *, silent: bool
+) -> dict[str, Any]:
+    """Print the values of an ideal's equations at a row, the worst first; return them for JSON.
+
+    An ideal knows how large its equations are on the data that it was fitted to, their extents, and
+    nothing else of it, so that features get no shares.
+    """
+    row = table.keep(np.array([index]))
+    extents = model.extents_
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        values = model.transform(row.for_model, output="signed")[0]
+        times = np.where(values == 0, 0.0, np.abs(values) / extents)
+    order = np.argsort(-times, kind="stable")[:n_equations]
+    texts = equation_texts(model.basis_, feature_names(model), digits=3, terms=TERMS)
+    labels = model.get_feature_names_out()
+    record = {
+        "row": int(table.rows[index]),
+        "id": None if table.ids is None else str(table.ids[index]),
+        "score": float(np.linalg.norm(values)),
+        "equations": [
+            {
+                "name": str(labels[k]),
+                "value": float(values[k]),
+                "extent": float(extents[k]),
+                "times_extent": float(times[k]),
+            }
+            for k in order
+        ],
+    }
+    if silent:
+        return record
+    say(f"row {table.row_name(index)}: score {record['score']:.4g}\n")
+    shown = RichTable(box=None, pad_edge=False)
+    for column in ("equation", "value", "extent", "times extent"):
+        shown.add_column(column, justify="left" if column == "equation" else "right")
+    shown.add_column("")
+    finite = times[np.isfinite(times)]
+    largest = float(finite.max(initial=0.0)) or 1.0
+    for k in order:
+        shown.add_row(
+            Text(str(labels[k])),
+            f"{values[k]:.4g}",
+            f"{extents[k]:.3g}",
+            f"{times[k]:.3g}",
+            Text(bar(float(times[k]) / largest)),
+        )
+    from vanishing.cli.console import out
+
+    out().print(shown)
+    say()
+    for k in order:
+        say(f"  {labels[k]}: {texts[k]}")
+    say("\na detector (vanishing fit --kind detector) also says which features are to blame")
+    return record

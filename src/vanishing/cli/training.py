@@ -1,0 +1,168 @@
+"""Detectors made from options."""
+
+import dataclasses
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.base import clone
+
+from vanishing import VanishingDetector, VanishingIdeal
+from vanishing.anomaly import image_detector
+from vanishing.anomaly.threshold import FOLDS, quantile_offset
+from vanishing.cli.console import working
+from vanishing.cli.exits import UsageError
+from vanishing.cli.models import library_errors
+from vanishing.cli.options import Equations, Threshold
+from vanishing.cli.tables import Table
+
+#: With fewer rows, none can be left out.
+FEWEST_ROWS = 20
+#: Share of the rows that a fit to mixed rows leaves out, at least.
+LEFT_OUT = 0.1
+
+
+def make_ideal(wanted: Equations, *, contrastive: bool) -> VanishingIdeal:
+    """Return an ideal that is not fitted yet.
+
+    Parameters
+    ----------
+    wanted : Equations
+        What the user says of it.
+    contrastive : bool
+        Whether there is a contrast, where the user does not say.
+    """
+    chosen: dict[str, Any] = {"normalization": "contrastive" if contrastive else "gradient"}
+    if wanted.degree is not None:
+        chosen["max_degree"] = wanted.degree
+    if wanted.normalization is not None:
+        chosen["normalization"] = wanted.normalization
+    if wanted.tol is not None:
+        chosen["tol"] = _tolerance(wanted.tol)
+    return VanishingIdeal(**chosen)
+
+
+def _tolerance(text: str) -> float | str:
+    if text == "gap":
+        return text
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise UsageError(f"--tol takes a number from 0 up or 'gap', got {text!r}")
+    return value
+
+
+def refuse_unused(wanted: Equations, threshold: Threshold, reason: str) -> None:
+    """Refuse options that would have no effect.
+
+    Parameters
+    ----------
+    wanted : Equations
+    threshold : Threshold
+    reason : str
+        Why they have none.
+    """
+    given = [
+        f"--{each.name.replace('_', '-')}"
+        for group in (wanted, threshold)
+        for each in dataclasses.fields(group)
+        if getattr(group, each.name) != each.default
+    ]
+    if given:
+        raise UsageError(f"{' and '.join(given)} would have no effect: {reason}; leave it out")
+
+
+def fit_detector(table: Table, threshold: Threshold, wanted: Equations) -> Any:
+    """Fit a detector to normal rows.
+
+    Parameters
+    ----------
+    table : Table
+    threshold : Threshold
+    wanted : Equations
+        Which equations; where the user does not say, those of the recipe.
+    """
+    detector = _detector(table, threshold, wanted)
+    with library_errors(table.where), working(f"fitting {len(table)} rows"):
+        return detector.fit(table.for_model)
+
+
+def fit_to_itself(table: Table, threshold: Threshold, wanted: Equations) -> Any:
+    """Fit a detector to rows of which most, and not all, are normal.
+
+    A row that is far from all others would be given equations of its own. So parts of the rows are
+    left out of a first fit in turn, as for thresholds, and the rows that break the equations of the
+    others most are left out of the fit that counts.
+
+    Parameters
+    ----------
+    table : Table
+    threshold : Threshold
+        Applies to all rows of the table.
+    wanted : Equations
+    """
+    if threshold.calibration is not None:
+        raise UsageError(
+            "--calibration gives a guarantee for rows like known normal ones: pass them with "
+            "--train"
+        )
+    detector = _detector(table, threshold, wanted)
+    if len(table) < FEWEST_ROWS:
+        return fit_detector(table, threshold, wanted)
+    scores = np.empty(len(table))  # higher is more normal
+    order = np.random.default_rng(threshold.seed).permutation(len(table))
+    with library_errors(table.where), working("fitting parts of the rows", FOLDS + 1) as step:
+        for unseen in np.array_split(order, FOLDS):
+            rest = np.delete(np.arange(len(table)), unseen)
+            fitted = clone(detector).fit(table.keep(rest).for_model)
+            scores[unseen] = fitted.score_samples(table.keep(unseen).for_model)
+            step(1)
+        share = detector.contamination
+        left_out = max(LEFT_OUT, 0.0 if share == "auto" else share)
+        kept = np.flatnonzero(scores > np.quantile(scores, left_out))
+        detector.fit(table.keep(kept).for_model)
+        if share != "auto":
+            scores = detector.score_samples(table.for_model)
+        detector.offset_ = quantile_offset(scores, share)
+    return detector
+
+
+def _detector(table: Table, threshold: Threshold, wanted: Equations) -> Any:
+    ideal = make_ideal(wanted, contrastive=False) if wanted.given else None
+    options: dict[str, Any] = {
+        "contamination": contamination(threshold.contamination),
+        "calibration": threshold.calibration,
+        "random_state": threshold.seed,
+    }
+    if threshold.image_shape is None:
+        return VanishingDetector(ideal, **options)
+    if ideal is not None:
+        raise UsageError("--image-shape chooses its own equations; leave --degree, --tol out")
+    shape = _shape(threshold.image_shape)
+    if shape[0] * shape[1] != table.values.shape[1]:
+        raise UsageError(
+            f"images of {shape[0]}x{shape[1]} have {shape[0] * shape[1]} pixels, but "
+            f"{table.where} has {table.values.shape[1]} columns; choose them with --columns"
+        )
+    return image_detector(shape, **options)
+
+
+def contamination(text: str) -> float | Literal["auto"]:
+    """Return what the option says: a share, or "auto"."""
+    if text == "auto":
+        return "auto"
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0 < share <= 0.5:
+        raise UsageError(f"--contamination takes a share up to 0.5 or 'auto', got {text!r}")
+    return share
+
+
+def _shape(text: str) -> tuple[int, int]:
+    height, _, width = text.lower().partition("x")
+    if not (height.isdecimal() and width.isdecimal() and int(height) * int(width)):
+        raise UsageError(f"--image-shape takes height x width, such as 28x28, got {text!r}")
+    return int(height), int(width)

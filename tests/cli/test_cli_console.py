@@ -1,0 +1,94 @@
+"""Progress, bars, and equations in text."""
+
+import io
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from vanishing import VanishingIdeal
+from vanishing.cli import console, equations
+from vanishing.cli.bars import bar
+from vanishing.cli.equations import equation_texts
+from vanishing.cli.exits import ModelError
+
+
+@pytest.mark.parametrize(
+    ("terminal", "quiet", "seconds", "shown"),
+    [
+        (True, False, 0.3, True),
+        (True, False, 0.0, False),
+        (True, True, 0.3, False),
+        (False, False, 0.3, False),
+    ],
+)
+def test_progress_is_for_terminals_and_long_work(monkeypatch, terminal, quiet, seconds, shown):
+    monkeypatch.setenv("TERM", "xterm")
+    written = io.StringIO()
+    screen = Console(file=written, force_terminal=terminal, width=60)
+    monkeypatch.setattr(console, "err", lambda: screen)
+    monkeypatch.setattr(console, "SECONDS_BEFORE_PROGRESS", 0.1)
+    monkeypatch.setattr(console.state, "quiet", quiet)
+    with console.working("digging", 2) as step:
+        step(1, what="digging on")
+        with console.working("inside of it"):
+            time.sleep(seconds)
+    assert ("digging on" in written.getvalue()) == shown
+    assert "inside" not in written.getvalue()
+
+
+def test_progress_ends_with_an_error(monkeypatch):
+    screen = Console(file=io.StringIO(), force_terminal=True)
+    monkeypatch.setattr(console, "err", lambda: screen)
+    with pytest.raises(KeyboardInterrupt), console.working("digging"):
+        raise KeyboardInterrupt
+    with console.working("again"):  # two live displays would be refused
+        pass
+
+
+@given(st.floats(allow_nan=True, allow_infinity=True), st.integers(1, 40))
+def test_bars_stay_in_their_width(share, width):
+    assert len(bar(share, width)) <= width
+    assert bar(1.0, width) in ("█" * width, "#" * width)
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_texts_say_what_the_polynomials_are(seed):
+    import sympy
+
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(40, 2))
+    points = np.column_stack([points, points[:, 0] * points[:, 1]])
+    ideal = VanishingIdeal(tol=1e-6).fit(points)
+    texts = equation_texts(ideal.basis_, ["a", "b", "c"], digits=15)
+    x = rng.normal(size=(1, 3))
+    for text, value in zip(texts, ideal.basis_.evaluate(x)[0], strict=True):
+        left, _, right = text.partition(" = ")
+        assert right == "0"
+        left = left.replace("²", "**2")
+        for name in "abc":
+            left = left.replace(f" {name}", f"*{name}")
+        left = left.replace("+*", "+ ").replace("-*", "- ")
+        found = sympy.sympify(left).subs(dict(zip("abc", x[0], strict=True)))
+        assert np.isclose(float(found), value, rtol=1e-9, atol=1e-9)
+
+
+def test_long_equations_are_cut_and_enormous_ones_refused(monkeypatch):
+    points = np.random.default_rng(0).normal(size=(200, 6))
+    points[:, 5] = (points[:, :5] * [1, 2, 3, 4, 5]).sum(axis=1)
+    ideal = VanishingIdeal(max_degree=1, tol=1e-9).fit(points)
+    (text,) = equation_texts(ideal.basis_, list("abcdef"), terms=3)
+    assert text.endswith("+ (3 smaller terms) = 0")
+    monkeypatch.setattr(equations, "MOST_MONOMIALS", 6)  # seven with the constant
+    with pytest.raises(ModelError, match="too many"):
+        equation_texts(ideal.basis_, list("abcdef"))
+
+
+def test_json_has_no_numbers_of_its_own(capsys):
+    console.emit({"a": np.array([1.0, np.inf]), "b": (float("nan"), np.int64(3), "ü")})
+    assert capsys.readouterr().out == (
+        '{\n  "a": [\n    1.0,\n    null\n  ],\n  "b": [\n    null,\n    3,\n    "ü"\n  ]\n}\n'
+    )

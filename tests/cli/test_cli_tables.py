@@ -1,0 +1,270 @@
+"""Tables are read as they were meant, or refused with the place and the remedy."""
+
+import gzip
+import io
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vanishing.cli.exits import DataError, OutputError, UsageError
+from vanishing.cli.options import Reading
+from vanishing.cli.tables import check_outputs, read_table, write_table
+
+FLOATS = st.floats(allow_nan=False, allow_infinity=False, width=64)
+NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=8)
+
+
+def read(tmp_path, content, *, name="data.csv", label=None, model=None, **options):
+    path = tmp_path / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return read_table(str(path), Reading(**options), label=label, model=model)
+
+
+@given(
+    rows=st.lists(st.tuples(FLOATS, FLOATS, FLOATS), min_size=1, max_size=12),
+    delimiter=st.sampled_from([",", ";", "\t", "|"]),
+    end=st.sampled_from(["\n", "\r\n"]),
+    header=st.booleans(),
+    last_end=st.booleans(),
+    byte_order_mark=st.booleans(),
+)
+def test_text_gives_the_same_numbers(
+    tmp_path_factory, rows, delimiter, end, header, last_end, byte_order_mark
+):
+    lines = [delimiter.join(map(repr, row)) for row in rows]
+    if header:
+        lines.insert(0, delimiter.join(["a", "b", "ç d"]))
+    text = end.join(lines) + (end if last_end else "")
+    encoding = "utf-8-sig" if byte_order_mark else "utf-8"
+    table = read(tmp_path_factory.getbasetemp(), text.encode(encoding))
+    assert np.array_equal(table.values, np.array(rows))
+    assert table.names == (("a", "b", "ç d") if header else None)
+
+
+@given(
+    rows=st.lists(st.tuples(FLOATS, FLOATS), min_size=1, max_size=8),
+    names=st.lists(NAMES, min_size=2, max_size=2, unique=True),
+    kind=st.sampled_from(["csv", "tsv", "parquet", "npz"]),
+)
+def test_what_is_written_is_read_again(tmp_path_factory, rows, names, kind):
+    names = [f"n{name}".replace("/", "") for name in names]
+    if names[0] == names[1]:
+        return
+    path = tmp_path_factory.getbasetemp() / f"written.{kind}"
+    columns = dict(zip(names, np.array(rows).T, strict=True))
+    write_table(str(path), columns)
+    table = read_table(str(path), Reading())
+    assert table.names == tuple(names)
+    assert np.array_equal(table.values, np.array(rows))
+
+
+@given(st.lists(st.text(max_size=10), min_size=1, max_size=6))
+def test_names_of_rows_come_back(tmp_path_factory, ids):
+    # A cell that means a missing value comes back as none, and Windows ends of lines as ours.
+    ids = [f"_{text}".replace("\r", "").replace("\0", "") for text in ids]
+    ids = [text.encode("utf-8", "ignore").decode() for text in ids]
+    path = tmp_path_factory.getbasetemp() / "ids.csv"
+    write_table(str(path), {"who": np.array(ids, dtype=object), "v": np.arange(float(len(ids)))})
+    assert read_table(str(path), Reading(id="who")).ids.tolist() == ids
+
+
+def test_decimal_comma(tmp_path):
+    table = read(tmp_path, "länge;höhe\n1,5;-2\n0,25;1e3\n")
+    assert table.names == ("länge", "höhe")
+    assert table.values.tolist() == [[1.5, -2.0], [0.25, 1000.0]]
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16"])
+def test_other_encodings(tmp_path, encoding):
+    table = read(tmp_path, "größe,x\n1,2\n".encode(encoding))
+    assert table.names == ("größe", "x")
+
+
+def test_numbers_of_numpy_savetxt(tmp_path):
+    buffer = io.BytesIO()
+    points = np.random.default_rng(0).normal(size=(5, 3))
+    np.savetxt(buffer, points, header="a b c", fmt="%.18e")
+    table = read(tmp_path, buffer.getvalue())
+    assert table.names == ("a", "b", "c")
+    assert np.array_equal(table.values, points)
+
+
+def test_wide_headers(tmp_path):
+    names = [f"a rather long name of column {j}" for j in range(5000)]
+    table = read(tmp_path, ",".join(names) + "\n" + ",".join(["1.5"] * 5000) + "\n")
+    assert table.values.shape == (1, 5000)
+
+
+def test_one_column(tmp_path):
+    assert read(tmp_path, "x\n1\n2\n").values.tolist() == [[1.0], [2.0]]
+
+
+def test_compressed(tmp_path):
+    table = read(tmp_path, gzip.compress(b"a,b\n1,2\n"), name="data.csv.gz")
+    assert table.values.tolist() == [[1.0, 2.0]]
+
+
+def test_index_of_pandas_is_the_name_of_rows(tmp_path):
+    table = read(tmp_path, ",a,b\n0,1,2\n7,3,4\n")
+    assert table.names == ("a", "b")
+    assert table.ids.tolist() == ["0", "7"]
+
+
+def test_later_rows_may_have_decimals(tmp_path):
+    # Types must not be guessed from the beginning of a file.
+    text = "a,b\n" + "1,2\n" * 300_000 + "1.5,2\n"
+    assert read(tmp_path, text).values[-1].tolist() == [1.5, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("columns", "drop", "names"),
+    [
+        ("c,a", None, ("c", "a")),
+        ("3,1", None, ("c", "a")),
+        ("2-4", None, ("b", "c", "d,e")),
+        ("d,e", None, ("d,e",)),
+        (None, "a,3", ("b", "d,e")),
+        ("1-3", "b", ("a", "c")),
+    ],
+)
+def test_choice_of_columns(tmp_path, columns, drop, names):
+    table = read(tmp_path, 'a,b,c,"d,e"\n1,2,3,4\n', columns=columns, drop=drop)
+    assert table.names == names
+
+
+def test_text_columns_may_be_ids_and_labels(tmp_path):
+    table = read(tmp_path, "who,x,kind\nann,1,good\nbob,2,bad\n", id="who", label="kind")
+    assert table.names == ("x",)
+    assert table.ids.tolist() == ["ann", "bob"]
+    assert table.labels.tolist() == ["good", "bad"]
+
+
+def test_columns_of_a_model_are_found_by_name(tmp_path, fitted):
+    table = read(tmp_path, "y,text,x\n1,?,2\n", model=fitted.ideal)
+    assert table.names == ("x", "y")
+    assert table.values.tolist() == [[2.0, 1.0]]
+
+
+def test_columns_without_names_are_taken_by_place(tmp_path, fitted):
+    table = read(tmp_path, "5,6\n", model=fitted.ideal)
+    assert table.names == ("x", "y")
+
+
+def test_rows_with_missing_values_are_skipped_when_told(tmp_path):
+    table = read(tmp_path, "a,b\n1,2\n,3\n4,5\n", skip_missing=True)
+    assert table.rows.tolist() == [1, 3]
+    assert table.row_name(1) == "3"
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "said"),
+    [
+        ("", {}, "is empty"),
+        ("a,b\n", {}, "no rows"),
+        ("a,b", {}, "no rows"),
+        ("a,b\n1,2\n3,\n", {}, "row 2 has no value in column 'b'"),
+        ("a,b\n1,2\n3,NA\n4,nan\n", {}, "(2 such rows in all)"),
+        ("a,b\n1,inf\n", {}, "row 1 has an infinite value in column 'b'"),
+        ("a,b\n,1\n,2\n", {"skip_missing": True}, "every row"),
+        ("a,city\n1,Rome\n", {}, "column 'city' ('Rome' in row 1)"),
+        ("a,city\n1,Rome\n", {}, "--drop 'city'"),
+        ("a,b\n1,2\n3,4x\n", {}, "('4x' in row 2)"),
+        ("1,2\n3,4x\n", {}, "column 2 ('4x' in row 2)"),
+        ("a,b\n1,2\n3\n", {}, "row 2 has 1 cells, expected 2"),
+        ("a,b\n1,2\n\n3,4,5\n", {}, "row 2 has 3 cells, expected 2"),
+        ("a,a\n1,2\n", {}, "two columns are called 'a'"),
+        ("a,,c\n1,2,3\n", {}, "column 2 has no name"),
+        ("a,b\n1,2\n", {"columns": "c"}, "no column 'c'; it has the columns 'a', 'b'"),
+        ("a,b\n1,2\n", {"columns": "3"}, "a number from 1 to 2"),
+        ("a,b\n1,2\n", {"drop": "1-2"}, "no column is left"),
+        ("a\0b", {}, "no text file"),
+        ("PAR1 is no magic", {}, "no Parquet file"),
+        (b"\x93NUMPY", {}, "no NumPy file"),
+        (b"PK\x03\x04", {}, "no NumPy file"),
+    ],
+)
+def test_bad_tables_are_refused(tmp_path, content, options, said):
+    with pytest.raises(DataError) as error:
+        read(tmp_path, content, **options)
+    assert said in str(error.value)
+    assert "data.csv" in str(error.value)
+
+
+def test_model_with_other_columns_is_refused(tmp_path, fitted):
+    with pytest.raises(DataError, match=r"lacks 'y', which the model was fitted to; it has 'x'"):
+        read(tmp_path, "x,z\n1,2\n", model=fitted.ideal)
+    with pytest.raises(DataError, match="has 3 columns to use, expected 2"):
+        read(tmp_path, "1,2,3\n", model=fitted.ideal)
+
+
+@pytest.mark.parametrize("path", ["nowhere.csv", "."])
+def test_files_that_are_none(tmp_path, monkeypatch, path):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DataError, match=r"no file|folder"):
+        read_table(path, Reading())
+
+
+def test_spreadsheets_are_refused(tmp_path):
+    with pytest.raises(DataError, match="save the sheet as CSV"):
+        read(tmp_path, b"PK\x03\x04", name="book.xlsx")
+
+
+def test_parquet_of_all_kinds(tmp_path):
+    kinds = {
+        "int": pa.array([1, 2], pa.int8()),
+        "bool": pa.array([True, False]),
+        "decimal": pa.array([1, 2], pa.decimal128(5, 2)),
+        "half": pa.array(np.array([0.5, 2], np.float16)),
+    }
+    pq.write_table(pa.table({**kinds, "text": ["a", "b"]}), tmp_path / "t.parquet")
+    table = read_table(str(tmp_path / "t.parquet"), Reading(id="text"))
+    assert table.values.tolist() == [[1, 1, 1, 0.5], [2, 0, 2, 2]]
+    assert table.ids.tolist() == ["a", "b"]
+    with pytest.raises(DataError, match=r"column 'text' \('a' in row 1\)"):
+        read_table(str(tmp_path / "t.parquet"), Reading())
+
+
+def test_missing_values_of_parquet(tmp_path):
+    pq.write_table(pa.table({"a": pa.array([1, None])}), tmp_path / "t.parquet")
+    with pytest.raises(DataError, match="row 2 has no value in column 'a'"):
+        read_table(str(tmp_path / "t.parquet"), Reading())
+
+
+def test_arrays_of_numpy(tmp_path):
+    np.save(tmp_path / "images.npy", np.arange(12).reshape(3, 2, 2))
+    assert read_table(str(tmp_path / "images.npy"), Reading()).values.shape == (3, 4)
+    np.savez(tmp_path / "two.npz", X=np.ones((2, 3)), Z=np.ones((2, 4)), y=[0, 1])
+    with pytest.raises(DataError, match="has the tables X, Z; choose one with --array"):
+        read_table(str(tmp_path / "two.npz"), Reading())
+    assert read_table(str(tmp_path / "two.npz"), Reading(array="Z")).values.shape == (2, 4)
+    with pytest.raises(DataError, match="no array 'W'"):
+        read_table(str(tmp_path / "two.npz"), Reading(array="W"))
+    np.save(tmp_path / "objects.npy", np.array([{}], dtype=object), allow_pickle=True)
+    with pytest.raises(DataError, match="no NumPy file that can be read"):
+        read_table(str(tmp_path / "objects.npy"), Reading())
+
+
+def test_npy_holds_the_numbers_alone(tmp_path):
+    columns = {"row": np.array([1, 2]), "score": np.array([0.5, 1.5])}
+    write_table(str(tmp_path / "s.npy"), columns)
+    assert np.load(tmp_path / "s.npy").tolist() == [0.5, 1.5]
+
+
+def test_outputs_are_checked_before_work(tmp_path):
+    data = tmp_path / "data.csv"
+    data.write_text("a\n1\n")
+    with pytest.raises(OutputError, match="also an input"):
+        check_outputs([str(data)], [str(data)])
+    with pytest.raises(OutputError, match="no folder"):
+        check_outputs([str(tmp_path / "none" / "a.csv")], [])
+    with pytest.raises(OutputError, match="is a folder"):
+        check_outputs([str(tmp_path)], [])
+    with pytest.raises(OutputError, match="written twice"):
+        check_outputs([str(tmp_path / "a"), str(tmp_path / "." / "a")], [])
+    check_outputs(["/dev/null", "/dev/null", "-", None], [])
+    with pytest.raises(UsageError, match=r"unknown kind of table '\.doc'"):
+        write_table(str(tmp_path / "a.doc"), {"a": np.ones(1)})
