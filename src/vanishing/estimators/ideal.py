@@ -1,5 +1,6 @@
 """VanishingIdeal: the algorithm as a scikit-learn transformer."""
 
+import os
 import warnings
 from collections.abc import Callable, Sequence
 from copy import copy
@@ -21,8 +22,9 @@ from vanishing.estimators.saving import Saveable
 from vanishing.normalizations import Normalization, resolve_normalization
 from vanishing.polynomials.memory import as_text
 from vanishing.reductions import Reduction, resolve_reduction
-from vanishing.samples import MappedSource
+from vanishing.samples import write
 from vanishing.samples.coerce import is_chunked
+from vanishing.samples.compose import lazily
 
 
 class ContrastError(ValueError):
@@ -142,9 +144,11 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array of shape (n_samples, n_features), frame, re-iterable of chunks, or SampleSource
+        X : array of shape (n_samples, n_features), frame, path, chunks, or SampleSource
             A NumPy array, a memory map, a torch tensor on any device, a pandas or polars frame, a
-            list of 2-D chunks, or a function that returns a fresh iterator over chunks.
+            Dask array or frame; the path of a Parquet, CSV, .npy or .zarr file, a
+            ``pyarrow.dataset.Dataset``, a ``zarr.Array``; a list of 2-D chunks, or a function that
+            returns a fresh iterator over chunks.
         y : ignored
         contrast : the same kinds as X, of the same width
             Points on which polynomials get root mean square 1; required by the contrastive
@@ -203,20 +207,46 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         Returns
         -------
         array of shape (n_samples, n_vanishing)
-            In the array library, precision and device of X. For chunks, a source whose blocks are
-            computed as they are asked for.
+            In the array library, precision and device of X, lazy for a Dask array. For chunks and
+            files, a source whose blocks are computed as they are asked for.
         """
         check_is_fitted(self)
         output = self.output if output is None else output
         if output not in ("abs", "signed"):
             raise ValueError(f"output must be 'abs' or 'signed', got {output!r}")
 
+        basis = self.basis_  # alone: the function may travel to the workers of a cluster
+
         def features(points: Array) -> Array:
-            values = self.basis_.evaluate(points)
+            values = basis.evaluate(points)
             return values if output == "signed" else namespace(values).abs(values)
 
         points = new_points(self, X)
-        return MappedSource(points, features) if is_chunked(X) else features(points)
+        return lazily(points, features, basis.count()) if is_chunked(X) else features(points)
+
+    def transform_to(
+        self,
+        X: Any,
+        path: str | os.PathLike[str],
+        *,
+        output: Literal["abs", "signed"] | None = None,
+    ) -> None:
+        """Evaluate the vanishing polynomials and write the values to a file, block by block.
+
+        If X cannot be read to its end, nothing is written, and a file that was there before stays
+        as it was.
+
+        Parameters
+        ----------
+        X : as in ``fit``
+        path : path
+            Ends in .parquet, .csv, .npy or .zarr, which chooses the format. Columns of tables have
+            the names of ``get_feature_names_out``.
+        output : {"abs", "signed"}, optional
+            Instead of the estimator's own ``output``.
+        """
+        features = self.transform(X, output=output)
+        write(features, path, column_names=list(self.get_feature_names_out()))
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Return names such as "g2_0": the first vanishing polynomial of degree 2.

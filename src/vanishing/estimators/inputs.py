@@ -34,6 +34,8 @@ def fit_source(estimator: Any, X: Any) -> SampleSource:
     if hasattr(estimator, "feature_names_in_"):  # of an earlier fit
         del estimator.feature_names_in_
     estimator.n_features_in_ = source.n_features
+    if source.feature_names is not None:
+        estimator.feature_names_in_ = np.asarray(source.feature_names, dtype=object)
     return source
 
 
@@ -42,6 +44,8 @@ def fit_table(estimator: Any, X: Any) -> Array:
 
     Arrays of other libraries stay where they are, everything else becomes a NumPy array.
     """
+    if isinstance(X, np.memmap):
+        X = X.view(np.ndarray)
     if is_foreign_array(X):
         source = fit_source(estimator, X)
         if source.n_samples < 2:
@@ -62,14 +66,10 @@ def contrast_source(contrast: Any, *, n_features: int, feature_names: Any = None
     name = "contrast"
     if is_chunked(contrast) or is_foreign_array(contrast):
         source = as_source(contrast, name=name)
+        _check_names(name, source.feature_names, feature_names)
     else:
         refuse_sparse(contrast, name)
-        names = getattr(contrast, "columns", None)
-        if feature_names is not None and names is not None and list(names) != list(feature_names):
-            raise ValueError(
-                f"contrast has columns {list(names)}, but X has {list(feature_names)}; give both "
-                "the same columns in the same order"
-            )
+        _check_names(name, getattr(contrast, "columns", None), feature_names)
         try:
             array = check_array(contrast, dtype=DTYPES, input_name=name)
         except ValueError as error:
@@ -81,6 +81,14 @@ def contrast_source(contrast: Any, *, n_features: int, feature_names: Any = None
             "the same columns"
         )
     return source
+
+
+def _check_names(name: str, names: Any, expected: Any) -> None:
+    if names is not None and expected is not None and list(names) != list(expected):
+        raise ValueError(
+            f"{name} has columns {list(names)}, but X has {list(expected)}; give both the same "
+            "columns in the same order"
+        )
 
 
 def for_scikit_learn(array: Array) -> Array:
@@ -102,7 +110,10 @@ def new_points(estimator: Any, X: Any) -> Array | SampleSource:
     if not is_chunked(X) and not is_foreign_array(X):
         refuse_sparse(X, "X")
         return validate_data(estimator, X, dtype=DTYPES, reset=False)
+    if isinstance(X, np.memmap):
+        X = X.view(np.ndarray)  # all rows are wanted
     source = as_source(X, name="X")
+    _check_fitted_names(estimator, source)
     if source.n_features != estimator.n_features_in_:
         # The wording of scikit-learn, which its users search for.
         raise ValueError(
@@ -110,6 +121,17 @@ def new_points(estimator: Any, X: Any) -> Array | SampleSource:
             f"{estimator.n_features_in_} features as input."
         )
     return source if is_chunked(X) else next(source.blocks(source.n_samples))
+
+
+def _check_fitted_names(estimator: Any, source: SampleSource) -> None:
+    fitted = getattr(estimator, "feature_names_in_", None)
+    names = source.feature_names
+    if fitted is not None and names is not None and list(names) != list(fitted):
+        raise ValueError(
+            f"X has columns {list(names)}, but {type(estimator).__name__} was fitted to "
+            f"{list(fitted)}; choose the same ones in the same order, as by "
+            "vanishing.samples.as_source(path, columns=[...])"
+        )
 
 
 def take_over(estimator: Any, fitted: Any) -> None:
