@@ -490,10 +490,13 @@ def test_folder_that_cannot_be_put_in_place_leaves_the_former_one(tmp_path, monk
 
 
 def test_interrupt_leaves_nothing_behind(tmp_path):
-    writing = written_whole(tmp_path / "x")
-    writing.__enter__().write_text("half")
+    def write_half():
+        with written_whole(tmp_path / "x") as unfinished:
+            unfinished.write_text("half")
+            raise KeyboardInterrupt
+
     with pytest.raises(KeyboardInterrupt):
-        writing.__exit__(KeyboardInterrupt, KeyboardInterrupt(), None)
+        write_half()
     assert not list(tmp_path.iterdir())
 
 

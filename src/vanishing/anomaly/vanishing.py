@@ -21,13 +21,15 @@ from vanishing.anomaly.explain import Landscape
 from vanishing.anomaly.explain.local import LocalView
 from vanishing.anomaly.explain.single import NormView
 from vanishing.anomaly.pieces import cluster
-from vanishing.anomaly.residuals import LocalResiduals, fit_residuals
+from vanishing.anomaly.residuals import LocalResiduals, check_vanishing, fit_residuals
+from vanishing.anomaly.streaming import drawn_rows, moments
 from vanishing.anomaly.threshold import on_unseen_rows
 from vanishing.contrasts import GaussianNoise, Permuted
 from vanishing.contrasts.base import Contrast
 from vanishing.estimators import VanishingIdeal
-from vanishing.estimators.inputs import fit_table, new_table, take_over
+from vanishing.estimators.inputs import fit_rows, new_table, take_over, too_large
 from vanishing.normalizations import resolve_normalization
+from vanishing.samples import MappedSource, SampleSource
 
 #: Rows of a contrast, at least: few rows make noisy sizes.
 CONTRAST_ROWS = 2000
@@ -41,6 +43,8 @@ FINE_SCALE, COARSE_SCALE = 1e-6, 0.2
 ROWS_PER_CANDIDATE_TO_TRUST = 50
 #: With fewer rows, none can be left out.
 FEWEST_ROWS = 10
+#: Floor of the spread of a polynomial of a single ideal.
+SMALLEST_SCALE = 1e-9
 #: Spread of log deviations, at least: where equations are exact it is rounding, which depends on
 #: the batch and must not be blown up.
 SMALLEST_SPREAD = 0.01
@@ -158,7 +162,11 @@ class VanishingDetector(Detector):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features), or a path, chunks or a Dask array
+            Files and chunks of up to 1 GiB are read into memory. Larger ones can be fitted by one
+            ``ideal``, which passes over them: its contrast is then made of rows that are drawn out
+            of X, at most 4 million numbers, and the threshold comes from the scores of the rows
+            that were fitted to.
         y : ignored
 
         Returns
@@ -168,7 +176,14 @@ class VanishingDetector(Detector):
         self._validate_params()
         self._refuse_unused()
         fitted = copy(self)  # a fit that fails leaves the estimator as it was
-        X = move_to_numpy(fit_table(fitted, X))
+        rows = fit_rows(fitted, X)
+        if isinstance(rows, SampleSource):
+            self._refuse_what_needs_all_rows()
+            fitted._fit_streamed(rows)
+            fitted._finish(rows, None)
+            take_over(self, fitted)
+            return self
+        X = move_to_numpy(rows)
         train, held_out = self._split(X)
         unseen_scores = (
             fitted._fit_recipe(train) if self.ideal is None else fitted._fit_single(train)
@@ -292,23 +307,54 @@ class VanishingDetector(Detector):
         except ValueError:  # nothing vanishes on some of the rows, though it does on all
             return None
 
+    def _refuse_what_needs_all_rows(self) -> None:
+        needs = (
+            (self.ideal is None, "the recipe, which is used without an ideal,"),
+            (self.n_components > 1, f"n_components={self.n_components}"),
+            (self.calibration is not None, f"calibration={self.calibration}"),
+        )
+        for present, what in needs:
+            if present:
+                raise ValueError(
+                    f"{too_large(what)}; or fit one ideal, which passes over X, as "
+                    "VanishingDetector(VanishingIdeal(normalization='contrastive'))"
+                )
+
+    def _fit_streamed(self, source: SampleSource) -> None:
+        """Fit one ideal to rows that are not held."""
+        self._form = "single"
+        ideal: VanishingIdeal = clone(self.ideal)
+        other = None
+        if resolve_normalization(ideal.normalization).needs_contrast:
+            drawn = drawn_rows(source, seed=self.random_state)
+            other = self._contrast_of(drawn)
+        ideal._fit(source, other, require_discrimination=False)
+        check_vanishing(ideal)
+        of_values = moments(MappedSource(source, ideal.basis_.evaluate))
+        scale = np.sqrt(of_values.variance + SMALLEST_SCALE**2)
+        self._residuals = LocalResiduals([ideal], [of_values.mean], [scale])
+        self.ideals_ = [[ideal]]
+        self.chosen_ = [f"1 x {clone(ideal)}"]
+
+    def _contrast_of(self, X: FloatArray) -> FloatArray:
+        maker = Permuted() if self.contrast is None else self.contrast
+        rng = np.random.default_rng(self.random_state)
+        return maker.make(X, rng, max(len(X), CONTRAST_ROWS))
+
     def _fit_ideal(self, X: FloatArray) -> None:
         # What was fitted: parameters may be set to others since.
         self._form = "pieces" if self.n_components > 1 else "single"
         template = clone(self.ideal)
         other = None
         if resolve_normalization(template.normalization).needs_contrast:
-            maker = Permuted() if self.contrast is None else self.contrast
-            other = maker.make(
-                X, np.random.default_rng(self.random_state), max(len(X), CONTRAST_ROWS)
-            )
+            other = self._contrast_of(X)
         if self.n_components > len(X):
             raise ValueError(
                 f"n_components={self.n_components} pieces cannot be made of {len(X)} rows; lower "
                 "n_components"
             )
         pieces = cluster(X, self.n_components, seed=self.random_state)
-        self._residuals = fit_residuals(X, pieces, other, template, smallest_scale=1e-9)
+        self._residuals = fit_residuals(X, pieces, other, template, smallest_scale=SMALLEST_SCALE)
         self.ideals_ = [self._residuals.ideals]
         self.chosen_ = [f"{len(self._residuals.ideals)} x {template}"]
 

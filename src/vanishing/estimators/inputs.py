@@ -6,12 +6,16 @@ import numpy as np
 from sklearn import get_config
 from sklearn.utils.validation import check_array, validate_data
 
-from vanishing._xp import Array, on_host
+from vanishing._xp import Array, namespace, on_host
+from vanishing.polynomials.memory import as_text
 from vanishing.samples import ArraySource, SampleSource, as_source
 from vanishing.samples.checks import refuse_sparse
 from vanishing.samples.coerce import is_chunked
+from vanishing.samples.source import closed_after
 
 DTYPES = [np.float64, np.float32]
+#: Rows of files and chunks are read into one array, where one is needed, up to this size.
+TABLE_BYTES = 2**30
 
 
 def is_foreign_array(data: object) -> bool:
@@ -39,11 +43,27 @@ def fit_source(estimator: Any, X: Any) -> SampleSource:
     return source
 
 
+def fit_rows(estimator: Any, X: Any) -> Array | SampleSource:
+    """Check training data as ``fit_table`` does; what is too large for a table stays a source."""
+    if not is_chunked(X):
+        return fit_table(estimator, X)
+    source = fit_source(estimator, X)
+    table = as_table(source, TABLE_BYTES)
+    if table is not None and table.shape[0] < 2:
+        raise ValueError(f"X has {table.shape[0]} row, but at least two are required")
+    return source if table is None else table
+
+
 def fit_table(estimator: Any, X: Any) -> Array:
     """Check a table of training data, and record its width and names on ``estimator``.
 
     Arrays of other libraries stay where they are, everything else becomes a NumPy array.
     """
+    if is_chunked(X):
+        rows = fit_rows(estimator, X)
+        if isinstance(rows, SampleSource):
+            raise too_large(type(estimator).__name__)
+        return rows
     if isinstance(X, np.memmap):
         X = X.view(np.ndarray)
     if is_foreign_array(X):
@@ -56,9 +76,37 @@ def fit_table(estimator: Any, X: Any) -> Array:
 
 def new_table(estimator: Any, X: Any) -> Array:
     """Check a table passed to a fitted estimator; arrays of other libraries stay where they are."""
+    if is_chunked(X):
+        table = as_table(new_points(estimator, X), TABLE_BYTES)
+        if table is None:
+            raise too_large(type(estimator).__name__)
+        return table
     if is_foreign_array(X):
         return new_points(estimator, X)
     return validate_data(estimator, X, dtype=DTYPES, reset=False)
+
+
+def as_table(source: SampleSource, most_bytes: int) -> Array | None:
+    """Read all rows into one array, or return None if they take more than ``most_bytes``."""
+    blocks: list[Array] = []
+    n_bytes = 0
+    with closed_after(source.blocks(max(1, most_bytes // (64 * source.n_features)))) as reading:
+        for block in reading:
+            n_bytes += 8 * int(block.shape[0]) * source.n_features
+            if n_bytes > most_bytes:
+                return None
+            blocks.append(block)
+    if not blocks:
+        raise ValueError(f"{source.name} has no rows: at least one row is required")
+    return blocks[0] if len(blocks) == 1 else namespace(blocks[0]).concat(blocks)
+
+
+def too_large(what: str) -> ValueError:
+    """Return the error for rows that do not fit where all are needed at once."""
+    return ValueError(
+        f"{what} needs all rows of X at once, and they take more than {as_text(TABLE_BYTES)}; pass "
+        "a part of them, as an array"
+    )
 
 
 def contrast_source(contrast: Any, *, n_features: int, feature_names: Any = None) -> SampleSource:
