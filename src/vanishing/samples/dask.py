@@ -6,7 +6,9 @@ worker once, and can be sent again when the worker that held it is lost: scatter
 Blocks stay where they are; what travels between workers are summaries, triangular factors mostly.
 """
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property, reduce
 from math import isnan
 from typing import Any
@@ -180,13 +182,9 @@ class DaskSource(StreamedSource):
 
     def _compute(self, root: Any, payload_bytes: int) -> Any:
         """Compute a task; an error in a block of the user's own names the block."""
-        dask = _dask()
-        usual = dask.config.get(WARN_OF_LARGE_GRAPHS, "10MB")
-        # The basis is in the graph on purpose; other large things are still warned of.
-        threshold = dask.utils.parse_bytes(usual) + 2 * payload_bytes
         try:
-            with dask.config.set({WARN_OF_LARGE_GRAPHS: threshold}):
-                return dask.compute(root)[0]
+            with _large_graphs_allowed(payload_bytes):
+                return _dask().compute(root)[0]
         except Exception as error:
             if comes_from(error, "distributed") or str(error).startswith("chunk "):
                 raise
@@ -211,6 +209,15 @@ class DaskSource(StreamedSource):
 
 def _dask(module: str = "dask") -> Any:
     return imported(module, extra="dask", purpose="passing over Dask arrays")
+
+
+def _large_graphs_allowed(more_bytes: int) -> AbstractContextManager[Any]:
+    """Do not warn of the basis, which is in the graph on purpose; of other large things, do."""
+    if "distributed" not in sys.modules:  # then there is no cluster, and no such setting yet
+        return nullcontext()
+    dask = _dask()
+    usual = dask.utils.parse_bytes(dask.config.get(WARN_OF_LARGE_GRAPHS, "10MB"))
+    return dask.config.set({WARN_OF_LARGE_GRAPHS: usual + 2 * more_bytes})  # type: ignore[no-any-return]
 
 
 def _key(what: str) -> str:
