@@ -3,7 +3,8 @@
 A leaf of the tree summarizes one block, a node merges the summaries of neighbours, and the root
 comes back. The kernel, which holds the basis, is a task of its own, so that it is sent to each
 worker once, and can be sent again when the worker that held it is lost: scattered data could not.
-Blocks stay where they are; what travels between workers are summaries, triangular factors mostly.
+What travels between workers are summaries, triangular factors mostly; blocks stay where they are,
+unless Dask moves one to a worker that has nothing else to do.
 """
 
 import sys
@@ -136,14 +137,23 @@ class DaskSource(StreamedSource):
         max_rows: int,
     ) -> Summary | None:
         """Summarize the blocks on the workers and merge neighbours in a tree."""
+        names = [self._chunk_name(index) for index in range(len(self._places))]
+        payload = _packed((kernel, merge, names))
         delayed = _dask().delayed
-        payload = _packed((kernel, merge))
         broadcast = delayed(payload, name=_key("kernel"))
-        leaf, node = delayed(_summarize_block, pure=False), delayed(_merge_all, pure=False)
-        summaries = [
-            leaf(rows, broadcast, max_rows, self._chunk_name(i), self.n_features)
-            for i, rows in enumerate(self._rows_of_blocks)
-        ]
+        # As a map over blocks, which Dask joins with other such maps to one task a block.
+        leaves = _dask("dask.array").map_blocks(
+            _summarize_block,
+            self.array,
+            broadcast,
+            max_rows,
+            self.n_features,
+            dtype=object,
+            meta=np.empty((0, 0), dtype=object),
+            chunks=((1,) * len(names), (1,)),
+        )
+        summaries = list(leaves.to_delayed().ravel())
+        node = delayed(_merge_all, pure=False)
         while len(summaries) > 1:
             groups = range(0, len(summaries), MERGED_AT_ONCE)
             summaries = [node(summaries[i : i + MERGED_AT_ONCE], broadcast) for i in groups]
@@ -238,15 +248,15 @@ def _unpacked(packed: bytes) -> Any:
 
 
 def _summarize_block(
-    rows: Array, packed: bytes, max_rows: int, name: str, n_features: int
+    rows: Array, packed: bytes, max_rows: int, n_features: int, block_id: tuple[int, ...] = (0,)
 ) -> Any | None:
-    check_block(rows, name=name, n_features=n_features)
-    kernel, merge = _unpacked(packed)
+    kernel, merge, names = _unpacked(packed)
+    check_block(rows, name=names[block_id[0]], n_features=n_features)
     return ArraySource(rows).summarize(kernel, merge, max_rows=max_rows)
 
 
 def _merge_all(summaries: list[Any | None], packed: bytes) -> Any | None:
-    _, merge = _unpacked(packed)
+    _, merge, _ = _unpacked(packed)
     present = [summary for summary in summaries if summary is not None]
     return reduce(merge, present) if present else None
 

@@ -61,9 +61,23 @@ def open_path(data: Any, *, columns: Sequence[str] | None = None, name: str = "X
     return TableSource(opened, columns=columns, name=name)
 
 
-def _open_npy(path: Path, name: str) -> Any:
+class NumpyFile:
+    """A .npy file, mapped anew for each slice of rows, so that pages do not stay in memory."""
+
+    def __init__(self, path: Path) -> None:
+        self.filename = path.resolve()
+        self.shape = self._mapped().shape
+
+    def __getitem__(self, rows: slice) -> Any:
+        return np.array(self._mapped()[rows])
+
+    def _mapped(self) -> Any:
+        return np.load(self.filename, mmap_mode="r", allow_pickle=False)
+
+
+def _open_npy(path: Path, name: str) -> NumpyFile:
     try:
-        return np.load(path, mmap_mode="r", allow_pickle=False)
+        return NumpyFile(path)
     except ValueError as error:
         raise ValueError(f"{name} cannot be opened: {path} is no plain array: {error}") from error
 

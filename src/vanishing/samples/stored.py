@@ -65,5 +65,7 @@ class StoredArraySource(StreamedSource):
         file = f"{self._file}, " if self._file else ""
         for start in range(0, n_rows, step):
             stop = min(start + step, n_rows)
-            rows = np.array(self.array[start:stop])  # read now, by the thread that is here
+            rows = self.array[start:stop]
+            if isinstance(rows, np.memmap):
+                rows = np.array(rows)  # read now, by the thread that is here
             yield Chunk(rows, f"{file}rows {start} to {stop - 1}")
