@@ -2,6 +2,8 @@
 
 import gc
 import os
+import subprocess
+import sys
 import threading
 import time
 import tracemalloc
@@ -19,7 +21,7 @@ import zarr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vanishing import VanishingIdeal
+from vanishing import ClassVanishingFeatures, VanishingIdeal
 from vanishing.samples import ChunkSource, MappedSource, as_source, write
 from vanishing.samples.prefetch import prefetched
 from vanishing.samples.whole import written_whole
@@ -159,11 +161,60 @@ def test_integers_booleans_and_single_precision_in_tables():
     assert block.dtype == np.float32
 
 
+def test_numbers_of_a_csv_file_may_begin_whole_or_missing(tmp_path):
+    lines = ["whole,bent"] + ["1,2"] * 600_000 + ["0.5,1e3"]
+    (tmp_path / "x.csv").write_text("\n".join(lines) + "\n")
+    source = as_source(tmp_path / "x.csv")
+    assert source.n_samples == 600_001
+    *_, last = source.blocks(10_000)
+    assert last[-1].tolist() == [0.5, 1000.0]
+
+
+def test_options_of_a_dataset_are_left_as_they_are(tmp_path):
+    csv(surface(), tmp_path)
+    (tmp_path / "x.csv").write_text((tmp_path / "x.csv").read_text().replace(",", ";"))
+    separated = ds.CsvFileFormat(pa.csv.ParseOptions(delimiter=";"))
+    dataset = ds.dataset(tmp_path / "x.csv", format=separated)
+    before = dataset.format.default_fragment_scan_options.read_options.block_size
+    np.testing.assert_allclose(np.vstack(list(as_source(dataset).blocks(50))), surface())
+    assert dataset.format.default_fragment_scan_options.read_options.block_size == before
+
+
+@pytest.mark.parametrize("package", ["pyarrow", "zarr"])
+def test_missing_extra_is_named(package, tmp_path, monkeypatch):
+    X = surface()
+    path = parquet(X, tmp_path) if package == "pyarrow" else zarr_array(X, tmp_path)
+    for module in [m for m in sys.modules if m.partition(".")[0] == package]:
+        monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(ImportError, match=rf"needs {package}: pip install 'vanishing\[io\]'"):
+        fit(path)
+    with pytest.raises(ImportError, match=r"'vanishing\[io\]'"):
+        write(X, tmp_path / f"y{path.suffix}")
+
+
+def test_extras_are_not_imported_by_the_library():
+    code = "import sys, vanishing; print(sorted({'dask', 'zarr'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
 @pytest.mark.parametrize("kind", [pa.int64(), pa.bool_(), pa.float32(), pa.float64()])
 def test_missing_entries_of_tables_are_refused(kind):
     missing = ds.dataset(pa.table({"a": pa.array([True, None, False]).cast(kind)}))
     with pytest.raises(ValueError, match=r"chunk 0 \(rows 0 to 2\) of X contains NaN in 1 entries"):
         fit(missing)
+
+
+def test_features_of_classes_are_computed_chunk_by_chunk(tmp_path):
+    X = surface()
+    y = np.repeat([0, 1], 150)
+    features = ClassVanishingFeatures(VanishingIdeal(tol=0.5)).fit(X, y)
+    blocks = features.transform(npy(X, tmp_path)).blocks(70)
+    np.testing.assert_allclose(
+        np.vstack(list(blocks)), features.transform(X), rtol=1e-9, atol=1e-12
+    )
+    with pytest.raises(TypeError, match=r"one array beside y.*PosixPath"):
+        features.fit(tmp_path / "x.npy", y)
 
 
 # --- what cannot be opened -----------------------------------------------------------------------
@@ -449,8 +500,13 @@ def test_writing_is_refused_before_anything_is_read(tmp_path):
         ideal.transform_to(surface(), tmp_path / "no" / "features.npy")
     (tmp_path / "kept.zarr").mkdir()
     (tmp_path / "kept.zarr" / "mine.txt").write_text("dear")
-    with pytest.raises(FileExistsError, match="no Zarr array; it is left alone"):
+    with pytest.raises(FileExistsError, match="no single Zarr array; it is left alone"):
         ideal.transform_to(surface(), tmp_path / "kept.zarr")
+    zarr.create_group(store=tmp_path / "group.zarr").create_array("mine", shape=(3,), dtype="f8")
+    before = contents(tmp_path / "group.zarr")
+    with pytest.raises(FileExistsError, match="left alone"):
+        ideal.transform_to(surface(), tmp_path / "group.zarr")
+    assert contents(tmp_path / "group.zarr") == before
     (tmp_path / "folder.npy").mkdir()
     with pytest.raises(IsADirectoryError):
         ideal.transform_to(surface(), tmp_path / "folder.npy")

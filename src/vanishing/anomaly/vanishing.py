@@ -21,15 +21,15 @@ from vanishing.anomaly.explain import Landscape
 from vanishing.anomaly.explain.local import LocalView
 from vanishing.anomaly.explain.single import NormView
 from vanishing.anomaly.pieces import cluster
-from vanishing.anomaly.residuals import LocalResiduals, check_vanishing, fit_residuals
-from vanishing.anomaly.streaming import drawn_rows, moments
+from vanishing.anomaly.residuals import LocalResiduals, fit_residuals
+from vanishing.anomaly.streamed_vanishing import check_streams, fit_streamed
 from vanishing.anomaly.threshold import on_unseen_rows
 from vanishing.contrasts import GaussianNoise, Permuted
 from vanishing.contrasts.base import Contrast
 from vanishing.estimators import VanishingIdeal
-from vanishing.estimators.inputs import fit_rows, new_table, take_over, too_large
+from vanishing.estimators.inputs import fit_rows, new_table, take_over
 from vanishing.normalizations import resolve_normalization
-from vanishing.samples import MappedSource, SampleSource
+from vanishing.samples import SampleSource
 
 #: Rows of a contrast, at least: few rows make noisy sizes.
 CONTRAST_ROWS = 2000
@@ -178,8 +178,8 @@ class VanishingDetector(Detector):
         fitted = copy(self)  # a fit that fails leaves the estimator as it was
         rows = fit_rows(fitted, X)
         if isinstance(rows, SampleSource):
-            self._refuse_what_needs_all_rows()
-            fitted._fit_streamed(rows)
+            check_streams(self)
+            fit_streamed(fitted, rows, SMALLEST_SCALE)
             fitted._finish(rows, None)
             take_over(self, fitted)
             return self
@@ -306,35 +306,6 @@ class VanishingDetector(Detector):
             return on_unseen_rows(X, score, seed=self.random_state)
         except ValueError:  # nothing vanishes on some of the rows, though it does on all
             return None
-
-    def _refuse_what_needs_all_rows(self) -> None:
-        needs = (
-            (self.ideal is None, "the recipe, which is used without an ideal,"),
-            (self.n_components > 1, f"n_components={self.n_components}"),
-            (self.calibration is not None, f"calibration={self.calibration}"),
-        )
-        for present, what in needs:
-            if present:
-                raise ValueError(
-                    f"{too_large(what)}; or fit one ideal, which passes over X, as "
-                    "VanishingDetector(VanishingIdeal(normalization='contrastive'))"
-                )
-
-    def _fit_streamed(self, source: SampleSource) -> None:
-        """Fit one ideal to rows that are not held."""
-        self._form = "single"
-        ideal: VanishingIdeal = clone(self.ideal)
-        other = None
-        if resolve_normalization(ideal.normalization).needs_contrast:
-            drawn = drawn_rows(source, seed=self.random_state)
-            other = self._contrast_of(drawn)
-        ideal._fit(source, other, require_discrimination=False)
-        check_vanishing(ideal)
-        of_values = moments(MappedSource(source, ideal.basis_.evaluate))
-        scale = np.sqrt(of_values.variance + SMALLEST_SCALE**2)
-        self._residuals = LocalResiduals([ideal], [of_values.mean], [scale])
-        self.ideals_ = [[ideal]]
-        self.chosen_ = [f"1 x {clone(ideal)}"]
 
     def _contrast_of(self, X: FloatArray) -> FloatArray:
         maker = Permuted() if self.contrast is None else self.contrast

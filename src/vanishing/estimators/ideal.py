@@ -1,6 +1,5 @@
 """VanishingIdeal: the algorithm as a scikit-learn transformer."""
 
-import os
 import warnings
 from collections.abc import Callable, Sequence
 from copy import copy
@@ -19,10 +18,10 @@ from vanishing.construction.candidates import choose_candidates
 from vanishing.construction.step import Settings
 from vanishing.estimators.inputs import contrast_source, fit_source, new_points, take_over
 from vanishing.estimators.saving import Saveable
+from vanishing.estimators.writing import WritesFeatures
 from vanishing.normalizations import Normalization, resolve_normalization
 from vanishing.polynomials.memory import as_text
 from vanishing.reductions import Reduction, resolve_reduction
-from vanishing.samples import write
 from vanishing.samples.coerce import is_chunked
 from vanishing.samples.compose import lazily
 
@@ -31,7 +30,7 @@ class ContrastError(ValueError):
     """All that vanishes on X vanishes on the contrast too."""
 
 
-class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
+class VanishingIdeal(Saveable, WritesFeatures, TransformerMixin, BaseEstimator):
     """Polynomial equations that a set of points approximately satisfies.
 
     The polynomials of each degree are found that are small on X while their size under a
@@ -223,30 +222,6 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
 
         points = new_points(self, X)
         return lazily(points, features, basis.count()) if is_chunked(X) else features(points)
-
-    def transform_to(
-        self,
-        X: Any,
-        path: str | os.PathLike[str],
-        *,
-        output: Literal["abs", "signed"] | None = None,
-    ) -> None:
-        """Evaluate the vanishing polynomials and write the values to a file, block by block.
-
-        If X cannot be read to its end, nothing is written, and a file that was there before stays
-        as it was.
-
-        Parameters
-        ----------
-        X : as in ``fit``
-        path : path
-            Ends in .parquet, .csv, .npy or .zarr, which chooses the format. Columns of tables have
-            the names of ``get_feature_names_out``.
-        output : {"abs", "signed"}, optional
-            Instead of the estimator's own ``output``.
-        """
-        features = self.transform(X, output=output)
-        write(features, path, column_names=list(self.get_feature_names_out()))
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Return names such as "g2_0": the first vanishing polynomial of degree 2.

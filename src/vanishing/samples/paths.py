@@ -1,5 +1,6 @@
 """What a path names: a NumPy file, a Zarr array, or a table of one file or many."""
 
+import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -37,6 +38,16 @@ def is_zarr(path: Path) -> bool:
     return path.is_dir() and any((path / mark).is_file() for mark in ZARR_MARKS)
 
 
+def is_zarr_array(path: Path) -> bool:
+    """Say whether a folder is a single Zarr array, and no group."""
+    if not is_zarr(path) or not (path / "zarr.json").is_file():
+        return (path / ".zarray").is_file()
+    try:
+        return bool(json.loads((path / "zarr.json").read_bytes())["node_type"] == "array")
+    except (ValueError, KeyError, TypeError):
+        return False
+
+
 def open_path(data: Any, *, columns: Sequence[str] | None = None, name: str = "X") -> SampleSource:
     """Open the file, folder or list of files that ``data`` names."""
     paths = [Path(part) for part in (data if isinstance(data, list | tuple) else [data])]
@@ -55,7 +66,11 @@ def open_path(data: Any, *, columns: Sequence[str] | None = None, name: str = "X
     try:
         # Of one folder its own files; a list is taken as it is.
         files: Any = str(first) if len(paths) == 1 else [str(path) for path in paths]
-        opened = dataset.dataset(files, format=_table_format(paths, name))
+        file_format = _table_format(paths, name)
+        opened = dataset.dataset(files, format=file_format)
+        if file_format == "csv":
+            schema = _without_guesses(opened.schema)
+            opened = dataset.dataset(files, format=file_format, schema=schema)
     except (OSError, ValueError) as error:  # pyarrow's own errors are of these
         raise ValueError(f"{name} cannot be opened: {error}") from error
     return TableSource(opened, columns=columns, name=name)
@@ -92,6 +107,17 @@ def _open_zarr(path: Path, name: str) -> Any:
             f"{str(path / (arrays[0] if arrays else 'array'))!r}; it has {arrays}"
         )
     return opened
+
+
+def _without_guesses(schema: Any) -> Any:
+    """Read numbers of a CSV file as such, though the first ones be whole or missing."""
+    arrow = imported("pyarrow", extra="io", purpose="reading tables")
+    return arrow.schema(
+        field.with_type(arrow.float64())
+        if arrow.types.is_integer(field.type) or arrow.types.is_null(field.type)
+        else field
+        for field in schema
+    )
 
 
 def _table_format(paths: list[Path], name: str) -> str:

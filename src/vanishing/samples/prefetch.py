@@ -22,13 +22,13 @@ def prefetched(items: Iterator[Item]) -> Generator[Item, None, None]:
         return context.run(next, items, end)
 
     with ThreadPoolExecutor(1, thread_name_prefix="vanishing-prefetch") as reader:
+        coming = reader.submit(take)
         try:
-            coming = reader.submit(take)
             while (item := coming.result()) is not end:
                 coming = reader.submit(take)
                 yield item
         finally:
             close = getattr(items, "close", None)
             if close is not None:
-                # By the thread, which may be in the middle of the next item.
-                reader.submit(context.run, close).result()
+                coming.exception()  # the thread may be in the middle of the next item
+                context.run(close)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from vanishing._xp import on_host
 from vanishing.samples.coerce import as_source
 from vanishing.samples.extras import imported
-from vanishing.samples.paths import is_zarr
+from vanishing.samples.paths import is_zarr_array
 from vanishing.samples.source import closed_after
 from vanishing.samples.streamed import CHUNK_NUMBERS
 from vanishing.samples.whole import written_whole
@@ -45,8 +45,10 @@ def write(
         )
     if target.suffix.lower() != ".zarr" and target.is_dir():
         raise IsADirectoryError(f"{target} is a folder; name a file in it")
-    if target.suffix.lower() == ".zarr" and target.exists() and not is_zarr(target):
-        raise FileExistsError(f"{target} is there already and is no Zarr array; it is left alone")
+    if target.suffix.lower() == ".zarr" and target.exists() and not is_zarr_array(target):
+        raise FileExistsError(
+            f"{target} is there already and is no single Zarr array; it is left alone"
+        )
     source = as_source(data)
     n_columns = source.n_features
     if n_columns == 0:
