@@ -129,8 +129,13 @@ def draw(record: Found, folder: Path) -> None:
         names = {"rows": "µs per row", "workers": "efficiency"}
         right.set(xlabel=axis, ylabel=names.get(axis, "peak memory, MB"))
         right.set_ylim(bottom=0)
-        if axis != "workers":
+        if axis == "workers":
+            left.set_ylim(bottom=0)
+        else:
             left.set_yscale("log")
+        if axis in ("workers", "degree"):
+            for each in (left, right):
+                each.set_xticks(sorted({r[axis] for r in found}))
         if axis == "rows":
             left.set_xscale("log")
             right.set_xscale("log")

@@ -26,6 +26,8 @@ from vanishing.samples.streamed import Chunk, StreamedSource, same_kind
 
 #: Summaries merged by one task. A fixed tree, whatever the workers: the same result every time.
 MERGED_AT_ONCE = 8
+#: Blocks computed at a time in search of one that fails.
+SOUGHT_AT_ONCE = 32
 WARN_OF_LARGE_GRAPHS = "distributed.admin.large-graph-warning-threshold"
 
 
@@ -207,13 +209,13 @@ class DaskSource(StreamedSource):
             ) from error
 
     def _failing_block(self) -> int | None:
-        """Compute the blocks one by one until one fails; only after something did."""
-        dask = _dask()
-        for index, rows in enumerate(self._rows_of_blocks):
-            try:
-                dask.compute(dask.delayed(_nothing_of, pure=False)(rows))
-            except Exception:
-                return index
+        """Compute blocks, many at a time, until one fails; only after something did."""
+        delayed = _dask().delayed(_nothing_of, pure=False)
+        tasks = [delayed(rows) for rows in self._rows_of_blocks]
+        for start in range(0, len(tasks), SOUGHT_AT_ONCE):
+            group = tasks[start : start + SOUGHT_AT_ONCE]
+            if _fails(group):
+                return next((start + i for i, task in enumerate(group) if _fails([task])), None)
         return None
 
 
@@ -266,6 +268,14 @@ def _apply_to_block(
 ) -> Array:
     check_block(rows, name=f"chunk {block_id[0]} of {name}", n_features=n_features)
     return _unpacked(packed)(floating(rows))
+
+
+def _fails(tasks: list[Any]) -> bool:
+    try:
+        _dask().compute(*tasks)
+    except Exception:
+        return True
+    return False
 
 
 def _nothing_of(rows: Array) -> None:
