@@ -207,7 +207,8 @@ def test_transformed_chunks_are_computed_when_they_are_asked_for():
     blocks = ideal.transform(chunks).blocks(1000)
     read.clear()
     next(blocks)
-    assert max(read) == 0
+    blocks.close()
+    assert max(read) <= 1  # the next one is read ahead
 
 
 def test_transform_of_a_memory_map_is_an_array(tmp_path):

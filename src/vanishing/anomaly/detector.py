@@ -9,9 +9,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from vanishing._xp import Array, FloatArray, move_to_numpy, namespace, on_host, take_rows
 from vanishing.anomaly.explain import Explanation, Landscape
+from vanishing.anomaly.streaming import moments, scores_of
 from vanishing.anomaly.threshold import check_attainable, conformal_offset, quantile_offset
-from vanishing.estimators.inputs import new_table
+from vanishing.estimators.inputs import new_points, new_table
 from vanishing.estimators.saving import Saveable
+from vanishing.samples import SampleSource
+from vanishing.samples.coerce import is_chunked
 
 #: Share of the training data whose score is called usual in explanations.
 USUAL = 0.9
@@ -34,13 +37,17 @@ class Detector(Saveable, OutlierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features), or a path, chunks or a Dask array
+            As for ``VanishingIdeal.fit``.
 
         Returns
         -------
         array of shape (n_samples,)
+            Of files and chunks, which are read once, a NumPy array; lazy for a Dask array.
         """
         check_is_fitted(self)
+        if is_chunked(X):
+            return scores_of(new_points(self, X), self._score)
         return self._score(new_table(self, X))
 
     def _score(self, X: Array) -> Array:
@@ -97,7 +104,7 @@ class Detector(Saveable, OutlierMixin, BaseEstimator):
 
     def _finish(
         self,
-        X: Array,
+        X: Array | SampleSource,
         held_out: Array | None,
         scores: FloatArray | None = None,
         unseen_scores: FloatArray | None = None,
@@ -108,14 +115,12 @@ class Detector(Saveable, OutlierMixin, BaseEstimator):
         the training data stand in.
         """
         if scores is None:
-            scores = on_host(self._score(X))
+            streamed = isinstance(X, SampleSource)
+            scores = np.asarray(scores_of(X, self._score)) if streamed else on_host(self._score(X))
         if unseen_scores is None:
             unseen_scores = scores
         self._usual_score = -float(np.quantile(unseen_scores, 1 - USUAL))
-        xp = namespace(X)
-        doubles = xp.astype(X, xp.float64, copy=False)
-        self._mean_row = move_to_numpy(xp.mean(doubles, axis=0))
-        spread = move_to_numpy(xp.std(doubles, axis=0))
+        self._mean_row, spread = _means_and_spreads(X)
         # A constant column, whose spread is rounding, is measured in units of its size.
         constant = spread <= 1e-12 * np.abs(self._mean_row)
         self._spread_row = np.where(constant, np.abs(self._mean_row) + 1.0, spread)
@@ -174,3 +179,13 @@ class Detector(Saveable, OutlierMixin, BaseEstimator):
     def _landscape(self) -> Landscape:
         """Return the score as a function of the features."""
         raise NotImplementedError
+
+
+def _means_and_spreads(X: Array | SampleSource) -> tuple[FloatArray, FloatArray]:
+    """Return mean and standard deviation of each column."""
+    if isinstance(X, SampleSource):
+        of_rows = moments(X)
+        return of_rows.mean, np.sqrt(of_rows.variance)
+    xp = namespace(X)
+    doubles = xp.astype(X, xp.float64, copy=False)
+    return move_to_numpy(xp.mean(doubles, axis=0)), move_to_numpy(xp.std(doubles, axis=0))

@@ -6,7 +6,7 @@ ideal of its own, contrasted with all other components. One piece is the paper.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Literal
 
 import numpy as np
@@ -21,6 +21,7 @@ from vanishing.anomaly.scores import negative_log_probability
 from vanishing.anomaly.weights import WeightProblem, convex_weights, descent_weights
 from vanishing.estimators import VanishingIdeal
 from vanishing.samples import ArraySource, ConcatenatedSource, SampleSource
+from vanishing.transformations import Transformation
 
 #: Rows of all other pieces that a piece is contrasted with, at most.
 CONTRAST_ROWS = 60_000
@@ -182,3 +183,24 @@ def weighted(
             )
     reweighted = [c.reweighted(u[s]) for c, s in zip(components, slices, strict=True)]
     return Mixture(reweighted, mixture.n_pieces, mixture.smoothing)
+
+
+def identical_pairs(copies: Sequence[Array]) -> frozenset[tuple[int, int]]:
+    """Return which two copies of the data are the same."""
+    return frozenset(
+        (i, k)
+        for (i, first), (k, second) in combinations(enumerate(copies), 2)
+        if bool(namespace(first).all(first == second))
+    )
+
+
+def refuse_identical(
+    pairs: frozenset[tuple[int, int]], transformations: Sequence[Transformation]
+) -> None:
+    """Raise if two transformations give the same copy of the data."""
+    for i, k in sorted(pairs):
+        raise ValueError(
+            f"transformations {i} ({transformations[i].name!r}) and {k} "
+            f"({transformations[k].name!r}) give identical copies of X, which cannot be told "
+            "apart; leave one of them out"
+        )

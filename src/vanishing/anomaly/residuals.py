@@ -93,9 +93,15 @@ def fit_residuals(
             centers.append(values.mean(axis=0))
             scales.append(np.sqrt(values.var(axis=0) + smallest_scale**2))
     if not ideals:
+        check_vanishing(ideal)
+    return LocalResiduals(ideals, centers, scales)
+
+
+def check_vanishing(ideal: VanishingIdeal) -> None:
+    """Raise if nothing vanishes under a fitted ideal."""
+    if not ideal.basis_.count():
         smallest = min(float(step.spectrum.min(initial=np.inf)) for step in ideal.trace_)
         raise ValueError(
             f"no polynomial vanishes on X: the smallest extent is {smallest:.3g}, over "
-            f"tol={template.tol}; raise tol or max_degree of the ideal, or choose another contrast"
+            f"tol={ideal.tol}; raise tol or max_degree of the ideal, or choose another contrast"
         )
-    return LocalResiduals(ideals, centers, scales)

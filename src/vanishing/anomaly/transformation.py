@@ -4,7 +4,6 @@ import warnings
 from collections.abc import Iterator, Sequence
 from copy import copy
 from functools import partial
-from itertools import combinations
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -28,13 +27,21 @@ from vanishing._xp import (
 from vanishing.anomaly.combination import Combination
 from vanishing.anomaly.detector import Detector
 from vanishing.anomaly.explain import Landscape
-from vanishing.anomaly.mixture import Mixture, fit_mixture, weighted
+from vanishing.anomaly.mixture import (
+    Mixture,
+    fit_mixture,
+    identical_pairs,
+    refuse_identical,
+    weighted,
+)
 from vanishing.anomaly.pieces import split_into_pieces
+from vanishing.anomaly.streamed_transformation import check_streams, fit_streamed
 from vanishing.anomaly.threshold import on_unseen_rows
 from vanishing.estimators import VanishingIdeal
-from vanishing.estimators.inputs import fit_table, for_scikit_learn, take_over
+from vanishing.estimators.inputs import fit_rows, for_scikit_learn, take_over
+from vanishing.samples import SampleSource
 from vanishing.samples.checks import refuse_sparse
-from vanishing.transformations import RandomAffine, Transformation, Transformations
+from vanishing.transformations import RandomAffine, Transformations
 
 #: Numbers of one component that are held while rows are scored.
 SCORED_NUMBERS = 2**22
@@ -183,8 +190,11 @@ class TransformationDetector(Detector):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Normal data.
+        X : array-like of shape (n_samples, n_features), or a path, chunks or a Dask array
+            Normal data. Files and chunks of up to 1 GiB are read into memory. Larger ones are
+            passed over several times, which takes ``n_components=1``, no ``weighting``, no
+            ``calibration``, and a ``preprocessor`` with ``partial_fit``, such as
+            ``IncrementalPCA``.
         y : ignored
 
         Returns
@@ -194,17 +204,22 @@ class TransformationDetector(Detector):
         self._validate_params()
         resolutions = self._resolutions()
         fitted = copy(self)  # a fit that fails leaves the estimator as it was
-        X = fit_table(fitted, X)
+        rows = fit_rows(fitted, X)
         chosen = RandomAffine() if self.transformations is None else self.transformations
-        fitted.transformations_ = chosen.for_width(X.shape[1])
+        fitted.transformations_ = chosen.for_width(fitted.n_features_in_)
         if len(fitted.transformations_) < 2:
             raise ValueError(
                 f"{chosen!r} has {len(fitted.transformations_)} transformation, but the detector "
                 "tells transformed copies apart: at least two are required"
             )
-        train, held_out = self._split(X)
-        scores = fitted._fit_models(train, resolutions)
-        fitted._finish(X, held_out, scores, fitted._unseen_scores(train, resolutions))
+        if isinstance(rows, SampleSource):
+            check_streams(self, resolutions)
+            fit_streamed(fitted, rows)
+            fitted._finish(rows, None)
+        else:
+            train, held_out = self._split(rows)
+            scores = fitted._fit_models(train, resolutions)
+            fitted._finish(rows, held_out, scores, fitted._unseen_scores(train, resolutions))
         take_over(self, fitted)
         return self
 
@@ -217,7 +232,7 @@ class TransformationDetector(Detector):
         )
         self.preprocessor_ = self._fit_preprocessor(train)
         copies = list(self._images(train))
-        _refuse_identical(copies, self.transformations_)
+        refuse_identical(identical_pairs(copies), self.transformations_)
         raw = move_to_numpy(self._preprocessed(self._scaled(train)))
         pieces = [split_into_pieces(raw, k, seed=self.random_state) for k in resolutions]
         self.mixtures_ = [self._fit_mixture(copies, labels) for labels in pieces]
@@ -399,13 +414,3 @@ class TransformationDetector(Detector):
             self._usual_score,
             few_features=self._scaler is not None,
         )
-
-
-def _refuse_identical(copies: list[Array], transformations: tuple[Transformation, ...]) -> None:
-    for (i, first), (k, second) in combinations(enumerate(copies), 2):
-        if bool(namespace(first).all(first == second)):
-            raise ValueError(
-                f"transformations {i} ({transformations[i].name!r}) and {k} "
-                f"({transformations[k].name!r}) give identical copies of X, which cannot be told "
-                "apart; leave one of them out"
-            )

@@ -20,13 +20,17 @@ from vanishing.anomaly.explain.single import NormView
 from vanishing.anomaly.pieces import cluster
 from vanishing.anomaly.recipe import CONTRAST_ROWS, Member, fit_members
 from vanishing.anomaly.residuals import fit_residuals
+from vanishing.anomaly.streamed_vanishing import check_streams, fit_streamed
 from vanishing.anomaly.threshold import on_unseen_rows
 from vanishing.contrasts import Permuted
 from vanishing.contrasts.base import Contrast
 from vanishing.estimators import VanishingIdeal
-from vanishing.estimators.inputs import fit_table, new_table, take_over
+from vanishing.estimators.inputs import fit_rows, new_table, take_over
 from vanishing.normalizations import resolve_normalization
+from vanishing.samples import SampleSource
 
+#: Floor of the spread of a polynomial of a single ideal.
+SMALLEST_SCALE = 1e-9
 #: A broken constant column counts like a residual e^10 times the usual one.
 BROKEN_CONSTANT = 10.0
 #: Difference from a constant, relative to one plus its size, that is taken for rounding.
@@ -123,7 +127,11 @@ class VanishingDetector(Detector):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features), or a path, chunks or a Dask array
+            Files and chunks of up to 1 GiB are read into memory. Larger ones can be fitted by one
+            ``ideal``, which passes over them: its contrast is then made of rows that are drawn out
+            of X, at most 4 million numbers, and the threshold comes from the scores of the rows
+            that were fitted to.
         y : ignored
 
         Returns
@@ -133,7 +141,14 @@ class VanishingDetector(Detector):
         self._validate_params()
         self._refuse_unused()
         fitted = copy(self)  # a fit that fails leaves the estimator as it was
-        X = move_to_numpy(fit_table(fitted, X))
+        rows = fit_rows(fitted, X)
+        if isinstance(rows, SampleSource):
+            check_streams(self)
+            fit_streamed(fitted, rows, SMALLEST_SCALE)
+            fitted._finish(rows, None)
+            take_over(self, fitted)
+            return self
+        X = move_to_numpy(rows)
         train, held_out = self._split(X)
         unseen_scores = (
             fitted._fit_recipe(train) if self.ideal is None else fitted._fit_single(train)
@@ -259,23 +274,25 @@ class VanishingDetector(Detector):
         except ValueError:  # nothing vanishes on some of the rows, though it does on all
             return None
 
+    def _contrast_of(self, X: FloatArray) -> FloatArray:
+        maker = Permuted() if self.contrast is None else self.contrast
+        rng = np.random.default_rng(self.random_state)
+        return maker.make(X, rng, max(len(X), CONTRAST_ROWS))
+
     def _fit_ideal(self, X: FloatArray) -> None:
         # What was fitted: parameters may be set to others since.
         self._form = "pieces" if self.n_components > 1 else "single"
         template = clone(self.ideal)
         other = None
         if resolve_normalization(template.normalization).needs_contrast:
-            maker = Permuted() if self.contrast is None else self.contrast
-            other = maker.make(
-                X, np.random.default_rng(self.random_state), max(len(X), CONTRAST_ROWS)
-            )
+            other = self._contrast_of(X)
         if self.n_components > len(X):
             raise ValueError(
                 f"n_components={self.n_components} pieces cannot be made of {len(X)} rows; lower "
                 "n_components"
             )
         pieces = cluster(X, self.n_components, seed=self.random_state)
-        self._residuals = fit_residuals(X, pieces, other, template, smallest_scale=1e-9)
+        self._residuals = fit_residuals(X, pieces, other, template, smallest_scale=SMALLEST_SCALE)
         self.ideals_ = [self._residuals.ideals]
         self.chosen_ = [f"{len(self._residuals.ideals)} x {template}"]
 

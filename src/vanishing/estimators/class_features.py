@@ -10,11 +10,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
+from vanishing._xp import Array, namespace
 from vanishing.estimators.ideal import ContrastError, VanishingIdeal
-from vanishing.estimators.inputs import DTYPES, labelled, take_over
+from vanishing.estimators.inputs import DTYPES, labelled, new_points, take_over
 from vanishing.estimators.saving import Saveable
 from vanishing.normalizations import resolve_normalization
 from vanishing.samples import ArraySource, ConcatenatedSource
+from vanishing.samples.coerce import is_chunked
+from vanishing.samples.compose import lazily
 
 
 class ClassVanishingFeatures(Saveable, TransformerMixin, BaseEstimator):
@@ -78,6 +81,11 @@ class ClassVanishingFeatures(Saveable, TransformerMixin, BaseEstimator):
         self
         """
         self._validate_params()
+        if is_chunked(X):
+            raise TypeError(
+                "ClassVanishingFeatures needs X as one array beside y, got rows in chunks or files "
+                f"({type(X).__name__}); read them first, or fit a VanishingIdeal to each class"
+            )
         fitted = copy(self)  # a fit that fails leaves the estimator as it was
         X, y = validate_data(fitted, X, y, dtype=DTYPES)
         check_classification_targets(y)
@@ -122,13 +130,23 @@ class ClassVanishingFeatures(Saveable, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features), or a path, chunks or a Dask array
+            As for ``VanishingIdeal.transform``.
 
         Returns
         -------
         array of shape (n_samples, n_vanishing of all classes)
+            Lazy, as that of ``VanishingIdeal.transform``, where X comes in chunks.
         """
         check_is_fitted(self)
+        if is_chunked(X):
+            ideals = self.ideals_
+
+            def features(rows: Array) -> Array:
+                return namespace(rows).concat([ideal.transform(rows) for ideal in ideals], axis=1)
+
+            n_features = sum(ideal.basis_.count() for ideal in ideals)
+            return lazily(new_points(self, X), features, n_features)
         X = validate_data(self, X, dtype=DTYPES, reset=False)
         return np.hstack([ideal.transform(X) for ideal in self.ideals_])
 

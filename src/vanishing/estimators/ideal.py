@@ -19,18 +19,21 @@ from vanishing.construction.step import Settings
 from vanishing.estimators.inputs import contrast_source, fit_source, new_points, take_over
 from vanishing.estimators.notebook import EquationsInNotebooks
 from vanishing.estimators.saving import Saveable
+from vanishing.estimators.writing import WritesFeatures
 from vanishing.normalizations import Normalization, resolve_normalization
 from vanishing.polynomials.memory import as_text
 from vanishing.reductions import Reduction, resolve_reduction
-from vanishing.samples import MappedSource
 from vanishing.samples.coerce import is_chunked
+from vanishing.samples.compose import lazily
 
 
 class ContrastError(ValueError):
     """All that vanishes on X vanishes on the contrast too."""
 
 
-class VanishingIdeal(EquationsInNotebooks, Saveable, TransformerMixin, BaseEstimator):
+class VanishingIdeal(
+    EquationsInNotebooks, Saveable, WritesFeatures, TransformerMixin, BaseEstimator
+):
     """Polynomial equations that a set of points approximately satisfies.
 
     The polynomials of each degree are found that are small on X while their size under a
@@ -143,9 +146,11 @@ class VanishingIdeal(EquationsInNotebooks, Saveable, TransformerMixin, BaseEstim
 
         Parameters
         ----------
-        X : array of shape (n_samples, n_features), frame, re-iterable of chunks, or SampleSource
+        X : array of shape (n_samples, n_features), frame, path, chunks, or SampleSource
             A NumPy array, a memory map, a torch tensor on any device, a pandas or polars frame, a
-            list of 2-D chunks, or a function that returns a fresh iterator over chunks.
+            Dask array or frame; the path of a Parquet, CSV, .npy or .zarr file, a
+            ``pyarrow.dataset.Dataset``, a ``zarr.Array``; a list of 2-D chunks, or a function that
+            returns a fresh iterator over chunks.
         y : ignored
         contrast : the same kinds as X, of the same width
             Points on which polynomials get root mean square 1; required by the contrastive
@@ -204,20 +209,22 @@ class VanishingIdeal(EquationsInNotebooks, Saveable, TransformerMixin, BaseEstim
         Returns
         -------
         array of shape (n_samples, n_vanishing)
-            In the array library, precision and device of X. For chunks, a source whose blocks are
-            computed as they are asked for.
+            In the array library, precision and device of X, lazy for a Dask array. For chunks and
+            files, a source whose blocks are computed as they are asked for.
         """
         check_is_fitted(self)
         output = self.output if output is None else output
         if output not in ("abs", "signed"):
             raise ValueError(f"output must be 'abs' or 'signed', got {output!r}")
 
+        basis = self.basis_  # alone: the function may travel to the workers of a cluster
+
         def features(points: Array) -> Array:
-            values = self.basis_.evaluate(points)
+            values = basis.evaluate(points)
             return values if output == "signed" else namespace(values).abs(values)
 
         points = new_points(self, X)
-        return MappedSource(points, features) if is_chunked(X) else features(points)
+        return lazily(points, features, basis.count()) if is_chunked(X) else features(points)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Return names such as "g2_0": the first vanishing polynomial of degree 2.

@@ -6,12 +6,16 @@ import numpy as np
 from sklearn import get_config
 from sklearn.utils.validation import check_array, validate_data
 
-from vanishing._xp import Array, on_host
+from vanishing._xp import Array, namespace, on_host
+from vanishing.polynomials.memory import as_text
 from vanishing.samples import ArraySource, SampleSource, as_source
 from vanishing.samples.checks import refuse_sparse
 from vanishing.samples.coerce import is_chunked
+from vanishing.samples.source import closed_after
 
 DTYPES = [np.float64, np.float32]
+#: Rows of files and chunks are read into one array, where one is needed, up to this size.
+TABLE_BYTES = 2**30
 
 
 def is_foreign_array(data: object) -> bool:
@@ -34,7 +38,20 @@ def fit_source(estimator: Any, X: Any) -> SampleSource:
     if hasattr(estimator, "feature_names_in_"):  # of an earlier fit
         del estimator.feature_names_in_
     estimator.n_features_in_ = source.n_features
+    if source.feature_names is not None:
+        estimator.feature_names_in_ = np.asarray(source.feature_names, dtype=object)
     return source
+
+
+def fit_rows(estimator: Any, X: Any) -> Array | SampleSource:
+    """Check training data as ``fit_table`` does; what is too large for a table stays a source."""
+    if not is_chunked(X):
+        return fit_table(estimator, X)
+    source = fit_source(estimator, X)
+    table = as_table(source, TABLE_BYTES)
+    if table is not None and table.shape[0] < 2:
+        raise ValueError(f"X has {table.shape[0]} row, but at least two are required")
+    return source if table is None else table
 
 
 def fit_table(estimator: Any, X: Any) -> Array:
@@ -42,6 +59,13 @@ def fit_table(estimator: Any, X: Any) -> Array:
 
     Arrays of other libraries stay where they are, everything else becomes a NumPy array.
     """
+    if is_chunked(X):
+        rows = fit_rows(estimator, X)
+        if isinstance(rows, SampleSource):
+            raise too_large(type(estimator).__name__)
+        return rows
+    if isinstance(X, np.memmap):
+        X = X.view(np.ndarray)
     if is_foreign_array(X):
         source = fit_source(estimator, X)
         if source.n_samples < 2:
@@ -52,9 +76,37 @@ def fit_table(estimator: Any, X: Any) -> Array:
 
 def new_table(estimator: Any, X: Any) -> Array:
     """Check a table passed to a fitted estimator; arrays of other libraries stay where they are."""
+    if is_chunked(X):
+        table = as_table(new_points(estimator, X), TABLE_BYTES)
+        if table is None:
+            raise too_large(type(estimator).__name__)
+        return table
     if is_foreign_array(X):
         return new_points(estimator, X)
     return validate_data(estimator, X, dtype=DTYPES, reset=False)
+
+
+def as_table(source: SampleSource, most_bytes: int) -> Array | None:
+    """Read all rows into one array, or return None if they take more than ``most_bytes``."""
+    blocks: list[Array] = []
+    n_bytes = 0
+    with closed_after(source.blocks(max(1, most_bytes // (64 * source.n_features)))) as reading:
+        for block in reading:
+            n_bytes += 8 * int(block.shape[0]) * source.n_features
+            if n_bytes > most_bytes:
+                return None
+            blocks.append(block)
+    if not blocks:
+        raise ValueError(f"{source.name} has no rows: at least one row is required")
+    return blocks[0] if len(blocks) == 1 else namespace(blocks[0]).concat(blocks)
+
+
+def too_large(what: str) -> ValueError:
+    """Return the error for rows that do not fit where all are needed at once."""
+    return ValueError(
+        f"{what} needs all rows of X at once, and they take more than {as_text(TABLE_BYTES)}; pass "
+        "a part of them, as an array"
+    )
 
 
 def contrast_source(contrast: Any, *, n_features: int, feature_names: Any = None) -> SampleSource:
@@ -62,14 +114,10 @@ def contrast_source(contrast: Any, *, n_features: int, feature_names: Any = None
     name = "contrast"
     if is_chunked(contrast) or is_foreign_array(contrast):
         source = as_source(contrast, name=name)
+        _check_names(name, source.feature_names, feature_names)
     else:
         refuse_sparse(contrast, name)
-        names = getattr(contrast, "columns", None)
-        if feature_names is not None and names is not None and list(names) != list(feature_names):
-            raise ValueError(
-                f"contrast has columns {list(names)}, but X has {list(feature_names)}; give both "
-                "the same columns in the same order"
-            )
+        _check_names(name, getattr(contrast, "columns", None), feature_names)
         try:
             array = check_array(contrast, dtype=DTYPES, input_name=name)
         except ValueError as error:
@@ -81,6 +129,14 @@ def contrast_source(contrast: Any, *, n_features: int, feature_names: Any = None
             "the same columns"
         )
     return source
+
+
+def _check_names(name: str, names: Any, expected: Any) -> None:
+    if names is not None and expected is not None and list(names) != list(expected):
+        raise ValueError(
+            f"{name} has columns {list(names)}, but X has {list(expected)}; give both the same "
+            "columns in the same order"
+        )
 
 
 def for_scikit_learn(array: Array) -> Array:
@@ -102,7 +158,10 @@ def new_points(estimator: Any, X: Any) -> Array | SampleSource:
     if not is_chunked(X) and not is_foreign_array(X):
         refuse_sparse(X, "X")
         return validate_data(estimator, X, dtype=DTYPES, reset=False)
+    if isinstance(X, np.memmap):
+        X = X.view(np.ndarray)  # all rows are wanted
     source = as_source(X, name="X")
+    _check_fitted_names(estimator, source)
     if source.n_features != estimator.n_features_in_:
         # The wording of scikit-learn, which its users search for.
         raise ValueError(
@@ -110,6 +169,17 @@ def new_points(estimator: Any, X: Any) -> Array | SampleSource:
             f"{estimator.n_features_in_} features as input."
         )
     return source if is_chunked(X) else next(source.blocks(source.n_samples))
+
+
+def _check_fitted_names(estimator: Any, source: SampleSource) -> None:
+    fitted = getattr(estimator, "feature_names_in_", None)
+    names = source.feature_names
+    if fitted is not None and names is not None and list(names) != list(fitted):
+        raise ValueError(
+            f"X has columns {list(names)}, but {type(estimator).__name__} was fitted to "
+            f"{list(fitted)}; choose the same ones in the same order, as by "
+            "vanishing.samples.as_source(path, columns=[...])"
+        )
 
 
 def names_of_features(estimator: Any, given: Any = None) -> list[str]:

@@ -61,9 +61,11 @@ def _from_coefficients(stage: Stage) -> Form | None:
 def _from_points(stage: Stage) -> Form:
     """Reduce the derivatives of [F C_pre] at all points, n rows for each."""
     n_columns = stage.n_lower + stage.n_candidates
+    # Not the stage, which holds the data: the function may travel to the workers of a cluster.
+    blocks, left, right = stage.blocks, stage.left, stage.right
 
     def derivatives(x: Array) -> Array:
-        found = jacobian.with_candidates(stage.blocks, x, stage.left, stage.right)
+        found = jacobian.with_candidates(blocks, x, left, right)
         return namespace(x).reshape(found, (n_columns, -1))
 
     on_points = stage.passes.factor(stage.source, derivatives, n_columns * stage.n_features)

@@ -1,11 +1,12 @@
 """Files that are written whole or not at all."""
 
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
+
+from vanishing.samples.whole import written_whole
 
 
 @contextmanager
@@ -32,18 +33,8 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         with given.open("wb") as file:
             yield file
         return
-    target = given.resolve()  # where a link leads to, rather than the link
-    # In the same folder, since only there a file can take the place of another at once.
-    unfinished = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
-    try:
-        with unfinished.open("xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(target)
-    except BaseException:
-        unfinished.unlink(missing_ok=True)
-        raise
+    with written_whole(given) as unfinished, unfinished.open("xb") as file:
+        yield file
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:

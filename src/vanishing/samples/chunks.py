@@ -1,20 +1,17 @@
 """Chunks of rows from anything that can be iterated over again."""
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
-from itertools import islice
 from typing import Any
 
-import numpy as np
-
-from vanishing._xp import Array, is_array, on_cpu
-from vanishing.samples.array import ArraySource
-from vanishing.samples.checks import check_block, refuse_sparse
-from vanishing.samples.source import SampleSource
+from vanishing._xp import Array
+from vanishing.samples.streamed import Chunk, StreamedSource
 
 
-class ChunkSource(SampleSource):
+class ChunkSource(StreamedSource):
     """The rows of a sequence of chunks, one after the other.
+
+    The next chunk is made by a thread while the present one is worked on, except where all of them
+    are there already, in a list or a tuple.
 
     Parameters
     ----------
@@ -34,59 +31,31 @@ class ChunkSource(SampleSource):
                 "passes over the data once per degree; pass a list of chunks, or the function "
                 "that makes the generator (without calling it)"
             )
-        self._chunks = chunks
-        self._read: Any = None
+        self._made_by = chunks
+        self._last: Any = None
         self.name = name
 
-    @cached_property
-    def _first(self) -> Array:
-        for chunk in islice(self._checked(None), 1):
-            return chunk
-        raise ValueError(f"{self.name} has no chunks: at least one row is required")
-
     @property
-    def n_features(self) -> int:
-        """Number of columns of the first chunk."""
-        return int(self._first.shape[1])
+    def _prefetches(self) -> bool:
+        return not isinstance(self._made_by, list | tuple)
 
-    @cached_property
-    def n_samples(self) -> int:
-        """Number of rows, counted in one pass."""
-        return sum(int(chunk.shape[0]) for chunk in self._checked(self.n_features))
-
-    @property
-    def cpu(self) -> bool:
-        """Whether the first chunk lives in the memory of the processor."""
-        return on_cpu(self._first)
-
-    def blocks(self, max_rows: int) -> Iterator[Array]:
-        """Yield the chunks, those that are too long in slices."""
-        for chunk in self._checked(self.n_features):
-            yield from ArraySource(chunk).blocks(max_rows)
-
-    def _checked(self, n_features: int | None) -> Iterator[Array]:
-        for index, chunk in enumerate(self._fresh()):
-            name = f"chunk {index} of {self.name}"
-            refuse_sparse(chunk, name)
-            block = chunk if is_array(chunk) else np.asarray(chunk)
-            check_block(block, name=name, n_features=n_features)
-            if block.shape[0]:
-                yield block
+    def _read(self) -> Iterator[Chunk]:
+        return map(Chunk, self._fresh())
 
     def _fresh(self) -> Iterable[Array]:
-        if not callable(self._chunks):
-            return self._chunks
-        chunks = self._chunks()
+        if not callable(self._made_by):
+            return self._made_by
+        chunks = self._made_by()
         if not isinstance(chunks, Iterable):
             raise TypeError(
                 f"the function passed for {self.name} must return an iterable of chunks, got "
                 f"{chunks!r}"
             )
-        if isinstance(chunks, Iterator) and chunks is self._read:
+        if isinstance(chunks, Iterator) and chunks is self._last:
             raise ValueError(
                 f"the function passed for {self.name} returned the same iterator twice; it must "
                 "make a fresh iterator each time, since fitting passes over the data once per "
                 "degree"
             )
-        self._read = chunks
+        self._last = chunks
         return chunks

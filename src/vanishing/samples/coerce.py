@@ -1,6 +1,6 @@
 """Turning what a user passes into a source."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,29 +9,54 @@ from vanishing._xp import is_array
 from vanishing.samples.array import ArraySource
 from vanishing.samples.checks import check_block, refuse_sparse
 from vanishing.samples.chunks import ChunkSource
+from vanishing.samples.dask import DaskSource, as_dask_array, is_dask
+from vanishing.samples.extras import comes_from
+from vanishing.samples.paths import is_path, open_path
 from vanishing.samples.source import SampleSource
+from vanishing.samples.stored import StoredArraySource
+from vanishing.samples.tables import TableSource
 
 
 def is_chunked(data: object) -> bool:
-    """Say whether ``data`` is a source or chunks of rows, rather than one table."""
-    if isinstance(data, SampleSource | Iterator) or callable(data):
+    """Say whether ``data`` is a source or comes in chunks of rows, rather than being one table."""
+    if isinstance(data, SampleSource | Iterator) or _is_opened(data) or is_path(data):
+        return True
+    if callable(data):
         return True
     if isinstance(data, list | tuple):
         return bool(data) and all(len(getattr(chunk, "shape", ())) == 2 for chunk in data)
     # Any other re-iterable that is no table: it has neither shape nor array interface.
     table_like = ("shape", "__array__", "__array_interface__", "__dataframe__")
     return hasattr(data, "__iter__") and not (
-        isinstance(data, str | bytes | dict | set) or any(hasattr(data, a) for a in table_like)
+        isinstance(data, bytes | dict | set) or any(hasattr(data, a) for a in table_like)
     )
 
 
-def as_source(data: Any, *, name: str = "X") -> SampleSource:
-    """Wrap an array, a memory map or re-iterable chunks as a source.
+def _is_opened(data: object) -> bool:
+    """Say whether ``data`` is an object of a package that reads in chunks."""
+    return is_dask(data) or _is_zarr_array(data) or _is_dataset(data)
+
+
+def _is_zarr_array(data: object) -> bool:
+    return comes_from(data, "zarr") and hasattr(data, "chunks")
+
+
+def _is_dataset(data: object) -> bool:
+    return comes_from(data, "pyarrow") and hasattr(data, "scanner")
+
+
+def as_source(data: Any, *, columns: Sequence[str] | None = None, name: str = "X") -> SampleSource:
+    """Wrap data of any kind as a source.
 
     Parameters
     ----------
-    data : array, array-like, SampleSource, re-iterable of chunks, or callable
-        A callable returns a fresh iterator over chunks of rows each time it is called.
+    data : array, path, dataset, chunks, or SampleSource
+        An array of any library, a memory map, a ``zarr.Array``, a Dask array or frame; the path of
+        a .npy file, of a .zarr folder, or of a Parquet, CSV or Feather file or a folder of such
+        files, or a list of paths; a ``pyarrow.dataset.Dataset``; a re-iterable of chunks of rows,
+        or a callable that returns a fresh iterator over them each time it is called.
+    columns : sequence of str, optional
+        Which columns of a table in files to use, in this order; all by default.
     name : str
         What the rows are called in error messages.
 
@@ -39,8 +64,21 @@ def as_source(data: Any, *, name: str = "X") -> SampleSource:
     -------
     SampleSource
     """
+    if _is_dataset(data):
+        return TableSource(data, columns=columns, name=name)
+    if is_path(data):
+        return open_path(data, columns=columns, name=name)
+    if columns is not None:
+        raise ValueError(
+            f"columns were named, but {name} is a {type(data).__name__}; they can be chosen of "
+            "tables in files only"
+        )
     if isinstance(data, SampleSource):
         return data if data.name == name else data.named(name)
+    if is_dask(data):
+        return DaskSource(*as_dask_array(data, name), name=name)
+    if isinstance(data, np.memmap) or _is_zarr_array(data):
+        return StoredArraySource(data, name=name)
     if is_chunked(data):
         return ChunkSource(data, name=name)
     refuse_sparse(data, name)

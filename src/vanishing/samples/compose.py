@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from typing import Any
 
 from vanishing._xp import Array
-from vanishing.samples.source import SampleSource
+from vanishing.samples.dask import DaskSource
+from vanishing.samples.source import SampleSource, Summary, closed_after
 
 
 class MappedSource(SampleSource):
@@ -24,7 +26,8 @@ class MappedSource(SampleSource):
     @cached_property
     def n_features(self) -> int:
         """Number of columns that the function returns, seen on one row."""
-        return int(self.function(next(self.source.blocks(1))).shape[1])
+        with closed_after(self.source.blocks(1)) as blocks:
+            return int(self.function(next(blocks)).shape[1])
 
     @property
     def n_samples(self) -> int:
@@ -38,7 +41,19 @@ class MappedSource(SampleSource):
 
     def blocks(self, max_rows: int) -> Iterator[Array]:
         """Yield the images of the blocks."""
-        return map(self.function, self.source.blocks(max_rows))
+        with closed_after(self.source.blocks(max_rows)) as blocks:
+            yield from map(self.function, blocks)
+
+    def summarize(
+        self,
+        kernel: Callable[[Array], Summary],
+        merge: Callable[[Summary, Summary], Summary],
+        *,
+        max_rows: int,
+    ) -> Summary | None:
+        """Let the underlying source do it, where its rows are."""
+        function = self.function  # alone: the kernel may travel, and the source must not
+        return self.source.summarize(lambda x: kernel(function(x)), merge, max_rows=max_rows)
 
 
 class ConcatenatedSource(SampleSource):
@@ -75,3 +90,41 @@ class ConcatenatedSource(SampleSource):
         """Yield the blocks of each source in turn."""
         for source in self.sources:
             yield from source.blocks(max_rows)
+
+    def summarize(
+        self,
+        kernel: Callable[[Array], Summary],
+        merge: Callable[[Summary, Summary], Summary],
+        *,
+        max_rows: int,
+    ) -> Summary | None:
+        """Let each source do its part, where its rows are."""
+        joined: Summary | None = None
+        for source in self.sources:
+            part = source.summarize(kernel, merge, max_rows=max_rows)
+            if joined is None or part is None:
+                joined = part if joined is None else joined
+            else:
+                joined = merge(joined, part)
+        return joined
+
+
+def lazily(source: SampleSource, function: Callable[[Array], Array], n_features: int) -> Any:
+    """Return what a function makes of the rows, computed when it is asked for.
+
+    Parameters
+    ----------
+    source : SampleSource
+    function : callable
+        Takes a block of rows and returns as many rows.
+    n_features : int
+        Columns that the function returns.
+
+    Returns
+    -------
+    dask.array.Array or MappedSource
+        The former for the rows of a Dask array.
+    """
+    if isinstance(source, DaskSource):
+        return source.map_rows(function, n_features)
+    return MappedSource(source, function)

@@ -1,7 +1,8 @@
 """What the algorithm asks of data: blocks of rows, as often as it likes."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager, closing, nullcontext
 from copy import copy
 from functools import reduce
 from typing import Self, TypeVar
@@ -21,6 +22,8 @@ class SampleSource(ABC):
 
     #: What the rows are called in error messages.
     name: str = "X"
+    #: Names of the columns, where they have some.
+    feature_names: tuple[str, ...] | None = None
 
     def named(self, name: str) -> Self:
         """Return the same source under another name.
@@ -92,8 +95,25 @@ class SampleSource(ABC):
         summary
             That of all rows.
         """
-        summaries = map(kernel, self.blocks(max_rows))
-        first = next(summaries, None)
-        if first is None:
+        summary = self.summarize(kernel, merge, max_rows=max_rows)
+        if summary is None:
             raise ValueError(f"{self.name} has no rows: at least one row is required")
-        return reduce(merge, summaries, first)
+        return summary
+
+    def summarize(
+        self,
+        kernel: Callable[[Array], Summary],
+        merge: Callable[[Summary, Summary], Summary],
+        *,
+        max_rows: int,
+    ) -> Summary | None:
+        """Do what ``map_reduce`` does, or return None where there are no rows."""
+        with closed_after(self.blocks(max_rows)) as blocks:
+            summaries = map(kernel, blocks)
+            first = next(summaries, None)
+            return None if first is None else reduce(merge, summaries, first)
+
+
+def closed_after(blocks: Iterator[Array]) -> AbstractContextManager[Iterator[Array]]:
+    """Close a generator of blocks at once, also after an error: nothing is read any more then."""
+    return closing(blocks) if isinstance(blocks, Generator) else nullcontext(blocks)

@@ -1,0 +1,35 @@
+"""The method ``transform_to`` of transformers that work on rows from files."""
+
+import os
+from typing import Any, Literal
+
+from vanishing.samples import write
+
+
+class WritesFeatures:
+    """Mixin of the transformers whose features can be written block by block."""
+
+    def transform_to(
+        self,
+        X: Any,
+        path: str | os.PathLike[str],
+        *,
+        output: Literal["abs", "signed"] | None = None,
+    ) -> None:
+        """Evaluate the vanishing polynomials and write the values to a file, block by block.
+
+        If X cannot be read to its end, nothing is written, and a file that was there before stays
+        as it was.
+
+        Parameters
+        ----------
+        X : as in ``fit``
+        path : path
+            Ends in .parquet, .csv, .npy or .zarr, which chooses the format. Columns of tables have
+            the names of ``get_feature_names_out``.
+        output : {"abs", "signed"}, optional
+            Instead of the estimator's own ``output``.
+        """
+        model: Any = self
+        features = model.transform(X, output=output)
+        write(features, path, column_names=list(model.get_feature_names_out()))

@@ -1,0 +1,117 @@
+"""What all sources that are read chunk by chunk have in common."""
+
+from abc import abstractmethod
+from collections.abc import Generator, Iterator
+from contextlib import closing
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from vanishing._xp import Array, is_array, on_cpu
+from vanishing.samples.array import ArraySource
+from vanishing.samples.checks import check_block, refuse_sparse
+from vanishing.samples.prefetch import prefetched
+from vanishing.samples.source import SampleSource
+
+#: Numbers of a chunk, where the source may choose its size: 8 MiB in double precision.
+CHUNK_NUMBERS = 2**20
+
+
+class Chunk(NamedTuple):
+    """Rows as they were read, and where they come from, in words for error messages."""
+
+    rows: Any
+    where: str = ""
+
+
+class StreamedSource(SampleSource):
+    """Rows that are read chunk by chunk, each chunk checked when it is read.
+
+    Subclasses define ``_read``. The next chunk is read by a thread while the present one is worked
+    on, so that two are in memory at a time.
+    """
+
+    @abstractmethod
+    def _read(self) -> Iterator[Chunk]:
+        """Begin anew, and yield all chunks in order."""
+
+    @property
+    def _prefetches(self) -> bool:
+        """Whether reading takes time that can be spent while computing."""
+        return True
+
+    @cached_property
+    def _first(self) -> tuple[int, bool]:
+        """Width and place of the first chunk with rows."""
+        with closing(self._checked(None)) as chunks:
+            for chunk in chunks:
+                return int(chunk.shape[1]), on_cpu(chunk)
+        raise ValueError(f"{self.name} has no chunks: at least one row is required")
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of the first chunk."""
+        return self._first[0]
+
+    @property
+    def cpu(self) -> bool:
+        """Whether the first chunk lives in the memory of the processor."""
+        return self._first[1]
+
+    @cached_property
+    def n_samples(self) -> int:
+        """Number of rows, counted in one pass."""
+        with closing(self._chunks()) as chunks:
+            return sum(int(chunk.shape[0]) for chunk in chunks)
+
+    def blocks(self, max_rows: int) -> Iterator[Array]:
+        """Yield the chunks, those that are too long in slices."""
+        with closing(self._chunks()) as chunks:
+            for chunk in chunks:
+                yield from ArraySource(chunk).blocks(max_rows)
+
+    def _chunks(self) -> Generator[Array, None, None]:
+        checked = self._checked(self.n_features)
+        return prefetched(checked) if self._prefetches else checked
+
+    def _checked(self, n_features: int | None) -> Generator[Array, None, None]:
+        for index, chunk in enumerate(self._reading()):
+            where = f" ({chunk.where})" if chunk.where else ""
+            name = f"chunk {index}{where} of {self.name}"
+            refuse_sparse(chunk.rows, name)
+            block = chunk.rows if is_array(chunk.rows) else _as_array(chunk.rows, name)
+            check_block(block, name=name, n_features=n_features)
+            if block.shape[0]:
+                yield block
+
+    def _reading(self) -> Iterator[Chunk]:
+        """Yield what ``_read`` does; its errors say how far it came."""
+        index, where = 0, ""
+        reading = self._read()
+        try:
+            for chunk in reading:
+                yield chunk
+                index, where = index + 1, chunk.where
+        except Exception as error:
+            after = f" (after {where})" if where else ""
+            raise same_kind(
+                error,
+                f"chunk {index} of {self.name} could not be read{after}: "
+                f"{type(error).__name__}: {error}",
+            ) from error
+
+
+def same_kind(error: Exception, message: str) -> Exception:
+    """Return an error of the same class with another message, or a RuntimeError."""
+    try:
+        return type(error)(message)
+    except Exception:  # its class wants other arguments
+        return RuntimeError(message)
+
+
+def _as_array(rows: Any, name: str) -> Array:
+    try:
+        return np.asarray(rows)
+    except ValueError as error:
+        raise ValueError(f"{name} cannot be made an array: {error}") from error

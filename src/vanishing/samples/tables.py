@@ -1,0 +1,131 @@
+"""Parquet, CSV and Feather files through pyarrow."""
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from vanishing._xp import FloatArray
+from vanishing.samples.extras import imported
+from vanishing.samples.streamed import CHUNK_NUMBERS, Chunk, StreamedSource
+
+#: Bytes of a CSV file that are parsed at a time.
+CSV_BLOCK = 2**22
+
+
+class TableSource(StreamedSource):
+    """The rows of a dataset of pyarrow: one file or many, of one table.
+
+    Parameters
+    ----------
+    dataset : pyarrow.dataset.Dataset
+        Columns of integers, floating-point numbers and booleans; missing entries are NaN, and
+        refused as such.
+    columns : sequence of str, optional
+        Which columns to use, in this order; all by default.
+    name : str
+        What the rows are called in error messages.
+    """
+
+    def __init__(
+        self, dataset: Any, *, columns: Sequence[str] | None = None, name: str = "X"
+    ) -> None:
+        self.dataset = dataset
+        self.name = name
+        if isinstance(columns, str):
+            raise TypeError(
+                f"columns must be a list of names, got {columns!r}; write [{columns!r}]"
+            )
+        names = tuple(dataset.schema.names) if columns is None else tuple(columns)
+        self._check_columns(names)
+        self.feature_names = names
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        assert self.feature_names is not None
+        return len(self.feature_names)
+
+    @cached_property
+    def n_samples(self) -> int:
+        """Number of rows: from the headers of Parquet files, counted in CSV files."""
+        return int(self.dataset.count_rows())
+
+    @property
+    def cpu(self) -> bool:
+        """True."""
+        return True
+
+    def _check_columns(self, names: tuple[str, ...]) -> None:
+        schema = self.dataset.schema
+        if not names:
+            raise ValueError(f"{self.name} has no columns: at least one is required")
+        missing = [name for name in names if name not in schema.names]
+        if missing:
+            raise ValueError(
+                f"{self.name} has no columns {missing}; its columns are {list(schema.names)}"
+            )
+        repeated = sorted({name for name in names if schema.names.count(name) > 1})
+        if repeated:
+            raise ValueError(f"{self.name} has several columns that are called {repeated}")
+        types = imported("pyarrow.types", extra="io", purpose="reading tables")
+        numeric = (types.is_integer, types.is_floating, types.is_boolean)
+        other = [
+            f"{name!r} ({schema.field(name).type})"
+            for name in names
+            if not any(is_kind(schema.field(name).type) for is_kind in numeric)
+        ]
+        if other:
+            raise ValueError(
+                f"{self.name} must hold real numbers, but these columns do not: "
+                f"{', '.join(other)}; choose the others by as_source(..., columns=[...])"
+            )
+
+    @cached_property
+    def _dtype(self) -> Any:
+        """Single precision if no column is wider."""
+        arrow = imported("pyarrow", extra="io", purpose="reading tables")
+        assert self.feature_names is not None
+        narrow = (arrow.float16(), arrow.float32())
+        kinds = [self.dataset.schema.field(name).type for name in self.feature_names]
+        return np.float32 if all(kind in narrow for kind in kinds) else np.float64
+
+    def _read(self) -> Iterator[Chunk]:
+        file, start = None, 0
+        # One batch ahead: the default keeps sixteen, of four files.
+        scanner = self.dataset.scanner(
+            columns=list(self.feature_names or ()),
+            batch_size=max(1, CHUNK_NUMBERS // self.n_features),
+            batch_readahead=1,
+            fragment_readahead=1,
+            fragment_scan_options=self._scan_options(),
+        )
+        for batch, fragment in scanner.scan_batches():
+            path = getattr(fragment, "path", None)
+            start = start if path == file else 0
+            file, stop = path, start + batch.num_rows
+            place = f"{path}, " if path else ""
+            yield Chunk(self._rows(batch), f"{place}rows {start} to {stop - 1}")
+            start = stop
+
+    def _scan_options(self) -> Any:
+        """Bounds on what is held of a file."""
+        formats = imported("pyarrow.dataset", extra="io", purpose="reading tables")
+        file_format = getattr(self.dataset, "format", None)
+        if isinstance(file_format, formats.ParquetFileFormat):
+            # Otherwise all columns of a file are fetched before the first batch.
+            return formats.ParquetFragmentScanOptions(pre_buffer=False, use_buffered_stream=True)
+        if isinstance(file_format, formats.CsvFileFormat):
+            options = file_format.default_fragment_scan_options
+            options.read_options.block_size = CSV_BLOCK
+            return options
+        return None
+
+    def _rows(self, batch: Any) -> FloatArray:
+        """Copy the columns of a batch into a matrix that lies one column after the other."""
+        columns = np.empty((batch.num_columns, batch.num_rows), dtype=self._dtype)
+        arrow_type = "float" if self._dtype == np.float32 else "double"
+        for row, column in zip(columns, batch.columns, strict=True):
+            row[:] = column.cast(arrow_type, safe=False).to_numpy(zero_copy_only=False)
+        return columns.T
