@@ -51,7 +51,8 @@ def test_links_that_lead_nowhere(tmp_path, link, complaint):
 def test_layers_are_drawn_as_they_are_checked():
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contract = settings["tool"]["importlinter"]["contracts"][0]
-    checked = [[name.strip(" ()") for name in layer.split("|")] for layer in contract["layers"]]
+    layers = [layer for layer in contract["layers"] if "__main__" not in layer]
+    checked = [[name.strip(" ()") for name in layer.split("|")] for layer in layers]
     drawing = (ROOT / "docs" / "_static" / "layers.svg").read_text(encoding="utf-8")
     boxes = re.findall(r'<text class="name mid" x="[\d.]+" y="(\d+)">(\w+)</text>', drawing)
     heights = sorted({int(height) for height, _ in boxes})

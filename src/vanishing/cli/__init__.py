@@ -17,6 +17,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ----------
     arguments : sequence of str, optional
         By default those of the process, without the name of the program.
+
+    Returns
+    -------
+    int
+        0 where all went well.
     """
     for needed in ("typer", "rich", "pyarrow"):
         if find_spec(needed) is None:

@@ -107,7 +107,17 @@ class SampleSource(ABC):
         *,
         max_rows: int,
     ) -> Summary | None:
-        """Do what ``map_reduce`` does, or return None where there are no rows."""
+        """Do what ``map_reduce`` does, or return None where there are no rows.
+
+        Parameters
+        ----------
+        kernel, merge : callable
+        max_rows : int
+
+        Returns
+        -------
+        summary or None
+        """
         with closed_after(self.blocks(max_rows)) as blocks:
             summaries = map(kernel, blocks)
             first = next(summaries, None)
