@@ -5,6 +5,7 @@ from vanishing.samples.chunks import ChunkSource
 from vanishing.samples.coerce import as_source
 from vanishing.samples.compose import ConcatenatedSource, MappedSource
 from vanishing.samples.source import SampleSource
+from vanishing.samples.weighted import WeightedSource
 
 __all__ = [
     "ArraySource",
@@ -12,5 +13,6 @@ __all__ = [
     "ConcatenatedSource",
     "MappedSource",
     "SampleSource",
+    "WeightedSource",
     "as_source",
 ]

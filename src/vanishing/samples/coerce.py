@@ -10,6 +10,7 @@ from vanishing.samples.array import ArraySource
 from vanishing.samples.checks import check_block, refuse_sparse
 from vanishing.samples.chunks import ChunkSource
 from vanishing.samples.source import SampleSource
+from vanishing.samples.weighted import with_weights
 
 
 def is_chunked(data: object) -> bool:
@@ -25,7 +26,7 @@ def is_chunked(data: object) -> bool:
     )
 
 
-def as_source(data: Any, *, name: str = "X") -> SampleSource:
+def as_source(data: Any, *, name: str = "X", weights: Any = None) -> SampleSource:
     """Wrap an array, a memory map or re-iterable chunks as a source.
 
     Parameters
@@ -34,11 +35,17 @@ def as_source(data: Any, *, name: str = "X") -> SampleSource:
         A callable returns a fresh iterator over chunks of rows each time it is called.
     name : str
         What the rows are called in error messages.
+    weights : array-like of shape (n_samples,), optional
+        How often each row counts, in the order of the rows, also where they come in chunks.
 
     Returns
     -------
     SampleSource
     """
+    return with_weights(_unweighted(data, name), weights)
+
+
+def _unweighted(data: Any, name: str) -> SampleSource:
     if isinstance(data, SampleSource):
         return data if data.name == name else data.named(name)
     if is_chunked(data):

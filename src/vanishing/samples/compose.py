@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
 from vanishing._xp import Array
-from vanishing.samples.source import SampleSource
+from vanishing.samples.source import SampleSource, Summary
 
 
 class MappedSource(SampleSource):
@@ -39,6 +39,24 @@ class MappedSource(SampleSource):
     def blocks(self, max_rows: int) -> Iterator[Array]:
         """Yield the images of the blocks."""
         return map(self.function, self.source.blocks(max_rows))
+
+    @property
+    def weighted(self) -> bool:
+        """Whether the underlying rows have weights."""
+        return self.source.weighted
+
+    def summarize(
+        self,
+        kernel: Callable[..., Summary],
+        merge: Callable[[Summary, Summary], Summary],
+        *,
+        max_rows: int,
+    ) -> Summary | None:
+        """Let the underlying source do it, with the weights of its rows."""
+        function = self.function
+        return self.source.summarize(
+            lambda x, *weights: kernel(function(x), *weights), merge, max_rows=max_rows
+        )
 
 
 class ConcatenatedSource(SampleSource):
@@ -75,3 +93,25 @@ class ConcatenatedSource(SampleSource):
         """Yield the blocks of each source in turn."""
         for source in self.sources:
             yield from source.blocks(max_rows)
+
+    @property
+    def weighted(self) -> bool:
+        """Whether the rows of any source have weights."""
+        return any(source.weighted for source in self.sources)
+
+    def summarize(
+        self,
+        kernel: Callable[..., Summary],
+        merge: Callable[[Summary, Summary], Summary],
+        *,
+        max_rows: int,
+    ) -> Summary | None:
+        """Let each source do its part, with the weights of its rows."""
+        joined: Summary | None = None
+        for source in self.sources:
+            part = source.summarize(kernel, merge, max_rows=max_rows)
+            if joined is None or part is None:
+                joined = part if joined is None else joined
+            else:
+                joined = merge(joined, part)
+        return joined

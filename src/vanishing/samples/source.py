@@ -43,20 +43,36 @@ class SampleSource(ABC):
     def cpu(self) -> bool:
         """Whether the blocks live in the memory of the processor."""
 
+    @property
+    def weighted(self) -> bool:
+        """Whether rows have weights: kernels are then called as ``kernel(rows, root_weights)``."""
+        return False
+
     @abstractmethod
     def blocks(self, max_rows: int) -> Iterator[Array]:
         """Yield the rows in order, as floating-point arrays of at most ``max_rows`` rows."""
 
     def map_reduce(
         self,
-        kernel: Callable[[Array], Summary],
+        kernel: Callable[..., Summary],
         merge: Callable[[Summary, Summary], Summary],
         *,
         max_rows: int,
     ) -> Summary:
         """Summarize every block by ``kernel`` and join the summaries by ``merge``."""
+        summary = self.summarize(kernel, merge, max_rows=max_rows)
+        if summary is None:
+            raise ValueError(f"{self.name} has no rows: at least one row is required")
+        return summary
+
+    def summarize(
+        self,
+        kernel: Callable[..., Summary],
+        merge: Callable[[Summary, Summary], Summary],
+        *,
+        max_rows: int,
+    ) -> Summary | None:
+        """Do what ``map_reduce`` does, or return None where there are no rows."""
         summaries = map(kernel, self.blocks(max_rows))
         first = next(summaries, None)
-        if first is None:
-            raise ValueError(f"{self.name} has no rows: at least one row is required")
-        return reduce(merge, summaries, first)
+        return None if first is None else reduce(merge, summaries, first)
