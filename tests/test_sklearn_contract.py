@@ -69,6 +69,14 @@ def frame(X=None, names="abc"):
     return pd.DataFrame(points() if X is None else X, columns=list(names))
 
 
+def expected_failures(estimator):
+    """The check has more features than rows, so that equations are exact by the dozen."""
+    if getattr(estimator, "products", None) == "all" and estimator.normalization != "vca":
+        reason = "among equations of extent 0 only number and span are promised"
+        return {"check_sample_weight_equivalence_on_dense_data": reason}
+    return {}
+
+
 @pytest.fixture
 def array_api(monkeypatch):
     """Without this scikit-learn skips its array API checks. It reads it when they run."""
@@ -77,7 +85,7 @@ def array_api(monkeypatch):
 
 # The checks fit all kinds of tables, also such that random maps say little about.
 @pytest.mark.filterwarnings("ignore:no equation is smaller on transformation:UserWarning")
-@parametrize_with_checks(ESTIMATORS)
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
 @pytest.mark.usefixtures("array_api")
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
@@ -364,7 +372,7 @@ def test_contrast_that_was_not_requested_is_refused():
         pipeline.fit(X, contrast=gaussian_contrast(X))
 
 
-def test_contrast_is_the_only_metadata():
+def test_contrast_and_weights_are_the_only_metadata():
     request = VanishingIdeal().get_metadata_routing()
-    assert set(request.fit.requests) == {"contrast"}
+    assert set(request.fit.requests) == {"contrast", "sample_weight"}
     assert set(request.transform.requests) <= {"output"}

@@ -59,7 +59,8 @@ class PairSolution:
     Parameters
     ----------
     vectors : array of shape (n_columns, n_finite)
-        Size 1 under the normalization, extents ascending.
+        Size 1 under the normalization. Extents ascend, except where they are tied: the order
+        there does not hang on rounding.
     extents : array of shape (n_finite,)
         ‖A v‖.
     noise : array of shape (n_finite,)
@@ -124,12 +125,11 @@ def solve_pair(points: Side, form: Side) -> PairSolution:
     # In the stack a vector of size 1 under the form has length weight_b, and its part on X,
     # weight_a |A v|, is known to eps of that.
     floor = np.maximum(points.noise(found), SAFETY * EPS * _inverse(weight_a) * weight_b)
-    ascending = np.argsort(extents, kind="stable")
     unbounded = _echelon(vectors[:, infinite] / norm_a[infinite])
     return PairSolution(
-        vectors=with_fixed_signs(found[:, ascending]),
-        extents=extents[ascending],
-        noise=floor[ascending],
+        vectors=with_fixed_signs(found),
+        extents=extents,
+        noise=floor,
         unbounded=with_fixed_signs(unbounded),
         dropped=n_columns - int(finite.sum()) - int(infinite.sum()),
         condition=_condition(triangle[:, :rank]),
@@ -137,7 +137,7 @@ def solve_pair(points: Side, form: Side) -> PairSolution:
 
 
 def _without_arbitrary_rotation(vectors: FloatArray, points: Side, noise: float) -> FloatArray:
-    """Fix the directions among tied extents, which the decomposition leaves open.
+    """Sort by extents, and fix the directions among tied ones, which the decomposition leaves open.
 
     The candidates of the next degrees are chosen by these directions: an arbitrary rotation would
     make results depend on the order of rows. Extents that are rounding errors are all tied.
@@ -146,7 +146,7 @@ def _without_arbitrary_rotation(vectors: FloatArray, points: Side, noise: float)
     order = np.argsort(extents, kind="stable")
     vectors, extents = vectors[:, order], extents[order]
     same = extents[1:] - extents[:-1] <= max(EXTENT_TIE, noise) * extents[1:]
-    same |= (extents <= points.noise(vectors) / SAFETY)[1:]
+    same |= (extents <= points.noise(vectors))[1:]
     first = np.concatenate([[0], np.flatnonzero(~same) + 1, [len(extents)]])
     for start, stop in pairwise(first.tolist()):
         if stop - start > 1:

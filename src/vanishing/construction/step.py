@@ -126,9 +126,9 @@ def grow(
     _check_finite(source, contrast, points, form)
     solution = _solve(points, form)
 
-    tol = settings.threshold(
-        solution.extents, solution.noise, state.references[-1], stage.on_points.n_rows
-    )
+    ascending = np.argsort(solution.extents, kind="stable")
+    spectrum, noise = solution.extents[ascending], solution.noise[ascending]
+    tol = settings.threshold(spectrum, noise, state.references[-1], stage.on_points.n_rows)
     vanishes = solution.extents <= np.maximum(tol, solution.noise)
     nonvanishing, cut = _nonvanishing(solution, vanishes, settings.max_nonvanishing)
     nonvanishing *= size
@@ -152,7 +152,7 @@ def grow(
         left_out=candidates.left_out,
         tol=float(tol),
         condition=solution.condition,
-        spectrum=solution.extents,
+        spectrum=spectrum,
         seconds=time.perf_counter() - started,
     )
     kept = solution.extents[~vanishes]
@@ -162,8 +162,8 @@ def grow(
     grown = State(
         PolynomialBasis(basis.n_features, (*basis.blocks, block)),
         (*state.rounding, rounding),
-        (*state.references, float(kept[0]) if kept.size else state.references[-1]),
-        (*state.noise, solution.noise),
+        (*state.references, float(kept.min()) if kept.size else state.references[-1]),
+        (*state.noise, noise),
         float(stage.on_points.n_rows),
     )
     return grown, trace

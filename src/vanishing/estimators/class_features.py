@@ -10,7 +10,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from vanishing.estimators.ideal import ContrastError, VanishingIdeal
+from vanishing.estimators.fitting import ContrastError, check_discriminates, settings_of
+from vanishing.estimators.ideal import VanishingIdeal
 from vanishing.estimators.inputs import DTYPES, labelled, take_over
 from vanishing.estimators.saving import Saveable
 from vanishing.normalizations import resolve_normalization
@@ -110,12 +111,16 @@ class ClassVanishingFeatures(Saveable, TransformerMixin, BaseEstimator):
             others = [part for other, part in enumerate(parts) if other != index]
             contrast = ConcatenatedSource(others) if contrastive else None
             try:
-                return ideal.fit(parts[index], contrast=contrast), None
-            except ContrastError as error:
-                # One class without an equation of its own is no reason to give up the others.
-                return ideal._fit(parts[index], contrast, by_itself=False), error
+                ideal._fit(parts[index], contrast, by_itself=False)
             except (ValueError, MemoryError) as error:
                 raise labelled(error, f"the ideal of class {classes[index]} failed") from error
+            try:
+                if contrastive:
+                    check_discriminates(ideal.basis_, ideal.trace_, settings_of(ideal))
+            except ContrastError as error:
+                # One class without an equation of its own is no reason to give up the others.
+                return ideal, error
+            return ideal, None
 
         # Threads: the work is in BLAS and LAPACK, and the parts need no copies.
         parallel = Parallel(n_jobs=self.n_jobs, prefer="threads")

@@ -3,14 +3,18 @@
 import warnings
 from typing import Any
 
-from vanishing.construction import Construction
+from vanishing.construction import Construction, DegreeTrace
 from vanishing.construction.candidates import choose_candidates
 from vanishing.construction.step import Settings
 from vanishing.estimators.inputs import contrast_source
 from vanishing.normalizations import Normalization, resolve_normalization
+from vanishing.polynomials import PolynomialBasis
 from vanishing.polynomials.memory import as_text
 from vanishing.reductions import resolve_reduction
 from vanishing.samples import SampleSource
+
+#: With fewer rows nobody expects equations to hold on others.
+FEWEST_ROWS = 50
 
 
 class ContrastError(ValueError):
@@ -66,16 +70,18 @@ def check_contrast(normalization: Normalization, *, given: bool, known: bool = F
         )
 
 
-def check_discriminates(found: Construction, settings: Settings) -> None:
+def check_discriminates(
+    basis: PolynomialBasis, trace: tuple[DegreeTrace, ...], settings: Settings
+) -> None:
     """Refuse a contrast on which all that vanishes on X vanishes too."""
-    if found.basis.count("vanishing") or not any(step.dropped for step in found.trace):
+    if basis.count("vanishing") or not any(step.dropped for step in trace):
         return
     lost = []
-    for step in found.trace:
+    for step in trace:
         # Among all products repeats are dropped too: those are no relations of the data.
-        blocks = found.basis.blocks[: step.degree - 1]
+        blocks = basis.blocks[: step.degree - 1]
         distinct = choose_candidates(
-            found.basis.n_features,
+            basis.n_features,
             blocks,
             products="independent",
             uses_all_products=False,
@@ -108,21 +114,20 @@ def warn_of_left_out(found: Construction, memory_budget: int) -> None:
 
 
 def warn_of_interpolation(found: Construction, settings: Settings, n_rows: float) -> None:
-    """Say where equations within a tolerance hold for any rows, so few are there.
+    """Say where equations within a tolerance hold on any rows, so few are there.
 
-    With ``tol=0`` they are wanted: that is exact algebra on few points.
+    With ``tol=0``, or with a handful of points, that is wanted: it is exact algebra.
     """
-    n_lower = 1
+    if settings.tol == 0 or n_rows < FEWEST_ROWS:
+        return
     for step in found.trace:
-        n_columns = n_lower + step.candidates
-        if settings.tol != 0 and step.vanishing and n_columns > n_rows:
+        if step.vanishing and step.rank >= n_rows:
             warnings.warn(
-                f"at degree {step.degree} equations are sought among {n_columns} polynomials, but "
-                f"X has only {n_rows:g} rows: equations are found whatever the data is, and need "
-                "not hold on other rows; fit more rows, reduce the number of features (for "
-                "instance by PCA), lower max_degree, or set tol=0 if the points are exact",
+                f"at degree {step.degree} equations are sought among {step.candidates} "
+                f"products, but X has only {n_rows:g} rows: some are found whatever the data is, "
+                "and need not hold on other rows; fit more rows, reduce the number of features "
+                "(for instance by PCA), lower max_degree, or set tol=0 if the points are exact",
                 InterpolationWarning,
                 stacklevel=5,
             )
             return
-        n_lower += step.nonvanishing

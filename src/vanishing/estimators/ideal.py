@@ -235,7 +235,7 @@ class VanishingIdeal(PartialFit, Saveable, TransformerMixin, BaseEstimator):
         )
         if by_itself:
             if other is not None:
-                check_discriminates(found, settings)
+                check_discriminates(found.basis, found.trace, settings)
             n_rows = points.n_samples if points.weighted else found.state.n_rows
             warn_of_interpolation(found, settings, n_rows)
         warn_of_left_out(found, settings.memory_budget)

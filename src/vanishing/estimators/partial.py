@@ -1,5 +1,6 @@
 """Fitting to data that keeps arriving."""
 
+import warnings
 from typing import Any, Self
 
 from vanishing.estimators.fitting import check_contrast, contrast_for, settings_of
@@ -68,10 +69,11 @@ def _degree_to_keep(ideal: Any, seen: Seen | None) -> int:
             "partial_fit keeps the monomials up to max_degree, which is None; set max_degree"
         )
     if seen is None and hasattr(ideal, "basis_"):
-        raise ValueError(
-            "partial_fit goes on from earlier calls of partial_fit, but this model was fitted by "
-            "fit, which keeps nothing of its rows; begin with a new one, such as "
-            "sklearn.base.clone(ideal).partial_fit(X)"
+        warnings.warn(
+            "partial_fit begins anew: it goes on from earlier calls of partial_fit only, and this "
+            "model was fitted by fit, which keeps nothing of its rows",
+            UserWarning,
+            stacklevel=4,
         )
     if seen is not None and ideal.max_degree > seen.points.degree:
         raise ValueError(
