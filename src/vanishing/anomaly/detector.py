@@ -8,7 +8,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from vanishing._xp import Array, FloatArray, move_to_numpy, namespace, on_host, take_rows
 from vanishing.anomaly.explain import Explanation, Landscape
-from vanishing.anomaly.threshold import check_attainable, conformal_offset, quantile_offset
+from vanishing.anomaly.threshold import (
+    check_attainable,
+    conformal_offset,
+    finite_quantiles,
+    quantile_offset,
+)
 from vanishing.estimators.inputs import new_table
 from vanishing.estimators.saving import Saveable
 
@@ -110,7 +115,7 @@ class Detector(Saveable, OutlierMixin, BaseEstimator):
             scores = on_host(self._score(X))
         if unseen_scores is None:
             unseen_scores = scores
-        self._usual_score = -float(np.quantile(unseen_scores, 1 - USUAL))
+        self._usual_score = -finite_quantiles(unseen_scores, [1 - USUAL])[0]
         xp = namespace(X)
         doubles = xp.astype(X, xp.float64, copy=False)
         self._mean_row = move_to_numpy(xp.mean(doubles, axis=0))

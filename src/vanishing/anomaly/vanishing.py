@@ -21,7 +21,7 @@ from vanishing.anomaly.explain import Landscape
 from vanishing.anomaly.explain.local import LocalView
 from vanishing.anomaly.explain.single import NormView
 from vanishing.anomaly.pieces import cluster
-from vanishing.anomaly.residuals import LocalResiduals, fit_residuals
+from vanishing.anomaly.residuals import TINY, LocalResiduals, fit_residuals
 from vanishing.anomaly.threshold import on_unseen_rows
 from vanishing.contrasts import GaussianNoise, Permuted
 from vanishing.contrasts.base import Contrast
@@ -339,7 +339,10 @@ class VanishingDetector(Detector):
         if not all(_is_trusted(member.residuals, len(z)) for member in members):
             with suppress(ValueError):  # some of the rows are all the same, though not all are
                 unseen = on_unseen_rows(z, log_deviations, seed=self.random_state)
-        lower, medians, upper = np.quantile(unseen, [0.25, 0.5, 0.75], axis=0)
+        # Beyond all numbers, where equations overflow, is as far as the farthest.
+        farthest = np.max(unseen, axis=0, where=np.isfinite(unseen), initial=np.log(TINY))
+        bounded = np.minimum(unseen, farthest)
+        lower, medians, upper = np.quantile(bounded, [0.25, 0.5, 0.75], axis=0)
         spreads = np.maximum(upper - lower, SMALLEST_SPREAD)
         self._members = [
             replace(member, median=float(median), spread=float(spread))
