@@ -120,8 +120,9 @@ def solve_pair(points: Side, form: Side) -> PairSolution:
     zero_b = (norm_b <= form.noise(vectors)) | (beta <= SAFETY * EPS)
     finite, infinite = ~zero_b, zero_b & ~zero_a
 
-    found = _without_arbitrary_rotation(vectors[:, finite] / norm_b[finite], points, noise)
-    extents = points.norms(found)
+    found, extents = _without_arbitrary_rotation(
+        vectors[:, finite] / norm_b[finite], norm_a[finite] / norm_b[finite], points, noise
+    )
     # In the stack a vector of size 1 under the form has length weight_b, and its part on X,
     # weight_a |A v|, is known to eps of that.
     floor = np.maximum(points.noise(found), SAFETY * EPS * _inverse(weight_a) * weight_b)
@@ -136,13 +137,14 @@ def solve_pair(points: Side, form: Side) -> PairSolution:
     )
 
 
-def _without_arbitrary_rotation(vectors: FloatArray, points: Side, noise: float) -> FloatArray:
+def _without_arbitrary_rotation(
+    vectors: FloatArray, extents: FloatArray, points: Side, noise: float
+) -> tuple[FloatArray, FloatArray]:
     """Sort by extents, and fix the directions among tied ones, which the decomposition leaves open.
 
     The candidates of the next degrees are chosen by these directions: an arbitrary rotation would
     make results depend on the order of rows. Extents that are rounding errors are all tied.
     """
-    extents = points.norms(vectors)
     order = np.argsort(extents, kind="stable")
     vectors, extents = vectors[:, order], extents[order]
     same = extents[1:] - extents[:-1] <= max(EXTENT_TIE, noise) * extents[1:]
@@ -151,7 +153,8 @@ def _without_arbitrary_rotation(vectors: FloatArray, points: Side, noise: float)
     for start, stop in pairwise(first.tolist()):
         if stop - start > 1:
             vectors[:, start:stop] = _echelon(vectors[:, start:stop])
-    return vectors
+            extents[start:stop] = points.norms(vectors[:, start:stop])
+    return vectors, extents
 
 
 def _echelon(vectors: FloatArray) -> FloatArray:
