@@ -22,6 +22,7 @@ from vanishing import (
     VanishingDetector,
     VanishingIdeal,
 )
+from vanishing.estimators import InterpolationWarning
 from vanishing.normalizations import Contrastive, Gradient, resolve_normalization
 from vanishing.reductions import Gram
 from vanishing.samples import as_source
@@ -376,3 +377,22 @@ def test_contrast_and_weights_are_the_only_metadata():
     request = VanishingIdeal().get_metadata_routing()
     assert set(request.fit.requests) == {"contrast", "sample_weight"}
     assert set(request.transform.requests) <= {"output"}
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames_of_chunks_are_refused_clearly(library):
+    X = points()
+    ideal = fit(X).set_output(transform=library)
+    with pytest.raises(ValueError, match=f"(?s)transform='{library}'.*X comes in chunks"):
+        ideal.transform([X[:60], X[60:]])
+    default = ideal.set_output(transform="default").transform([X[:60], X[60:]])
+    np.testing.assert_array_equal(np.concatenate(list(default.blocks(60))), fit(X).transform(X))
+
+
+def test_fewer_rows_than_products_are_warned_of():
+    X = np.random.default_rng(0).standard_normal((60, 12))
+    with pytest.warns(InterpolationWarning, match="among 78 products, but X has only 60 rows"):
+        VanishingIdeal(tol=0.1).fit(X)
+    for settings in ({"tol": 0.0}, {"tol": 0.1, "max_degree": 1}):
+        VanishingIdeal(**settings).fit(X)
+    VanishingIdeal(tol=0.1).fit(X[:20])  # a handful of points

@@ -1,6 +1,7 @@
 """Estimators in the manner of scikit-learn."""
 
 from vanishing.estimators.class_features import ClassVanishingFeatures
+from vanishing.estimators.fitting import InterpolationWarning
 from vanishing.estimators.ideal import VanishingIdeal
 
-__all__ = ["ClassVanishingFeatures", "VanishingIdeal"]
+__all__ = ["ClassVanishingFeatures", "InterpolationWarning", "VanishingIdeal"]
