@@ -44,13 +44,23 @@ def test_nothing_but_infinite_scores_is_refused():
         conformal_offset(np.r_[np.full(5, -np.inf), np.zeros(94)], 0.02)
 
 
-@pytest.mark.parametrize("detector", [VanishingDetector(VanishingIdeal(tol=1e300))], ids=repr)
-def test_training_rows_whose_equations_overflow_are_anomalous(detector):
-    X = np.random.default_rng(0).standard_normal((200, 3))
-    X[:2] = 1e152
-    detector.fit(X)
-    assert np.isfinite(detector.offset_)
+@pytest.mark.parametrize("contamination", ["auto", 0.01])
+def test_training_rows_whose_equations_overflow_are_anomalous(contamination, monkeypatch):
+    score = VanishingDetector._score_on_host
+
+    def overflowing(self, X):
+        scores = score(self, X)
+        scores[X[:, 0] > 10] = -np.inf
+        return scores
+
+    monkeypatch.setattr(VanishingDetector, "_score_on_host", overflowing)
+    X = np.random.default_rng(0).standard_normal((1000, 3))
+    X[:4, 0] = 20
+    ideal = VanishingIdeal(tol=10.0, max_degree=1)
+    detector = VanishingDetector(ideal, contamination=contamination).fit(X)
+    assert np.isfinite([detector.offset_, detector._usual_score]).all()
     assert not np.isnan(detector.decision_function(X)).any()
+    assert (detector.predict(X[:4]) == -1).all()
 
 
 @pytest.mark.parametrize("rate", [0.05, 0.1, 0.3])
