@@ -15,6 +15,9 @@ from vanishing._xp import FloatArray, triangular_factor
 
 #: Rounding errors are taken to be at most this many units.
 SAFETY = 64.0
+#: For extents to be tied as mere rounding errors they have to be smaller: what lies between counts
+#: as vanishing, but may still be known to a digit or two.
+TIE_SAFETY = 8.0
 EPS = float(np.finfo(np.float64).eps)
 #: Stacks better conditioned than this need no pivoting.
 WELL_CONDITIONED = 1e-9
@@ -148,7 +151,7 @@ def _without_arbitrary_rotation(
     order = np.argsort(extents, kind="stable")
     vectors, extents = vectors[:, order], extents[order]
     same = extents[1:] - extents[:-1] <= max(EXTENT_TIE, noise) * extents[1:]
-    same |= (extents <= points.noise(vectors))[1:]
+    same |= (extents <= points.noise(vectors) * (TIE_SAFETY / SAFETY))[1:]
     first = np.concatenate([[0], np.flatnonzero(~same) + 1, [len(extents)]])
     for start, stop in pairwise(first.tolist()):
         if stop - start > 1:
