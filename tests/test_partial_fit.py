@@ -1,7 +1,7 @@
 """Many parts are one fit, and nothing is kept but a factor of monomials."""
 
 import pickle
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from vanishing import VanishingIdeal, load
 from vanishing.normalizations import Normalization
+from vanishing.persistence.checks import check_seen
+from vanishing.persistence.errors import ModelFileError
 from vanishing.polynomials.memory import BudgetError
 from vanishing.samples import as_source
 
@@ -276,3 +278,18 @@ def test_no_rows_are_kept(normalization):
         ideal.partial_fit(X, contrast=contrast_for(normalization, X))
         sizes.append(len(pickle.dumps(ideal)))
     assert abs(sizes[0] - sizes[1]) < 300
+
+
+@pytest.mark.parametrize("damage", ["width", "degree", "frame", "weight"])
+def test_damaged_factors_are_refused(damage):
+    seen = VanishingIdeal(tol=0.2).partial_fit(points())._seen
+    check_seen(seen, 3)
+    kept = seen.points
+    damaged = {
+        "width": replace(kept, factor=replace(kept.factor, R=kept.factor.R[:, :-1])),
+        "degree": replace(kept, degree=10**9),
+        "frame": replace(kept, frame=replace(kept.frame, axes=np.eye(2))),
+        "weight": replace(kept, factor=replace(kept.factor, n_rows=0.0)),
+    }[damage]
+    with pytest.raises(ModelFileError):
+        check_seen(replace(seen, points=damaged), 3)
