@@ -48,7 +48,7 @@ lint: $(VENV)/.installed-lint  ## check style, types, layers and changelog fragm
 docs: $(VENV)/.installed-docs  ## build the documentation into docs/_build/html, run its gallery
 	$(ONE_THREAD) $(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
-bench: $(VENV)/.installed-demo  ## measure time and memory, on one thread
+bench: $(VENV)/.installed-demo  ## measure time and memory, and say what became slower
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.run
 
 reproduce: $(VENV)/.installed-test  ## make the paper's tables and figures, ours beside them

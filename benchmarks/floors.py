@@ -3,6 +3,8 @@
 A fit reduces one matrix [F C] for each degree and each set of points. Nothing that sees all rows
 can be faster than one symmetric product of each (Gram), or one QR factorization of each (TSQR).
 The gradient normalization goes over X once more, for derivatives; the floor does not count that.
+Transform multiplies the values of candidates and of F by the small matrices of the basis; making
+the candidates is not counted.
 """
 
 import time
@@ -47,6 +49,34 @@ def floor_seconds(
             best = min(kernel(values) for _ in range(repeats))
             seconds += best * sets.count(rows) * rows / timed
     return seconds
+
+
+def products_seconds(
+    shapes: tuple[tuple[int, int], ...], rows: int, repeats: int, *, most_rows: int
+) -> float:
+    """Return the seconds of bare products of small matrices with values at all rows.
+
+    Parameters
+    ----------
+    shapes : tuple of pairs of int
+        Of the small matrices.
+    rows, repeats, most_rows : int
+        As for ``floor_seconds``.
+    """
+    timed = min(rows, most_rows)
+    seconds = 0.0
+    for height, width in shapes:
+        values = _values(width, timed)
+        small = np.random.default_rng(1).standard_normal((height, width))
+        best = min(_product_seconds(small, values) for _ in range(repeats))
+        seconds += best * rows / timed
+    return seconds
+
+
+def _product_seconds(small: FloatArray, values: FloatArray) -> float:
+    started = time.perf_counter()
+    small @ values
+    return time.perf_counter() - started
 
 
 def _values(n_columns: int, n_rows: int) -> FloatArray:

@@ -14,7 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from benchmarks.measure import ONE_THREAD, ROOT, check_one_thread
+from benchmarks.measure import ONE_THREAD, ROOT, hold_to_threads
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "array-api-compat", "threadpoolctl")
 
@@ -37,7 +37,7 @@ def describe() -> dict[str, Any]:
 def _describe() -> dict[str, Any]:
     import vanishing  # noqa: F401  loads the libraries whose threads are looked at
 
-    check_one_thread()
+    hold_to_threads(1)
     return {
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "commit": _commit(),

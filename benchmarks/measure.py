@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
 ONE_THREAD = dict.fromkeys(THREADS, "1")
+#: Bare products are timed on so many rows.
+PRODUCT_ROWS = 50_000
 #: Rows asked for at a time when a source is transformed.
 TRANSFORM_ROWS = 16_384
 #: The floors of rows from files, which need not fit into memory, are timed on so many.
@@ -31,10 +33,11 @@ FLOOR_ROWS = 100_000
 
 
 def measure(task: Task) -> Result:
-    """Measure in a fresh process with one thread."""
+    """Measure in a fresh process with as many threads as the task says."""
     command = [sys.executable, "-m", "benchmarks.measure", task.to_json()]
+    threads = dict.fromkeys(THREADS, str(task.threads))
     done = subprocess.run(
-        command, cwd=ROOT, env=os.environ | ONE_THREAD, stdout=subprocess.PIPE, text=True
+        command, cwd=ROOT, env=os.environ | threads, stdout=subprocess.PIPE, text=True
     )
     if done.returncode != 0:
         raise RuntimeError(f"the measurement {task.name!r} failed; its error is printed above")
@@ -43,22 +46,22 @@ def measure(task: Task) -> Result:
     return Result(task=task, **fields)
 
 
-def check_one_thread() -> None:
-    """Hold BLAS and OpenMP to one thread, and fail if a library does not obey."""
+def hold_to_threads(threads: int) -> None:
+    """Hold BLAS and OpenMP to a number of threads, and fail if a library uses more."""
     from threadpoolctl import threadpool_info, threadpool_limits
 
-    threadpool_limits(limits=1)
-    busy = [pool["internal_api"] for pool in threadpool_info() if pool["num_threads"] != 1]
+    threadpool_limits(limits=threads)
+    busy = [pool["internal_api"] for pool in threadpool_info() if pool["num_threads"] > threads]
     if busy:
-        raise RuntimeError(f"one thread is required, but these use more: {', '.join(busy)}")
+        raise RuntimeError(f"{threads} threads are allowed, but these use more: {', '.join(busy)}")
 
 
 def work(task: Task) -> dict[str, Any]:
     """Do a task in this process; return the fields of a ``Result``."""
-    from benchmarks.floors import floor_seconds
+    from benchmarks.floors import floor_seconds, products_seconds
     from vanishing import VanishingIdeal
 
-    check_one_thread()
+    hold_to_threads(task.threads)
     with _data(task) as (points, contrast):
         ideal = VanishingIdeal(
             max_degree=task.degree,
@@ -80,6 +83,7 @@ def work(task: Task) -> dict[str, Any]:
         floor: floor_seconds(floor, columns, sets, task.repeats, most_rows=most_rows)
         for floor in (("syrk", "geqrf") if task.reduction == "tsqr" else ("syrk",))
     }
+    products_s = products_seconds(_products(ideal), task.rows, task.repeats, most_rows=PRODUCT_ROWS)
     mapped_mb = None
     if mapped_before is not None and mapped_after is not None:
         mapped_mb = max(0.0, mapped_after - mapped_before)
@@ -90,6 +94,7 @@ def work(task: Task) -> dict[str, Any]:
         "mapped_mb": mapped_mb,
         "syrk_s": floors["syrk"],
         "geqrf_s": floors.get("geqrf"),
+        "products_s": products_s,
         "columns": columns,
         "vanishing": [step.vanishing for step in ideal.trace_],
     }
@@ -142,6 +147,19 @@ def _columns(ideal: "VanishingIdeal") -> tuple[int, ...]:
         columns.append(lower + step.candidates)
         lower += step.nonvanishing
     return tuple(columns)
+
+
+def _products(ideal: "VanishingIdeal") -> tuple[tuple[int, int], ...]:
+    """Shapes of the matrices that transform multiplies values with."""
+    blocks = ideal.basis_.blocks
+    last = max((t for t, block in enumerate(blocks) if block.vanishing.shape[1]), default=-1)
+    shapes = []
+    for degree, block in enumerate(blocks[: last + 1]):
+        heights = [block.vanishing.shape[1]]
+        heights += [block.nonvanishing.shape[1]] if degree < last else []
+        for height in filter(None, heights):
+            shapes += [(height, block.n_candidates), (height, block.projection.shape[0])]
+    return tuple(shapes)
 
 
 def _peak_mb() -> float:

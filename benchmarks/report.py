@@ -15,14 +15,23 @@ TITLES = {
     "growth-degree": "Growth in the degree",
     "memory": "Rows from a file",
 }
-COMMON = ("fit s", "transform s", "peak MB", "fit ÷ syrk", "fit ÷ geqrf", "columns", "vanishing")
+COMMON = (
+    "fit s",
+    "transform s",
+    "peak MB",
+    "fit ÷ syrk",
+    "fit ÷ geqrf",
+    "transform ÷ products",
+    "columns",
+    "vanishing",
+)
 
 Row = Sequence[str]
 
 
 def headline(result: Result) -> str:
     """Return one line about a result, to print as soon as it is there."""
-    fit, transform, peak, syrk, geqrf, columns, _ = _common(result)
+    fit, transform, peak, syrk, geqrf, _, columns, _ = _common(result)
     line = f"{result.task.name:<52} fit {fit:>8} s  transform {transform:>8} s  peak {peak:>5} MB"
     line += f"  {syrk:>5} × syrk"
     line += f"  {geqrf:>5} × geqrf" if geqrf else " " * len("  12.34 × geqrf")
@@ -40,7 +49,8 @@ def markdown(
     parts = [
         "# Benchmarks",
         "Written by `make bench`; what the columns mean is in [README.md](README.md).",
-        f"{machine['date']}, commit {machine['commit']}, {seconds:.0f} s in all, one thread.\n"
+        f"{machine['date']}, commit {machine['commit']}, {seconds:.0f} s in all, "
+        "one thread unless said otherwise.\n"
         f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gb']} GB, "
         f"{machine['system']}; Python {machine['python']}, {libraries}; "
         f"{', '.join(machine['blas'])}.",
@@ -125,6 +135,7 @@ def _common(result: Result) -> tuple[str, ...]:
         _whole(result.peak_mb),
         _number(result.over_syrk),
         _number(result.over_geqrf),
+        _number(result.over_products),
         ", ".join(map(str, result.columns)),
         ", ".join(map(str, result.vanishing)),
     )

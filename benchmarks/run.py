@@ -1,4 +1,8 @@
-"""Run the benchmarks: ``python -m benchmarks.run [--only NAME] [--quick] [--output FOLDER]``."""
+"""Run the benchmarks, and compare them with the committed table.
+
+``python -m benchmarks.run [--only NAME] [--quick] [--accept] [--output FOLDER]`` ends with exit
+code 1 if something became slower, and then writes nothing unless told to accept it.
+"""
 
 import argparse
 import json
@@ -6,12 +10,15 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.guard import confirmed
 from benchmarks.machine import describe
 from benchmarks.measure import measure
 from benchmarks.report import TITLES, headline, markdown, target_table
 from benchmarks.sections import SECTIONS
 from benchmarks.targets import targets
 from benchmarks.task import Result, Task
+
+COMMITTED = Path(__file__).parent / "results.json"
 
 
 def choose(only: str | None, *, quick: bool) -> list[Task]:
@@ -54,6 +61,11 @@ def main() -> None:
         help="where results.md and results.json go; by default beside this file, "
         "and nowhere with --only or --quick",
     )
+    parser.add_argument(
+        "--accept",
+        action="store_true",
+        help="write the results as the new table, even where they are worse than the old one",
+    )
     arguments = parser.parse_args()
     folder = arguments.output
     if folder is None and not (arguments.only or arguments.quick):
@@ -61,20 +73,28 @@ def main() -> None:
 
     tasks = choose(arguments.only, quick=arguments.quick)
     machine = describe()
-    print(f"{machine['cpu']}, {machine['cores']} cores, one thread, commit {machine['commit']}")
+    print(f"{machine['cpu']}, {machine['cores']} cores, commit {machine['commit']}")
     started = time.perf_counter()
     results = run(tasks)
+    worse = []
+    if COMMITTED.exists() and not arguments.quick:  # which measures once only
+        worse = confirmed(json.loads(COMMITTED.read_text())["results"], results, measure)
     seconds = time.perf_counter() - started
     kept = [] if arguments.quick else targets(results)  # small sizes say nothing about targets
     if kept:
         print(f"\nTargets\n{target_table(kept)}")
     print(f"\n{len(results)} measurements in {seconds:.0f} s")
-    if folder is not None:
+    if worse:
+        print("\nWorse than the committed table, every time it was measured:")
+        print("\n".join(f"  {change}" for change in worse))
+    if folder is not None and (arguments.accept or not worse):
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "results.md").write_text(markdown(machine, results, kept, seconds))
         record = {"machine": machine, "results": [result.to_dict() for result in results]}
         (folder / "results.json").write_text(json.dumps(record, indent=1) + "\n")
         print(f"written: {folder.name}/results.md, {folder.name}/results.json")
+    if worse and not arguments.accept:
+        raise SystemExit(1)
 
 
 if __name__ == "__main__":

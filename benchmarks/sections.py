@@ -54,9 +54,19 @@ def peers(*, quick: bool) -> list[Task]:
 
 def floor(*, quick: bool) -> list[Task]:
     """How far the fit is from the matrix products that it cannot do without."""
-    rows = 5000 if quick else 200_000
+    rows, features = (5000, 10) if quick else (200_000, 30)
     return [
-        _gaussian("floor", rows, 20, 2, normalization, reduction, repeats=1 if quick else 3)
+        _gaussian(
+            "floor",
+            rows,
+            features,
+            2,
+            normalization,
+            reduction,
+            repeats=1 if quick else 3,
+            threads=threads,
+        )
+        for threads in (1, 2)
         for normalization in ("contrastive", "gradient")
         for reduction in REDUCTIONS
     ]
@@ -130,13 +140,16 @@ def _gaussian(
     contrast_rows: int | None = None,
     source: Source = "array",
     repeats: int,
+    threads: int = 1,
 ) -> Task:
     size = f"{rows:,}×{features} degree {degree}"
     if contrast_rows is None:
         contrast_rows = rows if normalization == "contrastive" else 0
     return Task(
         section=section,
-        name=f"{size} {normalization} {reduction}" + ("" if source == "array" else f" {source}"),
+        name=f"{size} {normalization} {reduction}"
+        + ("" if source == "array" else f" {source}")
+        + ("" if threads == 1 else f" {threads} threads"),
         data="gaussian",
         rows=rows,
         features=features,
@@ -147,6 +160,7 @@ def _gaussian(
         contrast_rows=contrast_rows,
         source=source,
         repeats=repeats,
+        threads=threads,
     )
 
 

@@ -60,9 +60,12 @@ def _floor(results: Sequence[Result]) -> list[Target]:
         if result.task.section != "floor":
             continue
         if result.over_geqrf is not None:
-            found.append(Target(f"fit ÷ geqrf: {result.task.name}", result.over_geqrf, 2))
+            found.append(Target(f"fit ÷ geqrf: {result.task.name}", result.over_geqrf, 1.5))
         else:
-            found.append(Target(f"fit ÷ syrk: {result.task.name}", result.over_syrk, 4))
+            found.append(Target(f"fit ÷ syrk: {result.task.name}", result.over_syrk, 2))
+        if result.over_products is not None:
+            what = f"transform ÷ its products: {result.task.name}"
+            found.append(Target(what, result.over_products, 2))
     return found
 
 

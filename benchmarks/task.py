@@ -31,6 +31,8 @@ class Task:
         How the rows are handed over; all but the first read them from a temporary file.
     repeats : int
         The shortest time of so many is taken.
+    threads : int
+        Of BLAS and OpenMP.
     """
 
     section: str
@@ -46,6 +48,7 @@ class Task:
     contrast_rows: int = 0
     source: Source = "array"
     repeats: int = 3
+    threads: int = 1
 
     def to_json(self) -> str:
         """Write the task as JSON."""
@@ -74,6 +77,8 @@ class Result:
     syrk_s, geqrf_s : float
         The floors: bare BLAS and LAPACK on matrices of the same shapes, in the same process. The
         second is None for a fit without QR.
+    products_s : float
+        The floor of transform: its matrix products alone; 0 where nothing vanishes.
     columns, vanishing : tuple of int
         Columns of [F C], and vanishing polynomials found, for each degree.
     """
@@ -85,6 +90,7 @@ class Result:
     mapped_mb: float | None
     syrk_s: float
     geqrf_s: float | None
+    products_s: float
     columns: tuple[int, ...]
     vanishing: tuple[int, ...]
 
@@ -98,6 +104,12 @@ class Result:
         """Fit time over bare QR."""
         return None if self.geqrf_s is None else self.fit_s / self.geqrf_s
 
+    @property
+    def over_products(self) -> float | None:
+        """Time of transform over that of its matrix products."""
+        return self.transform_s / self.products_s if self.products_s else None
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ratios included."""
-        return asdict(self) | {"over_syrk": self.over_syrk, "over_geqrf": self.over_geqrf}
+        ratios = ("over_syrk", "over_geqrf", "over_products")
+        return asdict(self) | {name: getattr(self, name) for name in ratios}

@@ -22,6 +22,7 @@ from vanishing import (
     VanishingDetector,
     VanishingIdeal,
 )
+from vanishing.estimators import InterpolationWarning
 from vanishing.normalizations import Contrastive, Gradient, resolve_normalization
 from vanishing.reductions import Gram
 from vanishing.samples import as_source
@@ -69,6 +70,16 @@ def frame(X=None, names="abc"):
     return pd.DataFrame(points() if X is None else X, columns=list(names))
 
 
+def expected_failures(estimator):
+    """The check has more features than rows, so that equations are exact by the dozen."""
+    if isinstance(estimator, VanishingIdeal):
+        repeats = estimator.products == "all" and estimator.normalization != "vca"
+        if repeats or estimator.reduction in ("gram", Gram()):
+            reason = "among equations of extent 0 only number and span are promised"
+            return {"check_sample_weight_equivalence_on_dense_data": reason}
+    return {}
+
+
 @pytest.fixture
 def array_api(monkeypatch):
     """Without this scikit-learn skips its array API checks. It reads it when they run."""
@@ -77,7 +88,7 @@ def array_api(monkeypatch):
 
 # The checks fit all kinds of tables, also such that random maps say little about.
 @pytest.mark.filterwarnings("ignore:no equation is smaller on transformation:UserWarning")
-@parametrize_with_checks(ESTIMATORS)
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
 @pytest.mark.usefixtures("array_api")
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
@@ -364,7 +375,26 @@ def test_contrast_that_was_not_requested_is_refused():
         pipeline.fit(X, contrast=gaussian_contrast(X))
 
 
-def test_contrast_is_the_only_metadata():
+def test_contrast_and_weights_are_the_only_metadata():
     request = VanishingIdeal().get_metadata_routing()
-    assert set(request.fit.requests) == {"contrast"}
+    assert set(request.fit.requests) == {"contrast", "sample_weight"}
     assert set(request.transform.requests) <= {"output"}
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames_of_chunks_are_refused_clearly(library):
+    X = points()
+    ideal = fit(X).set_output(transform=library)
+    with pytest.raises(ValueError, match=f"(?s)transform='{library}'.*X comes in chunks"):
+        ideal.transform([X[:60], X[60:]])
+    default = ideal.set_output(transform="default").transform([X[:60], X[60:]])
+    np.testing.assert_array_equal(np.concatenate(list(default.blocks(60))), fit(X).transform(X))
+
+
+def test_fewer_rows_than_products_are_warned_of():
+    X = np.random.default_rng(0).standard_normal((60, 12))
+    with pytest.warns(InterpolationWarning, match="among 78 products, but X has only 60 rows"):
+        VanishingIdeal(tol=0.1).fit(X)
+    for settings in ({"tol": 0.0}, {"tol": 0.1, "max_degree": 1}):
+        VanishingIdeal(**settings).fit(X)
+    VanishingIdeal(tol=0.1).fit(X[:20])  # a handful of points

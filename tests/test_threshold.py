@@ -26,6 +26,43 @@ def test_automatic_rule_flags_at_least_one_in_a_hundred():
     assert np.mean(scores < quantile_offset(scores, "auto")) == 0.01
 
 
+@pytest.mark.parametrize("contamination", ["auto", 0.01, 0.1, 0.5])
+@pytest.mark.parametrize("n_infinite", [1, 5, 60, 99])
+def test_infinite_scores_are_below_a_finite_threshold(contamination, n_infinite):
+    scores = np.random.default_rng(0).standard_normal(100)
+    scores[:n_infinite] = -np.inf
+    offset = quantile_offset(scores, contamination)
+    assert np.isfinite(offset)
+    assert (scores[:n_infinite] - offset < 0).all()
+    assert not np.isnan(scores - offset).any()
+
+
+def test_nothing_but_infinite_scores_is_refused():
+    with pytest.raises(ValueError, match="scores of all training rows are infinite"):
+        quantile_offset(np.full(10, -np.inf), "auto")
+    with pytest.raises(ValueError, match="cannot be guaranteed: the scores of 5 of 99"):
+        conformal_offset(np.r_[np.full(5, -np.inf), np.zeros(94)], 0.02)
+
+
+@pytest.mark.parametrize("contamination", ["auto", 0.01])
+def test_training_rows_whose_equations_overflow_are_anomalous(contamination, monkeypatch):
+    score = VanishingDetector._score_on_host
+
+    def overflowing(self, X):
+        scores = score(self, X)
+        scores[X[:, 0] > 10] = -np.inf
+        return scores
+
+    monkeypatch.setattr(VanishingDetector, "_score_on_host", overflowing)
+    X = np.random.default_rng(0).standard_normal((1000, 3))
+    X[:12, 0] = 20
+    ideal = VanishingIdeal(tol=10.0, max_degree=1)
+    detector = VanishingDetector(ideal, contamination=contamination).fit(X)
+    assert np.isfinite([detector.offset_, detector._usual_score]).all()
+    assert not np.isnan(detector.decision_function(X)).any()
+    assert (detector.predict(X[:12]) == -1).all()
+
+
 @pytest.mark.parametrize("rate", [0.05, 0.1, 0.3])
 def test_conformal_rate_of_false_alarms(rate):
     """Mean over 2,000 draws of 99 calibration scores; the standard error is below 0.001."""

@@ -76,11 +76,11 @@ def fit_component(
     needs_contrast = resolve_normalization(template.normalization).needs_contrast
     used = contrast if needs_contrast else None
     try:
-        fitted._fit(points, used, require_discrimination=False)
+        fitted._fit(points, used, by_itself=False)
         spectrum = np.concatenate([step.spectrum for step in fitted.trace_])
         if fitted.basis_.count() == 0 and ideal is None and spectrum.size:
             fitted.set_params(tol=1.001 * float(spectrum.min()))
-            fitted._fit(points, used, require_discrimination=False)
+            fitted._fit(points, used, by_itself=False)
     except (ValueError, MemoryError) as error:
         raise labelled(error, f"the ideal of {name} failed") from error
     if ideal is None and spectrum.size and spectrum.min() >= 1:

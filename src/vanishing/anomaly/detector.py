@@ -10,7 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 from vanishing._xp import Array, FloatArray, move_to_numpy, namespace, on_host, take_rows
 from vanishing.anomaly.explain import Explanation, Landscape
 from vanishing.anomaly.streaming import moments, scores_of
-from vanishing.anomaly.threshold import check_attainable, conformal_offset, quantile_offset
+from vanishing.anomaly.threshold import (
+    check_attainable,
+    conformal_offset,
+    finite_quantiles,
+    quantile_offset,
+)
 from vanishing.estimators.inputs import new_points, new_table
 from vanishing.estimators.saving import Saveable
 from vanishing.samples import SampleSource
@@ -119,7 +124,7 @@ class Detector(Saveable, OutlierMixin, BaseEstimator):
             scores = np.asarray(scores_of(X, self._score)) if streamed else on_host(self._score(X))
         if unseen_scores is None:
             unseen_scores = scores
-        self._usual_score = -float(np.quantile(unseen_scores, 1 - USUAL))
+        self._usual_score = -finite_quantiles(unseen_scores, [1 - USUAL])[0]
         self._mean_row, spread = _means_and_spreads(X)
         # A constant column, whose spread is rounding, is measured in units of its size.
         constant = spread <= 1e-12 * np.abs(self._mean_row)

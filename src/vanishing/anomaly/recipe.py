@@ -12,7 +12,7 @@ from sklearn.decomposition import PCA
 
 from vanishing._xp import FloatArray
 from vanishing.anomaly.pieces import cluster
-from vanishing.anomaly.residuals import LocalResiduals, fit_residuals
+from vanishing.anomaly.residuals import TINY, LocalResiduals, fit_residuals
 from vanishing.anomaly.threshold import on_unseen_rows
 from vanishing.contrasts import GaussianNoise, Permuted
 from vanishing.contrasts.base import Contrast
@@ -79,7 +79,10 @@ def fit_members(z: FloatArray, *, seed: int) -> tuple[list[Member], FloatArray]:
     if not all(member.residuals.is_trusted(len(z)) for member in members):
         with suppress(ValueError):  # some of the rows are all the same, though not all are
             unseen = on_unseen_rows(z, log_deviations, seed=seed)
-    lower, medians, upper = np.quantile(unseen, [0.25, 0.5, 0.75], axis=0)
+    # Beyond all numbers, where equations overflow, is as far as the farthest.
+    farthest = np.max(unseen, axis=0, where=np.isfinite(unseen), initial=np.log(TINY))
+    bounded = np.minimum(unseen, farthest)
+    lower, medians, upper = np.quantile(bounded, [0.25, 0.5, 0.75], axis=0)
     spreads = np.maximum(upper - lower, SMALLEST_SPREAD)
     standardized = [
         replace(member, median=float(median), spread=float(spread))

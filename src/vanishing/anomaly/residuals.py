@@ -86,7 +86,7 @@ def fit_residuals(
     for piece in np.unique(pieces):
         rows = points[pieces == piece]
         ideal: VanishingIdeal = clone(template)
-        ideal._fit(rows, contrast, require_discrimination=False)
+        ideal._fit(rows, contrast, by_itself=False)
         if ideal.basis_.count():
             values = ideal.basis_.evaluate(rows)
             ideals.append(ideal)

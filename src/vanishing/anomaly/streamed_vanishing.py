@@ -40,7 +40,7 @@ def fit_streamed(
     contrast = None
     if resolve_normalization(ideal.normalization).needs_contrast:
         contrast = detector._contrast_of(drawn_rows(source, seed=detector.random_state))
-    ideal._fit(source, contrast, require_discrimination=False)
+    ideal._fit(source, contrast, by_itself=False)
     check_vanishing(ideal)
     values = moments(MappedSource(source, ideal.basis_.evaluate))
     scale = np.sqrt(values.variance + smallest_scale**2)

@@ -28,9 +28,23 @@ def quantile_offset(scores: FloatArray, contamination: float | Literal["auto"]) 
         sample in a hundred anomalous.
     """
     if contamination == "auto":
-        lowest, lower, upper = np.quantile(scores, [0.01, 0.25, 0.75])
-        return float(max(lowest, lower - 1.5 * (upper - lower)))
-    return float(np.percentile(scores, 100.0 * contamination))
+        lowest, lower, upper = finite_quantiles(scores, [0.01, 0.25, 0.75])
+        return max(lowest, lower - 1.5 * (upper - lower))
+    return finite_quantiles(scores, [contamination])[0]
+
+
+def finite_quantiles(scores: FloatArray, shares: list[float]) -> list[float]:
+    """Return quantiles of scores of which some may be minus infinity, beyond all numbers.
+
+    Where a quantile falls on those, the lowest finite score stands in: all of them are below it.
+    """
+    finite = scores[np.isfinite(scores)]
+    if not finite.size:
+        raise ValueError(
+            "the scores of all training rows are infinite: their equations overflow; rescale the "
+            "data, or lower max_degree"
+        )
+    return [float(found) for found in np.quantile(np.maximum(scores, finite.min()), shares)]
 
 
 def on_unseen_rows(
@@ -77,7 +91,14 @@ def conformal_offset(scores: FloatArray, contamination: float) -> float:
         probability (split conformal prediction).
     """
     rank = check_attainable(len(scores), contamination)
-    return float(np.sort(scores)[::-1][rank - 1])
+    offset = float(np.sort(scores)[::-1][rank - 1])
+    if not np.isfinite(offset):
+        raise ValueError(
+            f"a false alarm rate of {contamination} cannot be guaranteed: the scores of "
+            f"{np.sum(~np.isfinite(scores))} of {len(scores)} calibration samples are infinite, "
+            "since equations overflow there; rescale the data, or raise contamination"
+        )
+    return offset
 
 
 def check_attainable(n_samples: int, contamination: float) -> int:

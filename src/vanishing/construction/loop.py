@@ -22,11 +22,14 @@ class Construction:
     trace : tuple of DegreeTrace
     stop_reason : {"exhausted", "max_degree"}
         Whether the last degree left nothing nonvanishing, or the bound on the degree was hit.
+    state : State
+        From which a later construction may go on.
     """
 
     basis: PolynomialBasis
     trace: tuple[DegreeTrace, ...]
     stop_reason: StopReason
+    state: State
 
 
 def construct(
@@ -36,6 +39,7 @@ def construct(
     *,
     max_degree: int | None,
     callback: Callable[[DegreeTrace], object] | None = None,
+    begun: tuple[State, tuple[DegreeTrace, ...]] | None = None,
 ) -> Construction:
     """Run VCA(X, Y).
 
@@ -48,17 +52,20 @@ def construct(
         None runs until nothing is left, which happens at the latest when there are as many
         nonvanishing polynomials as distinct points.
     callback : callable, optional
-        Called with the trace of each degree when it is done.
+        Called with the trace of each degree when it is done, those that were begun with included.
+    begun : tuple of State and traces, optional
+        Degrees that are known from an earlier construction.
     """
-    state = State(PolynomialBasis(source.n_features, ()))
+    state, known = begun or (State(PolynomialBasis(source.n_features, ())), ())
     trace: list[DegreeTrace] = []
-    stop_reason: StopReason = "max_degree"
     while max_degree is None or len(trace) < max_degree:
-        state, record = grow(state, source, contrast, settings)
+        if len(trace) < len(known):
+            record = known[len(trace)]
+        else:
+            state, record = grow(state, source, contrast, settings)
         trace.append(record)
         if callback is not None:
             callback(record)
         if record.nonvanishing == 0:
-            stop_reason = "exhausted"
-            break
-    return Construction(state.basis, tuple(trace), stop_reason)
+            return Construction(state.basis, tuple(trace), "exhausted", state)
+    return Construction(state.basis, tuple(trace), "max_degree", state)

@@ -15,6 +15,9 @@ from vanishing._xp import FloatArray, triangular_factor
 
 #: Rounding errors are taken to be at most this many units.
 SAFETY = 64.0
+#: For extents to be tied as mere rounding errors they have to be smaller: what lies between counts
+#: as vanishing, but may still be known to a digit or two.
+TIE_SAFETY = 8.0
 EPS = float(np.finfo(np.float64).eps)
 #: Stacks better conditioned than this need no pivoting.
 WELL_CONDITIONED = 1e-9
@@ -59,7 +62,8 @@ class PairSolution:
     Parameters
     ----------
     vectors : array of shape (n_columns, n_finite)
-        Size 1 under the normalization, extents ascending.
+        Size 1 under the normalization. Extents ascend, except where they are tied: the order
+        there does not hang on rounding.
     extents : array of shape (n_finite,)
         ‖A v‖.
     noise : array of shape (n_finite,)
@@ -119,39 +123,41 @@ def solve_pair(points: Side, form: Side) -> PairSolution:
     zero_b = (norm_b <= form.noise(vectors)) | (beta <= SAFETY * EPS)
     finite, infinite = ~zero_b, zero_b & ~zero_a
 
-    found = _without_arbitrary_rotation(vectors[:, finite] / norm_b[finite], points, noise)
-    extents = points.norms(found)
+    found, extents = _without_arbitrary_rotation(
+        vectors[:, finite] / norm_b[finite], norm_a[finite] / norm_b[finite], points, noise
+    )
     # In the stack a vector of size 1 under the form has length weight_b, and its part on X,
     # weight_a |A v|, is known to eps of that.
     floor = np.maximum(points.noise(found), SAFETY * EPS * _inverse(weight_a) * weight_b)
-    ascending = np.argsort(extents, kind="stable")
     unbounded = _echelon(vectors[:, infinite] / norm_a[infinite])
     return PairSolution(
-        vectors=with_fixed_signs(found[:, ascending]),
-        extents=extents[ascending],
-        noise=floor[ascending],
+        vectors=with_fixed_signs(found),
+        extents=extents,
+        noise=floor,
         unbounded=with_fixed_signs(unbounded),
         dropped=n_columns - int(finite.sum()) - int(infinite.sum()),
         condition=_condition(triangle[:, :rank]),
     )
 
 
-def _without_arbitrary_rotation(vectors: FloatArray, points: Side, noise: float) -> FloatArray:
-    """Fix the directions among tied extents, which the decomposition leaves open.
+def _without_arbitrary_rotation(
+    vectors: FloatArray, extents: FloatArray, points: Side, noise: float
+) -> tuple[FloatArray, FloatArray]:
+    """Sort by extents, and fix the directions among tied ones, which the decomposition leaves open.
 
     The candidates of the next degrees are chosen by these directions: an arbitrary rotation would
     make results depend on the order of rows. Extents that are rounding errors are all tied.
     """
-    extents = points.norms(vectors)
     order = np.argsort(extents, kind="stable")
     vectors, extents = vectors[:, order], extents[order]
     same = extents[1:] - extents[:-1] <= max(EXTENT_TIE, noise) * extents[1:]
-    same |= (extents <= points.noise(vectors) / SAFETY)[1:]
+    same |= (extents <= points.noise(vectors) * (TIE_SAFETY / SAFETY))[1:]
     first = np.concatenate([[0], np.flatnonzero(~same) + 1, [len(extents)]])
     for start, stop in pairwise(first.tolist()):
         if stop - start > 1:
             vectors[:, start:stop] = _echelon(vectors[:, start:stop])
-    return vectors
+            extents[start:stop] = points.norms(vectors[:, start:stop])
+    return vectors, extents
 
 
 def _echelon(vectors: FloatArray) -> FloatArray:

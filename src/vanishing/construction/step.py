@@ -45,6 +45,14 @@ class Settings:
     reduction: Reduction
     memory_budget: int
 
+    def threshold(
+        self, extents: FloatArray, noise: FloatArray, reference: float | None, n_rows: float
+    ) -> float:
+        """Return the tolerance for one degree, as a root mean square."""
+        if self.tol == "gap":
+            return widest_gap(extents, noise, reference)
+        return float(self.tol / np.sqrt(n_rows)) if self.paper_norm else float(self.tol)
+
 
 @dataclass(frozen=True, eq=False)
 class State:
@@ -56,13 +64,20 @@ class State:
     rounding : tuple of arrays
         Per degree from 0, the rounding errors in the values of F on X, in units of eps times
         their root mean square.
-    reference : float or None
-        Smallest nonvanishing extent of the last degree that had one, for ``tol="gap"``.
+    references : tuple of float or None
+        Per degree from 0, the smallest nonvanishing extent of the last degree that had one, for
+        ``tol="gap"``.
+    noise : tuple of arrays
+        Per degree from 1, below what the extents of its spectrum are rounding errors.
+    n_rows : float
+        Number of points, or the sum of their weights; 0 as long as it is not known.
     """
 
     basis: PolynomialBasis
     rounding: tuple[FloatArray, ...] = (np.ones(1),)
-    reference: float | None = None
+    references: tuple[float | None, ...] = (None,)
+    noise: tuple[FloatArray, ...] = ()
+    n_rows: float = 0.0
 
 
 def grow(
@@ -87,19 +102,15 @@ def grow(
         uses_all_products=settings.normalization.uses_all_products,
         memory_budget=settings.memory_budget,
     )
-    passes = Pass(settings.reduction, settings.memory_budget)
     stage = Stage(
         n_features=basis.n_features,
         blocks=basis.blocks,
         left=candidates.left,
         right=candidates.right,
         amplification=_amplification(state, candidates),
-        on_points=passes.factor_with_candidates(
-            source, basis.blocks, candidates.left, candidates.right
-        ),
         source=source,
         contrast=contrast,
-        passes=passes,
+        passes=Pass(settings.reduction, settings.memory_budget),
         paper_norm=settings.paper_norm,
         all_products=settings.products == "all",
     )
@@ -115,10 +126,9 @@ def grow(
     _check_finite(source, contrast, points, form)
     solution = _solve(points, form)
 
-    if settings.tol == "gap":
-        tol = widest_gap(solution.extents, solution.noise, state.reference)
-    else:
-        tol = settings.tol / root_n if settings.paper_norm else settings.tol
+    ascending = np.argsort(solution.extents, kind="stable")
+    spectrum, noise = solution.extents[ascending], solution.noise[ascending]
+    tol = settings.threshold(spectrum, noise, state.references[-1], stage.on_points.n_rows)
     vanishes = solution.extents <= np.maximum(tol, solution.noise)
     nonvanishing, cut = _nonvanishing(solution, vanishes, settings.max_nonvanishing)
     nonvanishing *= size
@@ -142,7 +152,7 @@ def grow(
         left_out=candidates.left_out,
         tol=float(tol),
         condition=solution.condition,
-        spectrum=solution.extents,
+        spectrum=spectrum,
         seconds=time.perf_counter() - started,
     )
     kept = solution.extents[~vanishes]
@@ -152,7 +162,9 @@ def grow(
     grown = State(
         PolynomialBasis(basis.n_features, (*basis.blocks, block)),
         (*state.rounding, rounding),
-        float(kept[0]) if kept.size else state.reference,
+        (*state.references, float(kept.min()) if kept.size else state.references[-1]),
+        (*state.noise, noise),
+        float(stage.on_points.n_rows),
     )
     return grown, trace
 

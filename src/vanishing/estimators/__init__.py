@@ -2,6 +2,7 @@
 
 from vanishing.estimators import onnx  # noqa: F401  (tells export about the estimators)
 from vanishing.estimators.class_features import ClassVanishingFeatures
+from vanishing.estimators.fitting import InterpolationWarning
 from vanishing.estimators.ideal import VanishingIdeal
 
-__all__ = ["ClassVanishingFeatures", "VanishingIdeal"]
+__all__ = ["ClassVanishingFeatures", "InterpolationWarning", "VanishingIdeal"]

@@ -11,13 +11,15 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from vanishing._xp import Array, namespace
-from vanishing.estimators.ideal import ContrastError, VanishingIdeal
+from vanishing.estimators.fitting import ContrastError, check_discriminates, settings_of
+from vanishing.estimators.ideal import VanishingIdeal
 from vanishing.estimators.inputs import DTYPES, labelled, new_points, take_over
 from vanishing.estimators.saving import Saveable
 from vanishing.normalizations import resolve_normalization
 from vanishing.samples import ArraySource, ConcatenatedSource
 from vanishing.samples.coerce import is_chunked
 from vanishing.samples.compose import lazily
+from vanishing.samples.weighted import checked_weights, with_weights
 
 
 class ClassVanishingFeatures(Saveable, TransformerMixin, BaseEstimator):
@@ -67,7 +69,7 @@ class ClassVanishingFeatures(Saveable, TransformerMixin, BaseEstimator):
         self.ideal = ideal
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Self:
         """Fit one ideal to each class.
 
         Parameters
@@ -75,6 +77,8 @@ class ClassVanishingFeatures(Saveable, TransformerMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
             Class labels, of at least two classes.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts, in its own class and as contrast of the others.
 
         Returns
         -------
@@ -89,6 +93,11 @@ class ClassVanishingFeatures(Saveable, TransformerMixin, BaseEstimator):
         fitted = copy(self)  # a fit that fails leaves the estimator as it was
         X, y = validate_data(fitted, X, y, dtype=DTYPES)
         check_classification_targets(y)
+        weights = None
+        if sample_weight is not None:
+            weights = checked_weights(sample_weight, "X", len(X))
+            counted = weights > 0  # a class of nothing but zeros is none
+            X, y, weights = X[counted], y[counted], weights[counted]
         classes, of_class = np.unique(y, return_inverse=True)
         if len(classes) < 2:
             raise ValueError(
@@ -99,19 +108,27 @@ class ClassVanishingFeatures(Saveable, TransformerMixin, BaseEstimator):
         if template is None:
             template = VanishingIdeal(max_degree=2, tol=0.3, normalization="contrastive")
         contrastive = resolve_normalization(template.normalization).needs_contrast
-        parts = [ArraySource(X[of_class == index]) for index in range(len(classes))]
+        parts = []
+        for index in range(len(classes)):
+            own = of_class == index
+            own_weights = None if weights is None else weights[own]
+            parts.append(with_weights(ArraySource(X[own]), own_weights))
 
         def fit_one(index: int) -> tuple[VanishingIdeal, ContrastError | None]:
             ideal: VanishingIdeal = clone(template)
             others = [part for other, part in enumerate(parts) if other != index]
             contrast = ConcatenatedSource(others) if contrastive else None
             try:
-                return ideal.fit(parts[index], contrast=contrast), None
-            except ContrastError as error:
-                # One class without an equation of its own is no reason to give up the others.
-                return ideal._fit(parts[index], contrast, require_discrimination=False), error
+                ideal._fit(parts[index], contrast, by_itself=False)
             except (ValueError, MemoryError) as error:
                 raise labelled(error, f"the ideal of class {classes[index]} failed") from error
+            try:
+                if contrastive:
+                    check_discriminates(ideal.basis_, ideal.trace_, settings_of(ideal))
+            except ContrastError as error:
+                # One class without an equation of its own is no reason to give up the others.
+                return ideal, error
+            return ideal, None
 
         # Threads: the work is in BLAS and LAPACK, and the parts need no copies.
         parallel = Parallel(n_jobs=self.n_jobs, prefer="threads")

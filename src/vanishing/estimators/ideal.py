@@ -1,6 +1,5 @@
 """VanishingIdeal: the algorithm as a scikit-learn transformer."""
 
-import warnings
 from collections.abc import Callable, Sequence
 from copy import copy
 from numbers import Integral, Real
@@ -13,26 +12,41 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from vanishing import export
 from vanishing._xp import Array, namespace
-from vanishing.construction import Construction, DegreeTrace, construct
-from vanishing.construction.candidates import choose_candidates
-from vanishing.construction.step import Settings
-from vanishing.estimators.inputs import contrast_source, fit_source, new_points, take_over
+from vanishing.construction import DegreeTrace, construct
+from vanishing.construction.step import Settings, State
+from vanishing.construction.warm import Progress
+from vanishing.estimators.fitting import (
+    ContrastError,
+    check_contrast,
+    check_discriminates,
+    contrast_for,
+    settings_of,
+    warn_of_interpolation,
+    warn_of_left_out,
+)
+from vanishing.estimators.inputs import (
+    fit_source,
+    new_points,
+    refuse_frames_of_chunks,
+    take_over,
+)
 from vanishing.estimators.notebook import EquationsInNotebooks
+from vanishing.estimators.partial import PartialFit
 from vanishing.estimators.saving import Saveable
 from vanishing.estimators.writing import WritesFeatures
-from vanishing.normalizations import Normalization, resolve_normalization
-from vanishing.polynomials.memory import as_text
-from vanishing.reductions import Reduction, resolve_reduction
+from vanishing.normalizations import Normalization
+from vanishing.reductions import Reduction
+from vanishing.samples import SampleSource
 from vanishing.samples.coerce import is_chunked
 from vanishing.samples.compose import lazily
+from vanishing.samples.digest import digest
+from vanishing.samples.weighted import with_weights
 
-
-class ContrastError(ValueError):
-    """All that vanishes on X vanishes on the contrast too."""
+__all__ = ["ContrastError", "VanishingIdeal"]
 
 
 class VanishingIdeal(
-    EquationsInNotebooks, Saveable, WritesFeatures, TransformerMixin, BaseEstimator
+    EquationsInNotebooks, PartialFit, Saveable, WritesFeatures, TransformerMixin, BaseEstimator
 ):
     """Polynomial equations that a set of points approximately satisfies.
 
@@ -74,6 +88,11 @@ class VanishingIdeal(
         were left out), or are refused with the numbers.
     callback : callable or None, default=None
         Called with the ``DegreeTrace`` of each degree as soon as it is done.
+    warm_start : bool, default=False
+        Whether a later ``fit`` to the same data takes over the degrees that a change of
+        ``max_degree``, ``tol`` or ``max_nonvanishing`` leaves as they are. The outcome is that of
+        a fit from scratch, which it is for other data; a digest of the data, one more pass over
+        it, tells.
 
     Attributes
     ----------
@@ -85,6 +104,8 @@ class VanishingIdeal(
         An account of every degree.
     stop_reason_ : {"exhausted", "max_degree"}
         Why the loop ended: nothing nonvanishing was left, or the bound on the degree was hit.
+    n_samples_seen_ : int or float
+        After ``partial_fit``: the number of rows so far, or the sum of their weights.
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features,)
         Only if X has column names.
@@ -114,6 +135,7 @@ class VanishingIdeal(
         "output": [StrOptions({"abs", "signed"})],
         "memory_budget": [Interval(Integral, 1, None, closed="left")],
         "callback": [callable, None],
+        "warm_start": ["boolean"],
     }
 
     def __init__(
@@ -129,6 +151,7 @@ class VanishingIdeal(
         output: Literal["abs", "signed"] = "abs",
         memory_budget: int = 2**31,
         callback: Callable[[DegreeTrace], object] | None = None,
+        warm_start: bool = False,
     ) -> None:
         self.max_degree = max_degree
         self.tol = tol
@@ -140,8 +163,11 @@ class VanishingIdeal(
         self.output = output
         self.memory_budget = memory_budget
         self.callback = callback
+        self.warm_start = warm_start
 
-    def fit(self, X: Any, y: Any = None, *, contrast: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, *, contrast: Any = None, sample_weight: Any = None
+    ) -> Self:
         """Find the polynomials that vanish on X.
 
         Parameters
@@ -156,46 +182,82 @@ class VanishingIdeal(
             Points on which polynomials get root mean square 1; required by the contrastive
             normalization and refused by the others. In a cross-validation wrap it with
             ``vanishing.samples.as_source``: scikit-learn splits any array that happens to be as
-            long as X.
+            long as X. Weights of its rows go there, too: ``as_source(Y, weights=...)``.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row of X counts, in the order of the rows, also where X comes in chunks.
+            Means become weighted means, so that the scale of the weights does not matter, except
+            with ``tol_norm="euclidean"``, which is about sums.
 
         Returns
         -------
         self
         """
-        return self._fit(X, contrast, require_discrimination=True)
+        return self._fit(X, contrast, sample_weight=sample_weight)
 
-    def _fit(self, X: Any, contrast: Any, *, require_discrimination: bool) -> Self:
-        """Fit; a contrast inside the variety of X is an error, or gives no polynomial."""
+    def _fit(
+        self,
+        X: Any,
+        contrast: Any,
+        *,
+        sample_weight: Any = None,
+        by_itself: bool = True,
+    ) -> Self:
+        """Fit; an ideal that is a part of a larger model takes what comes without complaint."""
         self._validate_params()
-        normalization = resolve_normalization(self.normalization)
-        _check_contrast(normalization, contrast)
-        settings = Settings(
-            normalization=normalization,
-            tol=self.tol if self.tol == "gap" else float(self.tol),
-            paper_norm=self.tol_norm == "euclidean",
-            products=self.products,
-            max_nonvanishing=self.max_nonvanishing,
-            reduction=resolve_reduction(self.reduction),
-            memory_budget=self.memory_budget,
-        )
-        fitted = copy(self)  # a fit that fails leaves the estimator as it was
-        points = fit_source(fitted, X)
-        other = None
-        if contrast is not None:
-            names = getattr(fitted, "feature_names_in_", None)
-            other = contrast_source(contrast, n_features=points.n_features, feature_names=names)
-        found = construct(
-            points, other, settings, max_degree=self.max_degree, callback=self.callback
-        )
-        if contrast is not None and require_discrimination:
-            _check_discriminates(found, settings)
-        _warn_of_left_out(found, self.memory_budget)
-        fitted.basis_ = found.basis
-        fitted.extents_ = found.basis.extents
-        fitted.trace_ = found.trace
-        fitted.stop_reason_ = found.stop_reason
+        settings = settings_of(self)
+        check_contrast(settings.normalization, given=contrast is not None)
+        fitted = self._without("_seen", "n_samples_seen_", "_progress")
+        points = with_weights(fit_source(fitted, X), sample_weight)
+        other = contrast_for(fitted, contrast)
+        begun, data = None, ""
+        if self.warm_start:
+            data = " ".join(digest(source) for source in (points, other) if source is not None)
+            if hasattr(self, "_progress"):
+                begun = self._progress.resume(
+                    self.basis_, self.trace_, settings, data, self.max_degree
+                )
+        state = fitted._construct(points, other, settings, begun=begun, by_itself=by_itself)
+        if self.warm_start:
+            fitted._progress = Progress.of(state, settings, data)
         take_over(self, fitted)
         return self
+
+    def _construct(
+        self,
+        points: SampleSource,
+        other: SampleSource | None,
+        settings: Settings,
+        *,
+        begun: tuple[State, tuple[DegreeTrace, ...]] | None = None,
+        by_itself: bool = True,
+    ) -> State:
+        """Run the algorithm and keep what it found."""
+        found = construct(
+            points,
+            other,
+            settings,
+            max_degree=self.max_degree,
+            callback=self.callback,
+            begun=begun,
+        )
+        if by_itself:
+            if other is not None:
+                check_discriminates(found.basis, found.trace, settings)
+            n_rows = points.n_samples if points.weighted else found.state.n_rows
+            warn_of_interpolation(found, settings, n_rows)
+        warn_of_left_out(found, settings.memory_budget)
+        self.basis_ = found.basis
+        self.extents_ = found.basis.extents
+        self.trace_ = found.trace
+        self.stop_reason_ = found.stop_reason
+        return found.state
+
+    def _without(self, *names: str) -> Self:
+        """Copy, less some fitted attributes: a fit that fails leaves the estimator as it was."""
+        fitted = copy(self)
+        for name in names:
+            fitted.__dict__.pop(name, None)
+        return fitted
 
     def transform(self, X: Any, *, output: Literal["abs", "signed"] | None = None) -> Any:
         """Evaluate the vanishing polynomials.
@@ -223,6 +285,7 @@ class VanishingIdeal(
             values = basis.evaluate(points)
             return values if output == "signed" else namespace(values).abs(values)
 
+        refuse_frames_of_chunks(self, X)
         points = new_points(self, X)
         return lazily(points, features, basis.count()) if is_chunked(X) else features(points)
 
@@ -332,57 +395,3 @@ class VanishingIdeal(
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _check_contrast(normalization: Normalization, contrast: Any) -> None:
-    name = type(normalization).__name__
-    if normalization.needs_contrast and contrast is None:
-        raise ValueError(
-            f"the {name} normalization measures polynomials on a second set of points: pass "
-            "fit(X, contrast=Y), or choose normalization='gradient', which needs none"
-        )
-    if not normalization.needs_contrast and contrast is not None:
-        raise ValueError(
-            f"a contrast was passed, but the {name} normalization does not use one: leave it out, "
-            "or choose normalization='contrastive'"
-        )
-
-
-def _check_discriminates(found: Construction, settings: Settings) -> None:
-    """Refuse a contrast on which all that vanishes on X vanishes too."""
-    if found.basis.count("vanishing") or not any(step.dropped for step in found.trace):
-        return
-    lost = []
-    for step in found.trace:
-        # Among all products repeats are dropped too: those are no relations of the data.
-        blocks = found.basis.blocks[: step.degree - 1]
-        distinct = choose_candidates(
-            found.basis.n_features,
-            blocks,
-            products="independent",
-            uses_all_products=False,
-            memory_budget=settings.memory_budget,
-        )
-        n_lost = len(distinct.left) - step.vanishing - step.nonvanishing - step.cut
-        if n_lost > 0:
-            lost.append((step.degree, n_lost))
-    if lost:
-        counts = ", ".join(f"{dropped} of degree {degree}" for degree, dropped in lost)
-        raise ContrastError(
-            f"every polynomial that vanishes on X also vanishes on the contrast ({counts}): the "
-            "contrast lies inside the variety of X, so nothing tells the two apart; choose a "
-            "contrast that breaks the relations of X, or raise tol or max_degree"
-        )
-
-
-def _warn_of_left_out(found: Construction, memory_budget: int) -> None:
-    left_out = [(step.degree, step.left_out) for step in found.trace if step.left_out]
-    if left_out:
-        counts = ", ".join(f"{number} at degree {degree}" for degree, number in left_out)
-        warnings.warn(
-            f"the memory budget of {as_text(memory_budget)} left out products of the "
-            f"nonvanishing polynomials of smallest extent ({counts}); raise memory_budget, or set "
-            "max_nonvanishing to choose the cap yourself",
-            UserWarning,
-            stacklevel=4,
-        )

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from sklearn import get_config
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_array, validate_data
 
 from vanishing._xp import Array, namespace, on_host
@@ -199,9 +200,19 @@ def names_of_features(estimator: Any, given: Any = None) -> list[str]:
 
 def take_over(estimator: Any, fitted: Any) -> None:
     """Give an estimator the fitted attributes of its copy, in place of those of an earlier fit."""
-    if hasattr(estimator, "feature_names_in_"):
-        del estimator.feature_names_in_
+    for name in vars(estimator).keys() - vars(fitted).keys():
+        delattr(estimator, name)
     estimator.__dict__.update(vars(fitted))
+
+
+def refuse_frames_of_chunks(estimator: Any, X: Any) -> None:
+    """Raise if frames are to be returned, which are made in one piece, but X comes in chunks."""
+    wished = _get_output_config("transform", estimator)["dense"]
+    if wished != "default" and is_chunked(X):
+        raise ValueError(
+            f"set_output(transform={wished!r}) asks for one frame, but X comes in chunks; pass X "
+            "as one table, or set_output(transform='default') to get the values in chunks"
+        )
 
 
 def labelled(error: Exception, label: str) -> Exception:

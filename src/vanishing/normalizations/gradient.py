@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vanishing._xp import Array, namespace
+from vanishing.normalizations.moments import MomentSource
 from vanishing.normalizations.normalization import Normalization
 from vanishing.normalizations.stage import Form, Stage
 from vanishing.polynomials import jacobian
@@ -27,6 +28,8 @@ class Gradient(Normalization):
         if stage.degree == 1:
             constant = np.zeros((stage.n_features, 1))
             return stage.form(np.hstack([constant, np.eye(stage.n_features)[:, stage.left]]))
+        if isinstance(stage.source, MomentSource):
+            return stage.form(*stage.source.gradients(stage.blocks, stage.left, stage.right))
         return _from_coefficients(stage) or _from_points(stage)
 
 

@@ -1,20 +1,16 @@
 """Coefficients weighted by the mean gradients of their monomials (Kera, 2022)."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from operator import add
 
 import numpy as np
 
 from vanishing._xp import Array, FloatArray, move_to_numpy, namespace
+from vanishing.normalizations.moments import MomentSource
 from vanishing.normalizations.normalization import Normalization
 from vanishing.normalizations.stage import Form, Stage
 from vanishing.polynomials.memory import block_rows
 from vanishing.polynomials.monomials import Monomials, monomials
-
-
-class _SumOfSquares(NamedTuple):
-    total: Array
-    n_rows: int
 
 
 @dataclass(frozen=True)
@@ -34,19 +30,10 @@ class GradientWeighted(Normalization):
 
 def _weights(stage: Stage, table: Monomials) -> FloatArray:
     """‖∇x^a‖² = Σ_k a_k² x^{2(a - e_k)}: means of squared monomials of lower degree."""
-    below = monomials(stage.n_features, stage.degree - 1)
-
-    def squares(x: Array) -> _SumOfSquares:
-        xp = namespace(x)
-        values = below.values(xp.astype(x.T, xp.float64))  # squares overflow single precision
-        return _SumOfSquares(xp.sum(values * values, axis=1), int(x.shape[0]))
-
-    def add(first: _SumOfSquares, second: _SumOfSquares) -> _SumOfSquares:
-        return _SumOfSquares(first.total + second.total, first.n_rows + second.n_rows)
-
-    rows = block_rows(2 * len(below), cpu=stage.source.cpu, budget_bytes=stage.passes.memory_budget)
-    summed = stage.source.map_reduce(squares, add, max_rows=rows)
-    mean = move_to_numpy(summed.total) / summed.n_rows
+    if isinstance(stage.source, MomentSource):
+        mean = stage.source.mean_squares(stage.degree - 1)
+    else:
+        mean = _mean_squares(stage, monomials(stage.n_features, stage.degree - 1))
     squared = np.zeros(len(table))
     for variable in range(stage.n_features):
         raised = table.times_variable[variable]
@@ -54,3 +41,19 @@ def _weights(stage: Stage, table: Monomials) -> FloatArray:
     norms = np.linalg.norm(table.exponents, axis=1)
     norms[0] = 1.0
     return np.asarray(np.sqrt(squared) / norms)
+
+
+def _mean_squares(stage: Stage, table: Monomials) -> FloatArray:
+    """Go over X once."""
+
+    def squares(x: Array, root_weights: Array | None = None) -> Array:
+        xp = namespace(x)
+        values = table.values(xp.astype(x.T, xp.float64))  # squares overflow single precision
+        if root_weights is not None:
+            values *= root_weights
+        return xp.sum(values * values, axis=1)
+
+    rows = block_rows(2 * len(table), cpu=stage.source.cpu, budget_bytes=stage.passes.memory_budget)
+    total = move_to_numpy(stage.source.map_reduce(squares, add, max_rows=rows))
+    # The first monomial is 1: its squares count the rows, or add up their weights.
+    return np.asarray(total / total[0])

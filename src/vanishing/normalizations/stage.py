@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from vanishing._xp import Array, FloatArray, IntArray, move_to_numpy
+from vanishing.normalizations.moments import MomentSource
 from vanishing.normalizations.passes import Pass
 from vanishing.polynomials.block import DegreeBlock
 from vanishing.polynomials.evaluate import Evaluator
@@ -59,8 +60,6 @@ class Stage:
     amplification : array of shape (n_candidates,)
         By how much the rounding errors in the values of each product exceed one unit: the
         nonvanishing polynomials that it multiplies are differences of larger terms.
-    on_points : Factor
-        Of [F C_pre] on X.
     source, contrast : SampleSource
         X and, where there is one, Y.
     passes : Pass
@@ -76,7 +75,6 @@ class Stage:
     left: IntArray
     right: IntArray
     amplification: FloatArray
-    on_points: Factor
     source: SampleSource
     contrast: SampleSource | None
     passes: Pass
@@ -99,6 +97,11 @@ class Stage:
         return Evaluator(self.blocks).n_nonvanishing
 
     @cached_property
+    def on_points(self) -> Factor:
+        """The factor of [F C_pre] on X."""
+        return self.factor_on(self.source)
+
+    @cached_property
     def split(self) -> tuple[FloatArray, FloatArray]:
         """L, and the factor of the candidates on X."""
         return self.on_points.split(self.n_lower)
@@ -116,6 +119,8 @@ class Stage:
         Factor
             A triangular one, with as many columns as [F C_pre].
         """
+        if isinstance(source, MomentSource):
+            return source.factor_with_candidates(self.blocks, self.left, self.right)
         return self.passes.factor_with_candidates(source, self.blocks, self.left, self.right)
 
     def values(self, x: Array) -> FloatArray:

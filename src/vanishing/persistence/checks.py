@@ -18,12 +18,17 @@ from vanishing.anomaly.mixture import Mixture
 from vanishing.anomaly.recipe import Member
 from vanishing.anomaly.residuals import LocalResiduals
 from vanishing.estimators import ClassVanishingFeatures, VanishingIdeal
+from vanishing.normalizations.moments import Seen
 from vanishing.persistence.errors import ModelFileError, require
 from vanishing.polynomials import PolynomialBasis
+from vanishing.polynomials.monomials import count
 from vanishing.transformations import Transformation
 from vanishing.transformations.combined import Composition
 from vanishing.transformations.gather import Gather
 from vanishing.transformations.random_affine import Affine
+
+#: No fit gets there; larger numbers would only take long to count with.
+LARGEST_DEGREE = 1000
 
 
 def check_basis(basis: PolynomialBasis) -> None:
@@ -66,6 +71,55 @@ def check_ideal(ideal: VanishingIdeal) -> None:
     )
     require(len(ideal.trace_) > 0, "an ideal has no account of its degrees")
     require(all(step.spectrum.ndim == 1 for step in ideal.trace_), "a spectrum is no list")
+    if hasattr(ideal, "_progress"):
+        _check_progress(ideal)
+    if hasattr(ideal, "_seen"):
+        check_seen(ideal._seen, ideal.n_features_in_)
+
+
+def _check_progress(ideal: VanishingIdeal) -> None:
+    """Check that a warm start finds something to go on from at every degree."""
+    progress, n_degrees = ideal._progress, len(ideal.trace_)
+    require(
+        len(ideal.basis_.blocks) == len(progress.noise) == n_degrees
+        and len(progress.references) == len(progress.rounding) == n_degrees + 1
+        and progress.rounding[0].shape == (1,),
+        "what a warm start needs is not there for every degree",
+    )
+    for step, block, noise, rounding in zip(
+        ideal.trace_, ideal.basis_.blocks, progress.noise, progress.rounding[1:], strict=True
+    ):
+        require(
+            noise.shape == step.spectrum.shape
+            and rounding.shape == (block.nonvanishing.shape[1],)
+            and block.nonvanishing.shape[1] == step.nonvanishing,
+            f"what a warm start needs does not fit degree {step.degree}",
+        )
+
+
+def check_seen(seen: Seen, width: int) -> None:
+    """Check what is kept of the rows of partial fits."""
+    frame = seen.points.frame
+    require(
+        frame.origin.shape == (width,)
+        and frame.axes.shape == frame.inverse.shape == (width, width),
+        f"the coordinates of partial fits are not those of {width} columns",
+    )
+    for moments in (seen.points, seen.contrast):
+        if moments is None:
+            continue
+        # Compared before counting: the number of monomials of a huge degree is never made.
+        require(0 < moments.degree <= LARGEST_DEGREE, "partial fits have an impossible degree")
+        n_monomials = count(width, moments.degree)
+        R = moments.factor.R
+        require(
+            moments.degree == seen.points.degree
+            and R.ndim == 2
+            and R.shape[1] == n_monomials
+            and 0 < R.shape[0] <= n_monomials
+            and moments.factor.n_rows > 0,
+            "the monomials of partial fits are not those of their degree",
+        )
 
 
 def check_class_features(features: ClassVanishingFeatures) -> None:

@@ -23,7 +23,10 @@ from vanishing.anomaly.recipe import Member
 from vanishing.anomaly.residuals import LocalResiduals
 from vanishing.construction import DegreeTrace
 from vanishing.construction.loop import StopReason
+from vanishing.construction.step import Settings
+from vanishing.construction.warm import Progress
 from vanishing.estimators import ClassVanishingFeatures, VanishingIdeal
+from vanishing.normalizations.moments import Frame, Moments, Seen
 from vanishing.polynomials import PolynomialBasis
 from vanishing.polynomials.block import DegreeBlock
 from vanishing.transformations.combined import Composition
@@ -40,6 +43,12 @@ CLASSES: Mapping[str, type] = {
     "PolynomialBasis": PolynomialBasis,
     "DegreeBlock": DegreeBlock,
     "DegreeTrace": DegreeTrace,
+    "Settings": Settings,
+    "Progress": Progress,
+    "Factor": reductions.Factor,
+    "Frame": Frame,
+    "Moments": Moments,
+    "Seen": Seen,
     "LocalResiduals": LocalResiduals,
     "Member": Member,
     "Component": Component,
@@ -122,7 +131,14 @@ FITTED: Mapping[type, Fitted] = {
             "trace_": tuple[DegreeTrace, ...],
             "stop_reason_": StopReason,
         },
-        _EVERYWHERE,
+        {
+            **_EVERYWHERE,
+            # of warm starts
+            "_progress": Progress,
+            # of partial fits
+            "_seen": Seen,
+            "n_samples_seen_": float,
+        },
         {"extents_": lambda ideal: ideal.basis_.extents},
     ),
     ClassVanishingFeatures: Fitted(

@@ -43,13 +43,21 @@ class Expansion:
         The degrees that are known.
     in_z : bool
         Expand in z. Only polynomials of degree >= 2 and F_1 itself exist there.
+    variables : array of shape (1 + n_variables, n_variables), optional
+        Expand in other coordinates u: the coefficients of each variable x on 1, u_1, u_2, ...
     """
 
     def __init__(
-        self, n_variables: int, blocks: Sequence[DegreeBlock], *, in_z: bool = False
+        self,
+        n_variables: int,
+        blocks: Sequence[DegreeBlock],
+        *,
+        in_z: bool = False,
+        variables: FloatArray | None = None,
     ) -> None:
         self.blocks = tuple(blocks)
         self.n_variables = self.blocks[0].nonvanishing.shape[1] if in_z else n_variables
+        self.variables = np.eye(1 + n_variables)[:, 1:] if variables is None else variables
         self._by_degree: list[FloatArray] = [np.ones((1, 1))]
         for degree, block in enumerate(self.blocks, start=1):
             if in_z and degree == 1:
@@ -74,7 +82,7 @@ class Expansion:
         """Return the coefficients of F_1[left] · F_{t-1}[right] (x[left] at degree 1)."""
         table = self.table(degree)
         if degree == 1:
-            return np.eye(len(table))[:, 1 + left]
+            return np.asarray(self.variables[:, left])
         first, last = self._by_degree[1], self._by_degree[degree - 1]
         product = np.zeros((len(table), len(left)))
         factor = last[:, right]
@@ -82,6 +90,33 @@ class Expansion:
         for j in np.flatnonzero(np.any(first[1:] != 0, axis=1)):
             product[table.times_variable[j]] += factor * first[1 + j, left]
         return product
+
+
+def monomials_of_affine(variables: FloatArray, degree: int) -> FloatArray:
+    """Expand the monomials of x in other coordinates u.
+
+    Parameters
+    ----------
+    variables : array of shape (1 + n_variables, n_variables)
+        The coefficients of each variable x on 1, u_1, u_2, ...
+    degree : int
+
+    Returns
+    -------
+    array of shape (n_monomials, n_monomials)
+        One monomial of x a column, by the monomials of u.
+    """
+    table = monomials(variables.shape[1], degree)
+    expanded = np.zeros((len(table), len(table)))
+    expanded[0, 0] = 1.0
+    for j, below, above in table.products():
+        factor = expanded[:, below]
+        product = variables[0, j] * factor
+        for k in np.flatnonzero(variables[1:, j]):
+            raised = table.times_variable[k]
+            product[raised] += variables[1 + k, j] * factor[: len(raised)]
+        expanded[:, above] = product
+    return expanded
 
 
 def leading_forms(blocks: Sequence[DegreeBlock]) -> FloatArray:

@@ -4,6 +4,7 @@ Monomials are ordered by degree, then lexicographically with the first variable 
 those of degree at most t-1 come first among those of degree at most t.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import combinations_with_replacement
@@ -86,16 +87,23 @@ class Monomials:
         xp = namespace(x)
         values = xp.empty((len(self), x.shape[1]), dtype=x.dtype, device=x.device)
         values[0, :] = 1.0
+        for j, below, above in self.products():
+            values[above, :] = x[j : j + 1, :] * values[below, :]
+        return values
+
+    def products(self) -> Iterator[tuple[int, slice, slice]]:
+        """Yield j, a range of monomials and that of their products with x_j, by degree.
+
+        Every monomial but 1 is such a product once.
+        """
         for degree in range(1, self.degree + 1):
             start = end_below = self.first_of(degree)
             # x_j times every monomial of the degree below in variables >= j: those come last.
             for j in range(self.n_variables):
                 n_products = comb(self.n_variables - j + degree - 2, degree - 1)
-                values[start : start + n_products, :] = (
-                    x[j : j + 1, :] * values[end_below - n_products : end_below, :]
-                )
+                below = slice(end_below - n_products, end_below)
+                yield j, below, slice(start, start + n_products)
                 start += n_products
-        return values
 
     def derivative(self, coefficients: FloatArray, variable: int) -> FloatArray:
         """Differentiate polynomials given by coefficients on these monomials.

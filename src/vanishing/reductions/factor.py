@@ -1,6 +1,6 @@
 """The outcome of a pass over data: a triangular factor on the host, in double precision."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -17,14 +17,14 @@ class Factor:
     R : array of shape (rank, n_columns)
         Upper triangular or trapezoidal; the norm of a column is the root mean square of that
         polynomial.
-    n_rows : int
-        Number of rows that were summarized.
+    n_rows : float
+        Number of rows that were summarized, or the sum of their weights.
     relative_error : float
         Size of the rounding errors of R relative to the norms of its columns.
     """
 
     R: FloatArray
-    n_rows: int
+    n_rows: float
     relative_error: float
 
     @property
@@ -32,6 +32,16 @@ class Factor:
         """Root mean square of each column."""
         with np.errstate(over="ignore"):  # infinite where numbers are too large to be squared
             return np.asarray(np.linalg.norm(self.R, axis=0))
+
+    def with_weight(self, weight: float) -> "Factor":
+        """Return the factor of the weighted mean, where values came multiplied by root weights.
+
+        Parameters
+        ----------
+        weight : float
+            Sum of the weights.
+        """
+        return replace(self, R=self.R * np.sqrt(self.n_rows / weight), n_rows=weight)
 
     def split(self, n_lower: int) -> tuple[FloatArray, FloatArray]:
         """Orthogonalize the trailing columns against the leading ones (paper, Step 1).

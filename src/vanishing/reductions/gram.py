@@ -10,9 +10,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import get_lapack_funcs
 
-from vanishing._xp import Array, gram, machine_epsilon, move_to_numpy, same_dtype
+from vanishing._xp import Array, FloatArray, gram, machine_epsilon, move_to_numpy, same_dtype
 from vanishing.reductions.factor import Factor
+
+#: Pivots of Cholesky's method below so many roots of a unit of rounding are not trusted.
+SMALLEST_PIVOT = 64.0
 
 
 class GramSummary(NamedTuple):
@@ -39,14 +43,26 @@ class Gram:
     def resolve(self, summary: GramSummary) -> Factor:
         """Take the triangular root of the mean.
 
-        Columns are scaled to norm 1 first, so that the accuracy is relative to each column;
-        eigenvalues that rounding made negative are zero.
+        Columns are scaled to norm 1 first, so that the accuracy is relative to each column.
         """
         matrix = move_to_numpy(summary.matrix) / summary.n_rows
         scale = np.sqrt(np.diag(matrix))
         inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
-        eigenvalues, vectors = np.linalg.eigh(matrix * inverse[:, None] * inverse)
-        root = np.sqrt(np.maximum(eigenvalues, 0.0))[:, None] * vectors.T
-        factor = np.asarray(np.linalg.qr(root, mode="r")) * scale
+        factor = _triangular_root(matrix * inverse[:, None] * inverse, summary.eps) * scale
         # Errors of the eigenvalues are a few units relative to 1; their roots are taken.
         return Factor(factor, summary.n_rows, float(np.sqrt(summary.eps / 64)))
+
+
+def _triangular_root(matrix: FloatArray, eps: float) -> FloatArray:
+    """R with R'R a positive semidefinite matrix that has ones on its diagonal.
+
+    Cholesky's method is the fastest by far, as long as no column is close to dependent on those
+    before it; where one is, eigenvalues that rounding made negative are set to zero.
+    """
+    (potrf,) = get_lapack_funcs(("potrf",), (matrix,))
+    factor, failed = potrf(matrix, lower=False, clean=True)
+    if failed == 0 and np.diag(factor).min(initial=1.0) > SMALLEST_PIVOT * np.sqrt(eps):
+        return np.asarray(factor)
+    eigenvalues, vectors = np.linalg.eigh(matrix)
+    root = np.sqrt(np.maximum(eigenvalues, 0.0))[:, None] * vectors.T
+    return np.asarray(np.linalg.qr(root, mode="r"))

@@ -9,6 +9,7 @@ from vanishing.samples.device import DeviceSource
 from vanishing.samples.source import SampleSource
 from vanishing.samples.stored import StoredArraySource
 from vanishing.samples.tables import TableSource
+from vanishing.samples.weighted import WeightedSource
 from vanishing.samples.write import write
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "SampleSource",
     "StoredArraySource",
     "TableSource",
+    "WeightedSource",
     "as_source",
     "write",
 ]

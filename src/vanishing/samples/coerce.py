@@ -15,6 +15,7 @@ from vanishing.samples.paths import is_path, open_path
 from vanishing.samples.source import SampleSource
 from vanishing.samples.stored import StoredArraySource
 from vanishing.samples.tables import TableSource
+from vanishing.samples.weighted import with_weights
 
 
 def is_chunked(data: object) -> bool:
@@ -45,7 +46,9 @@ def _is_dataset(data: object) -> bool:
     return comes_from(data, "pyarrow") and hasattr(data, "scanner")
 
 
-def as_source(data: Any, *, columns: Sequence[str] | None = None, name: str = "X") -> SampleSource:
+def as_source(
+    data: Any, *, columns: Sequence[str] | None = None, name: str = "X", weights: Any = None
+) -> SampleSource:
     """Wrap data of any kind as a source.
 
     Parameters
@@ -59,11 +62,17 @@ def as_source(data: Any, *, columns: Sequence[str] | None = None, name: str = "X
         Which columns of a table in files to use, in this order; all by default.
     name : str
         What the rows are called in error messages.
+    weights : array-like of shape (n_samples,), optional
+        How often each row counts, in the order of the rows, also where they come in chunks.
 
     Returns
     -------
     SampleSource
     """
+    return with_weights(_unweighted(data, columns, name), weights)
+
+
+def _unweighted(data: Any, columns: Sequence[str] | None, name: str) -> SampleSource:
     if _is_dataset(data):
         return TableSource(data, columns=columns, name=name)
     if is_path(data):

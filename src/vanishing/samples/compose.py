@@ -44,16 +44,23 @@ class MappedSource(SampleSource):
         with closed_after(self.source.blocks(max_rows)) as blocks:
             yield from map(self.function, blocks)
 
+    @property
+    def weighted(self) -> bool:
+        """Whether the underlying rows have weights."""
+        return self.source.weighted
+
     def summarize(
         self,
-        kernel: Callable[[Array], Summary],
+        kernel: Callable[..., Summary],
         merge: Callable[[Summary, Summary], Summary],
         *,
         max_rows: int,
     ) -> Summary | None:
-        """Let the underlying source do it, where its rows are."""
+        """Let the underlying source do it, where its rows are, with their weights."""
         function = self.function  # alone: the kernel may travel, and the source must not
-        return self.source.summarize(lambda x: kernel(function(x)), merge, max_rows=max_rows)
+        return self.source.summarize(
+            lambda x, *weights: kernel(function(x), *weights), merge, max_rows=max_rows
+        )
 
 
 class ConcatenatedSource(SampleSource):
@@ -91,14 +98,19 @@ class ConcatenatedSource(SampleSource):
         for source in self.sources:
             yield from source.blocks(max_rows)
 
+    @property
+    def weighted(self) -> bool:
+        """Whether the rows of any source have weights."""
+        return any(source.weighted for source in self.sources)
+
     def summarize(
         self,
-        kernel: Callable[[Array], Summary],
+        kernel: Callable[..., Summary],
         merge: Callable[[Summary, Summary], Summary],
         *,
         max_rows: int,
     ) -> Summary | None:
-        """Let each source do its part, where its rows are."""
+        """Let each source do its part, where its rows are, with their weights."""
         joined: Summary | None = None
         for source in self.sources:
             part = source.summarize(kernel, merge, max_rows=max_rows)

@@ -133,7 +133,7 @@ class DaskSource(StreamedSource):
 
     def summarize(
         self,
-        kernel: Callable[[Array], Summary],
+        kernel: Callable[..., Summary],
         merge: Callable[[Summary, Summary], Summary],
         *,
         max_rows: int,

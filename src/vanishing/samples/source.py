@@ -57,6 +57,11 @@ class SampleSource(ABC):
     def cpu(self) -> bool:
         """Whether the blocks live in the memory of the processor."""
 
+    @property
+    def weighted(self) -> bool:
+        """Whether rows have weights: kernels are then called as ``kernel(rows, root_weights)``."""
+        return False
+
     @abstractmethod
     def blocks(self, max_rows: int) -> Iterator[Array]:
         """Yield the rows in order, block by block.
@@ -74,7 +79,7 @@ class SampleSource(ABC):
 
     def map_reduce(
         self,
-        kernel: Callable[[Array], Summary],
+        kernel: Callable[..., Summary],
         merge: Callable[[Summary, Summary], Summary],
         *,
         max_rows: int,
@@ -102,7 +107,7 @@ class SampleSource(ABC):
 
     def summarize(
         self,
-        kernel: Callable[[Array], Summary],
+        kernel: Callable[..., Summary],
         merge: Callable[[Summary, Summary], Summary],
         *,
         max_rows: int,

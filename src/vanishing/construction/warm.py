@@ -1,0 +1,80 @@
+"""Going on from an earlier construction on the same points.
+
+A degree depends on the tolerance and on ``max_nonvanishing`` only through what it splits into
+vanishing and nonvanishing polynomials. Degrees are taken over as long as the new settings split
+them in the same way; from the first difference on they are made again, by the same steps from
+the same state, so that the outcome is that of a cold start to the last bit.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from vanishing._xp import FloatArray
+from vanishing.construction.step import Settings, State
+from vanishing.construction.trace import DegreeTrace
+from vanishing.polynomials.basis import PolynomialBasis
+
+
+@dataclass(frozen=True, eq=False)
+class Progress:
+    """What a construction leaves to a later one, besides its basis and trace.
+
+    Parameters
+    ----------
+    settings : Settings
+    data : str
+        Digest of the points and of the contrast.
+    rounding, references, noise, n_rows
+        As in ``State``.
+    """
+
+    settings: Settings
+    data: str
+    rounding: tuple[FloatArray, ...]
+    references: tuple[float | None, ...]
+    noise: tuple[FloatArray, ...]
+    n_rows: float
+
+    @classmethod
+    def of(cls, state: State, settings: Settings, data: str) -> "Progress":
+        """Keep what is needed of a finished construction."""
+        return cls(settings, data, state.rounding, state.references, state.noise, state.n_rows)
+
+    def resume(
+        self,
+        basis: PolynomialBasis,
+        trace: tuple[DegreeTrace, ...],
+        settings: Settings,
+        data: str,
+        max_degree: int | None,
+    ) -> tuple[State, tuple[DegreeTrace, ...]] | None:
+        """Return the degrees that other settings would find as well, or None to start cold."""
+        comparable = replace(
+            self.settings, tol=settings.tol, max_nonvanishing=settings.max_nonvanishing
+        )
+        if data != self.data or comparable != settings:
+            return None
+        kept: list[DegreeTrace] = []
+        for step, noise, reference in zip(trace, self.noise, self.references, strict=False):
+            tol = settings.threshold(step.spectrum, noise, reference, self.n_rows)
+            if len(kept) == max_degree or not _splits_alike(step, noise, tol, settings):
+                break
+            kept.append(replace(step, tol=tol))
+        n = len(kept)
+        state = State(
+            PolynomialBasis(basis.n_features, basis.blocks[:n]),
+            self.rounding[: n + 1],
+            self.references[: n + 1],
+            self.noise[:n],
+            self.n_rows,
+        )
+        return state, tuple(kept)
+
+
+def _splits_alike(step: DegreeTrace, noise: FloatArray, tol: float, settings: Settings) -> bool:
+    vanishes, vanished = (step.spectrum <= np.maximum(bound, noise) for bound in (tol, step.tol))
+    n_nonvanishing = step.nonvanishing + step.cut
+    limit = settings.max_nonvanishing
+    n_kept = n_nonvanishing if limit is None else min(limit, n_nonvanishing)
+    return np.array_equal(vanishes, vanished) and n_kept == step.nonvanishing

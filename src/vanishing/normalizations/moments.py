@@ -1,0 +1,290 @@
+"""Points that are gone, known by the R factor of all their monomials (``partial_fit``).
+
+With φ the monomials of degree at most D and R of the QR factorization of φ(X), a polynomial p = φ c
+has the sizes on X that R c has: the rows of R stand in for the points. They are no points, though:
+products are taken in the coefficients c, and only then multiplied by R.
+
+Plain monomials of data off the origin nearly depend on each other, so φ is taken in coordinates u
+that are centred and whitened on the first part of the data. A polynomial of size 1 is then a sum
+of terms at most about 1e3 in size (uniform, Gaussian, exponential, heavy-tailed data up to degree
+6), so that three digits are lost; product Chebyshev or Hermite polynomials in u gain one digit at
+best, and Chebyshev polynomials scaled to the range of the data lose up to seven.
+"""
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NoReturn
+
+import numpy as np
+
+from vanishing._xp import Array, FloatArray, IntArray, move_like, namespace, triangular_factor
+from vanishing.normalizations.passes import Pass
+from vanishing.polynomials.block import DegreeBlock
+from vanishing.polynomials.expand import Expansion, monomials_of_affine
+from vanishing.polynomials.memory import BudgetError, as_text
+from vanishing.polynomials.monomials import count, monomials
+from vanishing.reductions import Factor, Tsqr
+from vanishing.samples import SampleSource
+
+#: Directions flatter than this share of the widest are not stretched further.
+FLATTEST = 1e-6
+#: Where more digits are lost than these six, a warning says so.
+LARGEST_CANCELLATION = 1e6
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """Coordinates u = (x - origin) axes, in which monomials are far from dependent.
+
+    Parameters
+    ----------
+    origin : array of shape (n_features,)
+    axes, inverse : arrays of shape (n_features, n_features)
+        x = origin + u inverse.
+    """
+
+    origin: FloatArray
+    axes: FloatArray
+    inverse: FloatArray
+
+    @classmethod
+    def of(cls, sources: list[SampleSource], memory_budget: int) -> "Frame":
+        """Centre and whiten some points, all sources alike."""
+        n_features = sources[0].n_features
+
+        def affine(x: Array) -> Array:
+            xp = namespace(x)
+            ones = xp.ones((1, x.shape[0]), dtype=x.dtype, device=x.device)
+            return xp.concat([ones, x.T], axis=0)
+
+        passes = Pass(Tsqr(), memory_budget)
+        factors = [passes.factor(source, affine, 1 + n_features) for source in sources]
+        stacked = np.vstack([factor.R for factor in factors])
+        R = np.zeros((1 + n_features, 1 + n_features))  # fewer rows than columns leave zeros
+        found = triangular_factor(stacked.T.copy())
+        R[: len(found)] = found
+        origin = R[0, 1:] / R[0, 0]
+        # Columns in units of their own; one that is constant so far, in units of its size.
+        spread = np.linalg.norm(R[1:, 1:], axis=0) / np.sqrt(len(sources))
+        rounding = 64 * max(factor.relative_error for factor in factors) * np.abs(origin)
+        unit = np.where(spread > rounding, spread, np.abs(origin))
+        unit = np.where(unit > 0, unit, 1.0)
+        _, widths, directions = np.linalg.svd(R[1:, 1:] / np.sqrt(len(sources)) / unit)
+        widths = np.maximum(widths, FLATTEST * widths[0]) if widths[0] > 0 else np.ones(n_features)
+        return cls(
+            origin,
+            (directions.T / widths) / unit[:, None],
+            (directions * widths[:, None]) * unit,
+        )
+
+    def __call__(self, x: Array) -> Array:
+        """Return the coordinates of rows, shape (n_features, n_rows)."""
+        return move_like(self.axes, x).T @ (x - move_like(self.origin, x)).T
+
+    @property
+    def variables(self) -> FloatArray:
+        """Coefficients of the variables x on 1, u_1, u_2, ..., one variable a column."""
+        return np.vstack([self.origin, self.inverse])
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """All that is kept of a set of points.
+
+    Parameters
+    ----------
+    frame : Frame
+    degree : int
+        Of the monomials, at most.
+    factor : Factor
+        Of the monomials on the points.
+    """
+
+    frame: Frame
+    degree: int
+    factor: Factor
+
+    @classmethod
+    def of(cls, source: SampleSource, frame: Frame, degree: int, memory_budget: int) -> "Moments":
+        """Go over the rows of a source once."""
+        table = monomials(source.n_features, degree)
+        passes = Pass(Tsqr(), memory_budget)
+        factor = passes.factor(source, lambda x: table.values(frame(x)), len(table))
+        return cls(frame, degree, factor)
+
+    def merged(self, other: "Moments") -> "Moments":
+        """Join what is kept of two sets of points in the same frame."""
+        first, second = self.factor, other.factor
+        n_rows = first.n_rows + second.n_rows
+        stacked = np.vstack(
+            [factor.R * np.sqrt(factor.n_rows / n_rows) for factor in (first, second)]
+        )
+        error = max(first.relative_error, second.relative_error)
+        factor = Factor(triangular_factor(stacked.T.copy()), n_rows, error)
+        return Moments(self.frame, self.degree, factor)
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """All that is kept of X and of the contrast.
+
+    Parameters
+    ----------
+    points : Moments
+    contrast : Moments or None
+    """
+
+    points: Moments
+    contrast: Moments | None
+
+    @staticmethod
+    def after(
+        seen: "Seen | None",
+        points: SampleSource,
+        contrast: SampleSource | None,
+        degree: int,
+        memory_budget: int,
+    ) -> "Seen":
+        """Add new rows to what was seen before; the first ones choose the coordinates."""
+        _check_budget(points.n_features, degree, memory_budget)
+        if seen is None:
+            frame = Frame.of([points] if contrast is None else [points, contrast], memory_budget)
+            kept, kept_contrast = None, None
+        else:
+            frame, kept, kept_contrast = seen.points.frame, seen.points, seen.contrast
+        new = Moments.of(points, frame, degree, memory_budget)
+        kept = new if kept is None else kept.merged(new)
+        if contrast is not None:
+            new = Moments.of(contrast, frame, degree, memory_budget)
+            kept_contrast = new if kept_contrast is None else kept_contrast.merged(new)
+        return Seen(kept, kept_contrast)
+
+
+def _check_budget(n_features: int, degree: int, memory_budget: int) -> None:
+    """Refuse more monomials than the budget has place for."""
+    n_monomials = count(n_features, degree)
+    needed = 6 * 8 * n_monomials**2
+    if needed > memory_budget:
+        raise BudgetError(
+            f"partial_fit keeps the factor of all {n_monomials} monomials of degree at most "
+            f"{degree} in {n_features} features, which with the work on it takes "
+            f"{as_text(needed)}, over the memory budget of {as_text(memory_budget)}; reduce the "
+            "number of features, lower max_degree, raise memory_budget, or use fit with chunks"
+        )
+
+
+class MomentSource(SampleSource):
+    """A set of points by its moments: sizes of polynomials can be had, rows cannot.
+
+    Parameters
+    ----------
+    moments : Moments
+    name : str
+    """
+
+    def __init__(self, moments: Moments, name: str) -> None:
+        self.moments = moments
+        self.name = name
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return len(self.moments.frame.origin)
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows that were seen."""
+        return int(self.moments.factor.n_rows)
+
+    @property
+    def cpu(self) -> bool:
+        """True: factors are kept on the host."""
+        return True
+
+    def blocks(self, max_rows: int) -> Iterator[Array]:
+        """Raise: the rows are gone."""
+        self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        raise ValueError(
+            f"the normalization reads the rows of {self.name}, which partial_fit does not keep; "
+            "use fit, or one of the normalizations that ship with the library"
+        )
+
+    def factor_with_candidates(
+        self, blocks: tuple[DegreeBlock, ...], left: IntArray, right: IntArray
+    ) -> Factor:
+        """Return the factor of [F C_pre] on the points."""
+        degree = len(blocks) + 1
+        coefficients, n_lower = self._coefficients(blocks, left, right)
+        R = self._up_to(degree)
+        values = R @ coefficients
+        rms = np.linalg.norm(values, axis=0)
+        # A product may be small because its factors are large in different places; its errors are
+        # those of the factors all the same.
+        sizes = rms.copy()
+        if degree > 1:
+            n_first, n_last = blocks[0].nonvanishing.shape[1], blocks[-1].nonvanishing.shape[1]
+            first, last = rms[1 : 1 + n_first], rms[n_lower - n_last : n_lower]
+            sizes[n_lower:] = np.maximum(rms[n_lower:], first[left] * last[right])
+        error = self._relative_error(np.linalg.norm(R, axis=0) @ np.abs(coefficients), sizes)
+        triangle = triangular_factor(np.ascontiguousarray(values.T))
+        return Factor(np.asarray(triangle), self.moments.factor.n_rows, error)
+
+    def gradients(
+        self, blocks: tuple[DegreeBlock, ...], left: IntArray, right: IntArray
+    ) -> tuple[FloatArray, float]:
+        """Return M with ‖M p‖² the mean of ‖∇p‖² for combinations p of [F C_pre], and its error."""
+        degree = len(blocks) + 1
+        coefficients, _ = self._coefficients(blocks, left, right)
+        table = monomials(self.n_features, degree)
+        by_u = np.stack([table.derivative(coefficients, k) for k in range(self.n_features)])
+        # ∂/∂x_i = Σ_k axes_ik ∂/∂u_k
+        by_x = np.tensordot(self.moments.frame.axes, by_u, axes=1)
+        R = self._up_to(degree - 1)
+        values = np.vstack([R @ part for part in by_x])
+        sizes = np.linalg.norm(values, axis=0)
+        terms = np.sqrt(sum(np.sum((np.abs(R) @ np.abs(part)) ** 2, axis=0) for part in by_x))
+        return values, self._relative_error(terms, sizes)
+
+    def mean_squares(self, degree: int) -> FloatArray:
+        """Return the means of the squared monomials of x of degree at most ``degree``."""
+        coefficients = monomials_of_affine(self.moments.frame.variables, degree)
+        return np.asarray(np.sum((self._up_to(degree) @ coefficients) ** 2, axis=0))
+
+    def _coefficients(
+        self, blocks: tuple[DegreeBlock, ...], left: IntArray, right: IntArray
+    ) -> tuple[FloatArray, int]:
+        """Coefficients of [F C_pre] on the monomials of u, and the number of F."""
+        degree = len(blocks) + 1
+        expansion = Expansion(self.n_features, blocks, variables=self.moments.frame.variables)
+        lower = expansion.nonvanishing(degree - 1)
+        candidates = expansion.candidates(degree, left, right)
+        padded = np.zeros((len(candidates), lower.shape[1]))
+        padded[: len(lower)] = lower
+        return np.hstack([padded, candidates]), lower.shape[1]
+
+    def _up_to(self, degree: int) -> FloatArray:
+        """R of the monomials of a degree and less, which come first."""
+        if degree > self.moments.degree:
+            raise ValueError(
+                f"partial_fit keeps monomials of degree at most {self.moments.degree}, but degree "
+                f"{degree} was asked for"
+            )
+        n_monomials = count(self.n_features, degree)
+        return self.moments.factor.R[:n_monomials, :n_monomials]
+
+    def _relative_error(self, terms: FloatArray, sizes: FloatArray) -> float:
+        """Rounding errors of sums that cancel, relative to what is left of them."""
+        ratios = np.divide(terms, sizes, out=np.ones_like(terms), where=sizes > 0)
+        cancellation = float(np.max(ratios, initial=1.0))
+        if cancellation > LARGEST_CANCELLATION:
+            warnings.warn(
+                f"{self.name} has gone so far from its first part that "
+                f"{np.log10(cancellation):.0f} digits are lost in the coordinates that were "
+                "chosen there; begin with a part that is more typical of the data, or use fit",
+                UserWarning,
+                stacklevel=2,
+            )
+        return cancellation * self.moments.factor.relative_error
