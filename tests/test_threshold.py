@@ -48,8 +48,8 @@ def test_nothing_but_infinite_scores_is_refused():
 def test_training_rows_whose_equations_overflow_are_anomalous(contamination, monkeypatch):
     score = VanishingDetector._score_on_host
 
-    def overflowing(self, X):
-        scores = score(self, X)
+    def overflowing(self, X, same):
+        scores = score(self, X, same)
         scores[X[:, 0] > 10] = -np.inf
         return scores
 

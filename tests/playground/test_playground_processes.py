@@ -60,11 +60,11 @@ def test_unforeseen_errors_in_a_worker(capsys):
 
 def slow_request():
     rng = np.random.default_rng(0)
-    X, Y = rng.normal(size=(2, 20_000, 2)).round(3).tolist()
-    return fit_request(x=X, y=Y, degree=40, normalization="vca", tol=0, contrast_tol=0)
+    X, Y = rng.uniform(-1, 1, size=(2, 90_000, 2)).round(3).tolist()
+    return fit_request(x=X, y=Y, degree=40, normalization="gradient", tol=0, contrast_tol=0)
 
 
-SLOW = Limits(points=100_000, degree=60, body_bytes=10**8, workers=1, queue=1)
+SLOW = Limits(points=200_000, degree=60, body_bytes=10**8, workers=1, queue=1)
 
 
 def test_work_that_takes_too_long_is_stopped():
