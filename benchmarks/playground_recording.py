@@ -12,8 +12,8 @@ from benchmarks.playground_server import ROOT, running
 
 RECORDING = ROOT / "docs" / "_static" / "playground.gif"
 SIZE = {"width": 1280, "height": 1100}
-#: Colours of all frames together; with fewer the pale slopes around the zero sets fall into bands.
-COLOURS = 128
+#: Of all frames together; with fewer the pale slopes around the zero sets fall into bands.
+COLOURS = 256
 BRIEF, LONG = 900, 2400  # ms
 
 # The controls stand left of what is recorded. Above it stands what they say instead, and what was
@@ -21,35 +21,45 @@ BRIEF, LONG = 900, 2400  # ms
 STYLE = """
 .top, .lede p { display: none }
 main { padding-top: 14px !important }
-.lede { margin: 0 0 14px 16.75rem }
-.legend { margin-top: 10px }
-.panel { height: 776px; overflow: hidden; box-shadow: none }
+h1 { font-size: 28px !important }
+.lede { margin: 0 0 12px 16.75rem }
+.legend { margin-top: 9px }
+.panel { position: relative; height: 800px; overflow: hidden; box-shadow: none }
+.panel::after {
+  content: ""; position: absolute; inset: auto 0 0; height: 30px;
+  background: linear-gradient(transparent, var(--surface) 80%);
+}
 .equations { max-height: none }
-#settings { display: flex; gap: 8px; margin-top: 8px }
+#settings { display: flex; gap: 8px; margin-top: 7px }
 #settings span {
   padding: 3px 12px; border: 1px solid var(--line); border-radius: 99px;
   background: var(--surface); color: var(--ink);
 }
-#settings .changed { background: var(--accent); border-color: var(--accent); color: #fff }
+#settings .changed {
+  border-color: var(--accent); outline: 1px solid var(--accent); color: var(--accent);
+  background: color-mix(in srgb, var(--accent) 12%, var(--surface));
+}
 """
 SHOW_SETTINGS = """() => {
-  const chosen = (id) => document.getElementById(id).selectedOptions[0].text;
   const said = (selector) => document.querySelector(selector).textContent;
-  const texts = [
-    `X: ${chosen("x-source")}`,
-    `Y: ${chosen("y-source")}`,
+  const set = (name) => {
+    const { text } = document.getElementById(`${name}-source`).selectedOptions[0];
+    return `<i class="dot ${name}"></i> ${name.toUpperCase()}: ${text}`;
+  };
+  const now = [
+    set("x"),
+    set("y"),
     `Degree up to ${said("#degree-value")}`,
     `Tolerance ${said("#plain [data-part=tol-value]")}`,
   ];
-  let row = document.getElementById("settings");
-  const before = row ? Array.from(row.children, ({ textContent }) => textContent) : texts;
-  if (!row) {
-    row = Object.assign(document.createElement("div"), { id: "settings" });
-    document.querySelector(".lede h1").after(row);
+  if (!document.getElementById("settings")) {
+    document.querySelector(".lede h1").insertAdjacentHTML("afterend", '<div id="settings"></div>');
   }
-  row.replaceChildren(...texts.map((text, k) => Object.assign(document.createElement("span"), {
-    textContent: text, className: text === before[k] ? "" : "changed",
-  })));
+  const row = document.getElementById("settings");
+  const before = Array.from(row.children, ({ innerHTML }) => innerHTML);
+  const mark = (text, k) => (before.length && text !== before[k] ? "changed" : "");
+  row.innerHTML = now.map((text, k) => `<span class="${mark(text, k)}">${text}</span>`).join("");
+  document.activeElement.blur();
 }"""
 
 
@@ -64,8 +74,8 @@ class Scene:
 
 
 SCENES = (
-    Scene("arc", "rest", (1, 2), (0.05, 0.07, 0.1, 0.13, 0.2)),
-    Scene("lemniscate", "uniform", (2, 3, 4), (0.03, 0.05, 0.07, 0.1)),
+    Scene("arc", "rest", (1, 2), (0.05, 0.063, 0.1, 0.16, 0.2)),
+    Scene("lemniscate", "uniform", (2, 3, 4), (0.05, 0.03, 0.07, 0.1)),
 )
 
 
@@ -131,10 +141,8 @@ def write(pictures: list[Image.Image], milliseconds: list[int]) -> None:
     all_of_them = Image.new("RGB", (width, height * len(pictures)))
     for k, each in enumerate(pictures):
         all_of_them.paste(each, (0, k * height))
-    palette = all_of_them.quantize(COLOURS, method=Image.Quantize.MEDIANCUT)
-    first, *rest = (
-        each.quantize(palette=palette, dither=Image.Dither.NONE) for each in pictures
-    )
+    palette = all_of_them.quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE, kmeans=1)
+    first, *rest = (each.quantize(palette=palette, dither=Image.Dither.NONE) for each in pictures)
     first.save(
         RECORDING, save_all=True, append_images=rest, duration=milliseconds, loop=0, optimize=True
     )
