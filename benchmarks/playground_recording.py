@@ -12,8 +12,7 @@ from benchmarks.playground_server import ROOT, running
 
 RECORDING = ROOT / "docs" / "_static" / "playground.gif"
 SIZE = {"width": 1280, "height": 1100}
-#: Of all frames together; with fewer the pale slopes around the zero sets fall into bands.
-COLOURS = 256
+COLOURS = 256  # of all frames together
 BRIEF, LONG = 900, 2400  # ms
 
 # The controls stand left of what is recorded. Above it stands what they say instead, and what was
@@ -136,13 +135,19 @@ def picture(page: Page) -> Image.Image:
 
 
 def write(pictures: list[Image.Image], milliseconds: list[int]) -> None:
-    """Write a GIF that repeats for ever, in one palette for all pictures."""
+    """Write a GIF that repeats for ever, in one palette for all pictures.
+
+    Widely spread colours keep the few pixels of text true; without dither the pale slopes around
+    the zero sets would fall into bands.
+    """
     width, height = pictures[0].size
     all_of_them = Image.new("RGB", (width, height * len(pictures)))
     for k, each in enumerate(pictures):
         all_of_them.paste(each, (0, k * height))
     palette = all_of_them.quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE, kmeans=1)
-    first, *rest = (each.quantize(palette=palette, dither=Image.Dither.NONE) for each in pictures)
+    first, *rest = (
+        each.quantize(palette=palette, dither=Image.Dither.FLOYDSTEINBERG) for each in pictures
+    )
     first.save(
         RECORDING, save_all=True, append_images=rest, duration=milliseconds, loop=0, optimize=True
     )
