@@ -67,6 +67,37 @@ def test_dragging_draws_a_stroke(view):
     assert page.locator("#status").inner_text().startswith(f"{drawn} points of X")
 
 
+def test_two_sources_chosen_at_once_are_both_drawn(view):
+    page = view.open("/#x=lemniscate&y=uniform").page
+    expected = view.picture("plain")
+    view.open()
+    page.evaluate(
+        """() => {
+          for (const [id, value] of [["x-source", "lemniscate"], ["y-source", "uniform"]]) {
+            const select = document.getElementById(id);
+            select.value = value;
+            select.dispatchEvent(new Event("change"));
+          }
+        }"""
+    )
+    view.settle()
+    assert view.picture("plain") == expected
+
+
+def test_points_drawn_while_the_server_draws_are_kept(view):
+    page = view.open().page
+    page.evaluate(
+        """() => {
+          document.getElementById("resample").click();
+          const canvas = document.querySelector("#plain canvas");
+          canvas.dispatchEvent(new KeyboardEvent("keydown", { key: " " }));
+        }"""
+    )
+    view.settle()
+    packed = re.search(r"px=[^_]+_([^&]+)", page.url).group(1)
+    assert len(packed) * 6 // 8 == 4 * 161
+
+
 def test_degree_changes_zero_set_and_equation(view):
     view.open("/#x=lemniscate&y=uniform&n=300&e=0.01&t=0.02&ct=0.3")
     assert view.equations("plain") == []

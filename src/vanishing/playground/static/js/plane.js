@@ -46,11 +46,16 @@ const panels = {
 
 async function update(signal) {
   if (pointsAreStale) {
+    const before = state.points;
     const own = (set) => (state[`${set}Source`] === OWN ? state.points[set] : state[`${set}Source`]);
     const { nPoints: n_points, noise, seed } = state;
-    const drawn = await post("scene", { x: own("x"), y: own("y"), n_points, noise, seed }, signal);
+    pointsAreStale = false; // and true again if another source is chosen while the server draws
+    const drawn = await post("scene", { x: own("x"), y: own("y"), n_points, noise, seed }, signal).catch((error) => {
+      pointsAreStale = true;
+      throw error;
+    });
+    if (state.points !== before) return; // changed by hand meanwhile, and asked for again
     state.points = drawn;
-    pointsAreStale = false;
     reach = reachOf(drawn);
   }
   const { points: { x, y }, degree, normalization, tol, contrastTol: contrast_tol } = state;
