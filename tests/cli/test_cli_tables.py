@@ -78,6 +78,11 @@ def test_decimal_comma(tmp_path):
     assert table.values.tolist() == [[1.5, -2.0], [0.25, 1000.0]]
 
 
+def test_decimal_comma_in_quotes(tmp_path):
+    table = read(tmp_path, 'a,b\n"1,5",-2\n"0,25","1,0"\n')
+    assert table.values.tolist() == [[1.5, -2.0], [0.25, 1.0]]
+
+
 @pytest.mark.parametrize("encoding", ["cp1252", "utf-16"])
 def test_other_encodings(tmp_path, encoding):
     table = read(tmp_path, "größe,x\n1,2\n".encode(encoding))

@@ -77,11 +77,8 @@ def guess_dialect(
         raise DataError(f"{where} is empty; a table has a header and at least one row")
     first, rest = rows[0], rows[1:]
     cells = [cell for row in rest or rows for cell in row]
-    comma = (
-        delimiter != ","
-        and any(map(_WITH_COMMA.fullmatch, cells))
-        and not any(map(_WITH_POINT.fullmatch, cells))
-    )
+    # Where commas separate, those inside of a cell are in quotes.
+    comma = any(map(_WITH_COMMA.fullmatch, cells)) and not any(map(_WITH_POINT.fullmatch, cells))
     decimal = "," if comma else "."
     if header is None:
         header = not all(is_number(cell, decimal) for cell in first)
