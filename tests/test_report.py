@@ -22,7 +22,7 @@ from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal,
 from vanishing.anomaly.parts import parts_of
 from vanishing.report import anomalies, write_report
 from vanishing.report.charts import round_ticks
-from vanishing.report.formulas import Formulas, carried_back, rounded
+from vanishing.report.formulas import Formulas, rounded
 from vanishing.report.given import image_shape_of
 from vanishing.report.metrics import curves_of
 from vanishing.report.pictures import png
@@ -387,22 +387,6 @@ def test_formulas_are_the_equations(recipe, readings):
     scale = formula.usual / part.typical[0][0]
     error = np.minimum(np.abs(written - scale * exact), np.abs(written + scale * exact))
     assert np.sqrt(np.mean(error**2)) < formula.usual
-
-
-@given(st.integers(0, 2**32 - 1))
-def test_carried_back_polynomials_have_the_same_values(seed):
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=(40, 3))
-    matrix, offset = rng.normal(size=(2, 3)), rng.normal(size=2)
-    z = x @ matrix.T + offset
-    basis = VanishingIdeal(max_degree=3, tol=0.5).fit(z).basis_
-    composed = carried_back(basis, matrix, offset)
-    for which in ("vanishing", "nonvanishing"):
-        np.testing.assert_allclose(
-            composed.evaluate(x, which=which),
-            basis.evaluate(z, which=which),
-            atol=1e-7 * (1 + np.abs(z).max() ** 3),
-        )
 
 
 @given(

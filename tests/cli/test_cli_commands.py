@@ -4,9 +4,14 @@ import json
 
 import numpy as np
 import pytest
+from running import parabola, write_csv
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import vanishing
+from vanishing import VanishingDetector, VanishingIdeal
 from vanishing.cli.app import EXAMPLES
+from vanishing.persistence import save
 
 COMMANDS = [command.__name__ for command in EXAMPLES]
 
@@ -433,6 +438,97 @@ def test_pictures(call, models, tables, tmp_path, what):
     done = call(*arguments, "--picture", "p.svg")
     assert done.code == 0, done.err
     assert b"<svg" in (tmp_path / "p.svg").read_bytes()
+
+
+def test_rows_that_are_all_alike(call, tmp_path):
+    write_csv(tmp_path / "same.csv", ["a", "b"], [[1.0, 2.0]] * 30)
+    done = call("detect", "same.csv")
+    assert done.code == 0, done.err
+    assert done.out.startswith("0 of 30 rows are anomalous")
+
+
+@pytest.fixture
+def pipelines(tmp_path):
+    """Of an ideal and of a detector, behind scaling; the parabola has other scales and places."""
+    points = parabola(300) * [10.0, 1.0] + [3.0, -2.0]
+    write_csv(tmp_path / "moved.csv", ["x", "y"], points)
+    for name, final in (
+        ("ideal", VanishingIdeal(max_degree=2, tol=0.05)),
+        ("detector", VanishingDetector()),
+    ):
+        save(make_pipeline(StandardScaler(), final).fit(points), tmp_path / f"{name}.safetensors")
+    return points
+
+
+def test_explanation_by_the_equations_of_a_pipeline(call, pipelines):
+    done = call("explain", "moved.csv", "-m", "ideal.safetensors", "--row", "3")
+    assert done.code == 0, done.err
+    assert "in the preprocessed columns" in done.out
+    record = json.loads(
+        call("explain", "moved.csv", "-m", "ideal.safetensors", "--row", "3", "--json").out
+    )
+    scores = json.loads(call("score", "moved.csv", "-m", "ideal.safetensors", "--json").out)
+    assert np.isclose(record["rows"][0]["score"], scores["rows"][2]["score"])
+
+
+def test_picture_of_a_pipeline_has_the_points_where_the_equations_are(call, pipelines, monkeypatch):
+    plotting = pytest.importorskip("vanishing.plotting")
+    drawn = []
+    original = plotting.ZeroSetDisplay.from_estimator
+    monkeypatch.setattr(
+        plotting.ZeroSetDisplay,
+        "from_estimator",
+        lambda ideal, X: drawn.append((ideal, X)) or original(ideal, X),
+    )
+    done = call("show", "ideal.safetensors", "--picture", "p.svg", "--points", "moved.csv")
+    assert done.code == 0, done.err
+    ((ideal, points),) = drawn
+    assert np.sqrt(np.mean(ideal.transform(points) ** 2)) < 0.05
+
+
+@pytest.mark.parametrize("target", ["sympy", "latex", "python", "c"])
+def test_export_of_a_detector_in_a_pipeline(call, pipelines, target):
+    done = call("export", "detector.safetensors", target)
+    assert done.code == 0, done.err
+    assert "in the preprocessed columns" in done.err
+
+
+def test_rational_equations_of_scaled_points(call, tmp_path):
+    points = np.array([[k, k * k] for k in range(-5, 6)])
+    write_csv(tmp_path / "exact.csv", ["x0", "x1"], points)
+    model = make_pipeline(StandardScaler(), VanishingIdeal(max_degree=2, tol=1e-9)).fit(points)
+    save(model, tmp_path / "m.safetensors")
+    done = call("export", "m.safetensors", "rational", "--points", "exact.csv")
+    assert done.out.splitlines() == ["x0**2 - x1"]
+
+
+def test_points_prove_nothing_about_standardized_columns(call, tables, models):
+    done = call("export", "detector.safetensors", "rational", "--points", "normal.csv")
+    assert done.code == 4
+    assert "standardized" in done.err
+
+
+def test_pictures_without_points_say_which_option_to_pass(call, models):
+    done = call("show", "ideal.safetensors", "--picture", "p.svg")
+    assert done.code == 2
+    assert "--points" in done.err
+
+
+@pytest.mark.parametrize("names", [("a b", "2x"), ("lambda", "E"), ('"', "*"), ("a\nb", "λ")])
+def test_sympy_reads_its_equations_whatever_columns_are_called(call, tmp_path, names):
+    import sympy
+
+    ideal = VanishingIdeal(max_degree=2, tol=0.05).fit(parabola(50))
+    ideal.feature_names_in_ = np.array(names, dtype=object)
+    ideal.save(tmp_path / "m.safetensors")
+    (line,) = call("export", "m.safetensors", "sympy").out.splitlines()
+    found = sympy.sympify(line)
+    assert {symbol.name for symbol in found.free_symbols} == set(names)
+    values = {sympy.Symbol(names[0]): 0.3, sympy.Symbol(names[1]): 0.7}
+    (expected,) = ideal.to_sympy()
+    assert np.isclose(float(found.subs(values)), float(expected.subs(values)), rtol=1e-12)
+    shown = call("show", "m.safetensors", "--json", "--digits", "17").out
+    assert "\n" not in json.loads(shown)["equations"][0]["text"]
 
 
 def test_export_of_formulas(call, models):

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -290,3 +291,23 @@ def test_tables_written_by_hand(program, tmp_path):
     done = program("detect", "data.csv")
     assert done.code == 3
     assert "row 61 has no value in column 'y'" in done.err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_standard_output_that_takes_no_more(tables, models, tmp_path):
+    for arguments in (
+        ["show", "ideal.safetensors"],
+        ["score", "new.csv", "-m", "ideal.safetensors"],
+    ):
+        with Path("/dev/full").open("wb") as full:
+            done = subprocess.run(
+                [sys.executable, "-m", "vanishing", *arguments],
+                stdout=full,
+                stderr=subprocess.PIPE,
+                cwd=tmp_path,
+                env=environment(),
+                timeout=120,
+                check=False,
+            )
+        assert done.returncode == 5, done.stderr
+        assert b"no space" in done.stderr

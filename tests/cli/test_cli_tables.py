@@ -78,6 +78,17 @@ def test_decimal_comma(tmp_path):
     assert table.values.tolist() == [[1.5, -2.0], [0.25, 1000.0]]
 
 
+def test_commas_in_quotes_are_not_guessed_at(tmp_path):
+    with pytest.raises(DataError, match="'1,000' in row 1"):
+        read(tmp_path, 'a,b\n"1,000",2\n"2,500",3\n')
+
+
+@pytest.mark.parametrize("delimiter", ["é", '"', "\n", "ab", ""])
+def test_delimiters_that_are_none(tmp_path, delimiter):
+    with pytest.raises(UsageError, match="--delimiter takes"):
+        read(tmp_path, "a,b\n1,2\n", delimiter=delimiter)
+
+
 @pytest.mark.parametrize("encoding", ["cp1252", "utf-16"])
 def test_other_encodings(tmp_path, encoding):
     table = read(tmp_path, "größe,x\n1,2\n".encode(encoding))

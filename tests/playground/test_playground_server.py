@@ -235,6 +235,7 @@ def test_requests_of_other_pages_are_refused(server):
     for headers in (
         {"Origin": "http://evil.example"},
         {"Origin": "null"},
+        {"Origin": "http://[::1"},
         {"Origin": server.url.replace("127.0.0.1", "localhost")},
         {"Origin": "http://127.0.0.1:1"},
         {"Sec-Fetch-Site": "cross-site"},
@@ -266,3 +267,24 @@ def test_pages_hold_nothing_inline_and_nothing_from_elsewhere():
         assert "https://" not in text, file
         if file.suffix == ".html":
             assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?![^>]*src=)", text), file
+
+
+def test_errors_of_ours_carry_the_headers_and_nothing_of_the_machine():
+    import asyncio
+
+    from vanishing.playground.guard import HEADERS, LOOPBACK, Guard
+
+    async def broken(scope, receive, send):
+        raise RuntimeError("/home/somebody/secret.py")
+
+    async def ask():
+        guard = Guard(broken, hosts=LOOPBACK, any_address=False)
+        transport = httpx.ASGITransport(app=guard, raise_app_exceptions=False)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            return await client.get("/")
+
+    answer = asyncio.run(ask())
+    assert_refused(answer, 500, "internal")
+    assert "secret" not in answer.text
+    for name, value in HEADERS.items():
+        assert answer.headers[name] == value

@@ -82,6 +82,8 @@ def show_equations(
         names, meaning = coordinate_names(model, key)
         if len(ideals_of(model)) > 1:
             say(f"ideal {key}" + (f", {meaning}" if meaning else "") + ":")
+        elif meaning:
+            say(f"{meaning}:")
         if not ideal.basis_.count():
             say("  no equations: nothing is below the tolerance; raise it, or the degree")
             continue

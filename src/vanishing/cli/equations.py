@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from vanishing import export
 from vanishing._xp import FloatArray, IntArray
 from vanishing.cli.exits import ModelError
+from vanishing.export import tidy
 from vanishing.polynomials import PolynomialBasis
 
 #: More monomials than anyone reads; a model of images has millions.
@@ -64,9 +64,6 @@ def tidy_texts(
     list of (str, float) or None
         Each with its root mean square on the points; None where there are too many terms for that.
     """
-    tidy = getattr(export, "tidy", None)
-    if tidy is None:
-        return None
     try:
         found = tidy(ideal, points, names)
     except ValueError:
@@ -122,5 +119,7 @@ def _power(power: int) -> str:
 
 
 def _variable(name: str) -> str:
-    """Put names that are no single word into brackets."""
-    return name if name.rstrip("'").isidentifier() else f"[{name}]"
+    """Put names that are no single word into brackets, in one line."""
+    if name.rstrip("'").isidentifier():
+        return name
+    return f"[{name if name.isprintable() else ascii(name)[1:-1]}]"

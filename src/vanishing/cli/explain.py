@@ -44,7 +44,7 @@ def explain(
     """Say which equations a row breaks, and which features are to blame."""
     from vanishing import ClassVanishingFeatures
     from vanishing.cli.findings import explain_row
-    from vanishing.cli.models import anomaly_scores, is_detector, load_model
+    from vanishing.cli.models import anomaly_scores, core, is_detector, load_model
     from vanishing.cli.pictures import save_picture
     from vanishing.cli.reasons import explanation_record, show_explanation, show_values
     from vanishing.cli.tables import check_outputs, read_table
@@ -72,7 +72,7 @@ def explain(
         chosen = [int(anomaly_scores(fitted, table).argmax())]
     if is_detector(fitted) and not hasattr(fitted, "explain"):
         raise ModelError("a pipeline explains nothing; fit a detector to the columns themselves")
-    if isinstance(fitted, ClassVanishingFeatures):
+    if isinstance(core(fitted), ClassVanishingFeatures):
         raise ModelError("a model of classes explains nothing; fit one with --kind detector")
     if not is_detector(fitted):
         if picture is not None:

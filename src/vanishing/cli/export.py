@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from vanishing.cli.console import emit
+from vanishing.cli.console import emit, note
 from vanishing.cli.exits import DataError, ModelError, UsageError
 from vanishing.cli.options import Json, Reading
 
@@ -79,32 +79,61 @@ def _lines(
     points: str | None,
     reading: Reading,
 ) -> list[str]:
-    from sklearn.pipeline import Pipeline
-
-    from vanishing.cli.models import choose_ideal, coordinate_names, feature_names, library_errors
+    from vanishing.cli.models import (
+        choose_ideal,
+        coordinate_names,
+        feature_names,
+        is_detector,
+        library_errors,
+        preprocessing,
+    )
     from vanishing.cli.optional import required
 
     key, ideal = choose_ideal(model, key)
-    names, _ = coordinate_names(model, key)
+    names, meaning = coordinate_names(model, key)
     if not ideal.basis_.count():
         raise ModelError("the model has no equations; fit again with a larger --tol or --degree")
+    options: dict[str, Any] = {}
+    if not is_detector(model) and (steps := preprocessing(model)) is not None:
+        # Carried back through scaling and PCA to the columns of the data.
+        names, meaning, options = feature_names(model), "", {"preprocessor": steps}
+    write = required("vanishing.export", f"to_{target}", extra="symbolic")
+    if target == "rational" and meaning:
+        raise ModelError(
+            f"the equations of this detector are {meaning}, so that points prove nothing about "
+            "them; make an ideal with vanishing fit --tol 0"
+        )
+    if meaning:
+        note(f"the equations are {meaning}")
     with library_errors(f"export to {target}"):
-        if isinstance(model, Pipeline) and target != "rational":
-            # Carried back through scaling and PCA to the columns of the data.
-            write = required("vanishing.export", f"to_{target}", extra="symbolic")
-            options = {"latex": {"digits": digits}, "sympy": {}}.get(target, {"name": name})
-            found = write(model, feature_names(model), **options)
-            return [found.rstrip("\n")] if isinstance(found, str) else [str(each) for each in found]
-        if target == "sympy":
-            return [str(each) for each in ideal.to_sympy(names)]
-        if target == "latex":
-            return list(ideal.to_latex(names, digits=digits))
         if target == "rational":
             assert points is not None
-            exact = _exact_points(points, reading, model)
-            return [str(each.as_expr()) for each in ideal.to_rational(exact, names)]
-        write = required("vanishing.export", f"to_{target}", extra="symbolic")
-        return [str(write(ideal, names, name=name)).rstrip("\n")]
+            found = write(ideal, _exact_points(points, reading, model), names, **options)
+            return [_sympy_text(each.as_expr()) for each in found]
+        if target == "sympy":
+            return [_sympy_text(each) for each in write(ideal, names, **options)]
+        if target == "latex":
+            return list(write(ideal, names, digits=digits, **options))
+        return [str(write(ideal, names, name=name, **options)).rstrip("\n")]
+
+
+def _sympy_text(expression: Any) -> str:
+    """Write an expression that ``sympy.sympify`` reads back, whatever the columns are called.
+
+    Names such as "a b", "lambda" or "E", Euler's number to SymPy, are written Symbol('a b').
+    """
+    from keyword import iskeyword
+
+    import sympy
+    from sympy.printing.str import StrPrinter
+
+    class Readable(StrPrinter):
+        def _print_Symbol(self, expr: Any) -> str:
+            name = expr.name
+            plain = name.isidentifier() and not iskeyword(name) and not hasattr(sympy, name)
+            return name if plain else f"Symbol({name!a})"
+
+    return str(Readable().doprint(expression))
 
 
 def _exact_points(path: str, reading: Reading, model: Any) -> Any:

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils._param_validation import InvalidParameterError
 
 from vanishing import ClassVanishingFeatures, VanishingDetector, VanishingIdeal, load
@@ -40,6 +40,21 @@ def core(model: Any) -> Any:
     return model
 
 
+def preprocessing(model: Any) -> Pipeline | None:
+    """Return the steps that come before the model itself, None if there are none."""
+    steps = []
+    while isinstance(model, Pipeline):
+        steps += [step for _, step in model.steps[:-1]]
+        model = model.steps[-1][1]
+    return make_pipeline(*steps) if steps else None
+
+
+def preprocessed(model: Any, rows: Any) -> Any:
+    """Return rows as the model itself sees them, behind the steps of a pipeline."""
+    steps = preprocessing(model)
+    return rows if steps is None else steps.transform(rows)
+
+
 def is_detector(model: Any) -> bool:
     """Whether a model has a threshold."""
     return hasattr(core(model), "score_samples")
@@ -54,7 +69,7 @@ def kind_of(model: Any) -> str:
 
 def threshold_of(detector: Any) -> float:
     """Return the score above which rows are called anomalous."""
-    return -float(core(detector).offset_)
+    return 0.0 - float(core(detector).offset_)  # never -0
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from vanishing.cli.console import say
 from vanishing.cli.describe import TERMS, explanation_table
 from vanishing.cli.equations import equation_texts
 from vanishing.cli.exits import ModelError
-from vanishing.cli.models import coordinate_names, feature_names, ideals_of, threshold_of
+from vanishing.cli.models import coordinate_names, core, ideals_of, preprocessed, threshold_of
 from vanishing.cli.tables import Table
 
 
@@ -92,14 +92,16 @@ def show_values(
     An ideal knows how large its equations are on the data that it was fitted to, their extents, and
     nothing else of it, so that features get no shares.
     """
-    row = table.keep(np.array([index]))
-    extents = model.extents_
+    ideal = core(model)
+    names, meaning = coordinate_names(model, "0")
+    row = preprocessed(model, table.keep(np.array([index])).for_model)
+    extents = ideal.extents_
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        values = model.transform(row.for_model, output="signed")[0]
+        values = ideal.transform(row, output="signed")[0]
         times = np.where(values == 0, 0.0, np.abs(values) / extents)
     order = np.argsort(-times, kind="stable")[:n_equations]
-    texts = equation_texts(model.basis_, feature_names(model), digits=3, terms=TERMS)
-    labels = model.get_feature_names_out()
+    texts = equation_texts(ideal.basis_, names, digits=3, terms=TERMS)
+    labels = ideal.get_feature_names_out()
     record = {
         "row": int(table.rows[index]),
         "id": None if table.ids is None else str(table.ids[index]),
@@ -134,7 +136,7 @@ def show_values(
     from vanishing.cli.console import out
 
     out().print(shown)
-    say()
+    say(f"\nequations, {meaning}:" if meaning else "")
     for k in order:
         say(f"  {labels[k]}: {texts[k]}")
     say("\na detector (vanishing fit --kind detector) also says which features are to blame")

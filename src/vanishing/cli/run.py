@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import typer
 
 from vanishing.cli.console import state, warnings_as_notes
-from vanishing.cli.exits import CliError, Exit, ReaderGoneError, TerminatedError
+from vanishing.cli.exits import FULL, CliError, Exit, ReaderGoneError, TerminatedError
 
 
 def run(app: Any, arguments: Sequence[str]) -> int:
@@ -49,11 +49,15 @@ def run(app: Any, arguments: Sequence[str]) -> int:
         return _fail(f"not enough memory: {error}; use fewer rows, columns or degrees", Exit.DATA)
     except ImportError as error:
         return _fail(str(error), Exit.MISSING)
+    except OSError as error:
+        if error.errno not in FULL:
+            return _unexpected(error)
+        _close_stdout()  # files say so themselves
+        return _fail("standard output takes no more: no space is left there", Exit.OUTPUT)
     except Exception as error:
         if hasattr(error, "format_message"):  # typer's own, whose class depends on its version
             return _fail(_usage(error), Exit.USAGE)
-        reason = f"{type(error).__name__}: {error}"
-        return _fail(f"unexpected error, please report it: {reason}", Exit.BUG)
+        return _unexpected(error)
     if code == Exit.INTERRUPTED:
         return _fail("interrupted: nothing was left half written", Exit.INTERRUPTED)
     return int(code or 0)
@@ -105,6 +109,11 @@ def _fail(message: str, code: int) -> int:
     with suppress(BrokenPipeError):
         typer.echo(f"vanishing: {line}", err=True)
     return code
+
+
+def _unexpected(error: Exception) -> int:
+    reason = f"{type(error).__name__}: {error}"
+    return _fail(f"unexpected error, please report it: {reason}", Exit.BUG)
 
 
 def _usage(error: Any) -> str:

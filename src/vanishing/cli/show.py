@@ -120,13 +120,28 @@ def _record(model: Any, what: What, name: str | None, digits: int) -> dict[str, 
 
 def _draw(path: str, model: Any, what: What, name: str | None, table: Any) -> None:
     from vanishing.cli.exits import UsageError
-    from vanishing.cli.models import choose_ideal, is_detector, library_errors
+    from vanishing.cli.models import (
+        choose_ideal,
+        coordinate_names,
+        is_detector,
+        library_errors,
+        preprocessed,
+    )
     from vanishing.cli.optional import required
     from vanishing.cli.pictures import save_picture
 
-    _, ideal = choose_ideal(model, name)
-    if is_detector(model) and table is not None:
-        raise UsageError("the equations of a detector are in other variables; leave --points out")
+    key, ideal = choose_ideal(model, name)
+    _, meaning = coordinate_names(model, key)
+    if is_detector(model) and meaning and (what == "equations" or table is not None):
+        raise UsageError(
+            f"the equations of this detector are {meaning}, where the points of a table are not; "
+            "draw its spectrum or its basis without --points, or an ideal of vanishing fit"
+        )
+    if what == "equations" and table is None:
+        raise UsageError(
+            "a model does not know where its points are: pass the table with --points to draw them"
+        )
+    points = None if table is None else preprocessed(model, table.for_model)
     display = required(
         "vanishing.plotting",
         {"equations": "ZeroSetDisplay", "spectrum": "SpectrumDisplay", "basis": "BasisDisplay"}[
@@ -137,5 +152,5 @@ def _draw(path: str, model: Any, what: What, name: str | None, table: Any) -> No
     with library_errors(path):
         save_picture(
             path,
-            lambda: display.from_estimator(ideal, None if table is None else table.for_model),
+            lambda: display.from_estimator(ideal, points),
         )

@@ -120,8 +120,12 @@ def fit_to_itself(table: Table, threshold: Threshold, wanted: Equations) -> Any:
             step(1)
         share = detector.contamination
         left_out = max(LEFT_OUT, 0.0 if share == "auto" else share)
-        kept = np.flatnonzero(scores > np.quantile(scores, left_out))
-        detector.fit(table.keep(kept).for_model)
+        # No mean of two scores, one of which may be infinite.
+        worst = np.quantile(scores, left_out, method="lower")
+        better = scores > worst
+        if not better.any():  # rows that are all alike
+            better = scores == worst
+        detector.fit(table.keep(np.flatnonzero(better)).for_model)
         if share != "auto":
             scores = detector.score_samples(table.for_model)
         detector.offset_ = quantile_offset(scores, share)

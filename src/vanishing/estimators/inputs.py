@@ -8,6 +8,7 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_array, validate_data
 
 from vanishing._xp import Array, namespace, on_host
+from vanishing.export.model import names_for
 from vanishing.polynomials.memory import as_text
 from vanishing.samples import ArraySource, SampleSource, as_source
 from vanishing.samples.checks import refuse_sparse
@@ -190,12 +191,7 @@ def names_of_features(estimator: Any, given: Any = None) -> list[str]:
     """
     if given is None:
         given = getattr(estimator, "feature_names_in_", None)
-    if given is None:
-        given = [f"x{j}" for j in range(estimator.n_features_in_)]
-    names = [str(name) for name in given]
-    if len(names) != estimator.n_features_in_:
-        raise ValueError(f"expected {estimator.n_features_in_} feature names, got {len(names)}")
-    return names
+    return list(names_for(given, estimator.n_features_in_))
 
 
 def take_over(estimator: Any, fitted: Any) -> None:

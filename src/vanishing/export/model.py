@@ -107,14 +107,20 @@ def _basis_of(model: Any) -> tuple[PolynomialBasis, str]:
 
 def checked_names(feature_names: Any, n_features: int) -> tuple[str, ...]:
     """Return as many names as there are features, all different; x0, x1, ... by default."""
+    names = names_for(feature_names, n_features)
+    if len(set(names)) < n_features:
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise ValueError(f"feature names must differ, got {', '.join(twice)} more than once")
+    return names
+
+
+def names_for(feature_names: Any, n_features: int) -> tuple[str, ...]:
+    """Return as many names as there are features; x0, x1, ... by default."""
     if feature_names is None:
         feature_names = [f"x{i}" for i in range(n_features)]
     names = tuple(str(name) for name in feature_names)
     if len(names) != n_features:
         raise ValueError(f"expected {n_features} feature names, got {len(names)}")
-    if len(set(names)) < n_features:
-        twice = sorted({name for name in names if names.count(name) > 1})
-        raise ValueError(f"feature names must differ, got {', '.join(twice)} more than once")
     return names
 
 

@@ -9,7 +9,7 @@ from vanishing.playground import checks
 from vanishing.playground.bodies import read_json
 from vanishing.playground.guard import LOOPBACK, Guard
 from vanishing.playground.limits import Limits
-from vanishing.playground.refusal import RefusalError, internal_error
+from vanishing.playground.refusal import RefusalError
 from vanishing.playground.scenes import CURVES, X_SOURCES, Y_SOURCES
 from vanishing.playground.workers import Workers
 
@@ -84,7 +84,6 @@ def create_app(
             RefusalError: _refused,
             404: _not_found,
             405: _wrong_method,
-            Exception: _failed,
         },
         lifespan=lifespan,
     )
@@ -183,10 +182,6 @@ async def _refused(_: Any, refusal: RefusalError) -> Any:
     from starlette.responses import JSONResponse
 
     return JSONResponse(refusal.body(), refusal.status, headers=NO_STORE | refusal.headers())
-
-
-async def _failed(request: Any, _: Exception) -> Any:
-    return await _refused(request, internal_error())
 
 
 async def _not_found(request: Any, _: Exception) -> Any:

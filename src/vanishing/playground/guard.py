@@ -11,7 +11,7 @@ from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
-from vanishing.playground.refusal import RefusalError
+from vanishing.playground.refusal import RefusalError, internal_error
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
@@ -64,8 +64,12 @@ class Guard:
         if scope["type"] != "http":
             return  # the server closes connections of other kinds
 
+        begun = False
+
         async def send_with_headers(message: Any) -> None:
+            nonlocal begun
             if message["type"] == "http.response.start":
+                begun = True
                 message = {**message, "headers": [*message["headers"], *ENCODED]}
             await send(message)
 
@@ -77,7 +81,13 @@ class Guard:
         except RefusalError as refusal:
             await _send(refusal, send_with_headers)
         else:
-            await self.app(scope, receive, send_with_headers)
+            try:
+                await self.app(scope, receive, send_with_headers)
+            except Exception:
+                # Here and not by Starlette, whose own answer would come without the headers.
+                if not begun:
+                    await _send(internal_error(), send_with_headers)
+                raise
 
     def _check_host(self, header: str) -> None:
         name = _without_port(header).lower().rstrip(".")
@@ -94,7 +104,7 @@ class Guard:
 def _check_origin(headers: dict[str, str]) -> None:
     """Refuse what the page of another origin sent; programs that are no browsers send neither."""
     site, origin = headers.get("sec-fetch-site", "same-origin"), headers.get("origin")
-    if site != "same-origin" or (origin is not None and urlsplit(origin).netloc != headers["host"]):
+    if site != "same-origin" or (origin is not None and _netloc(origin) != headers["host"]):
         raise RefusalError(
             403,
             "cross-origin",
@@ -102,6 +112,13 @@ def _check_origin(headers: dict[str, str]) -> None:
             got=f"one from {origin[:80]!r}" if origin else f"a {site[:20]!r} request",
             remedy="Use the page itself, or a program that is no browser.",
         )
+
+
+def _netloc(origin: str) -> str:
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:  # half an address, such as http://[::1
+        return ""
 
 
 def _without_port(header: str) -> str:

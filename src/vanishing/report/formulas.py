@@ -1,6 +1,6 @@
 """Equations of a detector as formulas, in the columns of the table where that can be read."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -12,7 +12,7 @@ from vanishing.export.excerpt import is_quick
 from vanishing.export.markup import Element
 from vanishing.export.mathml import mathml_equation
 from vanishing.export.writing import all_shortened
-from vanishing.polynomials import PolynomialBasis
+from vanishing.polynomials import AffineMap, PolynomialBasis
 from vanishing.polynomials.monomials import monomials
 
 #: Terms of a formula, at most.
@@ -75,15 +75,18 @@ class Formulas:
         return np.asarray(self.part.coordinates(self.rows[::step]), dtype=np.float64)
 
     @cached_property
-    def _affine(self) -> tuple[FloatArray, FloatArray] | None:
-        """Matrix and offset of the map from features to coordinates, where it is to be used."""
+    def _affine(self) -> AffineMap | None:
+        """The map from features to coordinates, where it is to be used."""
         if len(self.names) > MOST_COLUMNS * self._seen.shape[1]:
             return None
         try:
             matrix = linear_part(self.part.coordinates, self.center, self.scale)
-        except ValueError:  # a preprocessor that is not affine
+            middle = self.part.coordinates(self.center[None, :])[0]
+            found = AffineMap(matrix, middle - matrix @ self.center, self.center)
+            found.preimage(middle)
+        except ValueError:  # a preprocessor that is not affine, or not onto
             return None
-        return matrix, self.part.coordinates(self.center[None, :])[0] - matrix @ self.center
+        return found
 
     @cached_property
     def _short_names(self) -> list[str]:
@@ -108,7 +111,7 @@ class Formulas:
         basis = PolynomialBasis(basis.n_features, basis.blocks[:degree])
         rows, names = self._seen, [f"u{k + 1}" for k in range(basis.n_features)]
         if self._affine is not None:
-            basis = carried_back(basis, *self._affine)
+            basis = basis.composed_with(self._affine)
             rows, names = self.rows[:: max(1, len(self.rows) // ROWS)], self._short_names
         if not is_quick(basis, degree):
             return None
@@ -168,33 +171,3 @@ def rounded(
     digits = np.ones(len(coefficients), dtype=np.intp)
     digits[kept] = np.clip(np.ceil(1 + np.log10(steps / (2 * finest))), 1, MOST_DIGITS + 1)
     return kept, digits
-
-
-def carried_back(basis: PolynomialBasis, matrix: FloatArray, offset: FloatArray) -> PolynomialBasis:
-    """Return polynomials in z = A x + b as polynomials in x.
-
-    Those of degree 1 change their coefficients: (z - L)ᵀ V is (x - p)ᵀ Aᵀ V, where A p + b = L. The
-    others are made of these, so that nothing else changes. L is the mean of the data, the image of
-    the mean of x, so that there is such a p.
-
-    Parameters
-    ----------
-    basis : PolynomialBasis
-    matrix : array of shape (n_coordinates, n_features)
-        A.
-    offset : array of shape (n_coordinates,)
-        b.
-    """
-    first = basis.blocks[0]
-    rows = matrix[first.left]
-    middle = np.linalg.lstsq(rows, first.projection[0] - offset[first.left], rcond=None)[0]
-    n_features = matrix.shape[1]
-    composed = replace(
-        first,
-        left=np.arange(n_features),
-        right=np.zeros(n_features, dtype=first.right.dtype),
-        projection=middle[None, :],
-        nonvanishing=rows.T @ first.nonvanishing,
-        vanishing=rows.T @ first.vanishing,
-    )
-    return PolynomialBasis(n_features, (composed, *basis.blocks[1:]))

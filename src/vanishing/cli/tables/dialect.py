@@ -70,13 +70,14 @@ def guess_dialect(
         delimiter = _guess_delimiter(lines)
     elif delimiter in ("\\t", "tab"):
         delimiter = "\t"
-    if len(delimiter) != 1:
-        raise UsageError(f"--delimiter takes one character or 'tab', got {delimiter!r}")
+    if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '\r\n"':
+        raise UsageError(f"--delimiter takes one plain character or 'tab', got {delimiter!r}")
     rows = _rows(lines, delimiter)
     if not rows:
         raise DataError(f"{where} is empty; a table has a header and at least one row")
     first, rest = rows[0], rows[1:]
     cells = [cell for row in rest or rows for cell in row]
+    # Where commas separate, "1,000" in quotes is as likely a thousand as a one: text, to be mended.
     comma = (
         delimiter != ","
         and any(map(_WITH_COMMA.fullmatch, cells))

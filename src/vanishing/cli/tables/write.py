@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vanishing.cli.console import working
-from vanishing.cli.exits import OutputError, UsageError
+from vanishing.cli.exits import FULL, OutputError, UsageError
 from vanishing.cli.tables.read import PIPE
 
 SUFFIXES = {
@@ -28,7 +28,6 @@ SUFFIXES = {
     ".npy": "npy",
     ".npz": "npz",
 }
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 def write_table(
@@ -128,7 +127,7 @@ def refusals(path: str) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        if error.errno in _FULL:
+        if error.errno in FULL:
             reason = "no space is left there; make room, or choose another place"
         elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
             reason = "it may not be written there; choose another place"
