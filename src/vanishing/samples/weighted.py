@@ -1,8 +1,9 @@
 """Rows that count more or less than once."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from functools import reduce
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from vanishing.samples.source import SampleSource, Summary, closed_after
 class WeightedSource(SampleSource):
     """The rows of another source, each with a weight.
 
-    Whole numbers count a row so many times; a row of weight 0 is never looked at.
+    Whole numbers count a row so many times; a row of weight 0 is left out of all summaries.
 
     Parameters
     ----------
@@ -29,6 +30,21 @@ class WeightedSource(SampleSource):
         self.name = source.name
         self.feature_names = source.feature_names
 
+    def named(self, name: str) -> Self:
+        """Return the same source under another name, by which its rows go in errors, too.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        WeightedSource
+        """
+        renamed = super().named(name)
+        renamed.source = self.source.named(name)
+        return renamed
+
     @property
     def weighted(self) -> bool:
         """True."""
@@ -41,6 +57,11 @@ class WeightedSource(SampleSource):
 
     @property
     def n_samples(self) -> int:
+        """Number of rows, those that do not count included."""
+        return len(self.weights)
+
+    @property
+    def n_counted(self) -> int:
         """Number of rows that count."""
         return int(np.count_nonzero(self.weights))
 
@@ -50,9 +71,9 @@ class WeightedSource(SampleSource):
         return self.source.cpu
 
     def blocks(self, max_rows: int) -> Iterator[Array]:
-        """Yield the rows that count, without their weights."""
-        for rows, _ in self._with_weights(max_rows):
-            yield rows
+        """Yield all rows without their weights: what is made of rows is made of each of them."""
+        with closed_after(self.source.blocks(max_rows)) as blocks:
+            yield from blocks
 
     def summarize(
         self,
@@ -66,14 +87,14 @@ class WeightedSource(SampleSource):
         Values of polynomials are multiplied by the square roots of the weights, so that squares
         get the weights themselves.
         """
-        summaries = (
-            kernel(rows, move_like(np.sqrt(weights), rows))
-            for rows, weights in self._with_weights(max_rows)
-        )
-        first = next(summaries, None)
-        return None if first is None else reduce(merge, summaries, first)
+        with closing(self._with_weights(max_rows)) as weighted_blocks:
+            summaries = (
+                kernel(rows, move_like(np.sqrt(weights), rows)) for rows, weights in weighted_blocks
+            )
+            first = next(summaries, None)
+            return None if first is None else reduce(merge, summaries, first)
 
-    def _with_weights(self, max_rows: int) -> Iterator[tuple[Array, FloatArray]]:
+    def _with_weights(self, max_rows: int) -> Generator[tuple[Array, FloatArray], None, None]:
         start = 0
         with closed_after(self.source.blocks(max_rows)) as blocks:
             for rows in blocks:
