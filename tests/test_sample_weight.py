@@ -290,3 +290,10 @@ def test_no_thread_is_left_after_an_error():
     with pytest.raises(RuntimeError, match="in the kernel"):  # its traceback is still held below
         source.summarize(fails, max, max_rows=10)
     assert not [t for t in threading.enumerate() if t.name.startswith("vanishing-prefetch")]
+
+
+@pytest.mark.parametrize("scale", [1e-60, 1e60])
+def test_scale_of_weights_beyond_single_precision(scale):
+    X = points().astype(np.float32)
+    found = VanishingIdeal(tol=0.2).fit(X, sample_weight=np.full(len(X), scale))
+    assert_same(found, VanishingIdeal(tol=0.2).fit(X), rtol=1e-4)

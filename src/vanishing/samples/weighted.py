@@ -1,15 +1,13 @@
 """Rows that count more or less than once."""
 
-from collections.abc import Callable, Generator, Iterator
-from contextlib import closing
-from functools import reduce
+from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 import numpy as np
 
-from vanishing._xp import Array, FloatArray, is_array, move_like, on_host, take_rows
+from vanishing._xp import Array, FloatArray, is_array, on_host
 from vanishing.samples.array import ArraySource
-from vanishing.samples.source import SampleSource, Summary, closed_after
+from vanishing.samples.source import SampleSource, Summary, closed_after, mismatch
 
 
 class WeightedSource(SampleSource):
@@ -82,34 +80,8 @@ class WeightedSource(SampleSource):
         *,
         max_rows: int,
     ) -> Summary | None:
-        """Summarize every block by ``kernel(rows, root_weights)`` and join the summaries.
-
-        Values of polynomials are multiplied by the square roots of the weights, so that squares
-        get the weights themselves.
-        """
-        with closing(self._with_weights(max_rows)) as weighted_blocks:
-            summaries = (
-                kernel(rows, move_like(np.sqrt(weights), rows)) for rows, weights in weighted_blocks
-            )
-            first = next(summaries, None)
-            return None if first is None else reduce(merge, summaries, first)
-
-    def _with_weights(self, max_rows: int) -> Generator[tuple[Array, FloatArray], None, None]:
-        start = 0
-        with closed_after(self.source.blocks(max_rows)) as blocks:
-            for rows in blocks:
-                stop = start + int(rows.shape[0])
-                if stop > len(self.weights):
-                    raise ValueError(_mismatch(len(self.weights), self.name, f"at least {stop}"))
-                weights = self.weights[start:stop]
-                start = stop
-                counted = np.flatnonzero(weights)
-                if counted.size == weights.size:
-                    yield rows, weights
-                elif counted.size:
-                    yield take_rows(rows, counted), weights[counted]
-        if start < len(self.weights):
-            raise ValueError(_mismatch(len(self.weights), self.name, str(start)))
+        """Let the rows' own source do it, where they are, with their weights."""
+        return self.source.summarize_weighted(kernel, merge, self.weights, max_rows=max_rows)
 
 
 def with_weights(source: SampleSource, weights: Any) -> SampleSource:
@@ -152,7 +124,7 @@ def checked_weights(weights: Any, name: str, n_rows: int | None = None) -> Float
     if numbers.ndim != 1:
         raise ValueError(f"{what} must be 1-D, one number a row, got shape {numbers.shape}")
     if n_rows is not None and len(numbers) != n_rows:
-        raise ValueError(_mismatch(len(numbers), name, str(n_rows)))
+        raise ValueError(mismatch(len(numbers), name, str(n_rows)))
     if not np.isfinite(numbers).all():
         raise ValueError(f"{what} contain NaN or infinity; give those rows weight 0 or drop them")
     if (numbers < 0).any():
@@ -160,9 +132,3 @@ def checked_weights(weights: Any, name: str, n_rows: int | None = None) -> Float
     if not numbers.any():
         raise ValueError(f"{what} are all zero: no row is left to fit to")
     return numbers
-
-
-def _mismatch(n_weights: int, name: str, n_rows: str) -> str:
-    return (
-        f"there are {n_weights} weights, but {name} has {n_rows} rows; pass one weight for each row"
-    )
