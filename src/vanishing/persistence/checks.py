@@ -121,7 +121,7 @@ def check_seen(seen: Seen, width: int) -> None:
             and R.ndim == 2
             and R.shape[1] == n_monomials
             and 0 < R.shape[0] <= n_monomials
-            and np.isfinite(R).all()
+            and bool(np.isfinite(R).all())
             and moments.factor.n_rows > 0,
             "the monomials of partial fits are not those of their degree",
         )
