@@ -270,3 +270,29 @@ def test_warnings_of_large_graphs_are_as_they_were():
     fit(as_dask(surface()))
     assert dask.config.get(WARN_OF_LARGE_GRAPHS, None) == before
     assert parse_bytes("10MB") == 10_000_000
+
+
+@pytest.mark.parametrize("wrap", [as_dask, with_empty_blocks, with_unknown_sizes, of_tensors])
+@pytest.mark.parametrize("normalization", NORMALIZATIONS)
+def test_weights_go_to_the_rows(wrap, normalization, monkeypatch):
+    def no_rows_travel(self):
+        raise AssertionError("rows were fetched")
+
+    monkeypatch.setattr(DaskSource, "_read", no_rows_travel)
+    X = surface()
+    weights = np.arange(len(X)) % 4
+    weights[100:260] = 0  # whole blocks do not count
+    Y = np.random.default_rng(1).standard_normal((200, 3))
+    given_x, given_y = {}, {}
+    if normalization == "contrastive":
+        of_y = np.arange(200) % 3
+        given_x = {"contrast": as_source(as_dask(Y, (150, 50)), weights=of_y)}
+        given_y = {"contrast": np.repeat(Y, of_y, axis=0)}
+    ideal = VanishingIdeal(tol=0.3, normalization=normalization)
+    expected = ideal.fit(np.repeat(X, weights, axis=0), **given_y)
+    extents, found = expected.extents_, counts(expected)
+    ideal.fit(wrap(X), sample_weight=weights, **given_x)
+    assert counts(ideal) == found
+    np.testing.assert_allclose(ideal.extents_, extents, rtol=1e-9, atol=1e-13)
+    with pytest.raises(ValueError, match="there are 299 weights, but X has 300 rows"):
+        ideal.fit(wrap(X), sample_weight=weights[1:], **given_x)

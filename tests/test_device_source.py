@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from vanishing import VanishingIdeal
-from vanishing.samples import DeviceSource
+from vanishing.samples import DeviceSource, as_source
 
 
 def points():
@@ -44,3 +44,13 @@ def test_refusals():
     if not torch.cuda.is_available():
         with pytest.raises(ValueError, match="torch sees no CUDA device"):
             DeviceSource(X, "cuda")
+
+
+def test_names_of_columns(tmp_path):
+    X, _ = points()
+    np.savetxt(tmp_path / "x.csv", X, delimiter=",", header="a,b,c", comments="")
+    ideal = VanishingIdeal().fit(DeviceSource(tmp_path / "x.csv", "cpu"))
+    assert list(ideal.feature_names_in_) == ["a", "b", "c"]
+    other = as_source(tmp_path / "x.csv", columns=["c", "b", "a"])
+    with pytest.raises(ValueError, match="fitted to"):
+        ideal.transform(DeviceSource(other, "cpu"))

@@ -293,3 +293,12 @@ def test_damaged_factors_are_refused(damage):
     }[damage]
     with pytest.raises(ModelFileError):
         check_seen(replace(seen, points=damaged), 3)
+
+
+def test_factors_that_are_not_finite_are_not_loaded(tmp_path):
+    rng = np.random.default_rng(0)
+    ideal = VanishingIdeal().partial_fit(rng.standard_normal((30, 2)))
+    ideal._seen.points.factor.R[0, 0] = np.nan
+    ideal.save(tmp_path / "model")
+    with pytest.raises(ModelFileError, match="monomials of partial fits"):
+        load(tmp_path / "model")

@@ -1,5 +1,7 @@
 """Weights of whole numbers are repeated rows, zeros removed ones, and scale does not matter."""
 
+import threading
+
 import numpy as np
 import pytest
 import sklearn
@@ -11,8 +13,19 @@ from sklearn.model_selection import KFold, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from vanishing import ClassVanishingFeatures, VanishingIdeal
-from vanishing.samples import ArraySource, ConcatenatedSource, MappedSource, as_source
+from vanishing import (
+    ClassVanishingFeatures,
+    TransformationDetector,
+    VanishingDetector,
+    VanishingIdeal,
+)
+from vanishing.samples import (
+    ArraySource,
+    ConcatenatedSource,
+    DeviceSource,
+    MappedSource,
+    as_source,
+)
 
 EVERY = pytest.mark.parametrize("normalization", NORMALIZATIONS)
 
@@ -218,3 +231,69 @@ def test_weights_are_routed_and_split_with_the_rows():
         cross_validate(pipeline, points(), cv=KFold(3), params=parameters, error_score="raise")
     for fold, given_weights in zip(KFold(3).split(weights), seen, strict=True):
         np.testing.assert_array_equal(given_weights, weights[fold[0]])
+
+
+def test_every_row_gets_its_features():
+    X = points()
+    weights = np.ones(len(X))
+    weights[[0, 7]] = 0
+    source = as_source([X[:20], X[20:]], weights=weights)
+    ideal = VanishingIdeal(tol=0.2).fit(source)
+    features = ideal.transform(source)
+    assert features.n_samples == len(X)
+    found = np.concatenate(list(features.blocks(10)))
+    np.testing.assert_allclose(found, ideal.transform(X), rtol=1e-12, atol=1e-14)
+
+
+def test_weights_of_a_device_source():
+    X, weights = points(), np.arange(60) % 3
+    with pytest.raises(ValueError, match=r"as_source\(DeviceSource"):
+        DeviceSource(as_source(X, weights=weights), "cpu")
+    source = as_source(DeviceSource(X, "cpu"), weights=weights)
+    expected = VanishingIdeal(tol=0.2).fit(np.repeat(X, weights, axis=0))
+    assert_same(VanishingIdeal(tol=0.2).fit(source), expected)
+
+
+@pytest.mark.parametrize("most_bytes", [2**30, 100])
+@pytest.mark.parametrize("detector", [VanishingDetector(), TransformationDetector()], ids=str)
+def test_detectors_refuse_weights(detector, most_bytes, monkeypatch):
+    monkeypatch.setattr("vanishing.estimators.inputs.TABLE_BYTES", most_bytes)
+    X = points()
+    with pytest.raises(ValueError, match="counts every row once"):
+        detector.fit(as_source(X, weights=np.ones(len(X))))
+
+
+def chunks_that_fail():
+    yield points(20)
+    yield points(20) * np.nan
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda chunks: as_source(chunks, weights=np.ones(40)),
+        lambda chunks: DeviceSource(chunks, "cpu"),
+    ],
+    ids=["weights", "device"],
+)
+def test_errors_name_the_contrast(wrap):
+    ideal = VanishingIdeal(normalization="contrastive")
+    with pytest.raises(ValueError, match="chunk 1 of contrast contains NaN"):
+        ideal.fit(points(), contrast=wrap(chunks_that_fail))
+
+
+def test_no_thread_is_left_after_an_error():
+    def fails(rows, root_weights):
+        raise RuntimeError("in the kernel")
+
+    source = as_source(lambda: iter([points(20)] * 3), weights=np.ones(60))
+    with pytest.raises(RuntimeError, match="in the kernel"):  # its traceback is still held below
+        source.summarize(fails, max, max_rows=10)
+    assert not [t for t in threading.enumerate() if t.name.startswith("vanishing-prefetch")]
+
+
+@pytest.mark.parametrize("scale", [1e-60, 1e60])
+def test_scale_of_weights_beyond_single_precision(scale):
+    X = points().astype(np.float32)
+    found = VanishingIdeal(tol=0.2).fit(X, sample_weight=np.full(len(X), scale))
+    assert_same(found, VanishingIdeal(tol=0.2).fit(X), rtol=1e-4)

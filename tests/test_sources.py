@@ -356,3 +356,14 @@ def test_memory_of_a_fit_does_not_grow_with_the_number_of_chunks(normalization, 
     tracemalloc.stop()
     assert counts(ideal) == [(0, 8), (0, 36)]
     assert peak < whole / 4
+
+
+def test_frames_with_other_columns():
+    X = np.random.default_rng(0).standard_normal((40, 2))
+    first, second = (
+        pd.DataFrame(X[:20], columns=["a", "b"]),
+        pd.DataFrame(X[20:], columns=["b", "a"]),
+    )
+    with pytest.raises(ValueError, match=r"chunk 1 of X has columns \['b', 'a'\], but the first"):
+        VanishingIdeal().fit([first, second])
+    VanishingIdeal().fit([first, second.set_axis(["a", "b"], axis=1)])

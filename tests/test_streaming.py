@@ -512,7 +512,7 @@ def test_writing_is_refused_before_anything_is_read(tmp_path):
     with pytest.raises(IsADirectoryError):
         ideal.transform_to(surface(), tmp_path / "folder.npy")
     nothing = VanishingIdeal(max_degree=1, tol=0.0).fit(surface())
-    with pytest.raises(ValueError, match=r"no columns, so there is nothing to write.*raise tol"):
+    with pytest.raises(ValueError, match=r"nothing vanishes.*raise tol"):
         nothing.transform_to([surface()], tmp_path / "g.npy")
     with pytest.raises(ValueError, match="3 different column names"):
         write(surface(), tmp_path / "x.csv", column_names=["a", "a", "b"])
@@ -586,3 +586,12 @@ def test_files_are_read_and_written_in_bounded_memory(kind, tmp_path):
     assert ideal.basis_.count() == 8
     assert peak < 80e6
     assert arrow.bytes_allocated() - before < 30e6
+
+
+@pytest.mark.parametrize("wrap", [lambda X: X, lambda X: [X]], ids=["array", "chunks"])
+def test_features_of_nothing_are_not_written(wrap, tmp_path):
+    X = np.random.default_rng(0).standard_normal((30, 2))
+    ideal = VanishingIdeal(max_degree=1, tol=1e-9).fit(X)
+    with pytest.raises(ValueError, match="nothing vanishes"):
+        ideal.transform_to(wrap(X), tmp_path / "features.npy")
+    assert not any(tmp_path.iterdir())

@@ -243,8 +243,7 @@ class VanishingIdeal(
         if by_itself:
             if other is not None:
                 check_discriminates(found.basis, found.trace, settings)
-            n_rows = points.n_samples if points.weighted else found.state.n_rows
-            warn_of_interpolation(found, settings, n_rows)
+            warn_of_interpolation(found, settings, points)
         warn_of_left_out(found, settings.memory_budget)
         self.basis_ = found.basis
         self.extents_ = found.basis.extents

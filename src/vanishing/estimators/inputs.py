@@ -50,6 +50,11 @@ def fit_rows(estimator: Any, X: Any) -> Array | SampleSource:
     if not is_chunked(X):
         return fit_table(estimator, X)
     source = fit_source(estimator, X)
+    if source.weighted:
+        raise ValueError(
+            f"X has weights, but {type(estimator).__name__} counts every row once; pass the rows "
+            "without weights, or repeat those that are to count more"
+        )
     table = as_table(source, TABLE_BYTES)
     if table is not None and table.shape[0] < 2:
         raise ValueError(f"X has {table.shape[0]} row, but at least two are required")

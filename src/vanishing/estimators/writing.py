@@ -31,5 +31,9 @@ class WritesFeatures:
             Instead of the estimator's own ``output``.
         """
         model: Any = self
-        features = model.transform(X, output=output)
-        write(features, path, column_names=list(model.get_feature_names_out()))
+        names = list(model.get_feature_names_out())
+        if not names:
+            raise ValueError(
+                "nothing vanishes, so there are no features to write; raise tol or max_degree"
+            )
+        write(model.transform(X, output=output), path, column_names=names)

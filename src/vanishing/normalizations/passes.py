@@ -43,7 +43,9 @@ class Pass:
             # Derivatives are several values to a row, each of the weight of the row.
             repeats = found.shape[1] // x.shape[0]
             found *= xp.tile(root_weights, (repeats,))
-            weight = repeats * xp.sum(root_weights * root_weights)
+            # In double precision: roots of weights have the range of single precision, weights not.
+            roots = xp.astype(root_weights, xp.float64)
+            weight = repeats * xp.sum(roots * roots)
             return _Part(self.reduction.summarize(found), weight)
 
         def merge(first: _Part, second: _Part) -> _Part:

@@ -105,6 +105,10 @@ def check_seen(seen: Seen, width: int) -> None:
         and frame.axes.shape == frame.inverse.shape == (width, width),
         f"the coordinates of partial fits are not those of {width} columns",
     )
+    require(
+        all(np.isfinite(part).all() for part in (frame.origin, frame.axes, frame.inverse)),
+        "the coordinates of partial fits are not finite",
+    )
     for moments in (seen.points, seen.contrast):
         if moments is None:
             continue
@@ -117,6 +121,7 @@ def check_seen(seen: Seen, width: int) -> None:
             and R.ndim == 2
             and R.shape[1] == n_monomials
             and 0 < R.shape[0] <= n_monomials
+            and bool(np.isfinite(R).all())
             and moments.factor.n_rows > 0,
             "the monomials of partial fits are not those of their degree",
         )

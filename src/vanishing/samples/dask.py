@@ -17,11 +17,11 @@ from uuid import uuid4
 
 import numpy as np
 
-from vanishing._xp import Array, namespace, on_cpu
+from vanishing._xp import Array, FloatArray, namespace, on_cpu
 from vanishing.samples.array import ArraySource, floating
 from vanishing.samples.checks import check_block
 from vanishing.samples.extras import comes_from, imported
-from vanishing.samples.source import Summary
+from vanishing.samples.source import Summary, mismatch
 from vanishing.samples.streamed import Chunk, StreamedSource, same_kind
 
 #: Summaries merged by one task. A fixed tree, whatever the workers: the same result every time.
@@ -113,6 +113,15 @@ class DaskSource(StreamedSource):
         return list(self.array.to_delayed().ravel())
 
     @cached_property
+    def _sizes(self) -> list[int]:
+        """How many rows each block holds; costs a pass where Dask does not know."""
+        sizes = self.array.chunks[0]
+        if not any(map(isnan, sizes)):
+            return list(map(int, sizes))
+        length = _dask().delayed(len, pure=False)
+        return list(_dask().compute(*map(length, self._rows_of_blocks)))
+
+    @cached_property
     def _places(self) -> list[str]:
         """Which rows each block holds, where that is known."""
         sizes = self.array.chunks[0]
@@ -139,6 +148,30 @@ class DaskSource(StreamedSource):
         max_rows: int,
     ) -> Summary | None:
         """Summarize the blocks on the workers and merge neighbours in a tree."""
+        return self._summarize(kernel, merge, None, max_rows)
+
+    def summarize_weighted(
+        self,
+        kernel: Callable[..., Summary],
+        merge: Callable[[Summary, Summary], Summary],
+        weights: FloatArray,
+        *,
+        max_rows: int,
+    ) -> Summary | None:
+        """Do the same with weights, each block's being sent to where the block is."""
+        sizes = self._sizes
+        if sum(sizes) != len(weights):
+            raise ValueError(mismatch(len(weights), self.name, str(sum(sizes))))
+        split = _dask("dask.array").from_array(weights[:, None], chunks=(tuple(sizes), (1,)))
+        return self._summarize(kernel, merge, split, max_rows)
+
+    def _summarize(
+        self,
+        kernel: Callable[..., Summary],
+        merge: Callable[[Summary, Summary], Summary],
+        weights: Any,
+        max_rows: int,
+    ) -> Summary | None:
         names = [self._chunk_name(index) for index in range(len(self._places))]
         payload = _packed((kernel, merge, names))
         delayed = _dask().delayed
@@ -147,6 +180,7 @@ class DaskSource(StreamedSource):
         leaves = _dask("dask.array").map_blocks(
             _summarize_block,
             self.array,
+            weights,
             broadcast,
             max_rows,
             self.n_features,
@@ -159,7 +193,8 @@ class DaskSource(StreamedSource):
         while len(summaries) > 1:
             groups = range(0, len(summaries), MERGED_AT_ONCE)
             summaries = [node(summaries[i : i + MERGED_AT_ONCE], broadcast) for i in groups]
-        found: Summary | None = self._compute(summaries[0], len(payload))
+        n_bytes = len(payload) + (0 if weights is None else int(weights.nbytes))
+        found: Summary | None = self._compute(summaries[0], n_bytes)
         return found
 
     def map_rows(self, function: Callable[[Array], Array], n_columns: int | None) -> Any:
@@ -192,10 +227,10 @@ class DaskSource(StreamedSource):
             ),
         )
 
-    def _compute(self, root: Any, payload_bytes: int) -> Any:
+    def _compute(self, root: Any, n_bytes: int) -> Any:
         """Compute a task; an error in a block of the user's own names the block."""
         try:
-            with _large_graphs_allowed(payload_bytes):
+            with _large_graphs_allowed(n_bytes):
                 return _dask().compute(root)[0]
         except Exception as error:
             if comes_from(error, "distributed") or str(error).startswith("chunk "):
@@ -224,7 +259,7 @@ def _dask(module: str = "dask") -> Any:
 
 
 def _large_graphs_allowed(more_bytes: int) -> AbstractContextManager[Any]:
-    """Do not warn of the basis, which is in the graph on purpose; of other large things, do."""
+    """Do not warn of the basis and of weights, in the graph on purpose; of other things, do."""
     if "distributed" not in sys.modules:  # then there is no cluster, and no such setting yet
         return nullcontext()
     dask = _dask()
@@ -250,11 +285,19 @@ def _unpacked(packed: bytes) -> Any:
 
 
 def _summarize_block(
-    rows: Array, packed: bytes, max_rows: int, n_features: int, block_id: tuple[int, ...] = (0,)
+    rows: Array,
+    weights: FloatArray | None,
+    packed: bytes,
+    max_rows: int,
+    n_features: int,
+    block_id: tuple[int, ...] = (0,),
 ) -> Any | None:
     kernel, merge, names = _unpacked(packed)
     check_block(rows, name=names[block_id[0]], n_features=n_features)
-    return ArraySource(rows).summarize(kernel, merge, max_rows=max_rows)
+    source = ArraySource(rows)
+    if weights is None:
+        return source.summarize(kernel, merge, max_rows=max_rows)
+    return source.summarize_weighted(kernel, merge, weights[:, 0], max_rows=max_rows)
 
 
 def _merge_all(summaries: list[Any | None], packed: bytes) -> Any | None:

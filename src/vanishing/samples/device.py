@@ -1,7 +1,7 @@
 """Rows that are kept on the host and worked on by another device."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -52,6 +52,12 @@ class DeviceSource(SampleSource):
         self.device = torch.device(device)
         self.dtype = dtype
         self.name = self.source.name
+        self.feature_names = self.source.feature_names
+        if self.source.weighted:
+            raise ValueError(
+                "the data has weights, which DeviceSource does not move; give them to the rows on "
+                "the device, as in as_source(DeviceSource(X, device), weights=...)"
+            )
         if self.device.type == "cuda" and not torch.cuda.is_available():
             raise ValueError(
                 f"device={device!r} was asked for, but torch sees no CUDA device; pass 'cpu', or "
@@ -59,6 +65,21 @@ class DeviceSource(SampleSource):
             )
         if not self.source.cpu:
             raise ValueError("the data is on a device already; pass it without DeviceSource")
+
+    def named(self, name: str) -> Self:
+        """Return the same source under another name, by which its rows go in errors, too.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        DeviceSource
+        """
+        renamed = super().named(name)
+        renamed.source = self.source.named(name)
+        return renamed
 
     @property
     def n_features(self) -> int:

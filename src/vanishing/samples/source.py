@@ -7,7 +7,9 @@ from copy import copy
 from functools import reduce
 from typing import Self, TypeVar
 
-from vanishing._xp import Array
+import numpy as np
+
+from vanishing._xp import Array, FloatArray, move_like, take_rows
 
 Summary = TypeVar("Summary")
 
@@ -127,6 +129,62 @@ class SampleSource(ABC):
             summaries = map(kernel, blocks)
             first = next(summaries, None)
             return None if first is None else reduce(merge, summaries, first)
+
+    def summarize_weighted(
+        self,
+        kernel: Callable[..., Summary],
+        merge: Callable[[Summary, Summary], Summary],
+        weights: FloatArray,
+        *,
+        max_rows: int,
+    ) -> Summary | None:
+        """Summarize every block by ``kernel(rows, root_weights)`` and join the summaries.
+
+        Values of polynomials are multiplied by the square roots of the weights, so that squares
+        get the weights themselves. Rows of weight 0 are left out.
+
+        Parameters
+        ----------
+        kernel, merge : callable
+        weights : array of shape (n_samples,)
+        max_rows : int
+
+        Returns
+        -------
+        summary or None
+        """
+        with closing(self._with_weights(weights, max_rows)) as weighted_blocks:
+            summaries = (
+                kernel(rows, move_like(np.sqrt(of_rows), rows)) for rows, of_rows in weighted_blocks
+            )
+            first = next(summaries, None)
+            return None if first is None else reduce(merge, summaries, first)
+
+    def _with_weights(
+        self, weights: FloatArray, max_rows: int
+    ) -> Generator[tuple[Array, FloatArray], None, None]:
+        start = 0
+        with closed_after(self.blocks(max_rows)) as blocks:
+            for rows in blocks:
+                stop = start + int(rows.shape[0])
+                if stop > len(weights):
+                    raise ValueError(mismatch(len(weights), self.name, f"at least {stop}"))
+                of_rows = weights[start:stop]
+                start = stop
+                counted = np.flatnonzero(of_rows)
+                if counted.size == of_rows.size:
+                    yield rows, of_rows
+                elif counted.size:
+                    yield take_rows(rows, counted), of_rows[counted]
+        if start < len(weights):
+            raise ValueError(mismatch(len(weights), self.name, str(start)))
+
+
+def mismatch(n_weights: int, name: str, n_rows: str) -> str:
+    """Say that there are more or fewer weights than rows."""
+    return (
+        f"there are {n_weights} weights, but {name} has {n_rows} rows; pass one weight for each row"
+    )
 
 
 def closed_after(blocks: Iterator[Array]) -> AbstractContextManager[Iterator[Array]]:

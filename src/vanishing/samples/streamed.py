@@ -76,10 +76,14 @@ class StreamedSource(SampleSource):
         return prefetched(checked) if self._prefetches else checked
 
     def _checked(self, n_features: int | None) -> Generator[Array, None, None]:
+        columns: list[Any] | None = None
         for index, chunk in enumerate(self._reading()):
             where = f" ({chunk.where})" if chunk.where else ""
             name = f"chunk {index}{where} of {self.name}"
             refuse_sparse(chunk.rows, name)
+            if hasattr(chunk.rows, "columns"):
+                columns = list(chunk.rows.columns) if columns is None else columns
+                _check_columns(chunk.rows, columns, name)
             block = chunk.rows if is_array(chunk.rows) else _as_array(chunk.rows, name)
             check_block(block, name=name, n_features=n_features)
             if block.shape[0]:
@@ -108,6 +112,15 @@ def same_kind(error: Exception, message: str) -> Exception:
         return type(error)(message)
     except Exception:  # its class wants other arguments
         return RuntimeError(message)
+
+
+def _check_columns(frame: Any, expected: list[Any], name: str) -> None:
+    """Refuse a frame whose columns are not those of the first one: rows are joined by position."""
+    if list(frame.columns) != expected:
+        raise ValueError(
+            f"{name} has columns {list(frame.columns)}, but the first chunk has {expected}; give "
+            "all chunks the same columns in the same order"
+        )
 
 
 def _as_array(rows: Any, name: str) -> Array:

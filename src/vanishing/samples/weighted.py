@@ -1,20 +1,19 @@
 """Rows that count more or less than once."""
 
 from collections.abc import Callable, Iterator
-from functools import reduce
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from vanishing._xp import Array, FloatArray, is_array, move_like, on_host, take_rows
+from vanishing._xp import Array, FloatArray, is_array, on_host
 from vanishing.samples.array import ArraySource
-from vanishing.samples.source import SampleSource, Summary, closed_after
+from vanishing.samples.source import SampleSource, Summary, closed_after, mismatch
 
 
 class WeightedSource(SampleSource):
     """The rows of another source, each with a weight.
 
-    Whole numbers count a row so many times; a row of weight 0 is never looked at.
+    Whole numbers count a row so many times; a row of weight 0 is left out of all summaries.
 
     Parameters
     ----------
@@ -29,6 +28,21 @@ class WeightedSource(SampleSource):
         self.name = source.name
         self.feature_names = source.feature_names
 
+    def named(self, name: str) -> Self:
+        """Return the same source under another name, by which its rows go in errors, too.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        WeightedSource
+        """
+        renamed = super().named(name)
+        renamed.source = self.source.named(name)
+        return renamed
+
     @property
     def weighted(self) -> bool:
         """True."""
@@ -41,6 +55,11 @@ class WeightedSource(SampleSource):
 
     @property
     def n_samples(self) -> int:
+        """Number of rows, those that do not count included."""
+        return len(self.weights)
+
+    @property
+    def n_counted(self) -> int:
         """Number of rows that count."""
         return int(np.count_nonzero(self.weights))
 
@@ -50,9 +69,9 @@ class WeightedSource(SampleSource):
         return self.source.cpu
 
     def blocks(self, max_rows: int) -> Iterator[Array]:
-        """Yield the rows that count, without their weights."""
-        for rows, _ in self._with_weights(max_rows):
-            yield rows
+        """Yield all rows without their weights: what is made of rows is made of each of them."""
+        with closed_after(self.source.blocks(max_rows)) as blocks:
+            yield from blocks
 
     def summarize(
         self,
@@ -61,34 +80,8 @@ class WeightedSource(SampleSource):
         *,
         max_rows: int,
     ) -> Summary | None:
-        """Summarize every block by ``kernel(rows, root_weights)`` and join the summaries.
-
-        Values of polynomials are multiplied by the square roots of the weights, so that squares
-        get the weights themselves.
-        """
-        summaries = (
-            kernel(rows, move_like(np.sqrt(weights), rows))
-            for rows, weights in self._with_weights(max_rows)
-        )
-        first = next(summaries, None)
-        return None if first is None else reduce(merge, summaries, first)
-
-    def _with_weights(self, max_rows: int) -> Iterator[tuple[Array, FloatArray]]:
-        start = 0
-        with closed_after(self.source.blocks(max_rows)) as blocks:
-            for rows in blocks:
-                stop = start + int(rows.shape[0])
-                if stop > len(self.weights):
-                    raise ValueError(_mismatch(len(self.weights), self.name, f"at least {stop}"))
-                weights = self.weights[start:stop]
-                start = stop
-                counted = np.flatnonzero(weights)
-                if counted.size == weights.size:
-                    yield rows, weights
-                elif counted.size:
-                    yield take_rows(rows, counted), weights[counted]
-        if start < len(self.weights):
-            raise ValueError(_mismatch(len(self.weights), self.name, str(start)))
+        """Let the rows' own source do it, where they are, with their weights."""
+        return self.source.summarize_weighted(kernel, merge, self.weights, max_rows=max_rows)
 
 
 def with_weights(source: SampleSource, weights: Any) -> SampleSource:
@@ -131,7 +124,7 @@ def checked_weights(weights: Any, name: str, n_rows: int | None = None) -> Float
     if numbers.ndim != 1:
         raise ValueError(f"{what} must be 1-D, one number a row, got shape {numbers.shape}")
     if n_rows is not None and len(numbers) != n_rows:
-        raise ValueError(_mismatch(len(numbers), name, str(n_rows)))
+        raise ValueError(mismatch(len(numbers), name, str(n_rows)))
     if not np.isfinite(numbers).all():
         raise ValueError(f"{what} contain NaN or infinity; give those rows weight 0 or drop them")
     if (numbers < 0).any():
@@ -139,9 +132,3 @@ def checked_weights(weights: Any, name: str, n_rows: int | None = None) -> Float
     if not numbers.any():
         raise ValueError(f"{what} are all zero: no row is left to fit to")
     return numbers
-
-
-def _mismatch(n_weights: int, name: str, n_rows: str) -> str:
-    return (
-        f"there are {n_weights} weights, but {name} has {n_rows} rows; pass one weight for each row"
-    )
