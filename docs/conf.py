@@ -75,6 +75,7 @@ sphinx_gallery_conf = {
     "backreferences_dir": "generated/backreferences",
     "doc_module": ("vanishing",),
     "image_srcset": ["2x"],
+    "ignore_repr_types": r"matplotlib",  # the last call of a block may return a label
     "show_memory": False,
     "show_signature": False,
     "write_computation_times": False,

@@ -1,6 +1,7 @@
 """The figure of single choices: small multiples, a panel a choice, a colour a data set."""
 
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullLocator
 
 from experiments import look, store
@@ -22,7 +23,7 @@ BY_FACTORS = ("dimension", "training images")
 
 
 def draw(drawn, size):
-    figure = Figure(figsize=(11, 7.4), facecolor="white")
+    figure = Figure(figsize=(11, 7.6), facecolor="white")
     axes = figure.subplots(2, 3, sharey=True)
     for place, (panel, content) in zip(axes.flat, drawn.items(), strict=True):
         _draw_panel(place, panel, content)
@@ -30,8 +31,8 @@ def draw(drawn, size):
         place.set_ylabel("AUC × 100")
     for i, name in enumerate(SETS):
         how = {"weight": "bold", "ha": "left", "va": "top", "fontsize": look.HEADING}
-        figure.text(0.065 + 0.09 * i, 0.995, name, color=LETTERS[name], **how)
-    figure.tight_layout(rect=(0, 0, 1, 0.97), h_pad=2.5)
+        figure.text(0.05 + 0.09 * i, 0.98, name, color=LETTERS[name], **how)
+    figure.tight_layout(rect=(0, 0, 1, 0.95), h_pad=2.5)
     return store.save_figure(figure, "effects", size)
 
 
@@ -45,9 +46,6 @@ def _draw_panel(axes, panel, content):
         y = [auc for _, auc in points]
         how = {"color": COLORS[name], "ms": 5, "lw": 0 if words else 1.6}
         axes.plot(x, y, "o", ls=styles[line], **how)
-        if line:
-            note = {"va": "center", "fontsize": look.NOTE - 1.5}
-            look.write(axes, x[-1] + 0.08, y[-1], line, LETTERS[name], **note)
     if words:
         axes.set_xticks(range(len(words)), [word.replace(", ", ",\n") for word in words])
         axes.set_xlim(-0.5, len(words) - 0.5)
@@ -59,7 +57,10 @@ def _draw_panel(axes, panel, content):
         axes.xaxis.set_minor_locator(NullLocator())
     elif panel == "degree":
         axes.set_xticks(range(1, 5))
-        axes.set_xlim(0.8, 5)
+    if any(styles):  # the lines are too close to each other to be named at their ends
+        keys = [Line2D([], [], color=look.GREY, ls=ls, label=line) for line, ls in styles.items()]
+        how = {"framealpha": 1, "edgecolor": "none", "labelcolor": look.INK}
+        axes.legend(handles=keys, loc="lower right", fontsize=look.NOTE, handlelength=3, **how)
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0f}"))
     axes.grid(axis="y", color=look.LIGHT, lw=0.7)
     look.bare(axes)
