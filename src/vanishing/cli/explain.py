@@ -56,6 +56,7 @@ def explain(
         refuse_unused(wanted, threshold, "a model is fitted already")
     check_outputs([picture], [data, model, train])
     fitted: Any
+    normal = None
     if model is not None:
         fitted = load_model(model)
         table = read_table(data, reading, label=label, model=fitted)
@@ -96,7 +97,7 @@ def explain(
     for number, (i, why) in enumerate(found):
         if number:
             say()
-        show_explanation(fitted, table, i, why, n_features=features, console=out())
+        show_explanation(fitted, table, i, why, n_features=features, normal=normal, console=out())
 
 
 def _index(table: Any, name: str) -> int:
