@@ -6,13 +6,21 @@ import typer
 
 from vanishing.cli.console import emit, err, note, out, state, working
 from vanishing.cli.exits import Exit, UsageError
-from vanishing.cli.options import Equations, Json, Label, OutputFormat, Reading, Threshold, Top
+from vanishing.cli.options import (
+    DetectorEquations,
+    Json,
+    Label,
+    OutputFormat,
+    Reading,
+    Threshold,
+    Top,
+)
 
 
 def detect(
     data: Annotated[str, typer.Argument(help="Table of rows to judge, or - for a pipe.")],
     reading: Reading,
-    wanted: Equations,
+    wanted: DetectorEquations,
     threshold: Threshold,
     train: Annotated[
         str | None,
@@ -46,7 +54,10 @@ def detect(
     ] = False,
     json: Json = False,
 ) -> int:
-    """Find the rows that break the equations of normal ones, and say why.
+    """Find the rows that break the equations of normal ones, and what would mend them.
+
+    With --degree, --tol or --normalization these are the equations of one ideal, as fit finds them;
+    without, a mixture of many local ones.
 
     Without --train and --model, the equations are those of the data itself, most of which should
     be normal then; rows are judged by equations that they were left out of.

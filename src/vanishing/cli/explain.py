@@ -6,13 +6,13 @@ import typer
 
 from vanishing.cli.console import emit, out, say, tracked
 from vanishing.cli.exits import DataError, ModelError, UsageError
-from vanishing.cli.options import Equations, Json, Label, Reading, Threshold
+from vanishing.cli.options import DetectorEquations, Json, Label, Reading, Threshold
 
 
 def explain(
     data: Annotated[str, typer.Argument(help="Table of rows, or - for a pipe.")],
     reading: Reading,
-    wanted: Equations,
+    wanted: DetectorEquations,
     threshold: Threshold,
     row: Annotated[
         list[str] | None,
@@ -41,7 +41,7 @@ def explain(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Say which equations a row breaks, and which features are to blame."""
+    """Say which equations a row breaks, and the smallest change that would mend it."""
     from vanishing import ClassVanishingFeatures
     from vanishing.cli.findings import explain_row
     from vanishing.cli.models import anomaly_scores, is_detector, load_model

@@ -174,5 +174,5 @@ def show_values(
     say()
     for k in order:
         say(f"  {labels[k]}: {texts[k]}")
-    say("\na detector (vanishing fit --kind detector) also says which features are to blame")
+    say("\na detector (vanishing fit --kind detector) also says what would mend the row")
     return record

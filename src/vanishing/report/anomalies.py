@@ -48,7 +48,9 @@ def anomalies_section(given: Given, formulas: Sequence[Formulas]) -> list[Elemen
                 "p",
                 f"Each {given.unit} is compared with the nearest one that keeps the equations as "
                 f"well as nine of ten in training. {by} say how much of the difference between "
-                f"their scores comes from each {what}: orange raises the score, blue lowers it.",
+                f"their scores comes from each {what}: orange raises the score, blue lowers it. "
+                f"Another {what} may be the cause: with few equations several {what}s could mend "
+                f"the {given.unit}.",
             )
         )
     found += [_card(given, row, explanation, formulas) for row, explanation in explained]
@@ -176,7 +178,7 @@ def _bars(
         bar = element("div", element("div", class_=f"bar {kind}", style=width), class_="track")
         written = number(share, "+.3g") if share else "0"
         rows.append(row_of("td", [name, change, bar, written], [None, "change", "wide", "number"]))
-    titles = ["column", "value → mended", "adds to the score", "points"]
+    titles = ["mended by changing", "value → mended", "adds to the score", "points"]
     heads = row_of("th", titles, [None, "change", "wide", "number"])
     return element(
         "table",
