@@ -190,7 +190,7 @@ def _bars(
 
 
 def _broken(explanation: Explanation, formulas: Sequence[Formulas]) -> Element | None:
-    """List the broken equations, with their formulas where these are short."""
+    """List the broken equations, with their formulas."""
     if not explanation.equations:
         return None
     items = []
@@ -199,11 +199,10 @@ def _broken(explanation: Explanation, formulas: Sequence[Formulas]) -> Element |
         formula = formulas[part].formula(piece, equation.index)
         times = f"{significant(equation.times_typical, 3)} times as far off as usual"
         words = f"{equation.part}, degree {equation.degree}: {times}"
-        short = formula is not None and not formula.n_left_out
         items.append(
             element(
                 "li",
-                formula.element if short and formula is not None else None,
+                None if formula is None else formula.element,
                 element("span", words, class_="note"),
             )
         )

@@ -28,12 +28,20 @@ def equations_section(parts: Sequence[Part], formulas: Sequence[Formulas]) -> li
         words = "There are no equations: every column of the training data is constant."
         return [element("p", words)]
     total = sum(ideal.basis_.count() for part in parts for ideal in part.ideals)
+    rounding = (
+        "Rounding a coefficient, or leaving a term out, changes an equation by less than a tenth "
+        "of what it is usually off by"
+    )
+    if any(each.tidied for each in formulas):
+        rounding = (
+            "Coefficients are rounded and terms left out as long as the noise of normal rows does "
+            "not tell the difference"
+        )
     found: list[Element] = [
         element(
             "p",
-            f"Normal rows keep {counted(total, 'equation')}, up to noise. Rounding a coefficient, "
-            "or leaving a term out, changes an equation by less than a tenth of what it is usually "
-            "off by; where there are many terms, dots stand for all but the largest.",
+            f"Normal rows keep {counted(total, 'equation')}, up to noise. {rounding}; where there "
+            "are many terms, dots stand for all but the largest.",
         )
     ]
     if any(not each.in_columns for each in formulas):
