@@ -229,7 +229,7 @@ def test_model_without_equations(call, tables, tmp_path):
         done = call(command, "new.csv", "-m", "empty.safetensors")
         assert done.code == 4
         assert "larger --tol" in done.err
-    assert "no equations" in call("show", "empty.safetensors").out
+    assert "no equation holds" in call("show", "empty.safetensors").out
 
 
 # --- detect ------------------------------------------------------------------------------

@@ -126,3 +126,40 @@ def test_saved_model_has_the_sizes(tmp_path):
     ideal.save(tmp_path / "m.safetensors")
     again = vanishing.load(tmp_path / "m.safetensors")
     assert np.array_equal(monomial_sizes(again), monomial_sizes(ideal))
+
+
+@pytest.mark.parametrize("command", [["fit", "normal.csv"], ["detect", "normal.csv"]])
+def test_without_equations_a_tolerance_is_suggested(call, plant, command):
+    done = call(*command, "--degree", "1", "--tol", "0.02")
+    (said,) = re.findall(r"no equation holds up to --tol 0\.02;.*", done.out + done.err)
+    reached, suggested = re.search(
+        "reaches (.*): try --tol (.*) or a larger --degree", said
+    ).groups()
+    assert float(reached) < float(suggested)
+    assert call(*command, "--degree", "1", "--tol", suggested).code == 0
+
+
+def test_names_are_checked_before_text_is_complained_of(call, plant, tmp_path):
+    text = (tmp_path / "normal.csv").read_text().splitlines()
+    lines = ["time," + text[0], *(f"{8 + i % 10}:00,{line}" for i, line in enumerate(text[1:]))]
+    (tmp_path / "timed.csv").write_text("\n".join(lines) + "\n")
+    done = call("detect", "timed.csv", "--train", "timed.csv", "--drop", "tyme")
+    assert done.code == 3
+    assert "has no column 'tyme'; it has the columns 'time', 'temperature'" in done.err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["detect", "no.csv", "--train", "normal.csv"], ["fit", "normal.csv", "--contrast", "no.csv"]],
+)
+def test_missing_files_are_noticed_before_others_are_read(call, plant, command, monkeypatch):
+    monkeypatch.setattr("vanishing.cli.tables.read.open_raw", None)
+    done = call(*command)
+    assert done.code == 3
+    assert "there is no file no.csv" in done.err
+
+
+def test_help_of_detect_says_what_the_defaults_are(call):
+    words = " ".join(call("detect", "--help").out.replace("│", " ").split())
+    assert words.count("none: a mixture of local equations") == 3
+    assert "mixture" not in call("fit", "--help").out

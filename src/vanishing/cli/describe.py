@@ -19,6 +19,7 @@ from vanishing.cli.models import (
     ideals_of,
     is_detector,
     kind_of,
+    nothing_vanishes,
     threshold_of,
 )
 from vanishing.cli.tables import Table
@@ -89,7 +90,8 @@ def show_equations(
         if len(ideals_of(model)) > 1:
             say(f"ideal {key}" + (f", {meaning}" if meaning else "") + ":")
         if not ideal.basis_.count():
-            say("  no equations: nothing is below the tolerance; raise it, or the degree")
+            smallest = min(float(step.spectrum.min(initial=np.inf)) for step in ideal.trace_)
+            say(f"  {nothing_vanishes(smallest, ideal.tol)}")
             continue
         written = [
             (text, f"extent {extent:.3g}")

@@ -67,7 +67,7 @@ def detect(
     from vanishing.cli.models import kind_of, library_errors, load_model
     from vanishing.cli.optional import required
     from vanishing.cli.rows import row_column
-    from vanishing.cli.tables import check_outputs, read_table, write_table
+    from vanishing.cli.tables import check_inputs, check_outputs, read_table, write_table
     from vanishing.cli.tables.write import output_format, refusals
     from vanishing.cli.training import fit_detector, fit_to_itself, refuse_unused
 
@@ -84,6 +84,7 @@ def detect(
         if report == "-":
             raise UsageError("the report is a file; name one with --report")
         write_report = required("vanishing.report", "write_report", extra="cli")
+    check_inputs([data, train])
     check_outputs([out_file, report, save], [data, train, model])
     if out_file is not None:
         output_format(out_file, out_format)

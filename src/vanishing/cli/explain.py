@@ -47,13 +47,14 @@ def explain(
     from vanishing.cli.models import anomaly_scores, is_detector, load_model
     from vanishing.cli.pictures import save_picture
     from vanishing.cli.reasons import explanation_record, show_explanation, show_values
-    from vanishing.cli.tables import check_outputs, read_table
+    from vanishing.cli.tables import check_inputs, check_outputs, read_table
     from vanishing.cli.training import fit_detector, fit_to_itself, refuse_unused
 
     if train is not None and model is not None:
         raise UsageError("--train fits a detector and --model is one; leave one of them out")
     if model is not None:
         refuse_unused(wanted, threshold, "a model is fitted already")
+    check_inputs([data, train])
     check_outputs([picture], [data, model, train])
     fitted: Any
     normal = None

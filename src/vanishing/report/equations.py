@@ -70,8 +70,10 @@ def _part(part: Part, written: Formulas, *, seen: bool) -> list[Element]:
         for index, size in enumerate(sizes)
     )
     heading = element("h3", part.name[:1].upper() + part.name[1:])
-    words = part.description.removeprefix(f"{part.name}: ")
-    about = element("p", words, class_="note")
+    words = f"{counted(len(ranked), 'equation')} up to degree {_degree(part)}"
+    if len(part.ideals) > 1:
+        words += f", of {len(part.ideals):,} pieces into which normal rows were divided"
+    about = element("p", f"{words}.", class_="note")
     n_first = FIRST if seen else 0
     first = _listed(part, written, ranked[:n_first])
     rest = _listed(part, written, ranked[n_first : n_first + FOLDED])
@@ -85,6 +87,10 @@ def _part(part: Part, written: Formulas, *, seen: bool) -> list[Element]:
         words = counted(n_folded, "more equation" if seen else "equation")
         found.append(fold(words, rest, more))
     return [each for each in found if each is not None]
+
+
+def _degree(part: Part) -> int:
+    return max(int(ideal.basis_.degrees().max()) for ideal in part.ideals)
 
 
 def _listed(
