@@ -109,12 +109,15 @@ class NothingVanishesError(ValueError):
     """
 
     def __init__(self, smallest: float, tol: float | str) -> None:
-        super().__init__(
-            f"no polynomial vanishes on X: the smallest extent is {smallest:.3g}, over "
-            f"tol={tol}; raise tol or max_degree of the ideal, or choose another contrast"
-        )
+        super().__init__(smallest, tol)  # so that it can be sent between processes
         self.smallest = smallest
         self.tol = tol
+
+    def __str__(self) -> str:
+        return (
+            f"no polynomial vanishes on X: the smallest extent is {self.smallest:.3g}, over "
+            f"tol={self.tol}; raise tol or max_degree of the ideal, or choose another contrast"
+        )
 
 
 def check_vanishing(ideal: VanishingIdeal) -> None:
