@@ -30,6 +30,7 @@ demo: $(VENV)/.installed-demo  ## find the equations of a handwritten digit, exp
 	$(ONE_THREAD) $(BIN)/python examples/digits_demo.py
 	$(ONE_THREAD) $(BIN)/python examples/digits_alarm_demo.py
 	$(ONE_THREAD) $(BIN)/vanishing demo demo_output/pump
+	@echo "(before these: source $(BIN)/activate)"
 
 test: $(VENV)/.installed-test  ## run the tests, except the slow ones
 	$(PYTEST) -m "not slow and not gpu" $(PYTEST_ARGS)

@@ -518,3 +518,28 @@ def test_dark_mode_follows_and_print_is_light(browser, pages):
     assert brightness("svg text", "fill") == 0
     assert page.evaluate("document.querySelector('details ol').checkVisibility()")
     page.close()
+
+
+def test_equation_of_one_ideal_is_the_law(tmp_path):
+    rng = np.random.default_rng(0)
+    temperature, volume = rng.uniform(280, 360, 400), rng.uniform(0.5, 2, 400)
+    amount = rng.uniform(10, 60, 400)
+    pressure = 0.008314 * amount * temperature / volume * (1 + 0.01 * rng.normal(size=400))
+    gas = pd.DataFrame({"T": temperature, "p": pressure, "V": volume, "n": amount})
+    detector = VanishingDetector(VanishingIdeal(max_degree=2, tol=0.02)).fit(gas)
+    new = gas[:50].copy()
+    new.loc[7, "p"] *= 1.3
+    page = page_of(tmp_path, detector, new, train=gas)
+    spoken = [
+        each["aria-label"] for each in page.all("span") if "≈ 0" in each.get("aria-label", "")
+    ]
+    assert len(spoken) > 1  # in the section of equations, and beside the anomalies
+    for text in spoken:
+        law = re.fullmatch(r"T · n − ([\d.]+) · p · V ≈ 0", text)
+        assert float(law[1]) == pytest.approx(1 / 0.008314, rel=0.01)
+    # Rows that are too few, or do not keep the equations, do not tell the noise.
+    (part,) = parts_of(detector)
+    given = (("T", "p", "V", "n"), detector._mean_row, detector._spread_row)
+    assert not Formulas(part, gas.to_numpy()[:20], *given).tidied
+    assert not Formulas(part, gas.to_numpy()[:, [0, 2, 1, 3]], *given).tidied
+    assert Formulas(part, gas.to_numpy(), *given).tidied

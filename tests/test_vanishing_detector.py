@@ -13,6 +13,7 @@ from sklearn.model_selection import GridSearchCV
 
 from vanishing import VanishingDetector, VanishingIdeal
 from vanishing.anomaly import vanishing as module
+from vanishing.anomaly.residuals import NothingVanishesError
 from vanishing.contrasts import GaussianNoise, Permuted
 
 NAMES = ["speed", "force", "power", "mode"]
@@ -302,3 +303,9 @@ def test_failed_refit_with_other_parameters_leaves_the_old_fit_usable(readings):
 def test_more_pieces_than_rows(readings):
     with pytest.raises(ValueError, match="n_components=500 pieces cannot be made of 200 rows"):
         VanishingDetector(VanishingIdeal(max_degree=1), n_components=500).fit(readings)
+
+
+def test_error_of_no_equation_can_be_sent_between_processes():
+    error = pickle.loads(pickle.dumps(NothingVanishesError(0.5, 0.1)))
+    assert "smallest extent is 0.5, over tol=0.1" in str(error)
+    assert (error.smallest, error.tol) == (0.5, 0.1)

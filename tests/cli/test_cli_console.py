@@ -63,7 +63,7 @@ def test_texts_say_what_the_polynomials_are(seed):
     points = rng.normal(size=(40, 2))
     points = np.column_stack([points, points[:, 0] * points[:, 1]])
     ideal = VanishingIdeal(tol=1e-6).fit(points)
-    texts = equation_texts(ideal.basis_, ["a", "b", "c"], digits=15)
+    texts = equation_texts(ideal, ["a", "b", "c"], digits=15)
     x = rng.normal(size=(1, 3))
     for text, value in zip(texts, ideal.basis_.evaluate(x)[0], strict=True):
         left, _, right = text.partition(" = ")
@@ -80,11 +80,11 @@ def test_long_equations_are_cut_and_enormous_ones_refused(monkeypatch):
     points = np.random.default_rng(0).normal(size=(200, 6))
     points[:, 5] = (points[:, :5] * [1, 2, 3, 4, 5]).sum(axis=1)
     ideal = VanishingIdeal(max_degree=1, tol=1e-9).fit(points)
-    (text,) = equation_texts(ideal.basis_, list("abcdef"), terms=3)
+    (text,) = equation_texts(ideal, list("abcdef"), terms=3)
     assert text.endswith("+ (3 smaller terms) = 0")
     monkeypatch.setattr(equations, "MOST_MONOMIALS", 6)  # seven with the constant
     with pytest.raises(ModelError, match="too many"):
-        equation_texts(ideal.basis_, list("abcdef"))
+        equation_texts(ideal, list("abcdef"))
 
 
 def test_json_has_no_numbers_of_its_own(capsys):

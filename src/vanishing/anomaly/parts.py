@@ -22,8 +22,6 @@ class Part:
     name : str
         As in ``BrokenEquation.part``, except for the distance of a TransformationDetector, whose
         equations are those of the first transformation.
-    description : str
-        In words.
     ideals : list of VanishingIdeal
         One a piece, as in ``detector.ideals_``.
     centers, typical : lists of arrays
@@ -33,7 +31,6 @@ class Part:
     """
 
     name: str
-    description: str
     ideals: list[VanishingIdeal]
     centers: list[FloatArray]
     typical: list[FloatArray]
@@ -54,7 +51,6 @@ def parts_of(detector: Any) -> list[Part]:
         return [
             Part(
                 name=member.name.partition(":")[0],
-                description=member.name,
                 ideals=member.residuals.ideals,
                 centers=member.residuals.centers,
                 typical=member.residuals.scales,
@@ -68,8 +64,7 @@ def parts_of(detector: Any) -> list[Part]:
         centers = [np.zeros_like(center) for center in centers]
         typical = [ideal.extents_ for ideal in residuals.ideals]
     name = "pieces" if detector._form == "pieces" else "ideal"
-    words = " ".join(detector.chosen_[0].split())
-    return [Part(name, words, residuals.ideals, centers, typical, np.asarray)]
+    return [Part(name, residuals.ideals, centers, typical, np.asarray)]
 
 
 def _transformations(detector: TransformationDetector) -> list[Part]:
@@ -78,11 +73,9 @@ def _transformations(detector: TransformationDetector) -> list[Part]:
         components = [
             c for mixture in detector.mixtures_ for c in mixture.components[mixture.own(i)]
         ]
-        n_equations = sum(len(component.center) for component in components)
         parts.append(
             Part(
                 name=transformation.name,
-                description=f"{n_equations} equations of {len(components)} pieces",
                 ideals=[component.ideal for component in components],
                 centers=[component.center for component in components],
                 typical=[component.typical for component in components],

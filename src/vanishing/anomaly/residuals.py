@@ -97,11 +97,31 @@ def fit_residuals(
     return LocalResiduals(ideals, centers, scales)
 
 
+class NothingVanishesError(ValueError):
+    """No polynomial is below the tolerance.
+
+    Parameters
+    ----------
+    smallest : float
+        The smallest extent there is.
+    tol : float or str
+        The tolerance.
+    """
+
+    def __init__(self, smallest: float, tol: float | str) -> None:
+        super().__init__(smallest, tol)  # so that it can be sent between processes
+        self.smallest = smallest
+        self.tol = tol
+
+    def __str__(self) -> str:
+        return (
+            f"no polynomial vanishes on X: the smallest extent is {self.smallest:.3g}, over "
+            f"tol={self.tol}; raise tol or max_degree of the ideal, or choose another contrast"
+        )
+
+
 def check_vanishing(ideal: VanishingIdeal) -> None:
     """Raise if nothing vanishes under a fitted ideal."""
     if not ideal.basis_.count():
         smallest = min(float(step.spectrum.min(initial=np.inf)) for step in ideal.trace_)
-        raise ValueError(
-            f"no polynomial vanishes on X: the smallest extent is {smallest:.3g}, over "
-            f"tol={ideal.tol}; raise tol or max_degree of the ideal, or choose another contrast"
-        )
+        raise NothingVanishesError(smallest, ideal.tol)

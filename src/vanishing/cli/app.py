@@ -25,7 +25,7 @@ EXAMPLES: dict[Callable[..., Any], str] = {
     demo: "vanishing demo",
     fit: "vanishing fit X.csv --contrast Y.csv --degree 2 --tol 0.01 --save circle.safetensors",
     transform: "vanishing transform new.csv --model circle.safetensors --out features.parquet",
-    detect: "vanishing detect data.csv --train normal.csv --out scores.csv --report out.html",
+    detect: "vanishing detect data.csv --train normal.csv --degree 2 --tol 0.02 --report out.html",
     score: "vanishing score new.csv --model circle.safetensors --out scores.csv",
     explain: "vanishing explain data.csv --model pump.safetensors --row 17",
     show: "vanishing show circle.safetensors spectrum",

@@ -19,6 +19,7 @@ from vanishing.cli.models import (
     ideals_of,
     is_detector,
     kind_of,
+    nothing_vanishes,
     threshold_of,
 )
 from vanishing.cli.tables import Table
@@ -57,7 +58,7 @@ def describe(model: Any, table: Table) -> None:
             say(f"  {line}")
         say(f"rows with a score above {threshold_of(model):.4g} are called anomalous")
         return
-    show_equations(model, None, digits=4, terms=TERMS, table=table)
+    show_equations(model, None, terms=TERMS, table=table)
 
 
 def headline(model: Any) -> str:
@@ -72,11 +73,17 @@ def headline(model: Any) -> str:
 
 
 def show_equations(
-    model: Any, name: str | None, *, digits: int, terms: int, table: Table | None = None
+    model: Any,
+    name: str | None,
+    *,
+    digits: int | None = None,
+    terms: int,
+    table: Table | None = None,
 ) -> None:
     """Print the equations of one ideal, or of each class.
 
-    With the data they are also written as short as its noise allows.
+    With the data they are written as short as its noise allows, which gives them another scale:
+    then there is both what the printed one is off by, and the extent that compares with tol.
     """
     for key, ideal in _chosen(model, name):
         names, meaning = coordinate_names(model, key)
@@ -85,17 +92,28 @@ def show_equations(
         elif meaning:
             say(f"{meaning}:")
         if not ideal.basis_.count():
-            say("  no equations: nothing is below the tolerance; raise it, or the degree")
+            smallest = min(float(step.spectrum.min(initial=np.inf)) for step in ideal.trace_)
+            say(f"  {nothing_vanishes(smallest, ideal.tol)}")
             continue
-        texts = equation_texts(ideal.basis_, names, digits=digits, terms=terms)
-        written = list(zip(texts, ideal.extents_, strict=True))
+        written = [
+            (text, f"extent {extent:.3g}")
+            for text, extent in zip(
+                equation_texts(ideal, names, digits=digits, terms=terms),
+                ideal.extents_,
+                strict=True,
+            )
+        ]
         in_columns = not meaning and not isinstance(core(model), ClassVanishingFeatures)
         if table is not None and in_columns:
             with working("rounding"):
-                written = tidy_texts(ideal, table.values, names) or written
+                tidied = tidy_texts(ideal, table.values, names) or []
+            written = [
+                (text, f"off by {off:.3g}, {how}")
+                for (text, off), (_, how) in zip(tidied, written, strict=False)
+            ] or written
         labels = ideal.get_feature_names_out()
-        for label, (text, extent) in list(zip(labels, written, strict=True))[:MOST_LINES]:
-            say(f"  {label}: {text}   (extent {extent:.2g})")
+        for label, (text, how) in list(zip(labels, written, strict=True))[:MOST_LINES]:
+            say(f"  {label}: {text}   ({how})")
         if len(written) > MOST_LINES:
             say(f"  ... and {len(written) - MOST_LINES} more; --json lists them all")
 

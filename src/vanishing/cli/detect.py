@@ -6,13 +6,21 @@ import typer
 
 from vanishing.cli.console import emit, err, note, out, state, working
 from vanishing.cli.exits import Exit, UsageError
-from vanishing.cli.options import Equations, Json, Label, OutputFormat, Reading, Threshold, Top
+from vanishing.cli.options import (
+    DetectorEquations,
+    Json,
+    Label,
+    OutputFormat,
+    Reading,
+    Threshold,
+    Top,
+)
 
 
 def detect(
     data: Annotated[str, typer.Argument(help="Table of rows to judge, or - for a pipe.")],
     reading: Reading,
-    wanted: Equations,
+    wanted: DetectorEquations,
     threshold: Threshold,
     train: Annotated[
         str | None,
@@ -46,7 +54,10 @@ def detect(
     ] = False,
     json: Json = False,
 ) -> int:
-    """Find the rows that break the equations of normal ones, and say why.
+    """Find the rows that break the equations of normal ones, and what would mend them.
+
+    With --degree, --tol or --normalization these are the equations of one ideal, as fit finds them;
+    without, a mixture of many local ones.
 
     Without --train and --model, the equations are those of the data itself, most of which should
     be normal then; rows are judged by equations that they were left out of.
@@ -56,7 +67,7 @@ def detect(
     from vanishing.cli.models import kind_of, library_errors, load_model
     from vanishing.cli.optional import required
     from vanishing.cli.rows import row_column
-    from vanishing.cli.tables import check_outputs, read_table, write_table
+    from vanishing.cli.tables import check_inputs, check_outputs, read_table, write_table
     from vanishing.cli.tables.write import output_format, refusals
     from vanishing.cli.training import fit_detector, fit_to_itself, refuse_unused
 
@@ -73,6 +84,7 @@ def detect(
         if report == "-":
             raise UsageError("the report is a file; name one with --report")
         write_report = required("vanishing.report", "write_report", extra="cli")
+    check_inputs([data, train])
     check_outputs([out_file, report, save], [data, train, model])
     if out_file is not None:
         output_format(out_file, out_format)

@@ -2,50 +2,82 @@
 
 import sys
 from collections.abc import Sequence
-from math import comb
 from typing import Any
 
 import numpy as np
 
+from vanishing import VanishingIdeal
 from vanishing._xp import FloatArray, IntArray
 from vanishing.cli.exits import ModelError
+from vanishing.cli.sizes import monomial_sizes, terms_that_count
 from vanishing.export import tidy
-from vanishing.polynomials import PolynomialBasis
+from vanishing.polynomials.monomials import count
 
 #: More monomials than anyone reads; a model of images has millions.
 MOST_MONOMIALS = 200_000
+#: Of more monomials the sizes are not taken: that takes memory for a thousand points.
+MOST_SIZED = 10_000
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def equation_texts(
-    basis: PolynomialBasis, names: Sequence[str], *, digits: int = 4, terms: int = 0
+    ideal: VanishingIdeal,
+    names: Sequence[str],
+    *,
+    digits: int | None = None,
+    terms: int = 0,
+    only: int | None = None,
 ) -> list[str]:
     """Write each vanishing polynomial as one line.
 
+    Terms are left out, and coefficients rounded, where that changes the values on data like that of
+    the fit by less than a tenth of the extent.
+
     Parameters
     ----------
-    basis : PolynomialBasis
+    ideal : VanishingIdeal
     names : sequence of str
         One a variable.
-    digits : int
-        Significant digits of coefficients.
+    digits : int or None
+        Significant digits of coefficients; None for as many as the extent asks for.
     terms : int
         Write the largest terms only, at most so many; 0 for all.
+    only : int or None
+        Number of the one polynomial to write.
 
     Returns
     -------
     list of str
         Such as "0.5 x² + 0.5 y² - 0.5 = 0".
     """
-    n_monomials = comb(basis.n_features + len(basis.blocks), len(basis.blocks))
+    basis, extents = ideal.basis_, ideal.extents_
+    n_monomials = count(basis.n_features, len(basis.blocks))
     if n_monomials > MOST_MONOMIALS:
         raise ModelError(
             f"equations in {basis.n_features} variables have up to {n_monomials} terms, too many "
             "to write out; look at 'show MODEL spectrum', or fit fewer columns"
         )
+    if only is not None:
+        basis, extents = basis.restricted(np.arange(len(extents)) == only), extents[[only]]
     exponents, coefficients = basis.expand()
+    sizes = None if n_monomials > MOST_SIZED else monomial_sizes(ideal)
     written = [_variable(name) for name in names]
-    return [_equation(exponents, column, written, digits, terms) for column in coefficients.T]
+    texts = []
+    for column, extent in zip(coefficients.T, extents, strict=True):
+        kept, needed = terms_that_count(column, sizes, float(extent))
+        shown = kept[: terms or None]
+        text = _sum(
+            exponents[shown],
+            column[shown],
+            written,
+            needed if digits is None else np.full(len(kept), digits),
+        )
+        left_out = len(kept) - len(shown)
+        if left_out:
+            which = "more" if sizes is None else "smaller"
+            text += f" + ({left_out} {which} term{'' if left_out == 1 else 's'})"
+        texts.append(f"{text} = 0")
+    return texts
 
 
 def tidy_texts(
@@ -71,35 +103,31 @@ def tidy_texts(
     written = [_variable(name) for name in names]
     return [
         (
-            _equation(each.exponents, np.array(each.coefficients, dtype=float), written, 6, 0),
+            _sum(
+                each.exponents,
+                np.array(each.coefficients, dtype=float),
+                written,
+                np.full(len(each.coefficients), max(6, each.digits)),
+            )
+            + " = 0",
             each.extent,
         )
         for each in found
     ]
 
 
-def _equation(
-    exponents: IntArray, coefficients: FloatArray, names: list[str], digits: int, terms: int
-) -> str:
-    sizes = np.abs(coefficients)
-    # What would round to nothing beside the largest coefficient is rounding.
-    kept = np.flatnonzero(sizes > 0.5 * 10.0**-digits * sizes.max(initial=0.0))
-    n_left_out = 0
-    if terms and len(kept) > terms:
-        n_left_out = len(kept) - terms
-        kept = kept[np.argsort(-sizes[kept], kind="stable")[:terms]]
-    kept = kept[np.lexsort((kept, -exponents[kept].sum(axis=1)))]
+def _sum(exponents: IntArray, coefficients: FloatArray, names: list[str], digits: IntArray) -> str:
+    """Write terms, those of the highest degree first."""
     text = ""
-    for index in kept:
+    order = np.lexsort((*-exponents.T[::-1], -exponents.sum(axis=1)))
+    for index in order:
         value = float(coefficients[index])
         if text:
             text += " - " if value < 0 else " + "
         elif value < 0:
             text += "-"
-        text += _term(abs(value), exponents[index], names, digits)
-    if n_left_out:
-        text += f" + ({n_left_out} smaller terms)"
-    return f"{text or '0'} = 0"
+        text += _term(abs(value), exponents[index], names, int(digits[index]))
+    return text or "0"
 
 
 def _term(size: float, powers: IntArray, names: list[str], digits: int) -> str:

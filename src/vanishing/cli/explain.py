@@ -6,13 +6,13 @@ import typer
 
 from vanishing.cli.console import emit, out, say, tracked
 from vanishing.cli.exits import DataError, ModelError, UsageError
-from vanishing.cli.options import Equations, Json, Label, Reading, Threshold
+from vanishing.cli.options import DetectorEquations, Json, Label, Reading, Threshold
 
 
 def explain(
     data: Annotated[str, typer.Argument(help="Table of rows, or - for a pipe.")],
     reading: Reading,
-    wanted: Equations,
+    wanted: DetectorEquations,
     threshold: Threshold,
     row: Annotated[
         list[str] | None,
@@ -41,21 +41,23 @@ def explain(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Say which equations a row breaks, and which features are to blame."""
+    """Say which equations a row breaks, and the smallest change that would mend it."""
     from vanishing import ClassVanishingFeatures
     from vanishing.cli.findings import explain_row
     from vanishing.cli.models import anomaly_scores, core, is_detector, load_model
     from vanishing.cli.pictures import save_picture
     from vanishing.cli.reasons import explanation_record, show_explanation, show_values
-    from vanishing.cli.tables import check_outputs, read_table
+    from vanishing.cli.tables import check_inputs, check_outputs, read_table
     from vanishing.cli.training import fit_detector, fit_to_itself, refuse_unused
 
     if train is not None and model is not None:
         raise UsageError("--train fits a detector and --model is one; leave one of them out")
     if model is not None:
         refuse_unused(wanted, threshold, "a model is fitted already")
+    check_inputs([data, train])
     check_outputs([picture], [data, model, train])
     fitted: Any
+    normal = None
     if model is not None:
         fitted = load_model(model)
         table = read_table(data, reading, label=label, model=fitted)
@@ -96,7 +98,7 @@ def explain(
     for number, (i, why) in enumerate(found):
         if number:
             say()
-        show_explanation(fitted, table, i, why, n_features=features, console=out())
+        show_explanation(fitted, table, i, why, n_features=features, normal=normal, console=out())
 
 
 def _index(table: Any, name: str) -> int:

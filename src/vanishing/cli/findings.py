@@ -8,6 +8,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from vanishing._xp import BoolArray, FloatArray, IntArray
+from vanishing.anomaly.explain.words import written_change
 from vanishing.cli.bars import bar
 from vanishing.cli.console import tracked
 from vanishing.cli.exits import DataError
@@ -94,7 +95,7 @@ def findings_record(findings: Findings, table: Table) -> dict[str, Any]:
 
 
 def show_findings(findings: Findings, table: Table, console: Any) -> None:
-    """Print how many anomalies there are, and the worst with their reasons."""
+    """Print how many anomalies there are, and of the worst the smallest change that mends them."""
     number = int(findings.anomalous.sum())
     console.print(
         f"{number} of {len(table)} rows {'is' if number == 1 else 'are'} anomalous "
@@ -110,7 +111,7 @@ def show_findings(findings: Findings, table: Table, console: Any) -> None:
     rows.add_column("row", justify="right")
     rows.add_column("score", justify="right")
     rows.add_column("")
-    rows.add_column("because of")
+    rows.add_column("mended by changing")
     finite = findings.scores[np.isfinite(findings.scores)]
     largest = float(finite.max(initial=0.0)) or 1.0
     for index, why in zip(findings.worst, findings.explanations, strict=True):
@@ -130,9 +131,12 @@ def _reasons(why: Any) -> str:
     if why is None:
         return "(cannot be said)"
     gap = float(why.score - why.reference_score)
-    named = [
-        f"{name} {share / gap:.0%}"
-        for name, share in why.ranked(REASONS)
-        if gap > 0 and share > 0.05 * gap
-    ]
+    changed = np.flatnonzero((why.shares > 0.05 * gap) & (gap > 0))
+    order = changed[np.argsort(-why.shares[changed], kind="stable")][:REASONS]
+    named = [f"{why.feature_names[j]} ({_change(why.sample[j], why.reference[j])})" for j in order]
     return ", ".join(named) or "all columns together"
+
+
+def _change(value: float, mended: float) -> str:
+    """Write two numbers with signs that every terminal has."""
+    return written_change(value, mended).replace("→", "to").replace("\u2212", "-")

@@ -33,7 +33,7 @@ def fit(
 ) -> None:
     """Find the equations of a table, and save them as a model."""
     from vanishing.cli.describe import describe, model_record
-    from vanishing.cli.tables import check_outputs, read_table
+    from vanishing.cli.tables import check_inputs, check_outputs, read_table
     from vanishing.cli.tables.write import refusals
     from vanishing.cli.training import fit_detector, make_ideal, refuse_unused
 
@@ -45,6 +45,7 @@ def fit(
         raise UsageError("--kind classes needs the column of the classes: --label COLUMN")
     if kind != "detector":
         refuse_unused(Equations(), threshold, "only detectors (--kind detector) have one")
+    check_inputs([data, contrast])
     check_outputs([save], [data, contrast])
     table = read_table(data, reading, label=label)
     if kind == "classes":

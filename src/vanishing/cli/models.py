@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import InvalidParameterError
 
 from vanishing import ClassVanishingFeatures, VanishingDetector, VanishingIdeal, load
 from vanishing._xp import FloatArray
+from vanishing.anomaly.residuals import NothingVanishesError
 from vanishing.cli.console import working
 from vanishing.cli.exits import DataError, ModelError, UsageError
 from vanishing.cli.tables import Table
@@ -79,8 +80,22 @@ def library_errors(where: str) -> Iterator[None]:
         yield
     except InvalidParameterError as error:
         raise UsageError(str(error)) from error
+    except NothingVanishesError as error:
+        raise DataError(f"{where}: {nothing_vanishes(error.smallest, error.tol)}") from error
     except ValueError as error:
         raise DataError(f"{where}: {error}") from error
+
+
+def nothing_vanishes(smallest: float, tol: float | str) -> str:
+    """Say in words of the command line that there is no equation, and what to try."""
+    words = f"no equation holds up to --tol {tol if isinstance(tol, str) else format(tol, 'g')}"
+    if not 0 < smallest < np.inf:
+        return f"{words}: try a larger --degree"
+    step = 10.0 ** np.floor(np.log10(smallest))
+    larger = next(m * step for m in (1.5, 2, 3, 5, 10, 15) if m * step >= 1.2 * smallest)
+    return (
+        f"{words}; the best one reaches {smallest:.3g}: try --tol {larger:.2g} or a larger --degree"
+    )
 
 
 def anomaly_scores(model: Any, table: Table) -> FloatArray:

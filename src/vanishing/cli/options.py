@@ -90,7 +90,8 @@ class Threshold:
         str,
         typer.Option(
             "--contamination",
-            help="Share of the training rows to call anomalous, at most 0.5, or 'auto'.",
+            help="Share of the training rows to call anomalous, at most 0.5; or 'auto': those "
+            "that a box plot would call outliers, and at least one in a hundred.",
         ),
     ] = "auto"
     calibration: Annotated[
@@ -142,6 +143,37 @@ class Equations:
     def given(self) -> bool:
         """Whether the user asks for particular equations."""
         return (self.degree, self.tol, self.normalization) != (None, None, None)
+
+
+_RECIPE = "none: a mixture of local equations"
+
+
+@dataclass(frozen=True)
+class DetectorEquations(Equations):
+    """The same where a detector is fitted, which has a recipe if the user does not say."""
+
+    degree: Annotated[
+        int | None,
+        typer.Option("--degree", "-d", min=1, help="Largest degree.", show_default=_RECIPE),
+    ] = None
+    tol: Annotated[
+        str | None,
+        typer.Option(
+            "--tol",
+            "-t",
+            help="Largest root mean square of an equation on the data, or 'gap'.",
+            show_default=_RECIPE,
+        ),
+    ] = None
+    normalization: Annotated[
+        Normalization | None,
+        typer.Option(
+            "--normalization",
+            "-n",
+            help="What fixes the size of an equation.",
+            show_default=_RECIPE,
+        ),
+    ] = None
 
 
 Model = Annotated[

@@ -9,10 +9,22 @@ from rich.text import Text
 from vanishing.cli.bars import bar
 from vanishing.cli.console import say
 from vanishing.cli.describe import TERMS, explanation_table
-from vanishing.cli.equations import equation_texts
+from vanishing.cli.equations import equation_texts, tidy_texts
 from vanishing.cli.exits import ModelError
-from vanishing.cli.models import coordinate_names, core, ideals_of, preprocessed, threshold_of
+from vanishing.cli.models import (
+    anomaly_scores,
+    choose_ideal,
+    coordinate_names,
+    core,
+    ideals_of,
+    preprocessed,
+    threshold_of,
+)
 from vanishing.cli.tables import Table
+from vanishing.polynomials.monomials import count
+
+#: With fewer rows for each term of an equation, these do not tell its noise.
+ROWS_PER_TERM = 3
 
 
 def explanation_record(detector: Any, table: Table, index: int, why: Any) -> dict[str, Any]:
@@ -50,9 +62,20 @@ def explanation_record(detector: Any, table: Table, index: int, why: Any) -> dic
 
 
 def show_explanation(
-    detector: Any, table: Table, index: int, why: Any, *, n_features: int, console: Any
+    detector: Any,
+    table: Table,
+    index: int,
+    why: Any,
+    *,
+    n_features: int,
+    normal: Table | None,
+    console: Any,
 ) -> None:
-    """Print the shares of the features, and the broken equations."""
+    """Print the shares of the features, and the broken equations.
+
+    These are written as short as the noise of normal rows allows: those of ``normal``, or of the
+    table itself.
+    """
     name = table.row_name(index)
     if why is None:
         say(f"row {name}: too far from normal data for its score to be shared out")
@@ -66,9 +89,25 @@ def show_explanation(
     console.print(explanation_table(why, n_features))
     if why.equations:
         say("\nequations it breaks:")
+        tidied = _tidied(detector, table if normal is None else normal)
         for each in why.equations:
             say(f"  {each}")
-            say(f"    {_equation(detector, each)}")
+            text = tidied[each.index] if tidied else _equation(detector, each)
+            say(f"    {text}")
+
+
+def _tidied(detector: Any, table: Table) -> list[str]:
+    """Return rounded equations of a detector that is one ideal, where there are rows enough."""
+    key, ideal = choose_ideal(detector, None)
+    names, meaning = coordinate_names(detector, key)
+    n_monomials = count(ideal.basis_.n_features, len(ideal.basis_.blocks))
+    if meaning or len(ideals_of(detector)) > 1 or len(table) < ROWS_PER_TERM * n_monomials:
+        return []
+    usual = table.keep(anomaly_scores(detector, table) <= threshold_of(detector))
+    if len(usual) < ROWS_PER_TERM * n_monomials:
+        return []
+    texts = tidy_texts(ideal, usual.values, names) or []
+    return [f"rounded and scaled: {text}" for text, _ in texts]
 
 
 def _equation(detector: Any, broken: Any) -> str:
@@ -76,9 +115,8 @@ def _equation(detector: Any, broken: Any) -> str:
     key = f"{broken.ideal[0]},{broken.ideal[1]}"
     names, _ = coordinate_names(detector, key)
     ideal = ideals_of(detector)[key]
-    kept = np.arange(ideal.basis_.count()) == broken.index
     try:
-        (text,) = equation_texts(ideal.basis_.restricted(kept), names, digits=3, terms=TERMS)
+        (text,) = equation_texts(ideal, names, terms=TERMS, only=broken.index)
     except ModelError:
         return f"(ideal {key}, number {broken.index}: too many terms to write out)"
     return text
@@ -100,7 +138,7 @@ def show_values(
         values = ideal.transform(row, output="signed")[0]
         times = np.where(values == 0, 0.0, np.abs(values) / extents)
     order = np.argsort(-times, kind="stable")[:n_equations]
-    texts = equation_texts(ideal.basis_, names, digits=3, terms=TERMS)
+    texts = equation_texts(ideal, names, terms=TERMS)
     labels = ideal.get_feature_names_out()
     record = {
         "row": int(table.rows[index]),
@@ -139,5 +177,5 @@ def show_values(
     say(f"\nequations, {meaning}:" if meaning else "")
     for k in order:
         say(f"  {labels[k]}: {texts[k]}")
-    say("\na detector (vanishing fit --kind detector) also says which features are to blame")
+    say("\na detector (vanishing fit --kind detector) also says what would mend the row")
     return record

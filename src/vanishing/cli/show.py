@@ -42,8 +42,15 @@ def show(
         ),
     ] = None,
     digits: Annotated[
-        int, typer.Option("--digits", min=1, max=17, help="Digits of coefficients.")
-    ] = 4,
+        int | None,
+        typer.Option(
+            "--digits",
+            min=1,
+            max=17,
+            help="Digits of coefficients.",
+            show_default="as many as the extent asks for",
+        ),
+    ] = None,
     terms: Annotated[
         int, typer.Option("--terms", min=0, help="Terms of an equation to show, 0 for all.")
     ] = 12,
@@ -85,7 +92,7 @@ def show(
         note(f"wrote {picture}")
 
 
-def _record(model: Any, what: What, name: str | None, digits: int) -> dict[str, Any]:
+def _record(model: Any, what: What, name: str | None, digits: int | None) -> dict[str, Any]:
     from vanishing.cli.equations import equation_texts
     from vanishing.cli.models import choose_ideal, coordinate_names, feature_names, kind_of
 
@@ -97,7 +104,7 @@ def _record(model: Any, what: What, name: str | None, digits: int) -> dict[str, 
     }
     if what == "equations":
         names, _ = coordinate_names(model, key)
-        texts = equation_texts(ideal.basis_, names, digits=digits)
+        texts = equation_texts(ideal, names, digits=digits)
         return record | {
             "variables": names,
             "equations": [

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from vanishing import VanishingDetector, VanishingIdeal
 from vanishing.anomaly import image_detector
 from vanishing.anomaly.threshold import FOLDS, quantile_offset
-from vanishing.cli.console import working
+from vanishing.cli.console import note, working
 from vanishing.cli.exits import UsageError
 from vanishing.cli.models import library_errors
 from vanishing.cli.options import Equations, Threshold
@@ -110,6 +110,7 @@ def fit_to_itself(table: Table, threshold: Threshold, wanted: Equations) -> Any:
     detector = _detector(table, threshold, wanted)
     if len(table) < FEWEST_ROWS:
         return fit_detector(table, threshold, wanted)
+    note(f"no --train: {table.where} is judged by itself, in {FOLDS + 1} fits")
     scores = np.empty(len(table))  # higher is more normal
     order = np.random.default_rng(threshold.seed).permutation(len(table))
     with library_errors(table.where), working("fitting parts of the rows", FOLDS + 1) as step:

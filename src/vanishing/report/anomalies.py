@@ -48,7 +48,9 @@ def anomalies_section(given: Given, formulas: Sequence[Formulas]) -> list[Elemen
                 "p",
                 f"Each {given.unit} is compared with the nearest one that keeps the equations as "
                 f"well as nine of ten in training. {by} say how much of the difference between "
-                f"their scores comes from each {what}: orange raises the score, blue lowers it.",
+                f"their scores comes from each {what}: orange raises the score, blue lowers it. "
+                f"Another {what} may be the cause: with few equations several {what}s could mend "
+                f"the {given.unit}.",
             )
         )
     found += [_card(given, row, explanation, formulas) for row, explanation in explained]
@@ -176,7 +178,7 @@ def _bars(
         bar = element("div", element("div", class_=f"bar {kind}", style=width), class_="track")
         written = number(share, "+.3g") if share else "0"
         rows.append(row_of("td", [name, change, bar, written], [None, "change", "wide", "number"]))
-    titles = ["column", "value → mended", "adds to the score", "points"]
+    titles = ["mended by changing", "value → mended", "adds to the score", "points"]
     heads = row_of("th", titles, [None, "change", "wide", "number"])
     return element(
         "table",
@@ -188,7 +190,7 @@ def _bars(
 
 
 def _broken(explanation: Explanation, formulas: Sequence[Formulas]) -> Element | None:
-    """List the broken equations, with their formulas where these are short."""
+    """List the broken equations, with their formulas."""
     if not explanation.equations:
         return None
     items = []
@@ -197,11 +199,10 @@ def _broken(explanation: Explanation, formulas: Sequence[Formulas]) -> Element |
         formula = formulas[part].formula(piece, equation.index)
         times = f"{significant(equation.times_typical, 3)} times as far off as usual"
         words = f"{equation.part}, degree {equation.degree}: {times}"
-        short = formula is not None and not formula.n_left_out
         items.append(
             element(
                 "li",
-                formula.element if short and formula is not None else None,
+                None if formula is None else formula.element,
                 element("span", words, class_="note"),
             )
         )

@@ -28,12 +28,20 @@ def equations_section(parts: Sequence[Part], formulas: Sequence[Formulas]) -> li
         words = "There are no equations: every column of the training data is constant."
         return [element("p", words)]
     total = sum(ideal.basis_.count() for part in parts for ideal in part.ideals)
+    rounding = (
+        "Rounding a coefficient, or leaving a term out, changes an equation by less than a tenth "
+        "of what it is usually off by"
+    )
+    if any(each.tidied for each in formulas):
+        rounding = (
+            "Coefficients are rounded and terms left out as long as the noise of normal rows does "
+            "not tell the difference"
+        )
     found: list[Element] = [
         element(
             "p",
-            f"Normal rows keep {counted(total, 'equation')}, up to noise. Rounding a coefficient, "
-            "or leaving a term out, changes an equation by less than a tenth of what it is usually "
-            "off by; where there are many terms, dots stand for all but the largest.",
+            f"Normal rows keep {counted(total, 'equation')}, up to noise. {rounding}; where there "
+            "are many terms, dots stand for all but the largest.",
         )
     ]
     if any(not each.in_columns for each in formulas):
@@ -62,8 +70,10 @@ def _part(part: Part, written: Formulas, *, seen: bool) -> list[Element]:
         for index, size in enumerate(sizes)
     )
     heading = element("h3", part.name[:1].upper() + part.name[1:])
-    words = part.description.removeprefix(f"{part.name}: ")
-    about = element("p", words, class_="note")
+    words = f"{counted(len(ranked), 'equation')} up to degree {_degree(part)}"
+    if len(part.ideals) > 1:
+        words += f", of {len(part.ideals):,} pieces into which normal rows were divided"
+    about = element("p", f"{words}.", class_="note")
     n_first = FIRST if seen else 0
     first = _listed(part, written, ranked[:n_first])
     rest = _listed(part, written, ranked[n_first : n_first + FOLDED])
@@ -77,6 +87,10 @@ def _part(part: Part, written: Formulas, *, seen: bool) -> list[Element]:
         words = counted(n_folded, "more equation" if seen else "equation")
         found.append(fold(words, rest, more))
     return [each for each in found if each is not None]
+
+
+def _degree(part: Part) -> int:
+    return max(int(ideal.basis_.degrees().max()) for ideal in part.ideals)
 
 
 def _listed(

@@ -8,12 +8,14 @@ import numpy as np
 from vanishing._xp import FloatArray, IntArray
 from vanishing.anomaly.explain.affine import linear_part
 from vanishing.anomaly.parts import Part
+from vanishing.export.equation import TidyEquation
 from vanishing.export.excerpt import is_quick
 from vanishing.export.markup import Element
 from vanishing.export.mathml import mathml_equation
+from vanishing.export.tidy import tidy
 from vanishing.export.writing import all_shortened
 from vanishing.polynomials import AffineMap, PolynomialBasis
-from vanishing.polynomials.monomials import monomials
+from vanishing.polynomials.monomials import count, monomials
 
 #: Terms of a formula, at most.
 MOST_TERMS = 14
@@ -26,6 +28,8 @@ MOST_COLUMNS = 2
 LONGEST_NAME = 24
 #: Rows on which the sizes of terms are taken.
 ROWS = 300
+#: Rows that tell the noise of an equation, at most, and at least for each of its terms.
+TIDIED_ROWS, ROWS_PER_TERM = 5000, 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +101,40 @@ class Formulas:
         """Whether formulas are in the columns of the table, or else in coordinates u1, u2, ..."""
         return self._affine is not None
 
+    @cached_property
+    def tidied(self) -> list[TidyEquation]:
+        """The equations as short as the noise allows, of one ideal in the columns themselves.
+
+        None where there are too few rows that keep them to tell the noise.
+        """
+        if self.part.name != "ideal" or len(self.part.ideals) != 1:
+            return []
+        basis = self.part.ideals[0].basis_
+        rows = self.rows[:: max(1, len(self.rows) // TIDIED_ROWS)]
+        if len(rows) < ROWS_PER_TERM * count(basis.n_features, len(basis.blocks)):
+            return []
+        with np.errstate(over="ignore", invalid="ignore"):
+            off = np.sqrt(np.mean(basis.evaluate(rows) ** 2, axis=0))
+        if not (off <= 2 * self.part.typical[0]).all():
+            return []
+        try:
+            return tidy(basis, rows)
+        except ValueError:  # too many terms, or too large ones
+            return []
+
+    def _tidied_formula(self, index: int) -> Formula | None:
+        if not self.tidied or len(self.tidied[index].coefficients) > MOST_TERMS:
+            return None
+        equation = self.tidied[index]
+        written = mathml_equation(
+            equation.exponents,
+            [float(c) for c in equation.coefficients],
+            self._short_names,
+            digits=max(MOST_DIGITS, equation.digits),
+            relation="≈ 0",
+        )
+        return Formula(written, equation.extent, 0)
+
     def formula(self, piece: int, index: int) -> Formula | None:
         """Return one equation, or None if it has too many terms, or too large ones, for that.
 
@@ -105,6 +143,9 @@ class Formulas:
         piece, index : int
             The polynomial ``index`` of ``part.ideals[piece]``.
         """
+        tidied = self._tidied_formula(index)
+        if tidied is not None:
+            return tidied
         basis = self.part.ideals[piece].basis_
         basis = basis.restricted(np.arange(basis.count()) == index)
         degree = int(basis.degrees()[0])

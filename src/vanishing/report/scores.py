@@ -26,7 +26,7 @@ def scores_section(given: Given) -> list[Element]:
         element(
             "p",
             "Larger scores are more anomalous. Above the threshold of "
-            f"{number(given.threshold, '.4g')} rows are called anomalies.",
+            f"{number(given.threshold, '.4g')} rows are called anomalies.{_meaning(given)}",
         )
     ]
     if given.labels is not None:
@@ -38,6 +38,16 @@ def scores_section(given: Given) -> list[Element]:
             element("p", "All labels are the same, so that there is no ROC curve.", class_="note")
         )
     return [*found, element("div", charts, class_="charts three" if len(charts) == 3 else "charts")]
+
+
+def _meaning(given: Given) -> str:
+    """Say what a score of the recipe is, which may be negative."""
+    if getattr(given.detector, "_form", None) != "recipe":
+        return ""
+    return (
+        " A row that is as far off as the median of normal rows has the score 0, and one that is "
+        "less far off a negative score."
+    )
 
 
 def _in_words(curves: Curves, given: Given) -> str:

@@ -68,7 +68,12 @@ def read_table(
                 f"{raw.where} has {len(chosen.features)} columns to use, expected {known_width} "
                 f"as in {_whose(model)}; choose them with --columns"
             )
-        values = raw.numbers(chosen.features)
+        try:
+            values = raw.numbers(chosen.features)
+        except DataError as error:
+            if secondary:  # whose columns to be left out need not be there, but may be misspelt
+                _refuse_unknown(raw, reading, error)
+            raise
         if not len(values):
             raise DataError(f"{raw.where} has no rows; at least one is required")
         names = None if raw.names is None else tuple(raw.names[j] for j in chosen.features)
@@ -82,6 +87,25 @@ def read_table(
         )
     shown = [column_name(raw.names, j) for j in chosen.features]
     return _without_gaps(table, shown, skip=reading.skip_missing)
+
+
+def check_inputs(paths: Sequence[str | None]) -> None:
+    """Refuse files that are not there, before any of them is read."""
+    for path in paths:
+        if path not in (None, PIPE) and not Path(str(path)).exists():
+            raise DataError(_no_file(str(path)))
+
+
+def _no_file(path: str) -> str:
+    return f"there is no file {path}; check its name, or pass - for a pipe"
+
+
+def _refuse_unknown(raw: RawTable, reading: Reading, error: DataError) -> None:
+    """Add to an error that a column to be left out is not there."""
+    try:
+        choose(raw, columns=None, drop=reading.drop, id=reading.id, label=None)
+    except DataError as unknown:
+        raise DataError(f"{error}; is a name misspelt? {unknown}") from error
 
 
 def open_raw(path: str, reading: Reading) -> RawTable:
@@ -113,7 +137,7 @@ def _content(path: str) -> bytes:
                 return bytes(stream.read())
         return Path(path).read_bytes()
     except FileNotFoundError as error:
-        raise DataError(f"there is no file {path}; check its name, or pass - for a pipe") from error
+        raise DataError(_no_file(path)) from error
     except IsADirectoryError as error:
         raise DataError(f"{path} is a folder; name a file in it") from error
     except OSError as error:
