@@ -385,6 +385,7 @@ def finds_the_fault(detector, seed, *, n_samples, standardized):
     return explanation.ranked(1)[0][0] == f"x{faulty}"
 
 
+@pytest.mark.slow
 def test_a_faulty_sensor_is_named_by_one_ideal():
     detector = VanishingDetector(contrastive())
     found = [
@@ -415,6 +416,7 @@ def test_two_faulty_sensors_are_both_named():
     assert np.mean(found) >= 0.5
 
 
+@pytest.mark.slow
 def test_broken_pixels_stand_out(digits):
     """Of images whose score a broken block of 2 × 2 pixels makes unusual.
 

@@ -31,6 +31,7 @@ def candidates():
     }
 
 
+@pytest.mark.slow
 def test_the_choice_is_good_on_labels_that_it_never_saw(digits):
     normal, new, even = digits
     found = select_without_labels(candidates(), normal, n_groups=5, representation=PCA(12))
@@ -44,6 +45,7 @@ def test_the_choice_is_good_on_labels_that_it_never_saw(digits):
     assert roc_auc_score(even, found.best_estimator.score_samples(new)) == truth[found.names[0]]
 
 
+@pytest.mark.slow
 def test_same_seed_same_choice_and_candidates_are_left_unfitted(digits):
     tried = candidates()
     first, second = (

@@ -96,6 +96,7 @@ def test_no_more_rows_are_left_out_than_quantiles_need():
     assert len(values) == 4_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "detector",
     [

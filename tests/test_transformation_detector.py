@@ -85,6 +85,7 @@ def test_the_paper_s_second_table_is_the_same_class(digits, normalization):
     assert np.isfinite(detector(ideal=ideal).fit(normal).score_samples(new)).all()
 
 
+@pytest.mark.slow
 def test_pieces_help_and_are_counted(digits):
     normal, new, even = digits
     ideal = VanishingIdeal(max_degree=1, tol=0.7, normalization="contrastive", reduction="gram")
@@ -144,6 +145,7 @@ def test_outlier_contract(digits):
     assert model.score(normal) == pytest.approx(model.score_samples(normal).mean())
 
 
+@pytest.mark.slow
 def test_conformal_threshold_keeps_its_rate(digits):
     """Mean over seeds of false alarms on normal rows that were not used at all."""
     X, y = load_digits(return_X_y=True)
@@ -305,6 +307,7 @@ def test_rows_beyond_all_numbers_are_anomalous(digits):
     assert (model.predict(far)[2:] == -1).all()
 
 
+@pytest.mark.slow
 def test_scores_do_not_depend_on_the_batch_in_single_precision(digits):
     normal, new, _ = digits
     model = TransformationDetector().fit((normal + 100).astype(np.float32))

@@ -138,6 +138,7 @@ def test_score_without_labels_prefers_equations_that_say_something():
     assert search.best_score_ > 0.9
 
 
+@pytest.mark.slow
 def test_conformal_threshold_keeps_its_rate():
     alarms = []
     for seed in range(25):
