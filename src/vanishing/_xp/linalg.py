@@ -10,6 +10,7 @@ import numpy as np
 from scipy.linalg import get_lapack_funcs
 
 from vanishing._xp.namespace import Array, namespace, on_cpu
+from vanishing._xp.threads import one_thread
 
 #: Columns per panel of the blocked Householder factorization; fastest of 16, 32, 64 as measured.
 PANEL = 32
@@ -37,7 +38,8 @@ def triangular_factor(values: Array) -> Array:
         if rank == 0:
             return np.zeros((0, n_polynomials), dtype=values.dtype)
         (geqrt,) = get_lapack_funcs(("geqrt",), (values,))
-        factored, _, info = geqrt(min(PANEL, rank), values.T, overwrite_a=True)
+        with one_thread():
+            factored, _, info = geqrt(min(PANEL, rank), values.T, overwrite_a=True)
         _check(info, "geqrt")
         return np.triu(factored[:rank])
     xp = namespace(values)
@@ -55,7 +57,8 @@ def merge_triangular(first: Array, second: Array) -> Array:
         if height == 0:
             return first
         triangle = height if height == first.shape[1] else 0
-        factored, _, _, info = tpqrt(triangle, min(PANEL, first.shape[1]), first, second)
+        with one_thread():
+            factored, _, _, info = tpqrt(triangle, min(PANEL, first.shape[1]), first, second)
         _check(info, "tpqrt")
         return factored
     xp = namespace(first)
