@@ -346,7 +346,6 @@ def test_detect_refuses(call, tables, models, arguments, code):
 
 
 def test_report(call, tables, tmp_path):
-    pytest.importorskip("vanishing.report")
     arguments = ("--train", "normal.csv", "--report", "out.html")
     done = call("detect", "new.csv", *arguments)
     assert done.code == 0, done.err
@@ -431,9 +430,6 @@ def test_show_of_an_ideal_that_is_none(call, models):
 
 @pytest.mark.parametrize("what", ["equations", "spectrum", "basis"])
 def test_pictures(call, models, tables, tmp_path, what):
-    plotting = pytest.importorskip("vanishing.plotting")
-    if not hasattr(plotting, "ZeroSetDisplay"):
-        pytest.skip("no such display yet")
     arguments = ("show", "ideal.safetensors", what, "--points", "normal.csv")
     done = call(*arguments, "--picture", "p.svg")
     assert done.code == 0, done.err
@@ -472,7 +468,8 @@ def test_explanation_by_the_equations_of_a_pipeline(call, pipelines):
 
 
 def test_picture_of_a_pipeline_has_the_points_where_the_equations_are(call, pipelines, monkeypatch):
-    plotting = pytest.importorskip("vanishing.plotting")
+    from vanishing import plotting
+
     drawn = []
     original = plotting.ZeroSetDisplay.from_estimator
     monkeypatch.setattr(
@@ -556,12 +553,6 @@ def test_export_of_exact_equations(call, tmp_path):
 
 @pytest.mark.parametrize("target", ["python", "c"])
 def test_export_of_source(call, models, tmp_path, target):
-    from vanishing import export
-
-    if not hasattr(export, f"to_{target}"):
-        done = call("export", "ideal.safetensors", target)
-        assert done.code == 6
-        pytest.skip("no such export yet")
     done = call("export", "ideal.safetensors", target, "--name", "parabola", "-o", "source.txt")
     assert done.code == 0, done.err
     source = (tmp_path / "source.txt").read_text(encoding="utf-8")
@@ -574,12 +565,6 @@ def test_export_of_source(call, models, tmp_path, target):
 
 
 def test_export_to_onnx(call, models, tmp_path):
-    from vanishing import export
-
-    if not hasattr(export, "to_onnx"):
-        assert call("export", "ideal.safetensors", "onnx", "-o", "m.onnx").code == 6
-        assert not (tmp_path / "m.onnx").exists()
-        pytest.skip("no such export yet")
     done = call("export", "ideal.safetensors", "onnx", "-o", "m.onnx", "--dtype", "float64")
     assert done.code == 0, done.err
     runtime = pytest.importorskip("onnxruntime")

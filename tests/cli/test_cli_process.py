@@ -70,12 +70,10 @@ def test_demo_and_report(program, tmp_path):
     done = program("demo")
     assert done.code == 0, done.err
     assert "try next" in done.out
-    pytest.importorskip("vanishing.report")
     assert (tmp_path / "vanishing_demo" / "report.html").exists()
 
 
 def test_serve_answers_and_stops(tmp_path):
-    pytest.importorskip("vanishing.playground")
     httpx = pytest.importorskip("httpx")
     process = subprocess.Popen(
         [sys.executable, "-m", "vanishing", "serve", "--port", "0"],
