@@ -34,6 +34,7 @@ from vanishing.anomaly.mixture import (
     refuse_identical,
     weighted,
 )
+from vanishing.anomaly.per_transformation import PerTransformation
 from vanishing.anomaly.pieces import split_into_pieces
 from vanishing.anomaly.streamed_transformation import check_streams, fit_streamed
 from vanishing.anomaly.threshold import on_unseen_rows
@@ -49,7 +50,7 @@ SCORED_NUMBERS = 2**22
 FEWEST_ROWS, FEW_ROWS = 10, 2000
 
 
-class TransformationDetector(Detector):
+class TransformationDetector(PerTransformation, Detector):
     """Anomaly detector that tells transformed copies of the data apart by their equations.
 
     The data is transformed in M ways. For each transformation T_i an ideal G_i is fitted to the
@@ -261,36 +262,6 @@ class TransformationDetector(Detector):
                 return on_unseen_rows(np.arange(train.shape[0]), score, seed=self.random_state)
         except ValueError:  # nothing vanishes on some of the rows, though it does on all
             return None
-
-    @property
-    def ideals_(self) -> list[list[VanishingIdeal]]:
-        """Ideals per transformation and piece."""
-        return self._per_transformation("ideal")
-
-    @property
-    def centers_(self) -> list[list[FloatArray]]:
-        """Mean of each polynomial, per transformation and piece."""
-        return self._per_transformation("center")
-
-    @property
-    def weights_(self) -> list[list[FloatArray]]:
-        """Weight u = w² of each polynomial, per transformation and piece."""
-        return self._per_transformation("weights")
-
-    @property
-    def n_components_(self) -> int:
-        """Number of pieces."""
-        return sum(mixture.n_pieces for mixture in self.mixtures_)
-
-    def _per_transformation(self, what: str) -> list[list[Any]]:
-        return [
-            [
-                getattr(component, what)
-                for mixture in self.mixtures_
-                for component in mixture.components[mixture.own(i)]
-            ]
-            for i in range(len(self.transformations_))
-        ]
 
     def _resolutions(self) -> list[int]:
         """Return the numbers of pieces that are asked for."""
