@@ -1,20 +1,20 @@
 """Rows that are kept on the host and worked on by another device."""
 
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from vanishing._xp import Array
 from vanishing.samples.coerce import as_source
-from vanishing.samples.source import SampleSource
+from vanishing.samples.wrapped import WrappedSource
 
 #: Numbers of one transfer. Large enough for the bus to run at full speed, small enough for the
 #: first transfer, during which the device waits, to be short.
 TRANSFERRED = 2**23
 
 
-class DeviceSource(SampleSource):
+class DeviceSource(WrappedSource):
     """Blocks of another source, moved to a device while it works on the block before.
 
     For data that does not fit into the memory of the accelerator. Data that does is better moved
@@ -48,11 +48,9 @@ class DeviceSource(SampleSource):
             raise ImportError("DeviceSource needs torch: pip install 'vanishing[torch]'") from error
         if dtype not in (None, "float32", "float64"):
             raise ValueError(f"dtype must be None, 'float32' or 'float64', got {dtype!r}")
-        self.source = as_source(data)
+        super().__init__(as_source(data))
         self.device = torch.device(device)
         self.dtype = dtype
-        self.name = self.source.name
-        self.feature_names = self.source.feature_names
         if self.source.weighted:
             raise ValueError(
                 "the data has weights, which DeviceSource does not move; give them to the rows on "
@@ -65,31 +63,6 @@ class DeviceSource(SampleSource):
             )
         if not self.source.cpu:
             raise ValueError("the data is on a device already; pass it without DeviceSource")
-
-    def named(self, name: str) -> Self:
-        """Return the same source under another name, by which its rows go in errors, too.
-
-        Parameters
-        ----------
-        name : str
-
-        Returns
-        -------
-        DeviceSource
-        """
-        renamed = super().named(name)
-        renamed.source = self.source.named(name)
-        return renamed
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns."""
-        return self.source.n_features
-
-    @property
-    def n_samples(self) -> int:
-        """Number of rows of the underlying source."""
-        return self.source.n_samples
 
     @property
     def cpu(self) -> bool:

@@ -1,16 +1,17 @@
 """Rows that count more or less than once."""
 
 from collections.abc import Callable, Iterator
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from vanishing._xp import Array, FloatArray, is_array, on_host
 from vanishing.samples.array import ArraySource
 from vanishing.samples.source import SampleSource, Summary, closed_after, mismatch
+from vanishing.samples.wrapped import WrappedSource
 
 
-class WeightedSource(SampleSource):
+class WeightedSource(WrappedSource):
     """The rows of another source, each with a weight.
 
     Whole numbers count a row so many times; a row of weight 0 is left out of all summaries.
@@ -23,35 +24,13 @@ class WeightedSource(SampleSource):
     """
 
     def __init__(self, source: SampleSource, weights: FloatArray) -> None:
-        self.source = source
+        super().__init__(source)
         self.weights = weights
-        self.name = source.name
-        self.feature_names = source.feature_names
-
-    def named(self, name: str) -> Self:
-        """Return the same source under another name, by which its rows go in errors, too.
-
-        Parameters
-        ----------
-        name : str
-
-        Returns
-        -------
-        WeightedSource
-        """
-        renamed = super().named(name)
-        renamed.source = self.source.named(name)
-        return renamed
 
     @property
     def weighted(self) -> bool:
         """True."""
         return True
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns."""
-        return self.source.n_features
 
     @property
     def n_samples(self) -> int:
@@ -62,11 +41,6 @@ class WeightedSource(SampleSource):
     def n_counted(self) -> int:
         """Number of rows that count."""
         return int(np.count_nonzero(self.weights))
-
-    @property
-    def cpu(self) -> bool:
-        """Whether the blocks live in the memory of the processor."""
-        return self.source.cpu
 
     def blocks(self, max_rows: int) -> Iterator[Array]:
         """Yield all rows without their weights: what is made of rows is made of each of them."""
