@@ -1,13 +1,13 @@
 """Fits on a CUDA device: agreement with NumPy, and seconds. ``python -m benchmarks.gpu OUT.json``.
 
 Continuous integration has no such device, so what this prints is committed, with the commit it was
-measured at: ``benchmarks/gpu_results.json``.
+measured at: ``gpu_results.json``, and for reading ``gpu_results.md``, which
+``python -m benchmarks.gpu_report`` makes of it.
 """
 
 import argparse
 import json
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,24 +15,24 @@ import numpy as np
 import torch
 
 import vanishing
+from benchmarks.gpu_rates import from_host, rates
 from vanishing import VanishingIdeal
-from vanishing._xp import gram
-from vanishing.samples import DeviceSource
+from vanishing._xp import threads_for
 
-#: rows, features, degree, reduction, contrastive
+#: rows, features, degree, reduction, contrastive, precision
 SIZES = (
-    (1_000_000, 20, 2, "gram", False),
-    (1_000_000, 20, 2, "gram", True),
-    (1_000_000, 20, 2, "tsqr", False),
-    (1_000_000, 10, 3, "gram", False),
-    (1_000_000, 10, 3, "tsqr", False),
-    (10_000_000, 20, 2, "gram", True),
-    (1_000_000, 10, 4, "gram", True),
-    (1_000_000, 10, 4, "tsqr", True),
-    (200_000, 20, 3, "gram", True),
+    (1_000_000, 20, 2, "gram", False, "float64"),
+    (1_000_000, 20, 2, "gram", True, "float64"),
+    (1_000_000, 20, 2, "tsqr", False, "float64"),
+    (1_000_000, 10, 3, "gram", False, "float64"),
+    (1_000_000, 10, 3, "tsqr", False, "float64"),
+    (10_000_000, 20, 2, "gram", True, "float64"),
+    (10_000_000, 20, 2, "gram", True, "float32"),
+    (10_000_000, 20, 2, "tsqr", True, "float64"),
+    (1_000_000, 10, 4, "gram", True, "float64"),
+    (1_000_000, 10, 4, "tsqr", True, "float64"),
+    (200_000, 20, 3, "gram", True, "float64"),
 )
-#: Rows and polynomials of reductions: [F C] of 200,000×20 at degree 3, 10,000,000×20 at degree 2.
-REDUCED = ((200_000, 1771), (1_000_000, 231))
 NORMALIZATIONS = ("vca", "coefficient", "gradient", "gradient-weighted", "contrastive")
 
 
@@ -70,11 +70,13 @@ def agreement() -> list[dict[str, Any]]:
     return rows
 
 
-def seconds(n_rows: int, n_features: int, degree: int, reduction: str, contrastive: bool) -> float:
+def seconds(
+    n_rows: int, n_features: int, degree: int, reduction: str, contrastive: bool, precision: str
+) -> float:
     """Time the best of three fits of Gaussian data that lies on the device."""
     generator = torch.Generator(device="cuda").manual_seed(0)
     shape = (n_rows, n_features)
-    options = {"generator": generator, "device": "cuda", "dtype": torch.float64}
+    options = {"generator": generator, "device": "cuda", "dtype": getattr(torch, precision)}
     X = torch.randn(shape, **options)
     Y = 2 * torch.randn(shape, **options) if contrastive else None
     model = VanishingIdeal(
@@ -93,61 +95,6 @@ def seconds(n_rows: int, n_features: int, degree: int, reduction: str, contrasti
     return best
 
 
-def best_of(work: Callable[[], object], repeats: int = 5) -> float:
-    """Return the seconds of the fastest of several runs, after one to warm up."""
-    times = []
-    for _ in range(repeats + 1):
-        torch.cuda.synchronize()
-        started = time.perf_counter()
-        work()
-        torch.cuda.synchronize()
-        times.append(time.perf_counter() - started)
-    return min(times[1:])
-
-
-def rates() -> dict[str, Any]:
-    """Compare the reduction with what the device can do: products of matrices, and copying."""
-    size = 8192
-    square = torch.randn((size, size), device="cuda", dtype=torch.float64)
-    matrix_rate = 2 * size**3 / best_of(lambda: square @ square)
-    source = torch.empty(2**29, device="cuda", dtype=torch.float64)
-    target = torch.empty_like(source)
-    bandwidth = 2 * 8 * 2**29 / best_of(lambda: target.copy_(source))
-    found: dict[str, Any] = {"matrix_flop_per_s": matrix_rate, "copy_bytes_per_s": bandwidth}
-    found["reductions"] = []
-    for n_rows, n_polynomials in REDUCED:
-        values = torch.randn((n_polynomials, n_rows), device="cuda", dtype=torch.float64)
-        # As many operations as the whole product has, of which its symmetry saves some.
-        operations = 2 * n_rows * n_polynomials**2
-        row = {"rows": n_rows, "polynomials": n_polynomials}
-        for name, work in (
-            ("gram", lambda v=values: gram(v)),
-            ("whole_product", lambda v=values: v @ v.T),
-        ):
-            row[f"{name}_share_of_matrix_rate"] = operations / best_of(work) / matrix_rate
-        print(row, flush=True)
-        found["reductions"].append(row)
-    return found
-
-
-def from_host(n_rows: int = 20_000_000, n_features: int = 20) -> dict[str, Any]:
-    """Time a fit of data that stays on the host, beside the transfer alone."""
-    X = np.random.default_rng(0).standard_normal((n_rows, n_features))
-    source = DeviceSource(X, "cuda")
-    model = VanishingIdeal(max_degree=2, tol=0.01, reduction="gram")
-    transfer = best_of(lambda: [block.shape for block in source.blocks(2**20)], 2)
-    fit = best_of(lambda: model.fit(source), 2)
-    gigabytes = X.nbytes / 1e9
-    return {
-        "rows": n_rows,
-        "features": n_features,
-        "passes": len(model.trace_),
-        "fit_seconds": fit,
-        "transfer_seconds": transfer,
-        "transfer_GB_per_s": gigabytes / transfer,
-    }
-
-
 def main() -> None:
     """Measure and write."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -157,6 +104,7 @@ def main() -> None:
     result: dict[str, Any] = {
         "commit": arguments.commit,
         "device": torch.cuda.get_device_name(),
+        "host_threads": threads_for(np.ones(1)),
         "versions": {
             "vanishing": vanishing.__version__,
             "numpy": np.__version__,
@@ -168,7 +116,7 @@ def main() -> None:
         "fits": [],
     }
     for size in SIZES:
-        names = ("rows", "features", "degree", "reduction", "contrastive")
+        names = ("rows", "features", "degree", "reduction", "contrastive", "precision")
         row = dict(zip(names, size, strict=True), seconds=seconds(*size))
         print(row, flush=True)
         result["fits"].append(row)

@@ -35,7 +35,8 @@ def describe() -> dict[str, Any]:
 
 
 def _describe() -> dict[str, Any]:
-    import vanishing  # noqa: F401  loads the libraries whose threads are looked at
+    import numpy  # noqa: F401  both bring a library whose threads are looked at
+    import scipy.linalg  # noqa: F401
 
     hold_to_threads(1)
     return {

@@ -75,7 +75,7 @@ def target_table(kept: Sequence[Target]) -> str:
         )
         for target in sorted(kept, key=lambda target: target.met)
     ]
-    return _table(("met", "measured", "target", "what"), rows)
+    return table(("met", "measured", "target", "what"), rows)
 
 
 def _section(section: str, results: Sequence[Result]) -> str:
@@ -97,7 +97,7 @@ def _section(section: str, results: Sequence[Result]) -> str:
     else:
         header = ["run", *COMMON]
         rows = [(_size(r), *_common(r)) for r in results]
-    return _table(header, rows)
+    return table(header, rows)
 
 
 def _peers_table(results: Sequence[Result]) -> str:
@@ -109,7 +109,7 @@ def _peers_table(results: Sequence[Result]) -> str:
         for peer in _peers(result) or [("",) * 5]:
             rows.append((*ours, *peer))
             ours = ("",) * len(ours)  # a second peer gets a line of its own
-    return _table(header, rows)
+    return table(header, rows)
 
 
 def _peers(result: Result) -> list[tuple[str, str, str, str, str]]:
@@ -164,7 +164,8 @@ def _whole(value: float | None) -> str:
     return "" if value is None else f"{value:.0f}"
 
 
-def _table(header: Row, rows: Sequence[Row]) -> str:
+def table(header: Row, rows: Sequence[Row]) -> str:
+    """Return a table in Markdown, its columns aligned."""
     widths = [max(map(len, cells)) for cells in zip(header, *rows, strict=True)]
     lines = [header, ["-" * width for width in widths], *rows]
     return "\n".join(

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.report import table
+
 Found = dict[str, Any]
 
 TITLES = {
@@ -70,8 +72,7 @@ def _table(part: str, found: Sequence[Found]) -> str:
             ]
             for r in found
         ]
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return table(header, rows)
 
 
 def _targets(found: Sequence[Found]) -> list[str]:

@@ -7,6 +7,7 @@ from cases import NORMALIZATIONS, REDUCTIONS, counts, gaussian_contrast
 from sklearn.decomposition import PCA
 
 from vanishing import TransformationDetector, VanishingIdeal
+from vanishing._xp import products
 from vanishing.samples import DeviceSource
 from vanishing.transformations import Rotations
 
@@ -92,3 +93,27 @@ def test_streamed_from_the_host(dtype, monkeypatch):
     ideal.fit(DeviceSource(X, "cuda", dtype=dtype), contrast=DeviceSource(Y, "cuda", dtype=dtype))
     rtol = 1e-9 if dtype == "float64" else 1e-3
     np.testing.assert_allclose(ideal.extents_, expected, rtol=rtol, atol=rtol)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+@pytest.mark.parametrize("n_rows", [0, 1, 1023, 1025, 100_000])
+def test_products_in_one_kernel(dtype, n_rows):
+    """The kernel in Triton is used, and gives the bits of the plain way."""
+    rng = torch.Generator(device="cuda").manual_seed(0)
+    values = torch.randn((80, n_rows), generator=rng, device="cuda", dtype=dtype)
+    first, last = values[:7], values[7:30]
+    left = torch.randint(0, 7, (50,), generator=rng, device="cuda")
+    right = torch.randint(0, 23, (50,), generator=rng, device="cuda")
+    assert products._fused(values[30:], first, last) is not None
+    expected = torch.empty_like(values[30:])
+    products.by_gathering(expected, first, left, last, right)
+    products.multiply_rows(values[30:], first, left, last, right)
+    assert torch.equal(values[30:], expected)
+
+
+def test_products_have_gradients():
+    ideal = fitted(lambda x: torch.asarray(x, device="cuda"), "gradient", "tsqr")
+    x = torch.asarray(noisy_surface()[0][:50], device="cuda").requires_grad_()
+    ideal.basis_.evaluate(x).sum().backward()
+    expected = ideal.basis_.jacobian(x.detach()).sum(1)
+    torch.testing.assert_close(x.grad, expected, rtol=1e-10, atol=1e-10)

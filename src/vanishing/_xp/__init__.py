@@ -22,6 +22,7 @@ from vanishing._xp.namespace import (
     with_contiguous_columns,
 )
 from vanishing._xp.products import multiply_rows
+from vanishing._xp.threads import mapped, threads_for
 
 __all__ = [
     "Array",
@@ -31,6 +32,7 @@ __all__ = [
     "gram",
     "is_array",
     "machine_epsilon",
+    "mapped",
     "merge_triangular",
     "move_like",
     "move_to_numpy",
@@ -40,6 +42,7 @@ __all__ = [
     "on_host",
     "same_dtype",
     "take_rows",
+    "threads_for",
     "triangular_factor",
     "with_contiguous_columns",
 ]

@@ -6,14 +6,10 @@ column-major order that LAPACK wants.
 """
 
 import array_api_compat
-import numpy as np
-from scipy.linalg import get_lapack_funcs
 
+from vanishing._xp.lapack import merged_factor, qr_factor
 from vanishing._xp.namespace import Array, namespace, on_cpu
-from vanishing._xp.threads import one_thread
 
-#: Columns per panel of the blocked Householder factorization; fastest of 16, 32, 64 as measured.
-PANEL = 32
 #: On an accelerator, products of this many polynomials or more are made in so many strips. For
 #: 1,001 and 1,771 polynomials 1.5 times as fast as the whole product (H200, float64), slower for
 #: 286.
@@ -33,15 +29,7 @@ def triangular_factor(values: Array) -> Array:
         Upper triangular (or trapezoidal), with ``R.T @ R == values @ values.T``.
     """
     if array_api_compat.is_numpy_array(values):
-        n_polynomials, n_rows = values.shape
-        rank = min(n_polynomials, n_rows)
-        if rank == 0:
-            return np.zeros((0, n_polynomials), dtype=values.dtype)
-        (geqrt,) = get_lapack_funcs(("geqrt",), (values,))
-        with one_thread():
-            factored, _, info = geqrt(min(PANEL, rank), values.T, overwrite_a=True)
-        _check(info, "geqrt")
-        return np.triu(factored[:rank])
+        return qr_factor(values)
     xp = namespace(values)
     if array_api_compat.is_torch_array(values):
         return xp.linalg.qr(values.T, mode="r").R
@@ -51,16 +39,7 @@ def triangular_factor(values: Array) -> Array:
 def merge_triangular(first: Array, second: Array) -> Array:
     """Return R of the QR factorization of two stacked triangular factors."""
     if array_api_compat.is_numpy_array(first) and first.shape[0] == first.shape[1] > 0:
-        # The upper trapezoidal second factor is a pentagon with a triangle of its own height.
-        (tpqrt,) = get_lapack_funcs(("tpqrt",), (first,))
-        height = second.shape[0]
-        if height == 0:
-            return first
-        triangle = height if height == first.shape[1] else 0
-        with one_thread():
-            factored, _, _, info = tpqrt(triangle, min(PANEL, first.shape[1]), first, second)
-        _check(info, "tpqrt")
-        return factored
+        return merged_factor(first, second)
     xp = namespace(first)
     return triangular_factor(xp.concat([first, second], axis=0).T)
 
@@ -81,8 +60,3 @@ def gram(values: Array) -> Array:
         product[start:stop, start:] = strip
         product[start:, start:stop] = strip.T
     return product
-
-
-def _check(info: int, routine: str) -> None:
-    if info != 0:
-        raise np.linalg.LinAlgError(f"LAPACK's {routine} returned info={info}")

@@ -1,11 +1,73 @@
-"""Holding LAPACK to one thread where more of them get in each other's way."""
+"""Threads: several blocks of rows at once, instead of several threads inside of BLAS.
 
+A block is evaluated, multiplied and reduced by one thread from beginning to end. That keeps all
+cores busy where BLAS would keep them busy in its own part of the work only, and results do not
+depend on how many threads there are.
+"""
+
+from collections import deque
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
+from contextvars import copy_context
 from functools import cache
+from itertools import chain, islice
 from threading import current_thread, main_thread
-from typing import Any
+from typing import Any, TypeVar
 
+import array_api_compat
 from threadpoolctl import ThreadpoolController
+
+from vanishing._xp.namespace import Array
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def threads_for(block: Array) -> int:
+    """Return how many blocks like this one may be worked on at once.
+
+    As many as BLAS may use threads (``OMP_NUM_THREADS``, ``threadpoolctl``), for NumPy arrays:
+    other libraries have threads of their own. One where the caller is a thread itself, since
+    whoever made it divides the work already.
+    """
+    if not array_api_compat.is_numpy_array(block) or current_thread() is not main_thread():
+        return 1
+    libraries = _controller().lib_controllers
+    return max((lib.num_threads for lib in libraries if lib.user_api == "blas"), default=1)
+
+
+def mapped(
+    function: Callable[[Item], Result], items: Iterable[Item], threads: int
+) -> Generator[Result, None, None]:
+    """Yield what a function makes of items, in their order, several being worked on at once.
+
+    Items are taken as they are needed, by the thread of the caller: one more than there are
+    threads. After an error, or when the generator is closed, nothing is begun any more, and what
+    was begun is waited for.
+    """
+    if threads == 1:
+        yield from map(function, items)
+        return
+    items = iter(items)
+    ahead = list(islice(items, 2))
+    if len(ahead) < 2:  # not worth a thread
+        yield from map(function, ahead)
+        return
+    items = chain(ahead, items)
+    with one_thread(), ThreadPoolExecutor(threads, thread_name_prefix="vanishing") as pool:
+        begun: deque[Future[Result]] = deque()
+        try:
+            for item in items:
+                # Each in a context of its own: NumPy's handling of overflow belongs to the caller.
+                begun.append(pool.submit(copy_context().run, function, item))
+                if len(begun) > threads:
+                    yield begun.popleft().result()
+            while begun:
+                yield begun.popleft().result()
+        finally:
+            for future in begun:
+                future.cancel()
 
 
 def one_thread() -> AbstractContextManager[Any]:

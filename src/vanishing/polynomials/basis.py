@@ -10,7 +10,7 @@ from vanishing.polynomials import expand, jacobian, pullback
 from vanishing.polynomials.affine import AffineMap
 from vanishing.polynomials.block import DegreeBlock
 from vanishing.polynomials.evaluate import Evaluator
-from vanishing.polynomials.memory import row_slices
+from vanishing.polynomials.memory import for_row_slices
 from vanishing.polynomials.notebook import InNotebooks
 
 Which = Literal["vanishing", "nonvanishing"]
@@ -52,10 +52,13 @@ class PolynomialBasis(InNotebooks):
         x = self._checked(x, which)
         xp = namespace(x)
         evaluator = Evaluator(self.blocks)
+        kernel = evaluator.vanishing if which == "vanishing" else evaluator.nonvanishing
         values = xp.empty((x.shape[0], self.count(which)), dtype=x.dtype, device=x.device)
-        for rows in row_slices(x, width=2 * (evaluator.n_nonvanishing + self._widest)):
-            kernel = evaluator.vanishing if which == "vanishing" else evaluator.nonvanishing
+
+        def fill(rows: slice) -> None:
             values[rows, :] = kernel(x[rows, :]).T
+
+        for_row_slices(fill, x, width=2 * (evaluator.n_nonvanishing + self._widest))
         return values
 
     def jacobian(self, x: Array, *, which: Which = "vanishing") -> Array:
@@ -75,9 +78,12 @@ class PolynomialBasis(InNotebooks):
         shape = (x.shape[0], self.count(which), self.n_features)
         derivatives = xp.empty(shape, dtype=x.dtype, device=x.device)
         n_all = self.count("vanishing") + self.count("nonvanishing")
-        for rows in row_slices(x, width=2 * self.n_features * (n_all + 2 * self._widest)):
-            kernel = jacobian.vanishing if which == "vanishing" else jacobian.nonvanishing
+        kernel = jacobian.vanishing if which == "vanishing" else jacobian.nonvanishing
+
+        def fill(rows: slice) -> None:
             derivatives[rows, ...] = xp.permute_dims(kernel(self.blocks, x[rows, :]), (2, 0, 1))
+
+        for_row_slices(fill, x, width=2 * self.n_features * (n_all + 2 * self._widest))
         return derivatives
 
     def pullback(self, x: Array, outer: Array) -> Array:
@@ -97,8 +103,11 @@ class PolynomialBasis(InNotebooks):
         x = self._checked(x, "vanishing")
         gradients = namespace(x).empty(x.shape, dtype=x.dtype, device=x.device)
         n_all = self.count("vanishing") + self.count("nonvanishing")
-        for rows in row_slices(x, width=2 * (n_all + 2 * self._widest)):
+
+        def fill(rows: slice) -> None:
             gradients[rows, :] = pullback.of_vanishing(self.blocks, x[rows, :], outer[rows, :].T).T
+
+        for_row_slices(fill, x, width=2 * (n_all + 2 * self._widest))
         return gradients
 
     def expand(self, *, which: Which = "vanishing") -> tuple[IntArray, FloatArray]:

@@ -25,8 +25,7 @@ class Evaluator:
     def __init__(self, blocks: Sequence[DegreeBlock]) -> None:
         self.blocks = tuple(blocks)
         self.offsets = np.cumsum([0, 1, *(b.nonvanishing.shape[1] for b in self.blocks)]).tolist()
-        self._moved: dict[int, tuple[Any, Array]] = {}
-        self._moved_to: tuple[Any, ...] | None = None
+        self._moved: dict[tuple[Any, ...], tuple[Any, Array]] = {}
 
     @property
     def n_nonvanishing(self) -> int:
@@ -85,8 +84,8 @@ class Evaluator:
         return xp.concat(found, axis=0)
 
     def _candidates(self, x: Array, nonvanishing: Array, degree: int, block: DegreeBlock) -> Array:
-        if degree == 1 and np.array_equal(block.left, np.arange(x.shape[1])):
-            return x.T  # the variables themselves, without a copy
+        if degree == 1 and _are_all_variables(block.left, x):
+            return x.T  # without a copy
         shape = (block.n_candidates, x.shape[0])
         products = namespace(x).empty(shape, dtype=x.dtype, device=x.device)
         self._write_candidates(products, x, nonvanishing, degree, block.left, block.right)
@@ -103,7 +102,8 @@ class Evaluator:
     ) -> None:
         """F_1[left] · F_{t-1}[right], or the variables at degree 1."""
         if degree == 1:
-            out[...] = namespace(x).take(x.T, self._on(x, left), axis=0)
+            whole = _are_all_variables(left, x)
+            out[...] = x.T if whole else namespace(x).take(x.T, self._on(x, left), axis=0)
             return
         first = nonvanishing[self.offsets[1] : self.offsets[2], :]
         last = nonvanishing[self.offsets[degree - 1] : self.offsets[degree], :]
@@ -118,14 +118,15 @@ class Evaluator:
         return values
 
     def _on(self, data: Array, matrix: Any) -> Array:
-        where = (type(data), data.dtype, data.device)
-        if where != self._moved_to:
-            self._moved, self._moved_to = {}, where
-        key = id(matrix)
+        key = (id(matrix), type(data), data.dtype, data.device)
         if key not in self._moved:
             # The matrix is kept beside its copy, so that its identity is not given to another.
             self._moved[key] = (matrix, move_like(matrix, data))
         return self._moved[key][1]
+
+
+def _are_all_variables(left: IntArray, x: Array) -> bool:
+    return np.array_equal(left, np.arange(x.shape[1]))
 
 
 def last_degree_with_vanishing(blocks: Sequence[DegreeBlock]) -> int:

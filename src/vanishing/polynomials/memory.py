@@ -1,8 +1,8 @@
 """Memory: how many rows to work on at a time, and what is too much."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from vanishing._xp import Array, on_cpu
+from vanishing._xp import Array, mapped, on_cpu, threads_for
 
 #: Elements of a block that a processor works on: large enough for matrix products to run at full
 #: speed, small enough for the block to stay in the last level of cache (fastest of 2^17 .. 2^22).
@@ -38,3 +38,9 @@ def row_slices(x: Array, *, width: int) -> Iterator[slice]:
     step = block_rows(width, cpu=on_cpu(x))
     for start in range(0, x.shape[0], step):
         yield slice(start, min(start + step, x.shape[0]))
+
+
+def for_row_slices(work: Callable[[slice], None], x: Array, *, width: int) -> None:
+    """Call a function for slices that cover the rows of ``x``, several at once."""
+    for _ in mapped(work, row_slices(x, width=width), threads_for(x)):
+        pass

@@ -1,17 +1,23 @@
 """What the algorithm asks of data: blocks of rows, as often as it likes."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import AbstractContextManager, closing, nullcontext
 from copy import copy
 from functools import reduce
+from itertools import chain, groupby
 from typing import Self, TypeVar
 
 import numpy as np
 
-from vanishing._xp import Array, FloatArray, move_like, take_rows
+from vanishing._xp import Array, FloatArray, mapped, move_like, take_rows, threads_for
 
 Summary = TypeVar("Summary")
+
+#: Blocks whose summaries are joined by the thread that made them. Many for the joining of groups,
+#: which is done by one thread, not to hold up the others; few for all threads to have some. The
+#: same whatever the number of threads, so that results do not depend on it.
+GROUPED = 4
 
 
 class SampleSource(ABC):
@@ -126,9 +132,7 @@ class SampleSource(ABC):
         summary or None
         """
         with closed_after(self.blocks(max_rows)) as blocks:
-            summaries = map(kernel, blocks)
-            first = next(summaries, None)
-            return None if first is None else reduce(merge, summaries, first)
+            return _summary(kernel, merge, ((rows,) for rows in blocks))
 
     def summarize_weighted(
         self,
@@ -154,11 +158,10 @@ class SampleSource(ABC):
         summary or None
         """
         with closing(self._with_weights(weights, max_rows)) as weighted_blocks:
-            summaries = (
-                kernel(rows, move_like(np.sqrt(of_rows), rows)) for rows, of_rows in weighted_blocks
+            arguments = (
+                (rows, move_like(np.sqrt(of_rows), rows)) for rows, of_rows in weighted_blocks
             )
-            first = next(summaries, None)
-            return None if first is None else reduce(merge, summaries, first)
+            return _summary(kernel, merge, arguments)
 
     def _with_weights(
         self, weights: FloatArray, max_rows: int
@@ -178,6 +181,26 @@ class SampleSource(ABC):
                     yield take_rows(rows, counted), of_rows[counted]
         if start < len(weights):
             raise ValueError(mismatch(len(weights), self.name, str(start)))
+
+
+def _summary(
+    kernel: Callable[..., Summary],
+    merge: Callable[[Summary, Summary], Summary],
+    arguments: Iterator[tuple[Array, ...]],
+) -> Summary | None:
+    """Join what the kernel makes of each block: first those of a group, then the groups'."""
+    first = next(arguments, None)
+    if first is None:
+        return None
+    numbered = enumerate(chain([first], arguments))
+    groups = (group for _, group in groupby(numbered, lambda item: item[0] // GROUPED))
+
+    def of_group(group: Iterable[tuple[int, tuple[Array, ...]]]) -> Summary:
+        return reduce(merge, (kernel(*block) for _, block in group))
+
+    threads = threads_for(first[0])
+    with closing(mapped(of_group, groups if threads == 1 else map(list, groups), threads)) as parts:
+        return reduce(merge, parts)
 
 
 def mismatch(n_weights: int, name: str, n_rows: str) -> str:
