@@ -13,22 +13,23 @@ import triton.language as tl
 ROWS, WARPS = 1024, 4
 
 
+# Triton reads annotations as types of its own, so that the kernel has none but constants.
 @triton.jit  # type: ignore[untyped-decorator]
-def _multiply_rows(
-    out: Any,
-    first: Any,
-    left: Any,
-    last: Any,
-    right: Any,
-    n_rows: Any,
-    out_stride: Any,
-    first_stride: Any,
-    last_stride: Any,
-    ROWS: tl.constexpr,
-) -> None:
+def _multiply_rows(  # type: ignore[no-untyped-def]
+    out,
+    first,
+    left,
+    last,
+    right,
+    n_rows,
+    out_stride,
+    first_stride,
+    last_stride,
+    BLOCK: tl.constexpr,
+):
     # Products of the same rows follow each other, so that their factors are found in the cache.
     product = tl.program_id(0).to(tl.int64)
-    rows = tl.program_id(1) * ROWS + tl.arange(0, ROWS)
+    rows = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     inside = rows < n_rows
     i, j = tl.load(left + product), tl.load(right + product)
     factor = tl.load(first + i * first_stride + rows, mask=inside)
@@ -52,6 +53,6 @@ def multiply_rows(out: Any, first: Any, left: Any, last: Any, right: Any) -> Non
             out.stride(0),
             first.stride(0),
             last.stride(0),
-            ROWS=ROWS,
+            BLOCK=ROWS,
             num_warps=WARPS,
         )
