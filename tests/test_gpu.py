@@ -8,6 +8,7 @@ from sklearn.decomposition import PCA
 
 from vanishing import TransformationDetector, VanishingIdeal
 from vanishing._xp import products
+from vanishing._xp.cholesky import factor_by_cholesky
 from vanishing.samples import DeviceSource
 from vanishing.transformations import Rotations
 
@@ -117,3 +118,18 @@ def test_products_have_gradients():
     ideal.basis_.evaluate(x).sum().backward()
     expected = ideal.basis_.jacobian(x.detach()).sum(1)
     torch.testing.assert_close(x.grad, expected, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("n_columns", [1, 6, 231])
+def test_factor_of_many_rows(n_columns):
+    """The way by Cholesky is taken, agrees with Householder's, and is not slow for many rows."""
+    rng = torch.Generator(device="cuda").manual_seed(0)
+    shape = (n_columns, 2_000_000 // n_columns)
+    values = torch.randn(shape, generator=rng, device="cuda", dtype=torch.float64)
+    factor = factor_by_cholesky(values)
+    assert factor is not None
+    expected = torch.linalg.qr(values.T, mode="r").R
+    expected *= torch.sign(torch.diagonal(expected))[:, None]
+    torch.testing.assert_close(factor, expected, rtol=1e-10, atol=1e-11)
+    values[-1] = values[0]
+    assert n_columns == 1 or factor_by_cholesky(values) is None

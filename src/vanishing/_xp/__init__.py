@@ -4,7 +4,7 @@ Everything above this layer is written once, against the array API standard. The
 (LAPACK through SciPy for NumPy, ``torch.linalg`` for torch) live here and nowhere else.
 """
 
-from vanishing._xp.linalg import gram, merge_triangular, triangular_factor
+from vanishing._xp.linalg import merge_triangular, triangular_factor
 from vanishing._xp.namespace import (
     Array,
     BoolArray,
@@ -22,6 +22,7 @@ from vanishing._xp.namespace import (
     with_contiguous_columns,
 )
 from vanishing._xp.products import multiply_rows
+from vanishing._xp.symmetric import gram
 from vanishing._xp.threads import mapped, threads_for
 
 __all__ = [
