@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.linalg import block_diag
 
-from vanishing._xp import FloatArray
+from vanishing._xp import FloatArray, IntArray
 from vanishing.anomaly.explain.result import BrokenEquation
-from vanishing.anomaly.explain.view import View
+from vanishing.anomaly.explain.view import OnLines, View
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,12 +33,26 @@ class LogSumView(View):
 
     def values(self, z: FloatArray) -> FloatArray:
         """Return s."""
-        return (np.log(self._sums(z)) - self.shift) * self.factor
+        return self._joined([view.values(part) for view, part in self._parts(z)])
+
+    def on_lines(self, points: FloatArray, directions: Any) -> OnLines:
+        """Return s along lines."""
+        width = points.shape[1] // len(self.views)
+        functions = [
+            view.on_lines(part, directions[:, k * width : (k + 1) * width])
+            for k, (view, part) in enumerate(self._parts(points))
+        ]
+
+        def values(which: IntArray, t: FloatArray) -> FloatArray:
+            return self._joined([function(which, t) for function in functions])
+
+        return values
 
     def gradients(self, z: FloatArray) -> FloatArray:
         """Return the gradients of the views, divided by their sum."""
         parts = [view.gradients(part) for view, part in self._parts(z)]
-        return self.factor * np.hstack(parts) / self._sums(z)[:, None]
+        sums = self._sums([view.values(part) for view, part in self._parts(z)])
+        return self.factor * np.hstack(parts) / sums[:, None]
 
     def residuals(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the residuals of all views."""
@@ -48,9 +63,12 @@ class LogSumView(View):
         """Return the equations of all views."""
         return [item for view, part in self._parts(z) for item in view.equations(part)]
 
-    def _sums(self, z: FloatArray) -> FloatArray:
-        total = np.sum([view.values(part) for view, part in self._parts(z)], axis=0)
-        return np.asarray(np.maximum(total, 0.0) + self.small)
+    def _joined(self, values: Sequence[FloatArray]) -> FloatArray:
+        """Return s, given the values of the views."""
+        return np.asarray((np.log(self._sums(values)) - self.shift) * self.factor)
+
+    def _sums(self, values: Sequence[FloatArray]) -> FloatArray:
+        return np.asarray(np.maximum(np.sum(values, axis=0), 0.0) + self.small)
 
     def _parts(self, z: FloatArray) -> list[tuple[View, FloatArray]]:
         columns = np.split(z, len(self.views), axis=1)

@@ -3,11 +3,14 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import EllipsisType
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.linalg import qr
+from scipy.sparse import csr_array
 
-from vanishing._xp import FloatArray
+from vanishing._xp import FloatArray, IntArray
 from vanishing.anomaly.explain.affine import linear_part, refuse_unless_equal
 from vanishing.anomaly.explain.path import mean_gradient
 from vanishing.anomaly.explain.projection import project
@@ -16,10 +19,19 @@ from vanishing.anomaly.explain.view import View
 
 #: Error of the shares of one view, relative to their sum.
 NEGLIGIBLE = 1e-9
+#: Share of numbers that are not zero, up to which a matrix is sparse.
+SPARSE = 0.1
 Map = Callable[[FloatArray], FloatArray]
 
 
-def nothing_by_itself(x: FloatArray) -> FloatArray:
+class ByItself(Protocol):
+    """Terms of single features: own_j(x_j)."""
+
+    def __call__(self, x: FloatArray, /, features: IntArray | EllipsisType = ...) -> FloatArray:
+        """Return own_j at values of some features, all by default, along the last axis of x."""
+
+
+def nothing_by_itself(x: FloatArray, features: IntArray | EllipsisType = ...) -> FloatArray:
     """Return the terms of a score in which all features act together: zeros."""
     return np.zeros_like(x)
 
@@ -40,8 +52,8 @@ class Landscape:
     few_features : bool
         Whether a sample is mended in as few features as possible (columns of a table, which fail
         one by one) or evenly (pixels).
-    by_itself : callable
-        own_j, terms of single features, shape of x.
+    by_itself : ByItself
+        own_j, terms of single features.
     """
 
     maps: Sequence[Map]
@@ -50,7 +62,7 @@ class Landscape:
     scale: FloatArray
     usual: float
     few_features: bool
-    by_itself: Callable[[FloatArray], FloatArray] = nothing_by_itself
+    by_itself: ByItself = nothing_by_itself
     #: Per view, the derivative of its coordinates with respect to the features.
     matrices: list[FloatArray] = field(init=False)
 
@@ -69,6 +81,15 @@ class Landscape:
         sizes = np.abs(np.diag(triangle))
         moves = self.scale[:, None] * orthogonal[:, sizes > 1e-12 * sizes.max()]
         return moves, [matrix @ moves for matrix in self.matrices]
+
+    @cached_property
+    def directions(self) -> list[Any]:
+        """Per view, how far each feature moves its coordinates by one unit of the scale.
+
+        Rows of features; sparse where they are mostly zeros, as after scaling.
+        """
+        found = [(matrix * self.scale).T for matrix in self.matrices]
+        return [csr_array(d) if np.count_nonzero(d) <= SPARSE * d.size else d for d in found]
 
     def score(self, x: FloatArray) -> FloatArray:
         """Return S at each row."""

@@ -1,12 +1,14 @@
 """The view of the nearest of several pieces: s(z) = a log(mean squared residual) + b."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from vanishing._xp import FloatArray
+from vanishing._xp import FloatArray, IntArray
+from vanishing.anomaly.explain.lines import Deviations, Squares
 from vanishing.anomaly.explain.result import BrokenEquation
-from vanishing.anomaly.explain.view import View, weighed
+from vanishing.anomaly.explain.view import OnLines, View, weighed
 from vanishing.anomaly.residuals import TINY, LocalResiduals
 
 
@@ -37,6 +39,22 @@ class LocalView(View):
     def values(self, z: FloatArray) -> FloatArray:
         """Return s."""
         return np.asarray((self.model.log_deviation(z) - self.shift) * self.factor)
+
+    def on_lines(self, points: FloatArray, directions: Any) -> OnLines:
+        """Return s along lines."""
+        pieces = zip(self.model.ideals, self.model.centers, self.model.scales, strict=True)
+        squares = [
+            Squares(ideal.basis_, center, 1 / (len(center) * scale**2))
+            for ideal, center, scale in pieces
+            if len(center)  # nothing is near a piece that has lost its equations
+        ]
+        deviations = Deviations(squares, points, directions)
+
+        def values(which: IntArray, t: FloatArray) -> FloatArray:
+            nearest = deviations(which, t).min(axis=1).reshape(t.shape)
+            return np.asarray((np.log(nearest + TINY) - self.shift) * self.factor)
+
+        return values
 
     def gradients(self, z: FloatArray) -> FloatArray:
         """Return the derivative on the nearest piece."""

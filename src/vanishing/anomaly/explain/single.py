@@ -1,12 +1,14 @@
 """The view of one ideal: s(z) = ‖G(z)‖."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from vanishing._xp import FloatArray
+from vanishing.anomaly.explain.lines import Deviations, Squares
 from vanishing.anomaly.explain.result import BrokenEquation
-from vanishing.anomaly.explain.view import View, weighed
+from vanishing.anomaly.explain.view import OnLines, View, weighed
 from vanishing.estimators import VanishingIdeal
 
 
@@ -19,6 +21,13 @@ class NormView(View):
     def values(self, z: FloatArray) -> FloatArray:
         """Return ‖G(z)‖."""
         return np.asarray(np.linalg.norm(self.ideal.basis_.evaluate(z), axis=1))
+
+    def on_lines(self, points: FloatArray, directions: Any) -> OnLines:
+        """Return ‖G‖ along lines."""
+        n_polynomials = self.ideal.basis_.count()
+        squares = Squares(self.ideal.basis_, np.zeros(n_polynomials), np.ones(n_polynomials))
+        deviations = Deviations([squares], points, directions)
+        return lambda which, t: np.sqrt(deviations(which, t)).reshape(t.shape)
 
     def gradients(self, z: FloatArray) -> FloatArray:
         """Return GᵀJ / ‖G‖; 0 where G is 0."""

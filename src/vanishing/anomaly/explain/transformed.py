@@ -1,15 +1,17 @@
 """The view of one transformation: s(z) = -log P_i, z the transformed sample."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from vanishing._xp import FloatArray
+from vanishing._xp import FloatArray, IntArray
 from vanishing.anomaly.components import Component
+from vanishing.anomaly.explain.lines import Deviations, Squares
 from vanishing.anomaly.explain.result import BrokenEquation
-from vanishing.anomaly.explain.view import View, weighed
+from vanishing.anomaly.explain.view import OnLines, View, weighed
 from vanishing.anomaly.mixture import Mixture
-from vanishing.anomaly.scores import value_and_slopes
+from vanishing.anomaly.scores import negative_log_probability, value_and_slopes
 
 #: Components that change -log P by less than this are left out of its gradient.
 NEGLIGIBLE = 1e-16
@@ -38,6 +40,18 @@ class TransformedView(View):
     def values(self, z: FloatArray) -> FloatArray:
         """Return -log P_i."""
         return np.asarray(self.mixture.loss(self.number, z))
+
+    def on_lines(self, points: FloatArray, directions: Any) -> OnLines:
+        """Return -log P_i along lines."""
+        squares = [Squares(c.ideal.basis_, c.center, c.weights) for c in self.mixture.components]
+        deviations = Deviations(squares, points, directions)
+        own, smoothing = self.mixture.own(self.number), self.mixture.smoothing
+
+        def values(which: IntArray, t: FloatArray) -> FloatArray:
+            losses = negative_log_probability(deviations(which, t), own, smoothing)
+            return np.asarray(losses).reshape(t.shape)
+
+        return values
 
     def gradients(self, z: FloatArray) -> FloatArray:
         """Return Σ_j ∂(-log P_i)/∂D_j ∇D_j."""

@@ -1,10 +1,15 @@
 """One summand of a score, as a function of the coordinates that its equations are in."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
 
-from vanishing._xp import FloatArray
+from vanishing._xp import FloatArray, IntArray
 from vanishing.anomaly.explain.result import BrokenEquation
 from vanishing.estimators import VanishingIdeal
+
+#: Values at points of lines, by the numbers of some lines and values of t for each of them.
+OnLines = Callable[[IntArray, FloatArray], FloatArray]
 
 
 class View(ABC):
@@ -13,6 +18,24 @@ class View(ABC):
     @abstractmethod
     def values(self, z: FloatArray) -> FloatArray:
         """Return s at each row of z."""
+
+    @abstractmethod
+    def on_lines(self, points: FloatArray, directions: Any) -> OnLines:
+        """Return s(z + t v) for many t, from the restrictions of the equations to the lines.
+
+        Parameters
+        ----------
+        points : array of shape (n_lines, n_coordinates), or (1, n_coordinates)
+            z.
+        directions : array or sparse array of shape (n_lines, n_coordinates)
+            v.
+
+        Returns
+        -------
+        callable
+            From the numbers of some lines, shape (n_chosen,), and values of t for each, shape
+            (n_chosen, n_values), to s, of the shape of t.
+        """
 
     @abstractmethod
     def gradients(self, z: FloatArray) -> FloatArray:

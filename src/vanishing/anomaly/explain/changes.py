@@ -1,0 +1,78 @@
+"""The score after changes of one feature."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from vanishing._xp import FloatArray, IntArray
+from vanishing.anomaly.explain.view import OnLines
+
+if TYPE_CHECKING:
+    from vanishing.anomaly.explain.landscape import Landscape
+
+#: Features that are farther from their mean, in units of their spread, than the values that are
+#: tried: lines that start there would lose digits on the way.
+FAR = 8.0
+#: Values that are scored at a time.
+AT_A_TIME = 2**14
+
+
+class Changes:
+    """The score on all lines through a point along single features.
+
+    Parameters
+    ----------
+    landscape : Landscape
+    point : array of shape (n_features,)
+    """
+
+    def __init__(self, landscape: "Landscape", point: FloatArray) -> None:
+        self.landscape = landscape
+        far = np.abs(point - landscape.center) > FAR * landscape.scale
+        #: Where each line starts.
+        self.origins = np.where(far, landscape.center, point)
+        near, rest = np.flatnonzero(~far), np.flatnonzero(far)
+        moved = np.tile(point, (len(rest), 1))
+        moved[np.arange(len(rest)), rest] = self.origins[rest]
+        #: Features with the views on their lines. Those of the first group meet in the point.
+        self.groups = [
+            (features, self._views(starts, features))
+            for features, starts in ((near, point[None, :]), (rest, moved))
+            if len(features)
+        ]
+        self.by_themselves = landscape.by_itself(point)
+
+    def scores(self, features: IntArray, values: FloatArray) -> FloatArray:
+        """Return the scores after the change of one feature to another value.
+
+        Parameters
+        ----------
+        features : int array of shape (n_chosen,)
+        values : array of shape (n_chosen, n_values)
+            Those that each of the features is changed to.
+
+        Returns
+        -------
+        array of shape (n_chosen, n_values)
+        """
+        others = self.by_themselves.sum() - self.by_themselves[features]
+        result = others[:, None] + self.landscape.by_itself(values.T, features).T
+        t = (values - self.origins[features, None]) / self.landscape.scale[features, None]
+        size = max(1, AT_A_TIME // values.shape[1])
+        for lines, views in self.groups:
+            place = np.full(len(self.origins), -1)
+            place[lines] = np.arange(len(lines))
+            rows = np.flatnonzero(place[features] >= 0)
+            for start in range(0, len(rows), size):
+                some = rows[start : start + size]
+                for view in views:
+                    result[some] += view(place[features[some]], t[some])
+        return np.asarray(result)
+
+    def _views(self, starts: FloatArray, features: IntArray) -> list[OnLines]:
+        landscape = self.landscape
+        triples = zip(landscape.maps, landscape.views, landscape.directions, strict=True)
+        return [
+            view.on_lines(function(starts), directions[features])
+            for function, view, directions in triples
+        ]
