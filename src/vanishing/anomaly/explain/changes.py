@@ -34,9 +34,9 @@ class Changes:
         near, rest = np.flatnonzero(~far), np.flatnonzero(far)
         moved = np.tile(point, (len(rest), 1))
         moved[np.arange(len(rest)), rest] = self.origins[rest]
-        #: Features with the views on their lines. Those of the first group meet in the point.
+        #: Features, and per view the deviations on their lines. The first lines meet in the point.
         self.groups = [
-            (features, self._views(starts, features))
+            (features, self._deviations(starts, features))
             for features, starts in ((near, point[None, :]), (rest, moved))
             if len(features)
         ]
@@ -59,20 +59,21 @@ class Changes:
         result = others[:, None] + self.landscape.by_itself(values.T, features).T
         t = (values - self.origins[features, None]) / self.landscape.scale[features, None]
         size = max(1, AT_A_TIME // values.shape[1])
-        for lines, views in self.groups:
+        for lines, on_lines in self.groups:
             place = np.full(len(self.origins), -1)
             place[lines] = np.arange(len(lines))
             rows = np.flatnonzero(place[features] >= 0)
             for start in range(0, len(rows), size):
                 some = rows[start : start + size]
-                for view in views:
-                    result[some] += view(place[features[some]], t[some])
+                for view, deviations in zip(self.landscape.views, on_lines, strict=True):
+                    found = deviations(place[features[some]], t[some])
+                    result[some] += view.of_deviations(found).reshape(t[some].shape)
         return np.asarray(result)
 
-    def _views(self, starts: FloatArray, features: IntArray) -> list[OnLines]:
+    def _deviations(self, starts: FloatArray, features: IntArray) -> list[OnLines]:
         landscape = self.landscape
         triples = zip(landscape.maps, landscape.views, landscape.directions, strict=True)
         return [
-            view.on_lines(function(starts), directions[features])
+            view.deviations_on_lines(function(starts), directions[features])
             for function, view, directions in triples
         ]

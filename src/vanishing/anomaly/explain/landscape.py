@@ -98,12 +98,17 @@ class Landscape:
             total = total + view.values(function(x))
         return np.asarray(total)
 
-    def residuals(self, x: FloatArray) -> list[tuple[FloatArray, FloatArray]]:
-        """Return residuals and their Jacobian at a point, per view, in the view's coordinates."""
-        return [
-            view.residuals(function(x[None, :]))
-            for function, view in zip(self.maps, self.views, strict=True)
-        ]
+    def score_and_residuals(
+        self, x: FloatArray
+    ) -> tuple[float, list[tuple[FloatArray, FloatArray]]]:
+        """Return S at a point, and per view residuals with their Jacobian in its coordinates."""
+        score, residuals = float(self.by_itself(x).sum()), []
+        for function, view in zip(self.maps, self.views, strict=True):
+            z = function(x[None, :])
+            deviations = view.deviations(z)
+            score += float(view.of_deviations(deviations)[0])
+            residuals.append(view.residuals(z, deviations))
+        return score, residuals
 
     def explain(
         self, sample: FloatArray, n_equations: int, feature_names: tuple[str, ...]

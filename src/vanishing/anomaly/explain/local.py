@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from vanishing._xp import FloatArray, IntArray
+from vanishing._xp import FloatArray
 from vanishing.anomaly.explain.lines import Deviations, Squares
 from vanishing.anomaly.explain.result import BrokenEquation
 from vanishing.anomaly.explain.view import OnLines, View, weighed
@@ -36,29 +36,29 @@ class LocalView(View):
     factor: float
     first_piece: int = 0
 
-    def values(self, z: FloatArray) -> FloatArray:
-        """Return s."""
-        return np.asarray((self.model.log_deviation(z) - self.shift) * self.factor)
+    def deviations(self, z: FloatArray) -> FloatArray:
+        """Return the mean squared residual of each piece."""
+        return np.asarray(self.model.deviations(z))
 
-    def on_lines(self, points: FloatArray, directions: Any) -> OnLines:
-        """Return s along lines."""
+    def deviations_on_lines(self, points: FloatArray, directions: Any) -> OnLines:
+        """Return the mean squared residual of each piece along lines."""
         pieces = zip(self.model.ideals, self.model.centers, self.model.scales, strict=True)
         squares = [
             Squares(ideal.basis_, center, 1 / (len(center) * scale**2))
             for ideal, center, scale in pieces
-            if len(center)  # nothing is near a piece that has lost its equations
         ]
-        deviations = Deviations(squares, points, directions)
+        of_pieces = Deviations(squares, points, directions)
+        # Nothing is near a piece that has lost its equations.
+        lost = np.array([not len(center) for center in self.model.centers])
+        return lambda which, t: np.where(lost, np.inf, of_pieces(which, t))
 
-        def values(which: IntArray, t: FloatArray) -> FloatArray:
-            nearest = deviations(which, t).min(axis=1).reshape(t.shape)
-            return np.asarray((np.log(nearest + TINY) - self.shift) * self.factor)
+    def of_deviations(self, deviations: FloatArray) -> FloatArray:
+        """Return s."""
+        logs = np.log(deviations.min(axis=1) + TINY)
+        return np.asarray((logs - self.shift) * self.factor)
 
-        return values
-
-    def gradients(self, z: FloatArray) -> FloatArray:
+    def _gradients(self, z: FloatArray, deviations: FloatArray) -> FloatArray:
         """Return the derivative on the nearest piece."""
-        deviations = self.model.deviations(z)
         nearest = np.argmin(deviations, axis=1)
         result = np.empty_like(z)
         for piece in np.unique(nearest):
@@ -72,9 +72,9 @@ class LocalView(View):
             )
         return result
 
-    def residuals(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _residuals(self, z: FloatArray, deviations: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the standardized residuals of the nearest piece, of mean square ‖r‖²."""
-        piece, values = self._nearest(z)
+        piece, values = self._nearest(z, deviations)
         count = np.sqrt(len(values))
         jacobian = self.model.ideals[piece].basis_.jacobian(z)[0]
         scale = self.model.scales[piece]
@@ -84,13 +84,13 @@ class LocalView(View):
 
     def equations(self, z: FloatArray) -> list[tuple[float, BrokenEquation]]:
         """Return the equations of the nearest piece; each counts by its standardized residual."""
-        piece, values = self._nearest(z)
+        piece, values = self._nearest(z, self.deviations(z))
         center, scale = self.model.centers[piece], self.model.scales[piece]
         counts = np.abs(values - center) / scale
         ideal = self.model.ideals[piece]
         place = (self.number, self.first_piece + piece)
         return weighed(counts, ideal, values, center, scale, self.name, place)
 
-    def _nearest(self, z: FloatArray) -> tuple[int, FloatArray]:
-        piece = int(np.argmin(self.model.deviations(z)[0]))
+    def _nearest(self, z: FloatArray, deviations: FloatArray) -> tuple[int, FloatArray]:
+        piece = int(np.argmin(deviations[0]))
         return piece, self.model.ideals[piece].basis_.evaluate(z)[0]

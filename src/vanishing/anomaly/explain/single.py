@@ -18,25 +18,28 @@ class NormView(View):
 
     ideal: VanishingIdeal
 
-    def values(self, z: FloatArray) -> FloatArray:
-        """Return ‖G(z)‖."""
-        return np.asarray(np.linalg.norm(self.ideal.basis_.evaluate(z), axis=1))
+    def deviations(self, z: FloatArray) -> FloatArray:
+        """Return ‖G(z)‖²."""
+        return np.asarray(np.sum(self.ideal.basis_.evaluate(z) ** 2, axis=1, keepdims=True))
 
-    def on_lines(self, points: FloatArray, directions: Any) -> OnLines:
-        """Return ‖G‖ along lines."""
+    def deviations_on_lines(self, points: FloatArray, directions: Any) -> OnLines:
+        """Return ‖G‖² along lines."""
         n_polynomials = self.ideal.basis_.count()
         squares = Squares(self.ideal.basis_, np.zeros(n_polynomials), np.ones(n_polynomials))
-        deviations = Deviations([squares], points, directions)
-        return lambda which, t: np.sqrt(deviations(which, t)).reshape(t.shape)
+        return Deviations([squares], points, directions)
 
-    def gradients(self, z: FloatArray) -> FloatArray:
+    def of_deviations(self, deviations: FloatArray) -> FloatArray:
+        """Return ‖G‖."""
+        return np.asarray(np.sqrt(deviations[:, 0]))
+
+    def _gradients(self, z: FloatArray, deviations: FloatArray) -> FloatArray:
         """Return GᵀJ / ‖G‖; 0 where G is 0."""
         values = self.ideal.basis_.evaluate(z)
-        norms = np.linalg.norm(values, axis=1, keepdims=True)
+        norms = np.sqrt(deviations)
         unit = np.divide(values, norms, out=np.zeros_like(values), where=norms > 0)
         return np.asarray(self.ideal.basis_.pullback(z, unit))
 
-    def residuals(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _residuals(self, z: FloatArray, deviations: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return G and its Jacobian."""
         return self.ideal.basis_.evaluate(z)[0], self.ideal.basis_.jacobian(z)[0]
 

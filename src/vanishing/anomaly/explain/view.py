@@ -8,20 +8,21 @@ from vanishing._xp import FloatArray, IntArray
 from vanishing.anomaly.explain.result import BrokenEquation
 from vanishing.estimators import VanishingIdeal
 
-#: Values at points of lines, by the numbers of some lines and values of t for each of them.
+#: From the numbers of some lines, shape (n_chosen,), and values of t for each of them, shape
+#: (n_chosen, n_values), to what there is at these points, shape (n_chosen * n_values, ...).
 OnLines = Callable[[IntArray, FloatArray], FloatArray]
 
 
 class View(ABC):
-    """A summand s(z) of the score."""
+    """A summand s(z) of the score, a function of squared deviations D_1(z), ..., D_k(z)."""
 
     @abstractmethod
-    def values(self, z: FloatArray) -> FloatArray:
-        """Return s at each row of z."""
+    def deviations(self, z: FloatArray) -> FloatArray:
+        """Return D at each row of z, shape (n_points, k)."""
 
     @abstractmethod
-    def on_lines(self, points: FloatArray, directions: Any) -> OnLines:
-        """Return s(z + t v) for many t, from the restrictions of the equations to the lines.
+    def deviations_on_lines(self, points: FloatArray, directions: Any) -> OnLines:
+        """Return D(z + t v) for many t, from the restrictions of the equations to the lines.
 
         Parameters
         ----------
@@ -29,24 +30,39 @@ class View(ABC):
             z.
         directions : array or sparse array of shape (n_lines, n_coordinates)
             v.
-
-        Returns
-        -------
-        callable
-            From the numbers of some lines, shape (n_chosen,), and values of t for each, shape
-            (n_chosen, n_values), to s, of the shape of t.
         """
 
     @abstractmethod
-    def gradients(self, z: FloatArray) -> FloatArray:
-        """Return the derivative of s with respect to z at each row, shape of z."""
+    def of_deviations(self, deviations: FloatArray) -> FloatArray:
+        """Return s, given D at each of several points."""
+
+    def values(self, z: FloatArray) -> FloatArray:
+        """Return s at each row of z."""
+        return self.of_deviations(self.deviations(z))
+
+    def gradients(self, z: FloatArray, deviations: FloatArray | None = None) -> FloatArray:
+        """Return the derivative of s with respect to z at each row, shape of z.
+
+        ``deviations`` are D at z, where that is known.
+        """
+        return self._gradients(z, self.deviations(z) if deviations is None else deviations)
 
     @abstractmethod
-    def residuals(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _gradients(self, z: FloatArray, deviations: FloatArray) -> FloatArray: ...
+
+    def residuals(
+        self, z: FloatArray, deviations: FloatArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
         """Return the residuals of the equations at one point, and their Jacobian.
 
         They are zero where the equations hold as on normal data.
         """
+        return self._residuals(z, self.deviations(z) if deviations is None else deviations)
+
+    @abstractmethod
+    def _residuals(
+        self, z: FloatArray, deviations: FloatArray
+    ) -> tuple[FloatArray, FloatArray]: ...
 
     @abstractmethod
     def equations(self, z: FloatArray) -> list[tuple[float, BrokenEquation]]:
