@@ -60,9 +60,13 @@ class LogSumView(View):
         parts = [view.residuals(part, known) for (view, part), (_, known) in pairs]
         return np.concatenate([values for values, _ in parts]), block_diag(*(j for _, j in parts))
 
-    def equations(self, z: FloatArray) -> list[tuple[float, BrokenEquation]]:
+    def equations(
+        self, z: FloatArray, deviations: FloatArray
+    ) -> list[tuple[float, BrokenEquation]]:
         """Return the equations of all views."""
-        return [item for view, part in self._parts(z) for item in view.equations(part)]
+        pairs = zip(self._parts(z), self._parts(deviations), strict=True)
+        parts = [view.equations(part, known) for (view, part), (_, known) in pairs]
+        return [equation for part in parts for equation in part]
 
     def _sums(self, deviations: FloatArray) -> FloatArray:
         values = [view.of_deviations(part) for view, part in self._parts(deviations)]

@@ -71,7 +71,7 @@ class Landscape:
         object.__setattr__(self, "matrices", matrices)
 
     @cached_property
-    def moves(self) -> tuple[FloatArray, list[FloatArray]]:
+    def moves(self) -> tuple[FloatArray, list[Any]]:
         """Orthonormal directions, in units of the scale, that move the coordinates of any view.
 
         As columns of features, and as columns of the coordinates of each view.
@@ -79,7 +79,10 @@ class Landscape:
         spanning = np.vstack([matrix * self.scale for matrix in self.matrices]).T
         orthogonal, triangle, _ = qr(spanning, mode="economic", pivoting=True)
         sizes = np.abs(np.diag(triangle))
-        moves = self.scale[:, None] * orthogonal[:, sizes > 1e-12 * sizes.max()]
+        spanned = sizes > 1e-12 * sizes.max()
+        if spanned.sum() == len(self.scale):  # every direction: the features do as well
+            return np.diag(self.scale), [directions.T for directions in self.directions]
+        moves = self.scale[:, None] * orthogonal[:, spanned]
         return moves, [matrix @ moves for matrix in self.matrices]
 
     @cached_property
@@ -115,19 +118,25 @@ class Landscape:
     ) -> Explanation:
         """Explain one sample."""
         reference = project(self, sample)
-        scores = self.score(np.stack([sample, reference]))
-        shares = self.by_itself(np.stack([sample, reference]))
-        total = shares[0] - shares[1]
-        equations = []
-        negligible = NEGLIGIBLE * abs(scores[0] - scores[1])
+        both = np.stack([sample, reference])
+        shares = self.by_itself(both)
+        scores = shares.sum(axis=1)
+        ways, equations = [], []
         for function, view, matrix in zip(self.maps, self.views, self.matrices, strict=True):
-            end, start, origin = function(np.stack([sample, reference, self.center]))
+            *ends, origin = function(np.vstack([both, self.center]))
             # The map may be affine on normal data only.
-            refuse_unless_equal(end - origin, matrix @ (sample - self.center), origin)
-            refuse_unless_equal(start - origin, matrix @ (reference - self.center), origin)
+            for x, z in zip(both, ends, strict=True):
+                refuse_unless_equal(z - origin, matrix @ (x - self.center), origin)
+            z = np.stack(ends)
+            deviations = view.deviations(z)
+            scores = scores + view.of_deviations(deviations)
+            equations += view.equations(z[:1], deviations[:1])
+            ways.append((view, z, matrix))
+        total = shares[0] - shares[1]
+        negligible = NEGLIGIBLE * abs(scores[0] - scores[1])
+        for view, (end, start), matrix in ways:
             gradient = mean_gradient(view, start, end, negligible)
             total += (sample - reference) * (gradient @ matrix)
-            equations += view.equations(end[None, :])
         equations.sort(key=lambda weighed: -weighed[0])
         return Explanation(
             sample=sample,

@@ -82,9 +82,11 @@ class LocalView(View):
             scale[:, None] * count
         )
 
-    def equations(self, z: FloatArray) -> list[tuple[float, BrokenEquation]]:
+    def equations(
+        self, z: FloatArray, deviations: FloatArray
+    ) -> list[tuple[float, BrokenEquation]]:
         """Return the equations of the nearest piece; each counts by its standardized residual."""
-        piece, values = self._nearest(z, self.deviations(z))
+        piece, values = self._nearest(z, deviations)
         center, scale = self.model.centers[piece], self.model.scales[piece]
         counts = np.abs(values - center) / scale
         ideal = self.model.ideals[piece]

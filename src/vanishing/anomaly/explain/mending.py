@@ -24,10 +24,14 @@ SLACK = 0.1
 MOST_MENDED = 3
 
 
-def mend_single_features(landscape: "Landscape", point: FloatArray) -> FloatArray:
-    """Change one feature after the other, as long as one alone makes up for most of the excess."""
+def mend_single_features(
+    landscape: "Landscape", point: FloatArray, score: float
+) -> tuple[FloatArray, float]:
+    """Change one feature after the other, as long as one alone makes up for most of the excess.
+
+    Takes and returns a point with its score.
+    """
     for _ in range(MOST_MENDED):
-        score = landscape.score(point[None, :])[0]
         excess = score - landscape.usual
         if excess <= 0:
             break
@@ -46,7 +50,8 @@ def mend_single_features(landscape: "Landscape", point: FloatArray) -> FloatArra
         chosen = np.argmin(np.where(helps, changes, np.inf))
         point = point.copy()
         point[features[chosen]] = values[chosen]
-    return point
+        score = float(landscape.score(point[None, :])[0])
+    return point, score
 
 
 def _offers(

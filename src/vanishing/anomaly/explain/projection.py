@@ -40,12 +40,11 @@ def project(landscape: "Landscape", sample: FloatArray) -> FloatArray:
     # Terms of single features are mended by themselves.
     alone = landscape.by_itself(sample[None, :])[0] > 0
     start[alone] = landscape.center[alone]
-    if landscape.score(start[None, :])[0] <= landscape.usual or not landscape.views:
+    score = float(landscape.score(start[None, :])[0])
+    if score > landscape.usual and landscape.views and landscape.few_features:
+        start, score = mend_single_features(landscape, start, score)
+    if score <= landscape.usual or not landscape.views:
         return start
-    if landscape.few_features:
-        start = mend_single_features(landscape, start)
-        if landscape.score(start[None, :])[0] <= landscape.usual:
-            return start
     return _project(Way(landscape, start))
 
 

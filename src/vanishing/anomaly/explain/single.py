@@ -43,7 +43,9 @@ class NormView(View):
         """Return G and its Jacobian."""
         return self.ideal.basis_.evaluate(z)[0], self.ideal.basis_.jacobian(z)[0]
 
-    def equations(self, z: FloatArray) -> list[tuple[float, BrokenEquation]]:
+    def equations(
+        self, z: FloatArray, deviations: FloatArray
+    ) -> list[tuple[float, BrokenEquation]]:
         """Return all equations; each counts by its part of ‖G‖²."""
         values = self.ideal.basis_.evaluate(z)[0]
         return weighed(

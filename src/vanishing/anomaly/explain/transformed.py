@@ -72,9 +72,11 @@ class TransformedView(View):
         jacobian = component.ideal.basis_.jacobian(z)[0]
         return roots * component.residuals(z)[0], roots[:, None] * jacobian
 
-    def equations(self, z: FloatArray) -> list[tuple[float, BrokenEquation]]:
+    def equations(
+        self, z: FloatArray, deviations: FloatArray
+    ) -> list[tuple[float, BrokenEquation]]:
         """Return the equations of the nearest piece; each counts by its excess in D."""
-        piece, component = self._nearest(self.deviations(z))
+        piece, component = self._nearest(deviations)
         values = component.ideal.basis_.evaluate(z)[0]
         excess = (values - component.center) ** 2 - component.typical**2
         return weighed(

@@ -65,7 +65,9 @@ class View(ABC):
     ) -> tuple[FloatArray, FloatArray]: ...
 
     @abstractmethod
-    def equations(self, z: FloatArray) -> list[tuple[float, BrokenEquation]]:
+    def equations(
+        self, z: FloatArray, deviations: FloatArray
+    ) -> list[tuple[float, BrokenEquation]]:
         """Return the equations of this view at one point, each with how much it counts."""
 
 
