@@ -12,7 +12,7 @@ from test_explain import BROKEN, NORMAL, VIEWS, sensors, view_and_coordinates
 
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
 from vanishing.anomaly.explain.changes import Changes
-from vanishing.anomaly.explain.lines import Deviations, Squares
+from vanishing.anomaly.explain.lines import Bundle, Squares
 from vanishing.anomaly.explain.local import LocalView
 from vanishing.anomaly.residuals import LocalResiduals
 from vanishing.polynomials import PolynomialBasis, lines
@@ -84,11 +84,11 @@ def test_deviations_of_views_along_lines(name, seed, size):
     z = coordinates(size * rng.standard_normal((4, NORMAL.shape[1])))
     directions = size * rng.standard_normal(z.shape)
     which, t = np.array([3, 0, 0]), rng.uniform(-1, 1, (3, 5))
-    found = view.deviations_on_lines(z, directions)(which, t)
+    found = view.lines(directions)(z, np.arange(4))(which, t)
     points = (z[which, None] + t[:, :, None] * directions[which, None]).reshape(-1, z.shape[1])
     np.testing.assert_allclose(found, view.deviations(points), rtol=1e-8, atol=1e-12)
     np.testing.assert_allclose(view.of_deviations(found), view.values(points), atol=1e-7)
-    from_one = view.deviations_on_lines(z[:1], directions)(which, t)
+    from_one = view.lines(directions)(z[:1], np.arange(4))(which, t)
     points = (z[:1, None] + t[:, :, None] * directions[which, None]).reshape(-1, z.shape[1])
     np.testing.assert_allclose(from_one, view.deviations(points), rtol=1e-8, atol=1e-12)
 
@@ -97,7 +97,9 @@ def test_small_deviations_beside_large_coefficients():
     """Squares that were multiplied out would be off by 10⁴ here."""
     line = fit(np.outer(np.linspace(-1, 1, 9), [1.0, 1.0]), "vca", max_degree=1, tol=1e-9).basis_
     squares = Squares(line, np.zeros(1), np.ones(1))
-    along = Deviations([squares], np.array([[1e10, 0.0]]), np.array([[-1e10, 1.0]]))
+    along = Bundle([squares], np.array([[-1e10, 1.0]])).through(
+        np.array([[1e10, 0.0]]), np.array([0])
+    )
     expected = line.evaluate(np.array([[0.0, 1.0]]))[0] ** 2
     np.testing.assert_allclose(along(np.array([0]), np.array([[1.0]])), [expected], rtol=1e-4)
 
@@ -110,7 +112,7 @@ def test_nothing_is_near_a_piece_that_has_lost_its_equations():
     model = LocalResiduals([empty, ideal], centers, [np.ones(len(c)) for c in centers])
     view = LocalView(model, "pieces", 0, shift=0.0, factor=1.0)
     points = np.random.default_rng(0).standard_normal((2, 3))
-    found = view.deviations_on_lines(points, np.ones((2, 3)))(np.arange(2), np.zeros((2, 1)))
+    found = view.lines(np.ones((2, 3)))(points, np.arange(2))(np.arange(2), np.zeros((2, 1)))
     assert np.isinf(found[:, 0]).all()
     np.testing.assert_allclose(found, view.deviations(points))
 

@@ -72,8 +72,7 @@ class Changes:
 
     def _deviations(self, starts: FloatArray, features: IntArray) -> list[OnLines]:
         landscape = self.landscape
-        triples = zip(landscape.maps, landscape.views, landscape.directions, strict=True)
         return [
-            view.deviations_on_lines(function(starts), directions[features])
-            for function, view, directions in triples
+            through(function(starts), features)
+            for function, through in zip(landscape.maps, landscape.lines, strict=True)
         ]

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from scipy.linalg import block_diag
 
-from vanishing._xp import FloatArray
+from vanishing._xp import FloatArray, IntArray
 from vanishing.anomaly.explain.result import BrokenEquation
-from vanishing.anomaly.explain.view import OnLines, View
+from vanishing.anomaly.explain.view import OnLines, Through, View
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,14 +35,20 @@ class LogSumView(View):
         """Return the deviations of all views."""
         return np.hstack([view.deviations(part) for view, part in self._parts(z)])
 
-    def deviations_on_lines(self, points: FloatArray, directions: Any) -> OnLines:
+    def lines(self, directions: Any) -> Through:
         """Return the deviations of all views along lines."""
-        width = points.shape[1] // len(self.views)
-        functions = [
-            view.deviations_on_lines(part, directions[:, k * width : (k + 1) * width])
-            for k, (view, part) in enumerate(self._parts(points))
+        width = directions.shape[1] // len(self.views)
+        of_views = [
+            view.lines(directions[:, k * width : (k + 1) * width])
+            for k, view in enumerate(self.views)
         ]
-        return lambda which, t: np.hstack([function(which, t) for function in functions])
+
+        def through(points: FloatArray, which: IntArray) -> OnLines:
+            pairs = zip(of_views, self._parts(points), strict=True)
+            functions = [of_view(part, which) for of_view, (_, part) in pairs]
+            return lambda which, t: np.hstack([function(which, t) for function in functions])
+
+        return through
 
     def of_deviations(self, deviations: FloatArray) -> FloatArray:
         """Return s."""

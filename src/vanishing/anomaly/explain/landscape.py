@@ -15,7 +15,7 @@ from vanishing.anomaly.explain.affine import linear_part, refuse_unless_equal
 from vanishing.anomaly.explain.path import mean_gradient
 from vanishing.anomaly.explain.projection import project
 from vanishing.anomaly.explain.result import Explanation
-from vanishing.anomaly.explain.view import View
+from vanishing.anomaly.explain.view import Through, View
 
 #: Error of the shares of one view, relative to their sum.
 NEGLIGIBLE = 1e-9
@@ -93,6 +93,12 @@ class Landscape:
         """
         found = [(matrix * self.scale).T for matrix in self.matrices]
         return [csr_array(d) if np.count_nonzero(d) <= SPARSE * d.size else d for d in found]
+
+    @cached_property
+    def lines(self) -> list[Through]:
+        """Per view, the deviations on lines along single features."""
+        pairs = zip(self.views, self.directions, strict=True)
+        return [view.lines(directions) for view, directions in pairs]
 
     def score(self, x: FloatArray) -> FloatArray:
         """Return S at each row."""

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from vanishing._xp import FloatArray
-from vanishing.anomaly.explain.lines import Deviations, Squares
+from vanishing._xp import FloatArray, IntArray
+from vanishing.anomaly.explain.lines import Bundle, Squares
 from vanishing.anomaly.explain.result import BrokenEquation
-from vanishing.anomaly.explain.view import OnLines, View, weighed
+from vanishing.anomaly.explain.view import OnLines, Through, View, weighed
 from vanishing.anomaly.residuals import TINY, LocalResiduals
 
 
@@ -40,17 +40,22 @@ class LocalView(View):
         """Return the mean squared residual of each piece."""
         return np.asarray(self.model.deviations(z))
 
-    def deviations_on_lines(self, points: FloatArray, directions: Any) -> OnLines:
+    def lines(self, directions: Any) -> Through:
         """Return the mean squared residual of each piece along lines."""
         pieces = zip(self.model.ideals, self.model.centers, self.model.scales, strict=True)
         squares = [
             Squares(ideal.basis_, center, 1 / (len(center) * scale**2))
             for ideal, center, scale in pieces
         ]
-        of_pieces = Deviations(squares, points, directions)
+        bundle = Bundle(squares, directions)
         # Nothing is near a piece that has lost its equations.
         lost = np.array([not len(center) for center in self.model.centers])
-        return lambda which, t: np.where(lost, np.inf, of_pieces(which, t))
+
+        def through(points: FloatArray, which: IntArray) -> OnLines:
+            of_pieces = bundle.through(points, which)
+            return lambda which, t: np.where(lost, np.inf, of_pieces(which, t))
+
+        return through
 
     def of_deviations(self, deviations: FloatArray) -> FloatArray:
         """Return s."""

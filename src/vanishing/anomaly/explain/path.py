@@ -35,7 +35,7 @@ def mean_gradient(view: View, start: FloatArray, end: FloatArray, negligible: fl
     direction = end - start
     if not direction.any():
         return direction
-    along = view.deviations_on_lines(start[None, :], direction[None, :])
+    along = view.lines(direction[None, :])(start[None, :], LINE)
     edges = np.array([[0.0, 1.0]])
     integrals, errors, size = _integrals(view, along, start, direction, edges)
     while errors.sum() > (allowed := max(ACCURACY * size, negligible)):

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from vanishing._xp import FloatArray
-from vanishing.anomaly.explain.lines import Deviations, Squares
+from vanishing.anomaly.explain.lines import Bundle, Squares
 from vanishing.anomaly.explain.result import BrokenEquation
-from vanishing.anomaly.explain.view import OnLines, View, weighed
+from vanishing.anomaly.explain.view import Through, View, weighed
 from vanishing.estimators import VanishingIdeal
 
 
@@ -22,11 +22,11 @@ class NormView(View):
         """Return ‖G(z)‖²."""
         return np.asarray(np.sum(self.ideal.basis_.evaluate(z) ** 2, axis=1, keepdims=True))
 
-    def deviations_on_lines(self, points: FloatArray, directions: Any) -> OnLines:
+    def lines(self, directions: Any) -> Through:
         """Return ‖G‖² along lines."""
         n_polynomials = self.ideal.basis_.count()
         squares = Squares(self.ideal.basis_, np.zeros(n_polynomials), np.ones(n_polynomials))
-        return Deviations([squares], points, directions)
+        return Bundle([squares], directions).through
 
     def of_deviations(self, deviations: FloatArray) -> FloatArray:
         """Return ‖G‖."""

@@ -7,9 +7,9 @@ import numpy as np
 
 from vanishing._xp import FloatArray
 from vanishing.anomaly.components import Component
-from vanishing.anomaly.explain.lines import Deviations, Squares
+from vanishing.anomaly.explain.lines import Bundle, Squares
 from vanishing.anomaly.explain.result import BrokenEquation
-from vanishing.anomaly.explain.view import OnLines, View, weighed
+from vanishing.anomaly.explain.view import Through, View, weighed
 from vanishing.anomaly.mixture import Mixture
 from vanishing.anomaly.scores import negative_log_probability, value_and_slopes
 
@@ -41,10 +41,10 @@ class TransformedView(View):
         """Return D_j of all components."""
         return np.asarray(self.mixture.deviations(z))
 
-    def deviations_on_lines(self, points: FloatArray, directions: Any) -> OnLines:
+    def lines(self, directions: Any) -> Through:
         """Return D_j of all components along lines."""
         squares = [Squares(c.ideal.basis_, c.center, c.weights) for c in self.mixture.components]
-        return Deviations(squares, points, directions)
+        return Bundle(squares, directions).through
 
     def of_deviations(self, deviations: FloatArray) -> FloatArray:
         """Return -log P_i."""

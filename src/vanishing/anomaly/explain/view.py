@@ -11,6 +11,7 @@ from vanishing.estimators import VanishingIdeal
 #: From the numbers of some lines, shape (n_chosen,), and values of t for each of them, shape
 #: (n_chosen, n_values), to what there is at these points, shape (n_chosen * n_values, ...).
 OnLines = Callable[[IntArray, FloatArray], FloatArray]
+Through = Callable[[FloatArray, IntArray], OnLines]
 
 
 class View(ABC):
@@ -21,15 +22,19 @@ class View(ABC):
         """Return D at each row of z, shape (n_points, k)."""
 
     @abstractmethod
-    def deviations_on_lines(self, points: FloatArray, directions: Any) -> OnLines:
-        """Return D(z + t v) for many t, from the restrictions of the equations to the lines.
+    def lines(self, directions: Any) -> Through:
+        """Return D(z + t v) for many t and z, from the restrictions of the equations to the lines.
 
         Parameters
         ----------
-        points : array of shape (n_lines, n_coordinates), or (1, n_coordinates)
-            z.
         directions : array or sparse array of shape (n_lines, n_coordinates)
             v.
+
+        Returns
+        -------
+        callable
+            From z, shape (n_chosen, n_coordinates) or (1, n_coordinates), and the numbers of the
+            lines through it, shape (n_chosen,), to D on these lines.
         """
 
     @abstractmethod
