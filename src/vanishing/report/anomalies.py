@@ -17,7 +17,7 @@ from vanishing.report.words import counted, fold, row_of, scrolled
 #: Rows that are listed, that follow in a fold, and that are explained, at most.
 LISTED, FOLDED, EXPLAINED = 10, 20, 6
 #: Explaining stops after so many seconds, and does not begin if one row would take so many. A row
-#: takes about as long as scoring this many, however wide it is.
+#: takes about as long as scoring this many; a wide one less.
 SECONDS, MOST_SECONDS, SCORED_PER_ROW = 20.0, 120.0, 2000
 #: Features that have a bar of their own, at most.
 MOST_FEATURES = 8

@@ -70,11 +70,11 @@ class LocalView(View):
             rows = nearest == piece
             center, scale = self.model.centers[piece], self.model.scales[piece]
             ideal = self.model.ideals[piece]
-            residuals = (ideal.basis_.evaluate(z[rows]) - center) / scale**2
-            outer = self.factor / (deviations[rows, piece] + TINY)
-            result[rows] = ideal.basis_.pullback(
-                z[rows], outer[:, None] * residuals * (2 / len(center))
-            )
+            residuals = (ideal.basis_.evaluate(z[rows]) - center) / scale
+            # Not out of the deviations, whose rounding may be another: one is divided by the other.
+            squares = np.mean(residuals**2, axis=1, keepdims=True)
+            outer = self.factor / (squares + TINY) * residuals * (2 / len(center)) / scale
+            result[rows] = ideal.basis_.pullback(z[rows], outer)
         return result
 
     def _residuals(self, z: FloatArray, deviations: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -35,7 +35,7 @@ class NormView(View):
     def _gradients(self, z: FloatArray, deviations: FloatArray) -> FloatArray:
         """Return GᵀJ / ‖G‖; 0 where G is 0."""
         values = self.ideal.basis_.evaluate(z)
-        norms = np.sqrt(deviations)
+        norms = np.linalg.norm(values, axis=1, keepdims=True)
         unit = np.divide(values, norms, out=np.zeros_like(values), where=norms > 0)
         return np.asarray(self.ideal.basis_.pullback(z, unit))
 
