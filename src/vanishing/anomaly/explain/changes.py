@@ -10,8 +10,8 @@ from vanishing.anomaly.explain.view import OnLines
 if TYPE_CHECKING:
     from vanishing.anomaly.explain.landscape import Landscape
 
-#: Features that are farther from their mean, in units of their spread, than the values that are
-#: tried: lines that start there would lose digits on the way.
+#: A feature that is farther from its mean, in units of its spread, than the values that are tried
+#: has a line that starts at the mean: from its value it would lose digits on the way.
 FAR = 8.0
 #: Values that are scored at a time.
 AT_A_TIME = 2**14
