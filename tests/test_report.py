@@ -289,6 +289,7 @@ def test_wide_tables_are_capped_and_said_to_be(tmp_path):
     page = page_of(tmp_path, VanishingDetector(ideal).fit(train), train[:10])
     assert "20 more columns not shown" in page.words
     assert "smaller terms left out" in page.words
+    assert "Explained: 6 rows" in page.words
 
 
 def test_explaining_is_bounded(tmp_path, detector, readings, monkeypatch):

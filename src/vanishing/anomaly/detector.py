@@ -147,7 +147,7 @@ class Detector(Saveable, OutlierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Few samples: each costs as much as scoring hundreds.
+            Few samples: each costs as much as scoring hundreds or thousands.
         n_equations : int, default=5
             Equations to name, at most.
 

@@ -3,6 +3,7 @@
 from copy import copy
 from functools import partial
 from numbers import Integral, Real
+from types import EllipsisType
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from vanishing._xp import Array, FloatArray, machine_epsilon, move_to_numpy, namespace
+from vanishing._xp import Array, FloatArray, IntArray, machine_epsilon, move_to_numpy, namespace
 from vanishing.anomaly.detector import Detector
 from vanishing.anomaly.explain import Landscape
 from vanishing.anomaly.explain.local import LocalView
@@ -223,12 +224,18 @@ class VanishingDetector(Detector):
         z = self._scaler.transform(X)[:, ~self._constant]
         members = [member.standardized(z) for member in self._members]
         combined = np.mean(members, axis=0) if members else np.zeros(len(X))
-        return np.asarray(-(combined + self._broken_constants(X, same).sum(axis=1)))
+        return np.asarray(-(combined + self._broken_constants(X, same=same).sum(axis=1)))
 
-    def _broken_constants(self, X: FloatArray, same: float = SAME) -> FloatArray:
-        """Return what each column adds to the score by differing from its constant."""
-        z = np.where(self._constant, X - self._scaler.mean_, 0.0)
-        broken = np.abs(z) > same * (1 + np.abs(self._scaler.mean_))
+    def _broken_constants(
+        self, X: FloatArray, features: IntArray | EllipsisType = ..., same: float = SAME
+    ) -> FloatArray:
+        """Return what each column adds to the score by differing from its constant.
+
+        The last axis of X has the values of ``features``.
+        """
+        mean = self._scaler.mean_[features]
+        z = np.where(self._constant[features], X - mean, 0.0)
+        broken = np.abs(z) > same * (1 + np.abs(mean))
         return np.where(broken, BROKEN_CONSTANT + np.log1p(np.abs(z)), 0.0)
 
     def _landscape(self) -> Landscape:

@@ -5,6 +5,8 @@ Derivatives here are ``(n_polynomials, n_features, n_rows)``, like the values on
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from vanishing._xp import Array, FloatArray, IntArray, move_like, namespace
 from vanishing.polynomials.block import DegreeBlock
 from vanishing.polynomials.evaluate import Evaluator, last_degree_with_vanishing
@@ -50,8 +52,12 @@ def _derivatives(blocks: Sequence[DegreeBlock], x: Array) -> tuple[Array, Array,
     lower = xp.zeros(shape, dtype=x.dtype, device=x.device)
     found = [lower[:0, ...]]
     for degree, block in enumerate(blocks, start=1):
-        candidates = _candidates(values, lower, offsets, degree, block.left, block.right)
         start, stop = offsets[degree], offsets[degree + 1]
+        if degree == 1:
+            lower[start:stop, ...] = _of_variables(block.nonvanishing, block.left, x)
+            found.append(_of_variables(block.vanishing, block.left, x))
+            continue
+        candidates = _candidates(values, lower, offsets, degree, block.left, block.right)
         below = lower[:start, ...]
         lower[start:stop, ...] = _combine(
             block.nonvanishing, block.nonvanishing_lower, candidates, below
@@ -84,6 +90,15 @@ def _candidates(
     other *= xp.take(values[first, :], left, axis=0)[:, None, :]
     product += other
     return product
+
+
+def _of_variables(on_candidates: FloatArray, left: IntArray, x: Array) -> Array:
+    """Derivatives of combinations of the variables, which are their coefficients in all rows."""
+    n_rows, n_features = x.shape
+    coefficients = np.zeros((on_candidates.shape[1], n_features))
+    coefficients[:, left] = on_candidates.T
+    moved = move_like(coefficients, x)[:, :, None]
+    return namespace(x).broadcast_to(moved, (*coefficients.shape, n_rows))
 
 
 def _combine(

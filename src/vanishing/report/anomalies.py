@@ -16,9 +16,9 @@ from vanishing.report.words import counted, fold, row_of, scrolled
 
 #: Rows that are listed, that follow in a fold, and that are explained, at most.
 LISTED, FOLDED, EXPLAINED = 10, 20, 6
-#: Explaining stops after so many seconds, and does not begin if one row would take so many: in
-#: wide tables a row takes as long as scoring this many for each column.
-SECONDS, MOST_SECONDS, SCORED_PER_COLUMN = 20.0, 120.0, 200
+#: Explaining stops after so many seconds, and does not begin if one row would take so many. A row
+#: takes about as long as scoring this many; a wide one less.
+SECONDS, MOST_SECONDS, SCORED_PER_ROW = 20.0, 120.0, 2000
 #: Features that have a bar of their own, at most.
 MOST_FEATURES = 8
 #: Broken equations that are named.
@@ -127,7 +127,7 @@ def _expected_seconds(given: Given) -> float:
     started = time.perf_counter()
     given.detector._score(rows)
     seconds = (time.perf_counter() - started) / len(rows)
-    return float(seconds * SCORED_PER_COLUMN * given.X.shape[1])
+    return float(seconds * SCORED_PER_ROW)
 
 
 def _card(

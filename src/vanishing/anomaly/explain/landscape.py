@@ -3,23 +3,35 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import EllipsisType
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.linalg import qr
+from scipy.sparse import csr_array
 
-from vanishing._xp import FloatArray
+from vanishing._xp import FloatArray, IntArray
 from vanishing.anomaly.explain.affine import linear_part, refuse_unless_equal
 from vanishing.anomaly.explain.path import mean_gradient
 from vanishing.anomaly.explain.projection import project
 from vanishing.anomaly.explain.result import Explanation
-from vanishing.anomaly.explain.view import View
+from vanishing.anomaly.explain.view import Through, View
 
 #: Error of the shares of one view, relative to their sum.
 NEGLIGIBLE = 1e-9
+#: Share of numbers that are not zero, up to which a matrix is sparse.
+SPARSE = 0.1
 Map = Callable[[FloatArray], FloatArray]
 
 
-def nothing_by_itself(x: FloatArray) -> FloatArray:
+class ByItself(Protocol):
+    """Terms of single features: own_j(x_j)."""
+
+    def __call__(self, x: FloatArray, /, features: IntArray | EllipsisType = ...) -> FloatArray:
+        """Return own_j at values of some features, all by default, along the last axis of x."""
+
+
+def nothing_by_itself(x: FloatArray, features: IntArray | EllipsisType = ...) -> FloatArray:
     """Return the terms of a score in which all features act together: zeros."""
     return np.zeros_like(x)
 
@@ -40,8 +52,8 @@ class Landscape:
     few_features : bool
         Whether a sample is mended in as few features as possible (columns of a table, which fail
         one by one) or evenly (pixels).
-    by_itself : callable
-        own_j, terms of single features, shape of x.
+    by_itself : ByItself
+        own_j, terms of single features.
     """
 
     maps: Sequence[Map]
@@ -50,7 +62,7 @@ class Landscape:
     scale: FloatArray
     usual: float
     few_features: bool
-    by_itself: Callable[[FloatArray], FloatArray] = nothing_by_itself
+    by_itself: ByItself = nothing_by_itself
     #: Per view, the derivative of its coordinates with respect to the features.
     matrices: list[FloatArray] = field(init=False)
 
@@ -59,7 +71,7 @@ class Landscape:
         object.__setattr__(self, "matrices", matrices)
 
     @cached_property
-    def moves(self) -> tuple[FloatArray, list[FloatArray]]:
+    def moves(self) -> tuple[FloatArray, list[Any]]:
         """Orthonormal directions, in units of the scale, that move the coordinates of any view.
 
         As columns of features, and as columns of the coordinates of each view.
@@ -67,8 +79,26 @@ class Landscape:
         spanning = np.vstack([matrix * self.scale for matrix in self.matrices]).T
         orthogonal, triangle, _ = qr(spanning, mode="economic", pivoting=True)
         sizes = np.abs(np.diag(triangle))
-        moves = self.scale[:, None] * orthogonal[:, sizes > 1e-12 * sizes.max()]
+        spanned = sizes > 1e-12 * sizes.max()
+        if spanned.sum() == len(self.scale):  # every direction: the features do as well
+            return np.diag(self.scale), [directions.T for directions in self.directions]
+        moves = self.scale[:, None] * orthogonal[:, spanned]
         return moves, [matrix @ moves for matrix in self.matrices]
+
+    @cached_property
+    def directions(self) -> list[Any]:
+        """Per view, how far each feature moves its coordinates by one unit of the scale.
+
+        Rows of features; sparse where they are mostly zeros, as after scaling.
+        """
+        found = [(matrix * self.scale).T for matrix in self.matrices]
+        return [csr_array(d) if np.count_nonzero(d) <= SPARSE * d.size else d for d in found]
+
+    @cached_property
+    def lines(self) -> list[Through]:
+        """Per view, the deviations on lines along single features."""
+        pairs = zip(self.views, self.directions, strict=True)
+        return [view.lines(directions) for view, directions in pairs]
 
     def score(self, x: FloatArray) -> FloatArray:
         """Return S at each row."""
@@ -77,31 +107,42 @@ class Landscape:
             total = total + view.values(function(x))
         return np.asarray(total)
 
-    def residuals(self, x: FloatArray) -> list[tuple[FloatArray, FloatArray]]:
-        """Return residuals and their Jacobian at a point, per view, in the view's coordinates."""
-        return [
-            view.residuals(function(x[None, :]))
-            for function, view in zip(self.maps, self.views, strict=True)
-        ]
+    def score_and_residuals(
+        self, x: FloatArray
+    ) -> tuple[float, list[tuple[FloatArray, FloatArray]]]:
+        """Return S at a point, and per view residuals with their Jacobian in its coordinates."""
+        score, residuals = float(self.by_itself(x).sum()), []
+        for function, view in zip(self.maps, self.views, strict=True):
+            z = function(x[None, :])
+            deviations = view.deviations(z)
+            score += float(view.of_deviations(deviations)[0])
+            residuals.append(view.residuals(z, deviations))
+        return score, residuals
 
     def explain(
         self, sample: FloatArray, n_equations: int, feature_names: tuple[str, ...]
     ) -> Explanation:
         """Explain one sample."""
         reference = project(self, sample)
-        scores = self.score(np.stack([sample, reference]))
-        shares = self.by_itself(np.stack([sample, reference]))
-        total = shares[0] - shares[1]
-        equations = []
-        negligible = NEGLIGIBLE * abs(scores[0] - scores[1])
+        both = np.stack([sample, reference])
+        shares = self.by_itself(both)
+        scores = shares.sum(axis=1)
+        ways, equations = [], []
         for function, view, matrix in zip(self.maps, self.views, self.matrices, strict=True):
-            end, start, origin = function(np.stack([sample, reference, self.center]))
+            *ends, origin = function(np.vstack([both, self.center]))
             # The map may be affine on normal data only.
-            refuse_unless_equal(end - origin, matrix @ (sample - self.center), origin)
-            refuse_unless_equal(start - origin, matrix @ (reference - self.center), origin)
+            for x, z in zip(both, ends, strict=True):
+                refuse_unless_equal(z - origin, matrix @ (x - self.center), origin)
+            z = np.stack(ends)
+            deviations = view.deviations(z)
+            scores = scores + view.of_deviations(deviations)
+            equations += view.equations(z[:1], deviations[:1])
+            ways.append((view, z, matrix))
+        total = shares[0] - shares[1]
+        negligible = NEGLIGIBLE * abs(scores[0] - scores[1])
+        for view, (end, start), matrix in ways:
             gradient = mean_gradient(view, start, end, negligible)
             total += (sample - reference) * (gradient @ matrix)
-            equations += view.equations(end[None, :])
         equations.sort(key=lambda weighed: -weighed[0])
         return Explanation(
             sample=sample,

@@ -1,12 +1,14 @@
 """The view of the nearest of several pieces: s(z) = a log(mean squared residual) + b."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from vanishing._xp import FloatArray
+from vanishing._xp import FloatArray, IntArray
+from vanishing.anomaly.explain.lines import Bundle, Squares
 from vanishing.anomaly.explain.result import BrokenEquation
-from vanishing.anomaly.explain.view import View, weighed
+from vanishing.anomaly.explain.view import OnLines, Through, View, weighed
 from vanishing.anomaly.residuals import TINY, LocalResiduals
 
 
@@ -34,29 +36,50 @@ class LocalView(View):
     factor: float
     first_piece: int = 0
 
-    def values(self, z: FloatArray) -> FloatArray:
-        """Return s."""
-        return np.asarray((self.model.log_deviation(z) - self.shift) * self.factor)
+    def deviations(self, z: FloatArray) -> FloatArray:
+        """Return the mean squared residual of each piece."""
+        return np.asarray(self.model.deviations(z))
 
-    def gradients(self, z: FloatArray) -> FloatArray:
+    def lines(self, directions: Any) -> Through:
+        """Return the mean squared residual of each piece along lines."""
+        pieces = zip(self.model.ideals, self.model.centers, self.model.scales, strict=True)
+        squares = [
+            Squares(ideal.basis_, center, 1 / (len(center) * scale**2))
+            for ideal, center, scale in pieces
+        ]
+        bundle = Bundle(squares, directions)
+        # Nothing is near a piece that has lost its equations.
+        lost = np.array([not len(center) for center in self.model.centers])
+
+        def through(points: FloatArray, which: IntArray) -> OnLines:
+            of_pieces = bundle.through(points, which)
+            return lambda which, t: np.where(lost, np.inf, of_pieces(which, t))
+
+        return through
+
+    def of_deviations(self, deviations: FloatArray) -> FloatArray:
+        """Return s."""
+        logs = np.log(deviations.min(axis=1) + TINY)
+        return np.asarray((logs - self.shift) * self.factor)
+
+    def _gradients(self, z: FloatArray, deviations: FloatArray) -> FloatArray:
         """Return the derivative on the nearest piece."""
-        deviations = self.model.deviations(z)
         nearest = np.argmin(deviations, axis=1)
         result = np.empty_like(z)
         for piece in np.unique(nearest):
             rows = nearest == piece
             center, scale = self.model.centers[piece], self.model.scales[piece]
             ideal = self.model.ideals[piece]
-            residuals = (ideal.basis_.evaluate(z[rows]) - center) / scale**2
-            outer = self.factor / (deviations[rows, piece] + TINY)
-            result[rows] = ideal.basis_.pullback(
-                z[rows], outer[:, None] * residuals * (2 / len(center))
-            )
+            residuals = (ideal.basis_.evaluate(z[rows]) - center) / scale
+            # Not out of the deviations, whose rounding may be another: one is divided by the other.
+            squares = np.mean(residuals**2, axis=1, keepdims=True)
+            outer = self.factor / (squares + TINY) * residuals * (2 / len(center)) / scale
+            result[rows] = ideal.basis_.pullback(z[rows], outer)
         return result
 
-    def residuals(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _residuals(self, z: FloatArray, deviations: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the standardized residuals of the nearest piece, of mean square ‖r‖²."""
-        piece, values = self._nearest(z)
+        piece, values = self._nearest(z, deviations)
         count = np.sqrt(len(values))
         jacobian = self.model.ideals[piece].basis_.jacobian(z)[0]
         scale = self.model.scales[piece]
@@ -64,15 +87,17 @@ class LocalView(View):
             scale[:, None] * count
         )
 
-    def equations(self, z: FloatArray) -> list[tuple[float, BrokenEquation]]:
+    def equations(
+        self, z: FloatArray, deviations: FloatArray
+    ) -> list[tuple[float, BrokenEquation]]:
         """Return the equations of the nearest piece; each counts by its standardized residual."""
-        piece, values = self._nearest(z)
+        piece, values = self._nearest(z, deviations)
         center, scale = self.model.centers[piece], self.model.scales[piece]
         counts = np.abs(values - center) / scale
         ideal = self.model.ideals[piece]
         place = (self.number, self.first_piece + piece)
         return weighed(counts, ideal, values, center, scale, self.name, place)
 
-    def _nearest(self, z: FloatArray) -> tuple[int, FloatArray]:
-        piece = int(np.argmin(self.model.deviations(z)[0]))
+    def _nearest(self, z: FloatArray, deviations: FloatArray) -> tuple[int, FloatArray]:
+        piece = int(np.argmin(deviations[0]))
         return piece, self.model.ideals[piece].basis_.evaluate(z)[0]

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vanishing._xp import FloatArray, IntArray
+from vanishing.anomaly.explain.changes import Changes
 
 if TYPE_CHECKING:
     from vanishing.anomaly.explain.landscape import Landscape
@@ -21,14 +22,16 @@ WORTHWHILE = 0.5
 SLACK = 0.1
 #: Features that are mended one by one, at most.
 MOST_MENDED = 3
-#: Numbers in the rows that are scored at a time.
-NUMBERS = 2**22
 
 
-def mend_single_features(landscape: "Landscape", point: FloatArray) -> FloatArray:
-    """Change one feature after the other, as long as one alone makes up for most of the excess."""
+def mend_single_features(
+    landscape: "Landscape", point: FloatArray, score: float
+) -> tuple[FloatArray, float]:
+    """Change one feature after the other, as long as one alone makes up for most of the excess.
+
+    Takes and returns a point with its score.
+    """
     for _ in range(MOST_MENDED):
-        score = landscape.score(point[None, :])[0]
         excess = score - landscape.usual
         if excess <= 0:
             break
@@ -47,7 +50,8 @@ def mend_single_features(landscape: "Landscape", point: FloatArray) -> FloatArra
         chosen = np.argmin(np.where(helps, changes, np.inf))
         point = point.copy()
         point[features[chosen]] = values[chosen]
-    return point
+        score = float(landscape.score(point[None, :])[0])
+    return point, score
 
 
 def _offers(
@@ -58,20 +62,18 @@ def _offers(
     The less noise normal data has, the fewer values of a feature are usual. A grid may miss them
     all, or all but those of one feature by chance, so that its lowest points are looked at closely.
     """
-    n_features, n_values = len(point), len(VALUES)
-    features = np.repeat(np.arange(n_features), n_values)
-    values = landscape.center[features] + landscape.scale[features] * np.tile(VALUES, n_features)
-    scores = _scores(landscape, point, features, values)
-    offers = [(features, values, scores)]
-    lowest = _lowest(scores.reshape(n_features, n_values))
-    features, values = features[lowest], values[lowest]
+    changes = Changes(landscape, point)
+    features = np.arange(len(point))
+    tried = landscape.center[:, None] + landscape.scale[:, None] * VALUES
+    scores = changes.scores(features, tried)
+    offers = [(np.repeat(features, len(VALUES)), tried.ravel(), scores.ravel())]
+    lowest = _lowest(scores)
+    features, values = offers[0][0][lowest], offers[0][1][lowest]
     width = VALUES[1] - VALUES[0]
     for _ in range(MOST_ZOOMS):
         nearby = values[:, None] + width * landscape.scale[features, None] * AROUND
-        repeated = np.repeat(features, len(AROUND))
-        scores = _scores(landscape, point, repeated, nearby.ravel())
-        offers.append((repeated, nearby.ravel(), scores))
-        scores = scores.reshape(nearby.shape)
+        scores = changes.scores(features, nearby)
+        offers.append((np.repeat(features, len(AROUND)), nearby.ravel(), scores.ravel()))
         best = np.argmin(scores, axis=1)
         unsettled = scores.min(axis=1) > landscape.usual
         unsettled &= np.ptp(scores, axis=1) > SETTLED * excess
@@ -90,17 +92,3 @@ def _lowest(scores: FloatArray) -> IntArray:
     order = np.argsort(np.where(is_minimum, scores, np.inf), axis=1, kind="stable")
     flat = order[:, :LOWEST] + scores.shape[1] * np.arange(len(scores))[:, None]
     return np.asarray(flat.ravel())
-
-
-def _scores(
-    landscape: "Landscape", point: FloatArray, features: IntArray, values: FloatArray
-) -> FloatArray:
-    """Return the score of the point after each change of one feature."""
-    size = max(1, NUMBERS // len(point))
-    parts = []
-    for start in range(0, len(features), size):
-        rows = slice(start, start + size)
-        changed = np.tile(point, (len(features[rows]), 1))
-        changed[np.arange(len(changed)), features[rows]] = values[rows]
-        parts.append(landscape.score(changed))
-    return np.concatenate(parts)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from vanishing._xp import FloatArray
-from vanishing.anomaly.explain.view import View
+from vanishing.anomaly.explain.view import OnLines, View
 
 #: Gauss-Legendre nodes per interval.
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(8)
@@ -13,6 +13,8 @@ ACCURACY = 1e-9
 CUTS = np.linspace(0, 1, 9)
 #: Intervals that are cut at a time, at most, and those that there may be in all.
 AT_A_TIME, MOST_INTERVALS = 16, 4096
+#: The number of the only line there is.
+LINE = np.zeros(1, dtype=np.intp)
 
 
 def mean_gradient(view: View, start: FloatArray, end: FloatArray, negligible: float) -> FloatArray:
@@ -33,8 +35,9 @@ def mean_gradient(view: View, start: FloatArray, end: FloatArray, negligible: fl
     direction = end - start
     if not direction.any():
         return direction
+    along = view.lines(direction[None, :])(start[None, :], LINE)
     edges = np.array([[0.0, 1.0]])
-    integrals, errors, size = _integrals(view, start, direction, edges)
+    integrals, errors, size = _integrals(view, along, start, direction, edges)
     while errors.sum() > (allowed := max(ACCURACY * size, negligible)):
         if len(errors) >= MOST_INTERVALS:
             break
@@ -43,7 +46,7 @@ def mean_gradient(view: View, start: FloatArray, end: FloatArray, negligible: fl
         left, right = edges[worst, :1], edges[worst, 1:]
         cuts = left + CUTS * (right - left)
         parts = np.stack([cuts[:, :-1], cuts[:, 1:]], axis=2).reshape(-1, 2)
-        found, found_errors, largest = _integrals(view, start, direction, parts)
+        found, found_errors, largest = _integrals(view, along, start, direction, parts)
         edges = np.vstack([np.delete(edges, worst, axis=0), parts])
         integrals = np.vstack([np.delete(integrals, worst, axis=0), found])
         errors = np.append(np.delete(errors, worst), found_errors)
@@ -52,15 +55,16 @@ def mean_gradient(view: View, start: FloatArray, end: FloatArray, negligible: fl
 
 
 def _integrals(
-    view: View, start: FloatArray, direction: FloatArray, edges: FloatArray
+    view: View, along: OnLines, start: FloatArray, direction: FloatArray, edges: FloatArray
 ) -> tuple[FloatArray, FloatArray, float]:
     """Return the integral of ∇s over each interval, its errors, and the size of its terms."""
     widths = edges[:, 1:] - edges[:, :1]
     at = edges[:, :1] + widths * (NODES + 1) / 2
-    gradients = view.gradients(start + at.reshape(-1, 1) * direction)
+    points = start + at.reshape(-1, 1) * direction
+    gradients = view.gradients(points, along(LINE, at.reshape(1, -1)))
     means = np.einsum("q,iqk->ik", WEIGHTS / 2, gradients.reshape(*at.shape, -1))
     integrals = means * widths
-    ends = view.values(start + edges.reshape(-1, 1) * direction).reshape(edges.shape)
+    ends = view.of_deviations(along(LINE, edges.reshape(1, -1))).reshape(edges.shape)
     errors = np.abs(integrals @ direction - (ends[:, 1] - ends[:, 0]))
     # Gradients may be large terms that cancel, with the rounding of large terms.
     terms = np.abs(integrals * direction).sum(axis=1).max()

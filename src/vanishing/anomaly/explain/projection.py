@@ -9,6 +9,7 @@ rounding, and this is the projection onto the variety.
 Columns of a table fail one by one. There, changes of a single column are tried first.
 """
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,12 +40,11 @@ def project(landscape: "Landscape", sample: FloatArray) -> FloatArray:
     # Terms of single features are mended by themselves.
     alone = landscape.by_itself(sample[None, :])[0] > 0
     start[alone] = landscape.center[alone]
-    if landscape.score(start[None, :])[0] <= landscape.usual or not landscape.views:
+    score = float(landscape.score(start[None, :])[0])
+    if score > landscape.usual and landscape.views and landscape.few_features:
+        start, score = mend_single_features(landscape, start, score)
+    if score <= landscape.usual or not landscape.views:
         return start
-    if landscape.few_features:
-        start = mend_single_features(landscape, start)
-        if landscape.score(start[None, :])[0] <= landscape.usual:
-            return start
     return _project(Way(landscape, start))
 
 
@@ -60,74 +60,80 @@ class Way:
         """Return x + y."""
         return np.asarray(self.start + self.moves @ y)
 
-    def score(self, y: FloatArray) -> float:
-        """Return the score of x + y."""
-        return float(self.landscape.score(self.point(y)[None, :])[0])
-
-    def residuals(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return all residuals at x + y, and their Jacobian with respect to y."""
-        parts = self.landscape.residuals(self.point(y))
+    def place(self, y: FloatArray) -> "Place":
+        """Return what there is at x + y."""
+        score, parts = self.landscape.score_and_residuals(self.point(y))
         values = np.concatenate([value for value, _ in parts])
         pairs = zip(parts, self.views_move, strict=True)
-        return values, np.vstack([jacobian @ move for (_, jacobian), move in pairs])
+        return Place(
+            y, score, values, np.vstack([jacobian @ move for (_, jacobian), move in pairs])
+        )
 
-    def descend(self, y: FloatArray, damping: float) -> FloatArray:
+    def descend(self, place: "Place", damping: float) -> "Place":
         """Minimize λ‖y‖² + ‖r‖² by Gauss-Newton steps, damped more where they do not help.
 
         Where the variety is curved more than the sample is near, steps along it go too far by any
         factor. More damping shortens these first, and leaves those towards it as they are.
         """
-        residuals, jacobian = self.residuals(y)
-        objective = damping * float(y @ y) + float(residuals @ residuals)
-        more = 0.0
+        objective, more = place.objective(damping), 0.0
         for _ in range(STEPS):
-            normal, slope = jacobian.T @ jacobian, jacobian.T @ residuals + damping * y
+            normal = place.jacobian.T @ place.jacobian
+            slope = place.jacobian.T @ place.residuals + damping * place.y
             # Relative to the Jacobian, less than this would be lost in rounding.
             least = SMALLEST * float(np.trace(normal))
             for _ in range(SHORTENINGS):
-                diagonal = max(damping + more, least) * np.eye(len(y))
-                tried = y - cho_solve(cho_factor(normal + diagonal), slope)
-                residuals, jacobian = self.residuals(tried)
-                reached = damping * float(tried @ tried) + float(residuals @ residuals)
+                diagonal = max(damping + more, least) * np.eye(len(slope))
+                tried = self.place(place.y - cho_solve(cho_factor(normal + diagonal), slope))
+                reached = tried.objective(damping)
                 if reached < objective:
                     break
                 more = max(HARDER * more, damping)
             else:
-                return y
-            gain, y, objective, more = objective - reached, tried, reached, more / HARDER
+                return place
+            gain, place, objective, more = objective - reached, tried, reached, more / HARDER
             if gain <= 1e-3 * objective:
                 break
-        return y
+        return place
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """A point x + y with its score, all residuals and their Jacobian with respect to y."""
+
+    y: FloatArray
+    score: float
+    residuals: FloatArray
+    jacobian: FloatArray
+
+    def objective(self, damping: float) -> float:
+        """Return λ‖y‖² + ‖r‖²."""
+        return damping * float(self.y @ self.y) + float(self.residuals @ self.residuals)
 
 
 def _project(way: Way) -> FloatArray:
     """Lower λ until the score is usual."""
-    y: FloatArray = np.zeros(way.moves.shape[1])
-    _, jacobian = way.residuals(y)
-    largest = float(np.sum(jacobian**2))
+    place = way.place(np.zeros(way.moves.shape[1]))
+    largest = float(np.sum(place.jacobian**2))
     if largest == 0.0 or not np.isfinite(largest):
         return way.start
     damping, above = largest, largest
-    best, best_score = y, way.score(y)
+    best = place
     while damping > SMALLEST * largest:
-        reached = way.descend(y, damping)
-        score = way.score(reached)
-        if score <= way.landscape.usual:
-            return way.point(_largest_damping(way, y, reached, above, damping))
-        if score < best_score:
-            best, best_score = reached, score
-        y, above, damping = reached, damping, damping / FALL
-    return way.point(best)
+        reached = way.descend(place, damping)
+        if reached.score <= way.landscape.usual:
+            return way.point(_largest_damping(way, place, reached, above, damping).y)
+        if reached.score < best.score:
+            best = reached
+        place, above, damping = reached, damping, damping / FALL
+    return way.point(best.y)
 
 
-def _largest_damping(
-    way: Way, before: FloatArray, after: FloatArray, above: float, below: float
-) -> FloatArray:
+def _largest_damping(way: Way, before: Place, after: Place, above: float, below: float) -> Place:
     """Close in on the largest λ whose minimizer is usual: it is nearest to the sample."""
     for _ in range(HALVINGS):
         damping = float(np.sqrt(above * below))
         tried = way.descend(before, damping)
-        if way.score(tried) <= way.landscape.usual:
+        if tried.score <= way.landscape.usual:
             after, below = tried, damping
         else:
             before, above = tried, damping
