@@ -40,11 +40,19 @@ def as_dask_array(data: Any, name: str) -> tuple[Any, tuple[str, ...] | None]:
     """Return the array of a Dask array or frame, and the names of its columns."""
     if not hasattr(data, "to_dask_array"):
         return data, None
-    columns = getattr(data, "columns", ())
-    other = [str(c) for c in columns if getattr(data.dtypes[c], "kind", "O") not in "fiub"]
+    if data.ndim != 2:
+        raise ValueError(
+            f"{name} must be 2-D, of shape (n_samples, n_features), got a Dask series; make it a "
+            "frame of one column by to_frame()"
+        )
+    kinds = zip(data.columns, data.dtypes, strict=True)
+    other = [str(column) for column, kind in kinds if getattr(kind, "kind", "O") not in "fiub"]
     if other:
         raise ValueError(f"{name} must hold real numbers, but the columns {other} do not")
-    return data.to_dask_array(), tuple(map(str, columns))
+    array = data.to_dask_array()
+    if array.dtype == object:  # numbers of several kinds, such as truth values beside others
+        array = data.astype("float64").to_dask_array()
+    return array, tuple(map(str, data.columns))
 
 
 class DaskSource(StreamedSource):

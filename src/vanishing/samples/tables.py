@@ -23,7 +23,7 @@ class TableSource(StreamedSource):
         Columns of integers, floating-point numbers and booleans; missing entries are NaN, and
         refused as such.
     columns : sequence of str, optional
-        Which columns to use, in this order; all by default.
+        Which columns to use, in this order; by default all but the index of a pandas frame.
     name : str
         What the rows are called in error messages.
     """
@@ -37,7 +37,7 @@ class TableSource(StreamedSource):
             raise TypeError(
                 f"columns must be a list of names, got {columns!r}; write [{columns!r}]"
             )
-        names = tuple(dataset.schema.names) if columns is None else tuple(columns)
+        names = _without_index(dataset.schema) if columns is None else tuple(columns)
         self._check_columns(names)
         self.feature_names = names
 
@@ -66,15 +66,15 @@ class TableSource(StreamedSource):
             raise ValueError(
                 f"{self.name} has no columns {missing}; its columns are {list(schema.names)}"
             )
-        repeated = sorted({name for name in names if schema.names.count(name) > 1})
+        repeated = sorted(
+            {name for name in names if max(names.count(name), schema.names.count(name)) > 1}
+        )
         if repeated:
             raise ValueError(f"{self.name} has several columns that are called {repeated}")
-        types = imported("pyarrow.types", extra="io", purpose="reading tables")
-        numeric = (types.is_integer, types.is_floating, types.is_boolean)
         other = [
             f"{name!r} ({schema.field(name).type})"
             for name in names
-            if not any(is_kind(schema.field(name).type) for is_kind in numeric)
+            if not is_number(schema.field(name).type)
         ]
         if other:
             raise ValueError(
@@ -129,3 +129,15 @@ class TableSource(StreamedSource):
         for row, column in zip(columns, batch.columns, strict=True):
             row[:] = column.cast(arrow_type, safe=False).to_numpy(zero_copy_only=False)
         return columns.T
+
+
+def _without_index(schema: Any) -> tuple[str, ...]:
+    """Return the names of the columns; the index of a pandas frame, stored as one, is none."""
+    index = (schema.pandas_metadata or {}).get("index_columns", ())
+    return tuple(name for name in schema.names if name not in index)
+
+
+def is_number(kind: Any) -> bool:
+    """Say whether a type of Arrow is one of numbers, truth values included."""
+    types = imported("pyarrow.types", extra="io", purpose="reading tables")
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
