@@ -8,10 +8,8 @@ import numpy as np
 
 from vanishing._xp import FloatArray
 from vanishing.samples.extras import imported
+from vanishing.samples.files import reader_of
 from vanishing.samples.streamed import CHUNK_NUMBERS, Chunk, StreamedSource
-
-#: Bytes of a CSV file that are parsed at a time.
-CSV_BLOCK = 2**22
 
 
 class TableSource(StreamedSource):
@@ -93,21 +91,32 @@ class TableSource(StreamedSource):
 
     def _read(self) -> Iterator[Chunk]:
         file, start = None, 0
-        # One batch ahead: the default keeps sixteen, of four files.
-        scanner = self.dataset.scanner(
-            columns=list(self.feature_names or ()),
-            batch_size=max(1, CHUNK_NUMBERS // self.n_features),
-            batch_readahead=1,
-            fragment_readahead=1,
-            fragment_scan_options=self._scan_options(),
-        )
-        for batch, fragment in scanner.scan_batches():
+        for batch, fragment in self._batches(max(1, CHUNK_NUMBERS // self.n_features)):
             path = getattr(fragment, "path", None)
             start = start if path == file else 0
             file, stop = path, start + batch.num_rows
             place = f"{path}, " if path else ""
             yield Chunk(self._rows(batch), f"{place}rows {start} to {stop - 1}")
             start = stop
+
+    def _batches(self, n_rows: int) -> Iterator[tuple[Any, Any]]:
+        """Yield batches of at most so many rows, each with the file that it is of."""
+        names = list(self.feature_names or ())
+        read = reader_of(self.dataset)
+        if read is not None:
+            for fragment in self.dataset.get_fragments():
+                for batch in read(fragment, names, self.dataset.schema, n_rows):
+                    yield batch, fragment
+            return
+        scanner = self.dataset.scanner(
+            columns=names,
+            batch_size=n_rows,
+            batch_readahead=1,
+            fragment_readahead=1,
+            fragment_scan_options=self._scan_options(),
+            use_threads=False,  # would run ahead even further
+        )
+        yield from scanner.scan_batches()
 
     def _scan_options(self) -> Any:
         """Bounds on what is held of a file."""
@@ -116,18 +125,18 @@ class TableSource(StreamedSource):
         if isinstance(file_format, formats.ParquetFileFormat):
             # Otherwise all columns of a file are fetched before the first batch.
             return formats.ParquetFragmentScanOptions(pre_buffer=False, use_buffered_stream=True)
-        if isinstance(file_format, formats.CsvFileFormat):
-            options = file_format.default_fragment_scan_options
-            options.read_options.block_size = CSV_BLOCK
-            return options
         return None
 
     def _rows(self, batch: Any) -> FloatArray:
         """Copy the columns of a batch into a matrix that lies one column after the other."""
-        columns = np.empty((batch.num_columns, batch.num_rows), dtype=self._dtype)
+        names = self.feature_names or ()
+        columns = np.full((len(names), batch.num_rows), np.nan, dtype=self._dtype)
         arrow_type = "float" if self._dtype == np.float32 else "double"
-        for row, column in zip(columns, batch.columns, strict=True):
-            row[:] = column.cast(arrow_type, safe=False).to_numpy(zero_copy_only=False)
+        there = set(batch.schema.names)
+        for row, name in zip(columns, names, strict=True):
+            if name in there:
+                column = batch.column(name).cast(arrow_type, safe=False)
+                row[:] = column.to_numpy(zero_copy_only=False)
         return columns.T
 
 
