@@ -77,6 +77,7 @@ def test_names_that_are_no_text_are_none():
     X = frame().set_axis([0, 1, 2], axis=1)
     assert as_source([X]).feature_names is None
     assert as_source(X).feature_names is None
+    assert as_source(dd.from_pandas(X, npartitions=2)).feature_names is None
     assert as_source([X.to_numpy()]).feature_names is None
     VanishingIdeal().fit([X])
 

@@ -170,6 +170,32 @@ def test_numbers_of_a_csv_file_may_begin_whole_or_missing(tmp_path):
     assert last[-1].tolist() == [0.5, 1000.0]
 
 
+def test_parts_of_datasets_that_are_no_whole_files(tmp_path):
+    """Filters, folders that name a column, and single row groups."""
+    X = surface()
+    pq.write_table(table(X), tmp_path / "x.parquet", row_group_size=50)
+    dataset = ds.dataset(tmp_path / "x.parquet")
+    positive = as_source(dataset.filter(ds.field("b") > 0))
+    np.testing.assert_array_equal(rows_of(positive), X[X[:, 1] > 0])
+    (fragment,) = dataset.get_fragments()
+    groups = fragment.split_by_row_group()[1:3]
+    part = ds.FileSystemDataset(groups, dataset.schema, dataset.format, dataset.filesystem)
+    np.testing.assert_array_equal(rows_of(as_source(part)), X[50:150])
+    ds.write_dataset(
+        table(np.round(X[:, :2]), ["a", "k"]),
+        tmp_path / "parts",
+        format="parquet",
+        partitioning=ds.partitioning(pa.schema([("k", pa.float64())]), flavor="hive"),
+    )
+    named = as_source(ds.dataset(tmp_path / "parts", partitioning="hive"))
+    assert named.feature_names == ("a", "k")
+    assert sorted(rows_of(named).tolist()) == sorted(np.round(X[:, :2]).tolist())
+
+
+def rows_of(source):
+    return np.concatenate(list(source.blocks(1000)))
+
+
 def test_options_of_a_dataset_are_left_as_they_are(tmp_path):
     csv(surface(), tmp_path)
     (tmp_path / "x.csv").write_text((tmp_path / "x.csv").read_text().replace(",", ";"))

@@ -162,6 +162,15 @@ def test_without_it_nothing_is_kept(grown):
     assert not hasattr(ideal, "_progress")
 
 
+def test_other_weights_of_as_many_rows_start_cold(grown):
+    X = points()
+    ideal = VanishingIdeal(max_degree=2, warm_start=True).fit(X, sample_weight=np.ones(150))
+    ideal.fit(X, sample_weight=np.ones(150))
+    assert grown == [1, 2]
+    ideal.fit(X, sample_weight=np.arange(1, 151))
+    assert grown == [1, 2, 1, 2]
+
+
 def test_chunks_in_another_order_start_cold(grown):
     chunks = [points()[:75], points()[75:]]
     ideal = VanishingIdeal(max_degree=2, warm_start=True).fit(chunks).fit(chunks)

@@ -21,6 +21,7 @@ from vanishing._xp import Array, FloatArray, namespace, on_cpu
 from vanishing.samples.array import ArraySource, floating
 from vanishing.samples.checks import check_block
 from vanishing.samples.extras import comes_from, imported
+from vanishing.samples.frames import names_of
 from vanishing.samples.source import Summary, mismatch
 from vanishing.samples.streamed import Chunk, StreamedSource, same_kind
 
@@ -52,7 +53,7 @@ def as_dask_array(data: Any, name: str) -> tuple[Any, tuple[str, ...] | None]:
     array = data.to_dask_array()
     if array.dtype == object:  # numbers of several kinds, such as truth values beside others
         array = data.astype("float64").to_dask_array()
-    return array, tuple(map(str, data.columns))
+    return array, names_of(list(data.columns))
 
 
 class DaskSource(StreamedSource):
