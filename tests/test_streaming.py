@@ -192,6 +192,22 @@ def test_parts_of_datasets_that_are_no_whole_files(tmp_path):
     assert sorted(rows_of(named).tolist()) == sorted(np.round(X[:, :2]).tolist())
 
 
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz"])
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+def test_csv_files_that_only_pyarrow_knows_how_to_read(ending, encoding, tmp_path):
+    X = surface()
+    frame = pd.DataFrame(X, columns=NAMES)
+    frame.to_csv(tmp_path / f"x{ending}", sep=";", decimal=",", index=False, encoding=encoding)
+    known = ds.CsvFileFormat(
+        parse_options=pa.csv.ParseOptions(delimiter=";"),
+        read_options=pa.csv.ReadOptions(encoding=encoding),
+        convert_options=pa.csv.ConvertOptions(decimal_point=","),
+    )
+    source = as_source(ds.dataset(tmp_path / f"x{ending}", format=known))
+    assert source.feature_names == tuple(NAMES)
+    np.testing.assert_allclose(rows_of(source), X, rtol=1e-14)
+
+
 def rows_of(source):
     return np.concatenate(list(source.blocks(1000)))
 

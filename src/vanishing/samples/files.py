@@ -15,7 +15,7 @@ CSV_BLOCK = 2**20
 PARQUET_BUFFER = 2**16
 
 
-def reader_of(dataset: Any) -> Callable[..., Iterator[Any]] | None:
+def reader_of(dataset: Any, *, plain: bool) -> Callable[..., Iterator[Any]] | None:
     """Return the function that reads a file of a dataset, or None where only the scanner can.
 
     That is for rows in memory, filters, and columns that are in the names of folders.
@@ -23,6 +23,9 @@ def reader_of(dataset: Any) -> Callable[..., Iterator[Any]] | None:
     Parameters
     ----------
     dataset : pyarrow.dataset.Dataset
+    plain : bool
+        Whether CSV files are known to be neither compressed nor encoded in an unusual way: a
+        dataset does not tell.
 
     Returns
     -------
@@ -42,8 +45,8 @@ def reader_of(dataset: Any) -> Callable[..., Iterator[Any]] | None:
         return None
     readers = (
         (formats.ParquetFileFormat, _read_parquet),
-        (formats.CsvFileFormat, _read_csv),
         (formats.IpcFileFormat, _read_feather),
+        (formats.CsvFileFormat, _read_csv if plain else None),
     )
     return next((read for kind, read in readers if isinstance(dataset.format, kind)), None)
 
@@ -58,20 +61,15 @@ def _read_parquet(fragment: Any, names: Sequence[str], schema: Any, n_rows: int)
 
 def _read_csv(fragment: Any, names: Sequence[str], schema: Any, n_rows: int) -> Iterator[Any]:
     csv = imported("pyarrow.csv", extra="io", purpose="reading tables")
-    options = fragment.format.default_fragment_scan_options
-    read, convert = options.read_options, options.convert_options  # copies
-    read.block_size = CSV_BLOCK
-    convert.column_types = {name: schema.field(name).type for name in names}
-    convert.include_columns = list(names)
-    convert.include_missing_columns = True
+    convert = csv.ConvertOptions(
+        column_types={name: schema.field(name).type for name in names},
+        include_columns=list(names),
+        include_missing_columns=True,
+    )
+    read = csv.ReadOptions(block_size=CSV_BLOCK)
     with (
         fragment.open() as file,
-        csv.open_csv(
-            file,
-            read_options=read,
-            parse_options=fragment.format.parse_options,
-            convert_options=convert,
-        ) as batches,
+        csv.open_csv(file, read_options=read, convert_options=convert) as batches,
     ):
         yield from batches
 

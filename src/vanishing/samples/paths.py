@@ -77,7 +77,7 @@ def open_path(data: Any, *, columns: Sequence[str] | None = None, name: str = "X
         opened = dataset.dataset(files, format=file_format, schema=schema)
     except (OSError, ValueError) as error:  # pyarrow's own errors are of these
         raise ValueError(f"{name} cannot be opened: {error}") from error
-    return TableSource(opened, columns=columns, name=name)
+    return TableSource(opened, columns=columns, name=name, plain=True)
 
 
 class NumpyFile:

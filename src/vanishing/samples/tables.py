@@ -24,12 +24,20 @@ class TableSource(StreamedSource):
         Which columns to use, in this order; by default all but the index of a pandas frame.
     name : str
         What the rows are called in error messages.
+    plain : bool
+        Whether CSV files are as pyarrow takes them by default, and not compressed.
     """
 
     def __init__(
-        self, dataset: Any, *, columns: Sequence[str] | None = None, name: str = "X"
+        self,
+        dataset: Any,
+        *,
+        columns: Sequence[str] | None = None,
+        name: str = "X",
+        plain: bool = False,
     ) -> None:
         self.dataset = dataset
+        self.plain = plain
         self.name = name
         if isinstance(columns, str):
             raise TypeError(
@@ -102,7 +110,7 @@ class TableSource(StreamedSource):
     def _batches(self, n_rows: int) -> Iterator[tuple[Any, Any]]:
         """Yield batches of at most so many rows, each with the file that it is of."""
         names = list(self.feature_names or ())
-        read = reader_of(self.dataset)
+        read = reader_of(self.dataset, plain=self.plain)
         if read is not None:
             for fragment in self.dataset.get_fragments():
                 for batch in read(fragment, names, self.dataset.schema, n_rows):
