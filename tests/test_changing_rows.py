@@ -1,5 +1,7 @@
 """Rows that change between two passes are noticed where their number does, or the file is gone."""
 
+import copy
+import pickle
 import shutil
 
 import numpy as np
@@ -114,6 +116,13 @@ def test_function_that_fails_is_named():
         VanishingIdeal().fit(opening)
 
 
+def test_source_that_was_read_can_be_copied_and_pickled():
+    source = as_source([points()[:200], points()[200:]])
+    VanishingIdeal().fit(source)
+    for again in (copy.deepcopy(source), pickle.loads(pickle.dumps(source))):
+        assert again.n_samples == 400
+
+
 def test_images_of_no_rows():
     empty = as_source(points())
     empty.array = empty.array[:0]
@@ -130,3 +139,18 @@ def test_endings_in_capitals_and_files_of_nothing(tmp_path):
     (tmp_path / "latin.csv").write_bytes("größe,b\n1,2\n".encode("latin-1"))
     with pytest.raises(ValueError, match=r"X cannot be opened: .*utf-8"):
         as_source(tmp_path / "latin.csv")
+
+
+def test_chunks_of_several_libraries():
+    torch = pytest.importorskip("torch")
+    with pytest.raises(TypeError, match=r"chunk 1 of X is an array of torch, .* one of numpy"):
+        VanishingIdeal().fit([points()[:200], torch.asarray(points()[200:])])
+
+
+def test_dask_blocks_that_are_not_as_long_as_they_say():
+    dask_array = pytest.importorskip("dask.array")
+    blocks = dask_array.from_array(points(), chunks=(100, 3))
+    shorter = blocks.map_blocks(lambda rows: rows[:90], dtype=float)
+    message = r"there are 100 weights, but chunk \d \(rows .*\) of X has 90 rows"
+    with pytest.raises(ValueError, match=message):
+        VanishingIdeal().fit(shorter, sample_weight=np.ones(400))

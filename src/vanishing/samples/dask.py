@@ -303,7 +303,7 @@ def _summarize_block(
 ) -> Any | None:
     kernel, merge, names = _unpacked(packed)
     check_block(rows, name=names[block_id[0]], n_features=n_features)
-    source = ArraySource(rows)
+    source = ArraySource(rows).named(names[block_id[0]])
     if weights is None:
         return source.summarize(kernel, merge, max_rows=max_rows)
     return source.summarize_weighted(kernel, merge, weights[:, 0], max_rows=max_rows)

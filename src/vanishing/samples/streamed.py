@@ -6,7 +6,7 @@ from contextlib import closing
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from vanishing._xp import Array, on_cpu
+from vanishing._xp import Array, namespace, on_cpu
 from vanishing.samples.array import ArraySource
 from vanishing.samples.checks import check_block, refuse_sparse
 from vanishing.samples.frames import as_array, columns_of
@@ -31,9 +31,10 @@ class StreamedSource(SampleSource):
     on, so that two are in memory at a time.
     """
 
-    #: Columns of the first chunk, if it was a frame, and the number of rows of the first whole
-    #: pass: all others are compared with these.
+    #: Columns of the first chunk, if it was a frame, its array library, and the number of rows of
+    #: the first whole pass: all others are compared with these.
     _columns: list[Any] | None = None
+    _library: str | None = None
     _rows_before: int | None = None
 
     @abstractmethod
@@ -88,6 +89,7 @@ class StreamedSource(SampleSource):
             self._check_same_columns(columns_of(chunk.rows), name)
             block = as_array(chunk.rows, name)
             check_block(block, name=name, n_features=n_features)
+            self._check_library(block, name)
             n_rows += int(block.shape[0])
             if block.shape[0]:
                 yield block
@@ -103,6 +105,17 @@ class StreamedSource(SampleSource):
             raise ValueError(
                 f"{name} has columns {columns}, but the first chunk has {self._columns}; give all "
                 "chunks the same columns in the same order"
+            )
+
+    def _check_library(self, block: Array, name: str) -> None:
+        """Refuse arrays of another library than the first: what is made of them is merged."""
+        library = namespace(block).__name__.rpartition(".")[2]
+        if self._library is None:
+            self._library = library
+        if library != self._library:
+            raise TypeError(
+                f"{name} is an array of {library}, but the first chunk is one of {self._library}; "
+                "make all chunks arrays of one library"
             )
 
     def _check_rows(self, n_rows: int) -> None:
