@@ -85,6 +85,10 @@ def test_names_that_are_no_text_are_none():
 def test_names_are_written_and_kept_on_a_device(tmp_path):
     write(frame(), tmp_path / "x.parquet")
     assert pq.read_schema(tmp_path / "x.parquet").names == NAMES
+    write(frame(), tmp_path / "x.parquet", column_names=np.array(["u", "v", "w"], dtype=object))
+    assert pq.read_schema(tmp_path / "x.parquet").names == ["u", "v", "w"]
+    with pytest.raises(ValueError, match=r"3 different column names are required, got \['0', '0'"):
+        write(frame(), tmp_path / "x.parquet", column_names=[0, "0", 1])
     pytest.importorskip("torch")
     assert DeviceSource(frame(), "cpu").feature_names == tuple(NAMES)
 
