@@ -73,6 +73,11 @@ def test_other_models_refuse_columns_in_another_order():
         features.transform(swapped)
 
 
+def test_column_of_arrow_is_no_table():
+    with pytest.raises(ValueError, match="chunk 0 of X must be 2-D"):
+        VanishingIdeal().fit(lambda: iter([pa.array([1.0, 2.0])]))
+
+
 def test_names_that_are_no_text_are_none():
     X = frame().set_axis([0, 1, 2], axis=1)
     assert as_source([X]).feature_names is None

@@ -10,7 +10,8 @@ from vanishing.samples.extras import comes_from
 
 def columns_of(data: Any) -> list[Any] | None:
     """Return what the columns of a frame or an Arrow table are called; None for other things."""
-    columns = data.column_names if comes_from(data, "pyarrow") else getattr(data, "columns", None)
+    # Columns of Arrow are the data itself.
+    columns = getattr(data, "column_names" if comes_from(data, "pyarrow") else "columns", None)
     return None if columns is None else list(columns)
 
 
