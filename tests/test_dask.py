@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from vanishing import VanishingIdeal
 from vanishing.samples import ConcatenatedSource, DaskSource, MappedSource, as_source
-from vanishing.samples.dask import WARN_OF_LARGE_GRAPHS
+from vanishing.samples.dask import WARN_OF_LARGE_GRAPHS, _merge_all
 
 
 @pytest.fixture(autouse=True)
@@ -118,6 +118,38 @@ def test_blocks_are_merged_in_order():
         source = as_source(as_dask(X, (1,) * n_blocks))
         joined = source.map_reduce(lambda x: x[:, 0].tolist(), list.__add__, max_rows=10)
         assert joined == X[:, 0].tolist()
+
+
+def test_summaries_are_merged_in_a_tree(monkeypatch):
+    """No task gets more than eight summaries, however many blocks there are."""
+    merged = []
+
+    def watched(summaries, packed):
+        merged.append(len(summaries))
+        return _merge_all(summaries, packed)
+
+    monkeypatch.setattr("vanishing.samples.dask._merge_all", watched)
+    source = as_source(as_dask(np.ones((100, 1)), (1,) * 100))
+    assert source.map_reduce(len, int.__add__, max_rows=10) == 100
+    assert sorted(merged) == [2, 4, 5] + [8] * 13
+
+
+def test_basis_is_in_one_task_of_a_pass(monkeypatch):
+    """So that it is sent to each worker once, and not with each block."""
+    graphs = []
+    compute = DaskSource._compute
+
+    def watched(self, root, n_bytes):
+        graphs.append((dict(root.__dask_graph__()), n_bytes))
+        return compute(self, root, n_bytes)
+
+    monkeypatch.setattr(DaskSource, "_compute", watched)
+    blocks = da.random.default_rng(0).standard_normal((3000, 9), chunks=(100, 9))
+    VanishingIdeal(max_degree=2, tol=0.0).fit(blocks)
+    for graph, n_bytes in graphs:
+        sizes = sorted(len(cloudpickle.dumps(task)) for task in graph.values())
+        assert len(sizes) > 30
+        assert sizes[-1] > n_bytes > 2 * sizes[-2]
 
 
 def test_long_blocks_are_worked_on_in_parts():

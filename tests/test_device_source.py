@@ -16,7 +16,13 @@ def points():
 
 
 @pytest.mark.parametrize(
-    "wrap", [lambda X: X, lambda X: [X[:100], X[100:]]], ids=["array", "chunks"]
+    "wrap",
+    [
+        lambda X: X,
+        lambda X: [X[:100], X[100:]],
+        lambda X: torch.asarray(X).requires_grad_(),
+    ],
+    ids=["array", "chunks", "tensor with gradient"],
 )
 def test_same_as_the_data_itself(wrap, monkeypatch):
     monkeypatch.setattr("vanishing.samples.device.TRANSFERRED", 200)

@@ -138,6 +138,18 @@ def test_columns_in_units_of_their_own(normalization):
     assert_same(ideal, one.fit(X, contrast=contrast), X)
 
 
+@EVERY
+def test_columns_far_from_the_origin_and_nearly_dependent(normalization):
+    """Plain monomials of such data agree in seven digits: the coordinates make the difference."""
+    turn = np.array([[1.0, 1.0, 0.0], [0.0, 1e-2, 1.0], [1.0, -1.0, 1.0]])
+    X = 100 + points() @ turn
+    contrast = gaussian_contrast(X, n_samples=200) if normalization == "contrastive" else None
+    parameters = {"normalization": normalization, "tol": 0.01, "max_degree": 3}
+    ideal = in_parts(VanishingIdeal(**parameters), X, contrast, [60, 110])
+    one = VanishingIdeal(**parameters).fit(X, contrast=contrast)
+    assert_same(ideal, one, X)
+
+
 def test_chunks_torch_and_frames():
     X = points()
     expected = VanishingIdeal(tol=0.2).fit(X)

@@ -180,6 +180,9 @@ def test_features_of_classes():
         (np.full(60, np.nan), "NaN"),
         (np.zeros(60), "all zero"),
         (["a"] * 60, "real numbers"),
+        (np.ones(60) + 1j, "real numbers: they are complex"),
+        (np.full(60, 1e-310), "go up to 1e-310, .* divide them by their mean"),
+        (np.full(60, 1e307), "go up to 1e.307, .* divide them by their mean"),
     ],
 )
 def test_bad_weights_are_refused(weights, message):
@@ -297,3 +300,10 @@ def test_scale_of_weights_beyond_single_precision(scale):
     X = points().astype(np.float32)
     found = VanishingIdeal(tol=0.2).fit(X, sample_weight=np.full(len(X), scale))
     assert_same(found, VanishingIdeal(tol=0.2).fit(X), rtol=1e-4)
+
+
+def test_weights_too_small_for_single_precision_beside_others():
+    X = points().astype(np.float32)
+    weights = np.repeat([1.0, 1e-300], 30)
+    found = VanishingIdeal(tol=0.2).fit([X[:30], X[30:]], sample_weight=weights)
+    assert_same(found, VanishingIdeal(tol=0.2).fit(X[:30]), rtol=1e-4)

@@ -104,7 +104,18 @@ def test_a_changed_tolerance_takes_over_degrees_up_to_the_first_difference(grown
 
 
 @pytest.mark.parametrize(
-    "change", ["rows", "value", "order", "dtype", "weights", "normalization", "reduction", "budget"]
+    "change",
+    [
+        "rows",
+        "value",
+        "value in place",
+        "order",
+        "dtype",
+        "weights",
+        "normalization",
+        "reduction",
+        "budget",
+    ],
 )
 def test_anything_else_that_changed_starts_cold(change, grown):
     X = points()
@@ -115,6 +126,8 @@ def test_anything_else_that_changed_starts_cold(change, grown):
         X = X[:-1]
     elif change == "value":
         X = X.copy()
+        X[17, 1] = np.nextafter(X[17, 1], 5)
+    elif change == "value in place":
         X[17, 1] = np.nextafter(X[17, 1], 5)
     elif change == "order":
         X = np.concatenate([X[75:], X[:75]])
@@ -147,6 +160,24 @@ def test_without_it_nothing_is_kept(grown):
     assert not hasattr(ideal, "_progress")
     ideal.set_params(warm_start=True).fit(points()).set_params(warm_start=False).fit(points())
     assert not hasattr(ideal, "_progress")
+
+
+def test_other_weights_of_as_many_rows_start_cold(grown):
+    X = points()
+    ideal = VanishingIdeal(max_degree=2, warm_start=True).fit(X, sample_weight=np.ones(150))
+    ideal.fit(X, sample_weight=np.ones(150))
+    assert grown == [1, 2]
+    ideal.fit(X, sample_weight=np.arange(1, 151))
+    assert grown == [1, 2, 1, 2]
+
+
+def test_chunks_in_another_order_start_cold(grown):
+    chunks = [points()[:75], points()[75:]]
+    ideal = VanishingIdeal(max_degree=2, warm_start=True).fit(chunks).fit(chunks)
+    assert grown == [1, 2]
+    ideal.fit(chunks[::-1])
+    assert_identical(ideal, VanishingIdeal(max_degree=2).fit(chunks[::-1]))
+    assert grown == [1, 2, 1, 2, 1, 2]
 
 
 def test_chunks_and_callback(grown):

@@ -9,7 +9,12 @@ from vanishing._xp import Array, namespace
 
 
 def refuse_sparse(data: Any, name: str) -> None:
-    """Raise if ``data`` is a sparse matrix of SciPy or a sparse tensor of torch."""
+    """Raise if ``data`` is a sparse matrix of SciPy, a sparse tensor of torch, or masked."""
+    if isinstance(data, np.ma.MaskedArray):
+        raise TypeError(
+            f"{name} is a masked array, whose hidden entries would be used like the others; drop "
+            "the rows that have some, or put numbers in their place by '.filled(...)'"
+        )
     if scipy.sparse.issparse(data) or getattr(data, "is_sparse", False) is True:
         raise TypeError(
             f"Sparse data was passed for {name}, but dense data is required: products of "

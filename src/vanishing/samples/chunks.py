@@ -1,10 +1,12 @@
 """Chunks of rows from anything that can be iterated over again."""
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 from typing import Any
 
 from vanishing._xp import Array
-from vanishing.samples.streamed import Chunk, StreamedSource
+from vanishing.samples.frames import names_of
+from vanishing.samples.streamed import Chunk, StreamedSource, same_kind
 
 
 class ChunkSource(StreamedSource):
@@ -17,7 +19,8 @@ class ChunkSource(StreamedSource):
     ----------
     chunks : re-iterable of arrays, or a callable that returns a fresh iterator over arrays
         Each chunk has shape (n_rows, n_features). Fitting goes through them once per degree, so a
-        generator, which can be read only once, is refused: pass the function that makes it.
+        generator, which can be read only once, is refused: pass the function that makes it. Every
+        pass must give the same rows. Columns of frames keep their names.
     name : str
         What the rows are called in error messages.
     """
@@ -35,6 +38,12 @@ class ChunkSource(StreamedSource):
         self._last: Any = None
         self.name = name
 
+    @cached_property
+    def feature_names(self) -> tuple[str, ...] | None:  # type: ignore[override]
+        """Names of the columns, where the first chunk is a frame."""
+        assert self.n_features  # sees the first chunk
+        return names_of(self._columns)
+
     @property
     def _prefetches(self) -> bool:
         return not isinstance(self._made_by, list | tuple)
@@ -45,7 +54,14 @@ class ChunkSource(StreamedSource):
     def _fresh(self) -> Iterable[Array]:
         if not callable(self._made_by):
             return self._made_by
-        chunks = self._made_by()
+        try:
+            chunks = self._made_by()
+        except Exception as error:
+            raise same_kind(
+                error,
+                f"the function passed for {self.name} failed before chunk 0: "
+                f"{type(error).__name__}: {error}",
+            ) from error
         if not isinstance(chunks, Iterable):
             raise TypeError(
                 f"the function passed for {self.name} must return an iterable of chunks, got "

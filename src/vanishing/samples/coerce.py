@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from vanishing._xp import is_array
 from vanishing.samples.array import ArraySource
 from vanishing.samples.checks import check_block, refuse_sparse
 from vanishing.samples.chunks import ChunkSource
 from vanishing.samples.dask import DaskSource, as_dask_array, is_dask
 from vanishing.samples.extras import comes_from
+from vanishing.samples.frames import as_array, columns_of, names_of
 from vanishing.samples.paths import is_path, open_path
 from vanishing.samples.source import SampleSource
 from vanishing.samples.stored import StoredArraySource
@@ -91,10 +91,12 @@ def _unweighted(data: Any, columns: Sequence[str] | None, name: str) -> SampleSo
     if is_chunked(data):
         return ChunkSource(data, name=name)
     refuse_sparse(data, name)
-    array = data if is_array(data) else np.asarray(data)
+    array = as_array(data, name)
     check_block(array, name=name)
     if array.shape[0] == 0 or array.shape[1] == 0:
         raise ValueError(
             f"{name} has shape {tuple(array.shape)}: at least one row and one column are required"
         )
-    return ArraySource(array).named(name)
+    source = ArraySource(array).named(name)
+    source.feature_names = names_of(columns_of(data))
+    return source

@@ -27,7 +27,10 @@ class MappedSource(SampleSource):
     def n_features(self) -> int:
         """Number of columns that the function returns, seen on one row."""
         with closed_after(self.source.blocks(1)) as blocks:
-            return int(self.function(next(blocks)).shape[1])
+            row = next(blocks, None)
+            if row is None:
+                raise ValueError(f"{self.source.name} has no rows: at least one row is required")
+            return int(self.function(row).shape[1])
 
     @property
     def n_samples(self) -> int:

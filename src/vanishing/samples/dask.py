@@ -21,6 +21,7 @@ from vanishing._xp import Array, FloatArray, namespace, on_cpu
 from vanishing.samples.array import ArraySource, floating
 from vanishing.samples.checks import check_block
 from vanishing.samples.extras import comes_from, imported
+from vanishing.samples.frames import names_of
 from vanishing.samples.source import Summary, mismatch
 from vanishing.samples.streamed import Chunk, StreamedSource, same_kind
 
@@ -40,11 +41,19 @@ def as_dask_array(data: Any, name: str) -> tuple[Any, tuple[str, ...] | None]:
     """Return the array of a Dask array or frame, and the names of its columns."""
     if not hasattr(data, "to_dask_array"):
         return data, None
-    columns = getattr(data, "columns", ())
-    other = [str(c) for c in columns if getattr(data.dtypes[c], "kind", "O") not in "fiub"]
+    if data.ndim != 2:
+        raise ValueError(
+            f"{name} must be 2-D, of shape (n_samples, n_features), got a Dask series; make it a "
+            "frame of one column by to_frame()"
+        )
+    kinds = zip(data.columns, data.dtypes, strict=True)
+    other = [str(column) for column, kind in kinds if getattr(kind, "kind", "O") not in "fiub"]
     if other:
         raise ValueError(f"{name} must hold real numbers, but the columns {other} do not")
-    return data.to_dask_array(), tuple(map(str, columns))
+    array = data.to_dask_array()
+    if array.dtype == object:  # numbers of several kinds, such as truth values beside others
+        array = data.astype("float64").to_dask_array()
+    return array, names_of(list(data.columns))
 
 
 class DaskSource(StreamedSource):
@@ -294,7 +303,7 @@ def _summarize_block(
 ) -> Any | None:
     kernel, merge, names = _unpacked(packed)
     check_block(rows, name=names[block_id[0]], n_features=n_features)
-    source = ArraySource(rows)
+    source = ArraySource(rows).named(names[block_id[0]])
     if weights is None:
         return source.summarize(kernel, merge, max_rows=max_rows)
     return source.summarize_weighted(kernel, merge, weights[:, 0], max_rows=max_rows)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from vanishing._xp import Array
+from vanishing._xp import Array, on_host
 from vanishing.samples.coerce import as_source
 from vanishing.samples.wrapped import WrappedSource
 
@@ -82,7 +82,7 @@ class DeviceSource(WrappedSource):
         yield from _through_pinned_memory(host_blocks, self.device, max_rows)
 
     def _on_host(self, block: Array) -> np.ndarray[Any, Any]:
-        return np.asarray(block, dtype=self.dtype)
+        return np.asarray(on_host(block), dtype=self.dtype)
 
 
 def _through_pinned_memory(

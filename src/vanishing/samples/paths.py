@@ -2,6 +2,7 @@
 
 import json
 import os
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from vanishing.samples.extras import imported
 from vanishing.samples.source import SampleSource
 from vanishing.samples.stored import StoredArraySource
-from vanishing.samples.tables import TableSource
+from vanishing.samples.tables import TableSource, is_number
 
 #: What pyarrow calls the kinds of tables, by how their files end.
 TABLES = {
@@ -55,7 +56,7 @@ def open_path(data: Any, *, columns: Sequence[str] | None = None, name: str = "X
         if not path.exists():
             raise FileNotFoundError(f"{name} names {str(path)!r}, but there is no such file")
     first = paths[0]
-    if len(paths) == 1 and (is_zarr(first) or first.suffix == ".npy"):
+    if len(paths) == 1 and (is_zarr(first) or first.suffix.lower() == ".npy"):
         if columns is not None:
             raise ValueError(
                 f"{name} is an array without column names, so columns must be left out"
@@ -70,10 +71,13 @@ def open_path(data: Any, *, columns: Sequence[str] | None = None, name: str = "X
         opened = dataset.dataset(files, format=file_format)
         if file_format == "csv":
             schema = _without_guesses(opened.schema)
-            opened = dataset.dataset(files, format=file_format, schema=schema)
+            _warn_of_numbers(schema.names, name)
+        else:
+            schema = _wide_enough(opened)
+        opened = dataset.dataset(files, format=file_format, schema=schema)
     except (OSError, ValueError) as error:  # pyarrow's own errors are of these
         raise ValueError(f"{name} cannot be opened: {error}") from error
-    return TableSource(opened, columns=columns, name=name)
+    return TableSource(opened, columns=columns, name=name, plain=True)
 
 
 class NumpyFile:
@@ -93,7 +97,7 @@ class NumpyFile:
 def _open_npy(path: Path, name: str) -> NumpyFile:
     try:
         return NumpyFile(path)
-    except ValueError as error:
+    except (ValueError, EOFError) as error:
         raise ValueError(f"{name} cannot be opened: {path} is no plain array: {error}") from error
 
 
@@ -118,6 +122,36 @@ def _without_guesses(schema: Any) -> Any:
         else field
         for field in schema
     )
+
+
+def _warn_of_numbers(names: list[str], name: str) -> None:
+    """Say that a line of numbers was taken for names, unless it counts the columns."""
+    try:
+        numbers = [float(column) for column in names]
+    except ValueError:
+        return
+    if numbers not in (list(range(len(names))), list(range(1, len(names) + 1))):
+        warnings.warn(
+            f"the first line of {name} holds numbers ({', '.join(names[:3])}, ...), and is taken "
+            "for the names of the columns; if it is a row, write a line of names above it",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+def _wide_enough(opened: Any) -> Any:
+    """Read numbers in double precision where files differ in their type; the first would decide."""
+    arrow = imported("pyarrow", extra="io", purpose="reading tables")
+    kinds: dict[str, set[Any]] = {}
+    for fragment in opened.get_fragments():
+        for field in fragment.physical_schema:
+            if is_number(field.type):
+                kinds.setdefault(field.name, set()).add(field.type)
+    fields = [
+        field.with_type(arrow.float64()) if len(kinds.get(field.name, ())) > 1 else field
+        for field in opened.schema
+    ]
+    return arrow.schema(fields, opened.schema.metadata)
 
 
 def _table_format(paths: list[Path], name: str) -> str:

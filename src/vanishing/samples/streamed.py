@@ -6,11 +6,10 @@ from contextlib import closing
 from functools import cached_property
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from vanishing._xp import Array, is_array, on_cpu
+from vanishing._xp import Array, namespace, on_cpu
 from vanishing.samples.array import ArraySource
 from vanishing.samples.checks import check_block, refuse_sparse
+from vanishing.samples.frames import as_array, columns_of
 from vanishing.samples.prefetch import prefetched
 from vanishing.samples.source import SampleSource
 
@@ -31,6 +30,12 @@ class StreamedSource(SampleSource):
     Subclasses define ``_read``. The next chunk is read by a thread while the present one is worked
     on, so that two are in memory at a time.
     """
+
+    #: Columns of the first chunk, if it was a frame, its array library, and the number of rows of
+    #: the first whole pass: all others are compared with these.
+    _columns: list[Any] | None = None
+    _library: str | None = None
+    _rows_before: int | None = None
 
     @abstractmethod
     def _read(self) -> Iterator[Chunk]:
@@ -76,18 +81,52 @@ class StreamedSource(SampleSource):
         return prefetched(checked) if self._prefetches else checked
 
     def _checked(self, n_features: int | None) -> Generator[Array, None, None]:
-        columns: list[Any] | None = None
+        n_rows = 0
         for index, chunk in enumerate(self._reading()):
             where = f" ({chunk.where})" if chunk.where else ""
             name = f"chunk {index}{where} of {self.name}"
             refuse_sparse(chunk.rows, name)
-            if hasattr(chunk.rows, "columns"):
-                columns = list(chunk.rows.columns) if columns is None else columns
-                _check_columns(chunk.rows, columns, name)
-            block = chunk.rows if is_array(chunk.rows) else _as_array(chunk.rows, name)
+            self._check_same_columns(columns_of(chunk.rows), name)
+            block = as_array(chunk.rows, name)
             check_block(block, name=name, n_features=n_features)
+            self._check_library(block, name)
+            n_rows += int(block.shape[0])
             if block.shape[0]:
                 yield block
+        self._check_rows(n_rows)
+
+    def _check_same_columns(self, columns: list[Any] | None, name: str) -> None:
+        """Refuse a frame whose columns are not those of the first: rows are joined by position."""
+        if columns is None:
+            return
+        if self._columns is None:
+            self._columns = columns
+        if columns != self._columns:
+            raise ValueError(
+                f"{name} has columns {columns}, but the first chunk has {self._columns}; give all "
+                "chunks the same columns in the same order"
+            )
+
+    def _check_library(self, block: Array, name: str) -> None:
+        """Refuse arrays of another library than the first: what is made of them is merged."""
+        library = namespace(block).__name__.rpartition(".")[2]
+        if self._library is None:
+            self._library = library
+        if library != self._library:
+            raise TypeError(
+                f"{name} is an array of {library}, but the first chunk is one of {self._library}; "
+                "make all chunks arrays of one library"
+            )
+
+    def _check_rows(self, n_rows: int) -> None:
+        """Refuse rows that changed since the last pass: degrees would be of different data."""
+        if self._rows_before is None:
+            self._rows_before = n_rows
+        if n_rows != self._rows_before:
+            raise ValueError(
+                f"{self.name} had {self._rows_before} rows in an earlier pass, and {n_rows} in "
+                "this one; every pass must go over the same rows, and files must not change"
+            )
 
     def _reading(self) -> Iterator[Chunk]:
         """Yield what ``_read`` does; its errors say how far it came."""
@@ -112,19 +151,3 @@ def same_kind(error: Exception, message: str) -> Exception:
         return type(error)(message)
     except Exception:  # its class wants other arguments
         return RuntimeError(message)
-
-
-def _check_columns(frame: Any, expected: list[Any], name: str) -> None:
-    """Refuse a frame whose columns are not those of the first one: rows are joined by position."""
-    if list(frame.columns) != expected:
-        raise ValueError(
-            f"{name} has columns {list(frame.columns)}, but the first chunk has {expected}; give "
-            "all chunks the same columns in the same order"
-        )
-
-
-def _as_array(rows: Any, name: str) -> Array:
-    try:
-        return np.asarray(rows)
-    except ValueError as error:
-        raise ValueError(f"{name} cannot be made an array: {error}") from error

@@ -10,6 +10,10 @@ from vanishing.samples.array import ArraySource
 from vanishing.samples.source import SampleSource, Summary, closed_after, mismatch
 from vanishing.samples.wrapped import WrappedSource
 
+#: The largest weight must be between these. The scale of weights does not matter, and roots of
+#: them times polynomials must stay within single precision.
+LEAST, MOST = 1e-60, 1e60
+
 
 class WeightedSource(WrappedSource):
     """The rows of another source, each with a weight.
@@ -92,6 +96,8 @@ def checked_weights(weights: Any, name: str, n_rows: int | None = None) -> Float
     what = f"the weights of {name}"
     try:
         numbers = on_host(weights) if is_array(weights) else np.asarray(weights)
+        if np.iscomplexobj(numbers):
+            raise TypeError("they are complex")
         numbers = np.array(numbers, dtype=np.float64)  # a copy: the caller's may change
     except (TypeError, ValueError) as error:
         raise ValueError(f"{what} must be real numbers: {error}") from error
@@ -105,4 +111,9 @@ def checked_weights(weights: Any, name: str, n_rows: int | None = None) -> Float
         raise ValueError(f"{what} contain negative numbers; weights say how often a row counts")
     if not numbers.any():
         raise ValueError(f"{what} are all zero: no row is left to fit to")
+    if not LEAST <= numbers.max() <= MOST:
+        raise ValueError(
+            f"{what} go up to {numbers.max():g}, which is not between {LEAST:g} and {MOST:g}; "
+            "divide them by their mean, since their scale does not matter"
+        )
     return numbers

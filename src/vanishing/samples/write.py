@@ -56,16 +56,17 @@ def write(
             f"{source.name} has no columns, so there is nothing to write; if these are the "
             "features of an ideal, nothing vanishes: raise tol or max_degree"
         )
-    names = column_names or source.feature_names or [f"c{i}" for i in range(n_columns)]
+    given = source.feature_names if column_names is None else column_names
+    names = [f"c{i}" for i in range(n_columns)] if given is None else list(map(str, given))
     if len(names) != n_columns or len(set(names)) != n_columns:
-        raise ValueError(f"{n_columns} different column names are required, got {list(names)}")
+        raise ValueError(f"{n_columns} different column names are required, got {names}")
     n_rows = max(1, CHUNK_NUMBERS // n_columns)
     with closed_after(source.blocks(n_rows)) as blocks, written_whole(target) as unfinished:
         batches = _batches(map(on_host, blocks), n_rows)
         first = next(batches, None)
         if first is None:
             raise ValueError(f"{source.name} has no rows: at least one row is required")
-        writer(unfinished, first, batches, list(map(str, names)))
+        writer(unfinished, first, batches, names)
 
 
 def _batches(blocks: Batches, n_rows: int) -> Batches:
