@@ -21,6 +21,7 @@ from vanishing.anomaly.threshold import (
 from vanishing.estimators.inputs import fit_rows, new_points, new_table, too_large
 from vanishing.estimators.saving import Saveable
 from vanishing.samples import SampleSource
+from vanishing.samples.checks import too_large_to_square
 from vanishing.samples.coerce import is_chunked
 
 #: Share of the training data whose score is called usual in explanations.
@@ -101,7 +102,13 @@ class Detector(Saveable, OutlierMixin, BaseEstimator):
             if sample_weight is not None:
                 raise too_large("sample_weight of a detector")
             return rows, None
-        return counted(rows, sample_weight)
+        rows, counts = counted(rows, sample_weight)
+        if (place := too_large_to_square(rows)) is not None:
+            raise ValueError(
+                f"X holds {float(rows[place]):.3g} in column {place[1]}, too large to be squared; "
+                "rescale the column, or leave such rows out"
+            )
+        return rows, counts
 
     def _split(self, X: Array) -> tuple[Array, Array | None]:
         """Keep a share of the rows out of the fit, where a guarantee is asked for."""

@@ -7,10 +7,11 @@ from vanishing import VanishingDetector, VanishingIdeal
 from vanishing.anomaly import fit_to_mixed, image_detector
 from vanishing.anomaly.mixed import FEWEST_ROWS, N_FITS
 from vanishing.cli.console import note, working
-from vanishing.cli.exits import UsageError
+from vanishing.cli.exits import DataError, UsageError
 from vanishing.cli.models import library_errors
 from vanishing.cli.options import Equations, Threshold
 from vanishing.cli.tables import Table
+from vanishing.samples.checks import too_large_to_square
 
 
 def make_ideal(wanted: Equations, *, contrastive: bool) -> VanishingIdeal:
@@ -76,6 +77,7 @@ def fit_detector(table: Table, threshold: Threshold, wanted: Equations) -> Any:
         Which equations; where the user does not say, those of the recipe.
     """
     detector = _detector(table, threshold, wanted)
+    _refuse_huge(table)
     with library_errors(table.where), working(f"fitting {len(table)} rows"):
         return detector.fit(table.for_model)
 
@@ -96,11 +98,24 @@ def fit_to_itself(table: Table, threshold: Threshold, wanted: Equations) -> Any:
             "--train"
         )
     detector = _detector(table, threshold, wanted)
+    _refuse_huge(table)
     if len(table) < FEWEST_ROWS:
         return fit_detector(table, threshold, wanted)
     note(f"no --train: {table.where} is judged by itself, in {N_FITS} fits")
     with library_errors(table.where), working("fitting parts of the rows", N_FITS) as step:
         return fit_to_mixed(detector, table.for_model, callback=lambda _: step(1))
+
+
+def _refuse_huge(table: Table) -> None:
+    """Say which row cannot be fitted to, by its own name."""
+    if (place := too_large_to_square(table.values)) is not None:
+        row, column = place
+        name = table.shown_names[column]
+        raise DataError(
+            f"{table.where}: row {table.row_name(row)} has {table.values[place]:.3g} in column "
+            f"{name!r}, too large to be squared; leave such rows out, the column with --drop, or "
+            "write it in another unit"
+        )
 
 
 def _detector(table: Table, threshold: Threshold, wanted: Equations) -> Any:
