@@ -73,7 +73,8 @@ def open_path(data: Any, *, columns: Sequence[str] | None = None, name: str = "X
             opened = dataset.dataset(files, format=file_format, schema=schema)
     except (OSError, ValueError) as error:  # pyarrow's own errors are of these
         raise ValueError(f"{name} cannot be opened: {error}") from error
-    return TableSource(opened, columns=columns, name=name)
+    # Types of a CSV file are guesses, and the dataset has the better ones.
+    return TableSource(opened, columns=columns, name=name, file_types=file_format != "csv")
 
 
 class NumpyFile:

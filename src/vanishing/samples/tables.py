@@ -8,6 +8,7 @@ import numpy as np
 
 from vanishing._xp import FloatArray
 from vanishing.samples.extras import imported
+from vanishing.samples.schemas import Columns
 from vanishing.samples.streamed import CHUNK_NUMBERS, Chunk, StreamedSource
 
 #: Bytes of a CSV file that are parsed at a time.
@@ -26,10 +27,18 @@ class TableSource(StreamedSource):
         Which columns to use, in this order; all by default.
     name : str
         What the rows are called in error messages.
+    file_types : bool
+        Whether columns are of the type that each file says, rather than of that of the dataset,
+        which is by default that of the first file.
     """
 
     def __init__(
-        self, dataset: Any, *, columns: Sequence[str] | None = None, name: str = "X"
+        self,
+        dataset: Any,
+        *,
+        columns: Sequence[str] | None = None,
+        name: str = "X",
+        file_types: bool = False,
     ) -> None:
         self.dataset = dataset
         self.name = name
@@ -37,9 +46,24 @@ class TableSource(StreamedSource):
             raise TypeError(
                 f"columns must be a list of names, got {columns!r}; write [{columns!r}]"
             )
-        names = tuple(dataset.schema.names) if columns is None else tuple(columns)
-        self._check_columns(names)
-        self.feature_names = names
+        checked = Columns(self._schemas(file_types), columns)
+        self.feature_names = checked.names
+        self._dtype = checked.dtype
+        self._file_types = file_types
+
+    def _schemas(self, file_types: bool) -> list[tuple[str, Any]]:
+        """Return the columns that the files have, or that the dataset says they have."""
+        files = list(self.dataset.get_fragments()) if file_types else []
+        if len(files) <= 1:
+            return [(self.name, self.dataset.schema)]
+        schemas = []
+        for file in files:
+            where = f"{self.name} ({file.path})"
+            try:
+                schemas.append((where, file.physical_schema))
+            except (OSError, ValueError) as error:  # pyarrow's own errors are of these
+                raise ValueError(f"{where} cannot be opened: {error}") from error
+        return schemas
 
     @property
     def n_features(self) -> int:
@@ -57,57 +81,33 @@ class TableSource(StreamedSource):
         """True."""
         return True
 
-    def _check_columns(self, names: tuple[str, ...]) -> None:
-        schema = self.dataset.schema
-        if not names:
-            raise ValueError(f"{self.name} has no columns: at least one is required")
-        missing = [name for name in names if name not in schema.names]
-        if missing:
-            raise ValueError(
-                f"{self.name} has no columns {missing}; its columns are {list(schema.names)}"
-            )
-        repeated = sorted({name for name in names if schema.names.count(name) > 1})
-        if repeated:
-            raise ValueError(f"{self.name} has several columns that are called {repeated}")
-        types = imported("pyarrow.types", extra="io", purpose="reading tables")
-        numeric = (types.is_integer, types.is_floating, types.is_boolean)
-        other = [
-            f"{name!r} ({schema.field(name).type})"
-            for name in names
-            if not any(is_kind(schema.field(name).type) for is_kind in numeric)
-        ]
-        if other:
-            raise ValueError(
-                f"{self.name} must hold real numbers, but these columns do not: "
-                f"{', '.join(other)}; choose the others by as_source(..., columns=[...])"
-            )
-
-    @cached_property
-    def _dtype(self) -> Any:
-        """Single precision if no column is wider."""
-        arrow = imported("pyarrow", extra="io", purpose="reading tables")
-        assert self.feature_names is not None
-        narrow = (arrow.float16(), arrow.float32())
-        kinds = [self.dataset.schema.field(name).type for name in self.feature_names]
-        return np.float32 if all(kind in narrow for kind in kinds) else np.float64
-
     def _read(self) -> Iterator[Chunk]:
         file, start = None, 0
-        # One batch ahead: the default keeps sixteen, of four files.
-        scanner = self.dataset.scanner(
-            columns=list(self.feature_names or ()),
-            batch_size=max(1, CHUNK_NUMBERS // self.n_features),
-            batch_readahead=1,
-            fragment_readahead=1,
-            fragment_scan_options=self._scan_options(),
-        )
-        for batch, fragment in scanner.scan_batches():
+        for batch, fragment in self._batches():
             path = getattr(fragment, "path", None)
             start = start if path == file else 0
             file, stop = path, start + batch.num_rows
             place = f"{path}, " if path else ""
             yield Chunk(self._rows(batch), f"{place}rows {start} to {stop - 1}")
             start = stop
+
+    def _batches(self) -> Iterator[tuple[Any, Any]]:
+        """Yield batches of the columns, each with the file that it comes from."""
+        # One batch ahead: the default keeps sixteen, of four files.
+        options: dict[str, Any] = {
+            "columns": list(self.feature_names or ()),
+            "batch_size": max(1, CHUNK_NUMBERS // self.n_features),
+            "batch_readahead": 1,
+            "fragment_readahead": 1,
+            "fragment_scan_options": self._scan_options(),
+        }
+        if not self._file_types:
+            yield from self.dataset.scanner(**options).scan_batches()
+            return
+        for fragment in self.dataset.get_fragments():
+            scanner = fragment.scanner(schema=fragment.physical_schema, **options)
+            for batch in scanner.to_batches():
+                yield batch, fragment
 
     def _scan_options(self) -> Any:
         """Bounds on what is held of a file."""
