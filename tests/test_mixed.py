@@ -126,3 +126,10 @@ def test_refusals():
         score_unseen(ONE_IDEAL, mixed(2, 0))
     with pytest.raises(ValueError, match="NaN"):
         fit_to_mixed(ONE_IDEAL, np.full((30, 2), np.nan))
+
+
+def test_frames_of_dask_are_read():
+    dask_frame = pytest.importorskip("dask.dataframe")
+    X = mixed()
+    frame = dask_frame.from_pandas(pd.DataFrame(X, columns=["a", "b"]), npartitions=3)
+    np.testing.assert_allclose(score_unseen(ONE_IDEAL, frame), score_unseen(ONE_IDEAL, X))

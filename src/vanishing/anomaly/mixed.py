@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, clone
 
 from vanishing._xp import FloatArray, IntArray, on_host
 from vanishing.anomaly.detector import Detector
-from vanishing.anomaly.picking import picker
+from vanishing.anomaly.picking import is_frame, picker
 from vanishing.anomaly.threshold import FOLDS, quantile_offset
 from vanishing.estimators.inputs import fit_table
 
@@ -152,4 +152,4 @@ def fit_to_mixed(
 def _checked(X: Any) -> tuple[Any, Callable[[IntArray], Any]]:
     """Return all rows, a frame or a checked array, and a function that returns some of them."""
     table = fit_table(BaseEstimator(), X)
-    return X if hasattr(X, "columns") else table, picker(X, table)
+    return X if is_frame(X) else table, picker(X, table)

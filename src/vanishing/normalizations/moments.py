@@ -134,7 +134,7 @@ class Seen:
 def _check_budget(n_features: int, degree: int, memory_budget: int) -> None:
     """Refuse more monomials than the budget has place for."""
     n_monomials = count(n_features, degree)
-    needed = 6 * 8 * n_monomials**2
+    needed = 8 * 8 * n_monomials**2  # two factors, the change of coordinates, and work on them
     if needed > memory_budget:
         raise BudgetError(
             f"partial_fit keeps the factor of all {n_monomials} monomials of degree at most "
