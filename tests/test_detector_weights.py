@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.pipeline import make_pipeline
@@ -224,6 +225,21 @@ def test_tensors_are_weighted():
         expected = detector.fit(X, sample_weight=counts).offset_
         found = detector.fit(torch.asarray(X), sample_weight=torch.asarray(counts)).offset_
         assert found == pytest.approx(expected, rel=1e-6)
+
+
+def test_tensors_are_preprocessed_on_the_host(monkeypatch):
+    torch = pytest.importorskip("torch")
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
+    X, counts = points(60), times(60)
+    detector = TransformationDetector(preprocessor=PCA(2), contamination=0.1)
+    expected = detector.fit(X, sample_weight=counts).offset_
+    found = detector.fit(torch.asarray(X), sample_weight=counts).offset_
+    assert found == pytest.approx(expected, rel=1e-6)
+    with (
+        config_context(array_api_dispatch=True),
+        pytest.raises(ValueError, match="takes NumPy arrays"),
+    ):
+        detector.fit(torch.asarray(X), sample_weight=counts)
 
 
 def test_chunks_take_one_array_of_weights():

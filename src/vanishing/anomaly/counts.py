@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.decomposition import PCA
 from sklearn.utils.validation import has_fit_parameter
 
-from vanishing._xp import Array, FloatArray, on_host, take_rows
+from vanishing._xp import Array, FloatArray, take_rows
 from vanishing.samples.weighted import checked_weights
 
 #: Larger sums are no numbers of rows, but whole numbers by accident, as all large ones are.
@@ -152,7 +152,12 @@ def fit_weighted(preprocessor: Any, copies: Any, counts: FloatArray | None) -> A
     """Fit a preprocessor to copies of the rows, one after the other, of which all count alike."""
     if counts is None:
         return preprocessor.fit(copies)
+    if not isinstance(copies, np.ndarray):  # scikit-learn would mix two libraries
+        raise ValueError(
+            "sample_weight beside a preprocessor takes NumPy arrays, or "
+            "sklearn.set_config(array_api_dispatch=False)"
+        )
     weights = np.tile(counts, len(copies) // len(counts))
     if type(preprocessor) is PCA:
-        return fit_pca(preprocessor, on_host(copies), weights)
+        return fit_pca(preprocessor, copies, weights)
     return preprocessor.fit(copies, sample_weight=weights)
