@@ -12,7 +12,12 @@ from cases import gaussian_contrast
 from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import StandardScaler
 
-from vanishing import ClassVanishingFeatures, VanishingIdeal
+from vanishing import (
+    ClassVanishingFeatures,
+    TransformationDetector,
+    VanishingDetector,
+    VanishingIdeal,
+)
 from vanishing.polynomials.memory import BudgetError
 from vanishing.samples import ArraySource, ConcatenatedSource, MappedSource, as_source
 
@@ -540,3 +545,13 @@ def test_class_features_name_the_class_whose_ideal_failed():
         ClassVanishingFeatures(VanishingIdeal(normalization="contrastive", tol=1e-6)).fit(
             X, np.repeat([0, 1], 60)
         )
+
+
+@pytest.mark.parametrize("detector", [VanishingDetector(), TransformationDetector()], ids=str)
+def test_detectors_name_numbers_too_large_to_be_squared(detector):
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    X[5, 1] = -1e200
+    with pytest.raises(ValueError, match=r"X holds -1e\+200 in column 1, too large to be squared"):
+        detector.fit(X)
+    X[5, 1] = 1e100
+    assert np.isfinite(detector.fit(X).offset_)

@@ -162,7 +162,7 @@ def test_types_of_later_files_are_wide_enough(tmp_path):
     rows = np.concatenate(list(as_source(tmp_path).blocks(10)))
     assert rows[:, 0].tolist() == [1, 2, 3, 4, exact, 0.5]
     pq.write_table(pa.table({"a": ["text"], "b": ["text"]}), tmp_path / "3.parquet")
-    with pytest.raises(ValueError, match=r"chunk 3 of X .* 'text'"):
+    with pytest.raises(ValueError, match=r"3\.parquet\) must hold real numbers"):
         VanishingIdeal().fit(tmp_path)
 
 

@@ -233,12 +233,85 @@ def test_fit_begins_anew_and_so_does_partial_fit_after_it():
     assert_same(ideal, VanishingIdeal(tol=0.2).fit(X[:100]), X)
 
 
-def test_rows_far_from_the_first_part_are_warned_of():
-    rng = np.random.default_rng(0)
-    near, far = rng.standard_normal((100, 2)), 1e4 + rng.standard_normal((200, 2))
-    ideal = VanishingIdeal(max_degree=3, tol=1e-3).partial_fit(near[:1] * 1e-3)
-    with pytest.warns(UserWarning, match="digits are lost"):
-        ideal.partial_fit(far)
+def degenerate(X):
+    """First parts that say little or nothing about the spread of X."""
+    n_features = X.shape[1]
+    return {
+        "one row": X[:1],
+        "two rows": X[:2],
+        "equal rows": np.repeat(X[:1], 30, axis=0),
+        "zeros": np.zeros((5, n_features)),
+        "a constant column": np.column_stack([np.full(40, 2.0), X[:40, 1:]]),
+        "a column of zeros": np.column_stack([np.zeros(40), X[:40, 1:]]),
+        "a column that is nearly constant": X[:40] * [1.0, 1e-9, 1.0],
+        "a line": np.outer(X[:40, 0], [1.0, 2.0, -3.0]),
+        "a plane": np.column_stack([X[:40, 0], X[:40, 1], X[:40, 0] - X[:40, 1]]),
+        "far away": 1e3 + X[:40],
+        "a row far away": 1e3 + X[:1],
+    }
+
+
+@EVERY
+@pytest.mark.parametrize("first", degenerate(points()))
+@pytest.mark.parametrize("unit", [1.0, 1e4])
+def test_any_first_part_will_do(first, unit, normalization):
+    units = np.array([unit, 1.0, unit])
+    X, part = points() * units, degenerate(points())[first]
+    contrast = contrast_for(normalization, X)
+    settings = {"normalization": normalization, "tol": 0.2, "max_degree": 3}
+    ideal = VanishingIdeal(**settings)
+    ideal.partial_fit(part, contrast=contrast).partial_fit(X[:100]).partial_fit(X[100:])
+    everything = np.concatenate([part, X])
+    expected = VanishingIdeal(**settings).fit(everything, contrast=contrast)
+    assert counts(ideal) == counts(expected)
+    np.testing.assert_allclose(ideal.extents_, expected.extents_, rtol=1e-7, atol=1e-9)
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 40), st.floats(-3, 3), st.floats(-100, 100)),
+        min_size=1,
+        max_size=5,
+    ),
+    st.integers(0, 9),
+)
+def test_data_that_wanders(parts, seed):
+    """Parts of any length, size and place, and at last one that is like the sum of all."""
+    X = points(400, seed)
+    pieces = [X[:n] * 10**power + shift for n, power, shift in parts]
+    scale = max(np.abs(piece).max() for piece in pieces)
+    pieces.append(X * scale)
+    ideal = VanishingIdeal(normalization="vca", tol=0.1)
+    for piece in pieces:
+        ideal.partial_fit(piece)
+    together = np.concatenate(pieces)
+    expected = VanishingIdeal(normalization="vca", tol=0.1).fit(together)
+    assert counts(ideal) == counts(expected)
+    np.testing.assert_allclose(ideal.extents_, expected.extents_, rtol=1e-6, atol=1e-9)
+
+
+def test_a_contrast_may_begin_with_one_row():
+    X, contrast = points() * 1e3, contrast_for("contrastive", points() * 1e3)
+    settings = {"normalization": "contrastive", "tol": 0.3}
+    ideal = VanishingIdeal(**settings).partial_fit(X[:1], contrast=contrast[:1])
+    ideal.partial_fit(X[1:50]).partial_fit(X[50:], contrast=contrast[1:])
+    assert_same(ideal, VanishingIdeal(**settings).fit(X, contrast=contrast), X)
+
+
+def test_coordinates_stay_where_the_first_part_is_typical():
+    X = points()
+    ideal = VanishingIdeal(tol=0.2).partial_fit(X[:100])
+    frame = ideal._seen.points.frame
+    assert ideal.partial_fit(X[100:])._seen.points.frame is frame
+    assert ideal.partial_fit(1e3 * X)._seen.points.frame is not frame
+
+
+def test_a_row_too_far_from_all_others_is_warned_of():
+    X = points()
+    ideal = VanishingIdeal(max_degree=3, tol=1.0).partial_fit(np.full((1, 3), 1e8))
+    with pytest.warns(UserWarning, match="X is spread so unevenly that .* digits are lost"):
+        ideal.partial_fit(X)
 
 
 def test_a_normalization_that_reads_rows_is_refused():
@@ -305,6 +378,8 @@ def test_damaged_factors_are_refused(damage):
     }[damage]
     with pytest.raises(ModelFileError):
         check_seen(replace(seen, points=damaged), 3)
+    with pytest.raises(ModelFileError):
+        check_seen(replace(seen, contrast=damaged), 3)
 
 
 def test_factors_that_are_not_finite_are_not_loaded(tmp_path):

@@ -259,10 +259,10 @@ def test_weights_of_a_device_source():
 
 @pytest.mark.parametrize("most_bytes", [2**30, 100])
 @pytest.mark.parametrize("detector", [VanishingDetector(), TransformationDetector()], ids=str)
-def test_detectors_refuse_weights(detector, most_bytes, monkeypatch):
+def test_detectors_take_weights_by_themselves(detector, most_bytes, monkeypatch):
     monkeypatch.setattr("vanishing.estimators.inputs.TABLE_BYTES", most_bytes)
     X = points()
-    with pytest.raises(ValueError, match="counts every row once"):
+    with pytest.raises(ValueError, match="weights by themselves, as sample_weight"):
         detector.fit(as_source(X, weights=np.ones(len(X))))
 
 

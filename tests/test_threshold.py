@@ -76,24 +76,23 @@ def test_conformal_rate_of_false_alarms(rate):
 
 
 def test_rows_are_left_out_in_turn():
-    rows = np.arange(33.0)[:, None]
-
     def remember(rest, unseen):
-        assert sorted([*rest[:, 0], *unseen[:, 0]]) == rows[:, 0].tolist()
-        return unseen[:, 0]
+        assert sorted([*rest, *unseen]) == list(range(33))
+        return 2.0 * unseen
 
-    values = on_unseen_rows(rows, remember, seed=0)
-    assert sorted(values) == rows[:, 0].tolist()
-    np.testing.assert_array_equal(on_unseen_rows(rows, remember, seed=0), values)
+    values, rows = on_unseen_rows(33, remember, seed=0)
+    assert sorted(rows) == list(range(33))
+    np.testing.assert_array_equal(values, 2 * rows)
+    np.testing.assert_array_equal(on_unseen_rows(33, remember, seed=0)[0], values)
 
 
 def test_no_more_rows_are_left_out_than_quantiles_need():
     fits = []
-    values = on_unseen_rows(
-        np.zeros((20_000, 1)), lambda rest, unseen: fits.append(len(rest)) or unseen, seed=0
+    values, rows = on_unseen_rows(
+        20_000, lambda rest, unseen: fits.append(len(rest)) or unseen, seed=0
     )
     assert fits == [16_000]
-    assert len(values) == 4_000
+    assert len(values) == len(rows) == 4_000
 
 
 @pytest.mark.slow

@@ -459,7 +459,8 @@ def pipelines(tmp_path):
 def test_explanation_by_the_equations_of_a_pipeline(call, pipelines):
     done = call("explain", "moved.csv", "-m", "ideal.safetensors", "--row", "3")
     assert done.code == 0, done.err
-    assert "in the preprocessed columns" in done.out
+    assert "preprocessed" not in done.out  # carried back through the scaling
+    assert "x1 = 0" in done.out or " x1 " in done.out
     record = json.loads(
         call("explain", "moved.csv", "-m", "ideal.safetensors", "--row", "3", "--json").out
     )

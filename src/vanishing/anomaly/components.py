@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from vanishing._xp import Array, FloatArray, move_like
+from vanishing.anomaly.counts import mean_of
 from vanishing.estimators import VanishingIdeal
 from vanishing.estimators.inputs import labelled
 from vanishing.normalizations import resolve_normalization
@@ -34,10 +35,18 @@ class Component:
     weights: FloatArray
 
     @classmethod
-    def of(cls, ideal: VanishingIdeal, values: FloatArray, *, center: bool) -> "Component":
+    def of(
+        cls,
+        ideal: VanishingIdeal,
+        values: FloatArray,
+        *,
+        center: bool,
+        counts: FloatArray | None = None,
+    ) -> "Component":
         """Describe an ideal by the values of its polynomials on normal data; weights are 1."""
-        mean = values.mean(axis=0) if center else np.zeros(values.shape[1])
-        return cls(ideal, mean, np.sqrt(np.mean((values - mean) ** 2, axis=0)), np.ones_like(mean))
+        mean = mean_of(values, counts) if center else np.zeros(values.shape[1])
+        typical = np.sqrt(mean_of((values - mean) ** 2, counts))
+        return cls(ideal, mean, typical, np.ones_like(mean))
 
     def reweighted(self, weights: FloatArray) -> "Component":
         """Return the component with other weights, without polynomials whose weight is zero."""

@@ -8,17 +8,20 @@ from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from vanishing._xp import Array, FloatArray, move_to_numpy, namespace, on_host, take_rows
+from vanishing.anomaly.counts import counted, mean_and_variance
 from vanishing.anomaly.explain import Explanation, Landscape
 from vanishing.anomaly.streaming import moments, scores_of
 from vanishing.anomaly.threshold import (
+    Scored,
     check_attainable,
     conformal_offset,
     finite_quantiles,
     quantile_offset,
 )
-from vanishing.estimators.inputs import new_points, new_table
+from vanishing.estimators.inputs import fit_rows, new_points, new_table, too_large
 from vanishing.estimators.saving import Saveable
 from vanishing.samples import SampleSource
+from vanishing.samples.checks import too_large_to_square
 from vanishing.samples.coerce import is_chunked
 
 #: Share of the training data whose score is called usual in explanations.
@@ -87,6 +90,26 @@ class Detector(Saveable, OutlierMixin, BaseEstimator):
         xp = namespace(anomalous)
         return 1 - 2 * xp.astype(anomalous, xp.int64)
 
+    def _checked_rows(self, X: Any, sample_weight: Any) -> tuple[Any, FloatArray | None]:
+        """Check training data: rows in an array or a source, and how often each counts."""
+        if sample_weight is not None and self.calibration is not None:
+            raise ValueError(
+                "calibration guarantees a rate of false alarms for rows that are exchangeable, "
+                "which rows with a sample_weight are not; leave one of the two out"
+            )
+        rows = fit_rows(self, X)
+        if isinstance(rows, SampleSource):
+            if sample_weight is not None:
+                raise too_large("sample_weight of a detector")
+            return rows, None
+        rows, counts = counted(rows, sample_weight)
+        if (place := too_large_to_square(rows)) is not None:
+            raise ValueError(
+                f"X holds {float(rows[place]):.3g} in column {place[1]}, too large to be squared; "
+                "rescale the column, or leave such rows out"
+            )
+        return rows, counts
+
     def _split(self, X: Array) -> tuple[Array, Array | None]:
         """Keep a share of the rows out of the fit, where a guarantee is asked for."""
         if self.calibration is None:
@@ -112,26 +135,27 @@ class Detector(Saveable, OutlierMixin, BaseEstimator):
         X: Array | SampleSource,
         held_out: Array | None,
         scores: FloatArray | None = None,
-        unseen_scores: FloatArray | None = None,
+        unseen: Scored | None = None,
+        counts: FloatArray | None = None,
     ) -> None:
         """Set the threshold, and what explanations need to know of the training data.
 
-        ``unseen_scores`` are of rows that were left out of the fit in turn; without them those of
-        the training data stand in.
+        ``unseen`` are rows that were left out of the fit in turn; without them those of the
+        training data stand in. ``counts`` say how often each row of X counts.
         """
         if scores is None:
             streamed = isinstance(X, SampleSource)
             scores = np.asarray(scores_of(X, self._score)) if streamed else on_host(self._score(X))
-        if unseen_scores is None:
-            unseen_scores = scores
-        self._usual_score = -finite_quantiles(unseen_scores, [1 - USUAL])[0]
-        self._mean_row, spread = _means_and_spreads(X)
+        seen = Scored(scores, counts)
+        unseen = seen if unseen is None else unseen
+        self._usual_score = -finite_quantiles(unseen.scores, [1 - USUAL], unseen.counts)[0]
+        self._mean_row, spread = _means_and_spreads(X, counts)
         # A constant column, whose spread is rounding, is measured in units of its size.
         constant = spread <= 1e-12 * np.abs(self._mean_row)
         self._spread_row = np.where(constant, np.abs(self._mean_row) + 1.0, spread)
         if held_out is None:
-            by_rule = self.contamination == "auto"
-            self.offset_ = quantile_offset(unseen_scores if by_rule else scores, self.contamination)
+            on = unseen if self.contamination == "auto" else seen
+            self.offset_ = quantile_offset(on.scores, self.contamination, on.counts)
         else:
             assert self.contamination != "auto"
             held_out_scores = on_host(self._score(held_out))
@@ -186,11 +210,16 @@ class Detector(Saveable, OutlierMixin, BaseEstimator):
         raise NotImplementedError
 
 
-def _means_and_spreads(X: Array | SampleSource) -> tuple[FloatArray, FloatArray]:
+def _means_and_spreads(
+    X: Array | SampleSource, counts: FloatArray | None
+) -> tuple[FloatArray, FloatArray]:
     """Return mean and standard deviation of each column."""
     if isinstance(X, SampleSource):
         of_rows = moments(X)
         return of_rows.mean, np.sqrt(of_rows.variance)
+    if counts is not None:
+        mean, variance = mean_and_variance(np.asarray(on_host(X), dtype=np.float64), counts)
+        return mean, np.sqrt(variance)
     xp = namespace(X)
     doubles = xp.astype(X, xp.float64, copy=False)
     return move_to_numpy(xp.mean(doubles, axis=0)), move_to_numpy(xp.std(doubles, axis=0))

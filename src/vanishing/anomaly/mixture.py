@@ -13,14 +13,16 @@ import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
-from vanishing._xp import Array, IntArray, move_to_numpy, namespace, take_rows
+from vanishing._xp import Array, FloatArray, IntArray, move_to_numpy, namespace, take_rows
 from vanishing.anomaly.components import Component, fit_component
+from vanishing.anomaly.counts import some
 from vanishing.anomaly.pieces import ContrastDraw
 from vanishing.anomaly.residuals import LocalResiduals
 from vanishing.anomaly.scores import negative_log_probability
 from vanishing.anomaly.weights import WeightProblem, convex_weights, descent_weights
 from vanishing.estimators import VanishingIdeal
 from vanishing.samples import ArraySource, ConcatenatedSource, SampleSource
+from vanishing.samples.weighted import with_weights
 from vanishing.transformations import Transformation
 
 #: Rows of all other pieces that a piece is contrasted with, at most.
@@ -82,6 +84,7 @@ def fit_mixture(
     smoothing: float,
     seed: int,
     n_jobs: int | None,
+    counts: FloatArray | None = None,
 ) -> Mixture:
     """Fit an ideal to every piece of every copy.
 
@@ -102,6 +105,8 @@ def fit_mixture(
         Of the rows that are drawn for contrasts.
     n_jobs : int or None
         Ideals fitted at a time.
+    counts : array of shape (n_samples,), optional
+        How often each sample counts.
     """
     n_pieces = int(pieces.max()) + 1
     rows_of_piece = [np.flatnonzero(pieces == c) for c in range(n_pieces)]
@@ -116,15 +121,22 @@ def fit_mixture(
 
     def contrast_of(own: int) -> SampleSource:
         if n_pieces == 1:
-            return ConcatenatedSource([ArraySource(c) for k, c in enumerate(copies) if k != own])
-        return ArraySource(take_rows(stacked, draw.others(own, CONTRAST_ROWS)))
+            return ConcatenatedSource(
+                [with_weights(ArraySource(c), counts) for k, c in enumerate(copies) if k != own]
+            )
+        others = draw.others(own, CONTRAST_ROWS)
+        of_others = some(counts, others % len(pieces))
+        return with_weights(ArraySource(take_rows(stacked, others)), of_others)
 
     def fit_one(own: int) -> Component:
         points = points_of(own)
         i = places[own][0]
         name = f"transformation {i} ({names[i]!r})"
-        fitted = fit_component(ArraySource(points), contrast_of(own), ideal, name)
-        return Component.of(fitted, move_to_numpy(fitted.basis_.evaluate(points)), center=center)
+        own_counts = some(counts, places[own][1])
+        source = with_weights(ArraySource(points), own_counts)
+        fitted = fit_component(source, contrast_of(own), ideal, name)
+        values = move_to_numpy(fitted.basis_.evaluate(points))
+        return Component.of(fitted, values, center=center, counts=own_counts)
 
     # Threads: the work is in BLAS and LAPACK, and the copies are shared. Many small problems run
     # fastest with one BLAS thread each.
@@ -141,6 +153,7 @@ def weighted(
     *,
     sparsity: float,
     seed: int,
+    counts: FloatArray | None = None,
 ) -> Mixture:
     """Return the mixture with weights on its polynomials; those of weight zero are left out.
 
@@ -153,6 +166,8 @@ def weighted(
         Penalty on the sum of the weights, divided by the number of samples.
     seed : int
         Of the rows that are drawn where all would not fit into memory.
+    counts : array of shape (n_samples,), optional
+        How often each sample counts.
     """
     components = mixture.components
     stops = np.cumsum([0, *(len(component.center) for component in components)])
@@ -166,7 +181,9 @@ def weighted(
         namespace(z).concat([c.residuals(take_rows(z, rows)) ** 2 for c in components], axis=1)
         for z in copies
     ]
-    problem = WeightProblem(squares, slices, mixture.n_pieces, mixture.smoothing)
+    problem = WeightProblem(
+        squares, slices, mixture.n_pieces, mixture.smoothing, some(counts, rows)
+    )
     if how == "descent":
         u = descent_weights(problem)
         if not np.isfinite(u).all():
@@ -175,7 +192,7 @@ def weighted(
                 "the polynomials are too large for it; use weighting='convex'"
             )
     else:
-        u = convex_weights(problem, penalty=sparsity / len(rows))
+        u = convex_weights(problem, penalty=sparsity / problem.n_points)
         if not u.any():
             raise ValueError(
                 f"with sparsity={sparsity} and {len(rows)} samples all weights are zero; lower "

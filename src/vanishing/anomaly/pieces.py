@@ -1,6 +1,7 @@
 """Normal data as a union of pieces, each with an ideal of its own (mixture of ideals)."""
 
 import warnings
+from typing import Any
 
 import numpy as np
 from sklearn.cluster import KMeans
@@ -15,7 +16,19 @@ ROWS_PER_DIMENSION = 2
 ROWS_FOR_THREADS = 10_000
 
 
-def cluster(points: FloatArray, n_pieces: int, *, seed: int) -> IntArray:
+def resolutions_of(n_components: Any) -> list[int]:
+    """Return the numbers of pieces that are asked for: one, or one a resolution."""
+    numbers = np.atleast_1d(np.asarray(n_components))
+    if numbers.ndim > 1 or not numbers.size or numbers.dtype.kind not in "iu" or min(numbers) < 1:
+        raise ValueError(
+            f"n_components must be a positive int or a sequence of them, got {n_components!r}"
+        )
+    return [int(k) for k in numbers]
+
+
+def cluster(
+    points: FloatArray, n_pieces: int, *, seed: int, counts: FloatArray | None = None
+) -> IntArray:
     """Cluster points by k-means into at most ``n_pieces`` pieces 0, 1, ... without holes."""
     if n_pieces <= 1:
         return np.zeros(len(points), dtype=np.intp)
@@ -23,11 +36,14 @@ def cluster(points: FloatArray, n_pieces: int, *, seed: int) -> IntArray:
     with threadpool_limits(n_threads, user_api="openmp"), warnings.catch_warnings():
         # Fewer distinct points than pieces: there are then fewer pieces.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        labels = KMeans(n_pieces, n_init=1, random_state=seed).fit(points).labels_
+        means = KMeans(n_pieces, n_init=1, random_state=seed)
+        labels = means.fit(points, sample_weight=counts).labels_
     return np.unique(labels, return_inverse=True)[1].astype(np.intp)
 
 
-def split_into_pieces(points: FloatArray, n_pieces: int, *, seed: int) -> IntArray:
+def split_into_pieces(
+    points: FloatArray, n_pieces: int, *, seed: int, counts: FloatArray | None = None
+) -> IntArray:
     """Cluster points; pieces with too few rows for their dimension join their neighbours.
 
     Parameters
@@ -36,6 +52,8 @@ def split_into_pieces(points: FloatArray, n_pieces: int, *, seed: int) -> IntArr
     n_pieces : int
         Upper bound.
     seed : int
+    counts : array of shape (n_samples,), optional
+        How often each point counts. For the number of rows of a piece every row counts once.
 
     Returns
     -------
@@ -45,7 +63,7 @@ def split_into_pieces(points: FloatArray, n_pieces: int, *, seed: int) -> IntArr
     n_samples, n_dimensions = points.shape
     fewest = ROWS_PER_DIMENSION * n_dimensions
     n_pieces = max(1, min(n_pieces, n_samples // fewest))
-    labels = cluster(points, n_pieces, seed=seed)
+    labels = cluster(points, n_pieces, seed=seed, counts=counts)
     n_pieces = int(labels.max()) + 1
     centres = np.stack([points[labels == piece].mean(axis=0) for piece in range(n_pieces)])
     sizes = np.bincount(labels, minlength=n_pieces)

@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.decomposition import PCA
 
-from vanishing._xp import FloatArray
+from vanishing._xp import FloatArray, IntArray
+from vanishing.anomaly.counts import drawn, fit_pca, quantiles, some
 from vanishing.anomaly.pieces import cluster
 from vanishing.anomaly.residuals import TINY, LocalResiduals, fit_residuals
-from vanishing.anomaly.threshold import on_unseen_rows
+from vanishing.anomaly.threshold import Scored, on_unseen_rows
 from vanishing.contrasts import GaussianNoise, Permuted
 from vanishing.contrasts.base import Contrast
 from vanishing.estimators import VanishingIdeal
@@ -51,7 +52,9 @@ class Member:
         return (deviations - self.median) / self.spread
 
 
-def fit_members(z: FloatArray, *, seed: int) -> tuple[list[Member], FloatArray]:
+def fit_members(
+    z: FloatArray, *, seed: int, counts: FloatArray | None = None
+) -> tuple[list[Member], Scored]:
     """Fit the members, each with what is usual for it.
 
     Parameters
@@ -60,51 +63,57 @@ def fit_members(z: FloatArray, *, seed: int) -> tuple[list[Member], FloatArray]:
         Standardized, without constant columns.
     seed : int
         Of contrasts, clustering, and of the rows that are left out.
+    counts : array of shape (n_samples,), optional
+        How often each row counts.
 
     Returns
     -------
     members : list of Member
-    scores : array of shape (n_unseen,)
-        Of rows that the members were not fitted to; higher is more normal.
+    unseen : Scored
+        Rows that the members were not fitted to.
     """
     # The same for all rows and with some left out, whose scores could not be compared else.
     scale = _scale_of_quadratics(*z.shape)
-    members = _members(z, scale, seed)
+    members = _members(z, counts, scale, seed)
 
-    def log_deviations(rest: FloatArray, unseen: FloatArray) -> FloatArray:
-        members = _members(rest, scale, seed)
-        return np.stack([member.standardized(unseen) for member in members], axis=1)
+    def log_deviations(rest: IntArray, unseen: IntArray) -> FloatArray:
+        members = _members(z[rest], some(counts, rest), scale, seed)
+        return np.stack([member.standardized(z[unseen]) for member in members], axis=1)
 
     unseen = np.stack([member.standardized(z) for member in members], axis=1)
+    unseen_counts = counts
     if not all(member.residuals.is_trusted(len(z)) for member in members):
         with suppress(ValueError):  # some of the rows are all the same, though not all are
-            unseen = on_unseen_rows(z, log_deviations, seed=seed)
+            unseen, which = on_unseen_rows(len(z), log_deviations, seed=seed)
+            unseen_counts = some(counts, which)
     # Beyond all numbers, where equations overflow, is as far as the farthest.
     farthest = np.max(unseen, axis=0, where=np.isfinite(unseen), initial=np.log(TINY))
     bounded = np.minimum(unseen, farthest)
-    lower, medians, upper = np.quantile(bounded, [0.25, 0.5, 0.75], axis=0)
+    lower, medians, upper = quantiles(bounded, [0.25, 0.5, 0.75], unseen_counts)
     spreads = np.maximum(upper - lower, SMALLEST_SPREAD)
     standardized = [
         replace(member, median=float(median), spread=float(spread))
         for member, median, spread in zip(members, medians, spreads, strict=True)
     ]
-    return standardized, np.asarray(-np.mean((unseen - medians) / spreads, axis=1))
+    scores = np.asarray(-np.mean((unseen - medians) / spreads, axis=1))
+    return standardized, Scored(scores, unseen_counts)
 
 
-def _members(z: FloatArray, scale: float, seed: int) -> list[Member]:
+def _members(z: FloatArray, counts: FloatArray | None, scale: float, seed: int) -> list[Member]:
     """Fit what looks at the standardized data, not yet knowing what is usual."""
     n_fine = int(np.clip(len(z) // 25, 1, 80))
     fine = GaussianNoise(0.5)
     return [
-        _member("whole", z, 1, Permuted(), seed, degree=2, tol=0.5, smallest_scale=scale),
-        _member("few pieces", z, 10, Permuted(), seed, smallest_scale=0.03),
-        _member("many pieces", z, n_fine, fine, seed, smallest_scale=COARSE_SCALE),
+        _member("whole", z, counts, 1, Permuted(), seed, degree=2, tol=0.5, smallest_scale=scale),
+        _member("few pieces", z, counts, 10, Permuted(), seed, smallest_scale=0.03),
+        _member("many pieces", z, counts, n_fine, fine, seed, smallest_scale=COARSE_SCALE),
     ]
 
 
 def _member(
     name: str,
     z: FloatArray,
+    counts: FloatArray | None,
     n_pieces: int,
     contrast: Contrast,
     seed: int,
@@ -116,23 +125,29 @@ def _member(
     reduction = None
     if degree > 1 and z.shape[1] > LARGEST_DIMENSION:
         reduction = PCA(min(LARGEST_DIMENSION, len(z)), random_state=seed)
-        variances = reduction.set_output(transform="default").fit(z).explained_variance_
+        reduction.set_output(transform="default")
+        variances = fit_pca(reduction, z, counts).explained_variance_
         # Directions without variance, as with few rows, would hold nothing but rounding.
         rank = max(1, int(np.sum(variances > 1e-20 * variances[0])))
         if rank < len(variances):
-            reduction.set_params(n_components=rank).fit(z)
+            fit_pca(reduction.set_params(n_components=rank), z, counts)
         z = reduction.transform(z)
     rng = np.random.default_rng(seed)
-    other = contrast.make(z, rng, max(len(z), CONTRAST_ROWS))
+    n_contrast = max(len(z), CONTRAST_ROWS)
+    other = contrast.make(drawn(z, counts, rng, n_contrast), rng, n_contrast)
     ideal = VanishingIdeal(
         max_degree=degree, tol=tol, normalization="contrastive", reduction="gram"
     )
-    pieces = cluster(z, min(n_pieces, len(z) // 10), seed=seed)
+    pieces = cluster(z, min(n_pieces, len(z) // 10), seed=seed, counts=counts)
     try:
-        residuals = fit_residuals(z, pieces, other, ideal, smallest_scale=smallest_scale)
+        residuals = fit_residuals(
+            z, pieces, other, ideal, smallest_scale=smallest_scale, counts=counts
+        )
     except ValueError:  # nothing is below the tolerance: take every direction there is
         ideal.set_params(tol=1e6)
-        residuals = fit_residuals(z, pieces, other, ideal, smallest_scale=smallest_scale)
+        residuals = fit_residuals(
+            z, pieces, other, ideal, smallest_scale=smallest_scale, counts=counts
+        )
     n_equations = sum(fitted.basis_.count() for fitted in residuals.ideals)
     described = (
         f"{name}: {n_equations} equations of degree <= {degree} on {len(residuals.ideals)} "

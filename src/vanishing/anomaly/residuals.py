@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import clone
 
 from vanishing._xp import Array, FloatArray, IntArray, move_like, namespace
+from vanishing.anomaly.counts import mean_and_variance, some
 from vanishing.estimators import VanishingIdeal
 from vanishing.normalizations import resolve_normalization
 
@@ -66,6 +67,7 @@ def fit_residuals(
     template: VanishingIdeal,
     *,
     smallest_scale: float,
+    counts: FloatArray | None = None,
 ) -> LocalResiduals:
     """Fit an ideal to each piece.
 
@@ -79,19 +81,22 @@ def fit_residuals(
     smallest_scale : float
         Floor of the spread of a polynomial on its piece, in units of its normalization: a piece
         with few rows keeps equations exactly that hold by chance.
+    counts : array of shape (n_samples,), optional
+        How often each point counts.
     """
     if not resolve_normalization(template.normalization).needs_contrast:
         contrast = None
     ideals, centers, scales = [], [], []
     for piece in np.unique(pieces):
-        rows = points[pieces == piece]
+        own = pieces == piece
+        rows, own_counts = points[own], some(counts, own)
         ideal: VanishingIdeal = clone(template)
-        ideal._fit(rows, contrast, by_itself=False)
+        ideal._fit(rows, contrast, sample_weight=own_counts, by_itself=False)
         if ideal.basis_.count():
-            values = ideal.basis_.evaluate(rows)
+            mean, variance = mean_and_variance(ideal.basis_.evaluate(rows), own_counts)
             ideals.append(ideal)
-            centers.append(values.mean(axis=0))
-            scales.append(np.sqrt(values.var(axis=0) + smallest_scale**2))
+            centers.append(mean)
+            scales.append(np.sqrt(variance + smallest_scale**2))
     if not ideals:
         check_vanishing(ideal)
     return LocalResiduals(ideals, centers, scales)

@@ -18,9 +18,9 @@ from sklearn.decomposition import PCA
 from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import _safe_indexing
 
-from vanishing._xp import FloatArray, IntArray, on_host, take_rows
+from vanishing._xp import FloatArray, IntArray, on_host
+from vanishing.anomaly.picking import picker
 from vanishing.estimators.inputs import fit_table
 
 #: Share of the samples outside the left-out group that are kept for comparison.
@@ -110,11 +110,7 @@ def select_without_labels(
     if not candidates:
         raise ValueError("candidates is empty: at least one detector is required")
     table = fit_table(BaseEstimator(), X)
-
-    def rows_of(rows: IntArray) -> Any:
-        """Return some rows, with the names of their columns where there are any."""
-        return _safe_indexing(X, rows) if hasattr(X, "columns") else take_rows(table, rows)
-
+    rows_of = picker(X, table)
     labels, held_out_groups = _groups(
         on_host(table), groups, n_groups, representation, random_state
     )

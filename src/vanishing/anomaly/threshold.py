@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 from math import ceil
-from typing import Any, Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from vanishing._xp import FloatArray
+from vanishing._xp import FloatArray, IntArray
+from vanishing.anomaly.counts import quantiles
 
 #: Parts into which rows are split to be left out in turn.
 FOLDS = 5
@@ -15,7 +15,18 @@ FOLDS = 5
 ENOUGH_ROWS = 1000
 
 
-def quantile_offset(scores: FloatArray, contamination: float | Literal["auto"]) -> float:
+class Scored(NamedTuple):
+    """Scores of rows, higher is more normal, and how often each row counts (None: once)."""
+
+    scores: FloatArray
+    counts: FloatArray | None = None
+
+
+def quantile_offset(
+    scores: FloatArray,
+    contamination: float | Literal["auto"],
+    counts: FloatArray | None = None,
+) -> float:
     """Choose an offset below which samples are anomalous.
 
     Parameters
@@ -26,14 +37,18 @@ def quantile_offset(scores: FloatArray, contamination: float | Literal["auto"]) 
         Share of the training data below the offset. "auto" is the rule of box plots, one and a
         half times the distance of the quartiles below the lower one, but calls at least one
         sample in a hundred anomalous.
+    counts : array of shape (n_samples,), optional
+        How often each sample counts.
     """
     if contamination == "auto":
-        lowest, lower, upper = finite_quantiles(scores, [0.01, 0.25, 0.75])
+        lowest, lower, upper = finite_quantiles(scores, [0.01, 0.25, 0.75], counts)
         return max(lowest, lower - 1.5 * (upper - lower))
-    return finite_quantiles(scores, [contamination])[0]
+    return finite_quantiles(scores, [contamination], counts)[0]
 
 
-def finite_quantiles(scores: FloatArray, shares: list[float]) -> list[float]:
+def finite_quantiles(
+    scores: FloatArray, shares: list[float], counts: FloatArray | None = None
+) -> list[float]:
     """Return quantiles of scores of which some may be minus infinity, beyond all numbers.
 
     Where a quantile falls on those, the lowest finite score stands in: all of them are below it.
@@ -44,39 +59,40 @@ def finite_quantiles(scores: FloatArray, shares: list[float]) -> list[float]:
             "the scores of all training rows are infinite: their equations overflow; rescale the "
             "data, or lower max_degree"
         )
-    return [float(found) for found in np.quantile(np.maximum(scores, finite.min()), shares)]
+    bounded = np.maximum(scores, finite.min())
+    return [float(found) for found in quantiles(bounded, shares, counts)]
 
 
 def on_unseen_rows(
-    rows: npt.NDArray[Any],
-    fit_and_apply: Callable[[npt.NDArray[Any], npt.NDArray[Any]], FloatArray],
+    n_rows: int,
+    fit_and_apply: Callable[[IntArray, IntArray], FloatArray],
     *,
     seed: int,
-) -> FloatArray:
+) -> tuple[FloatArray, IntArray]:
     """Leave parts of the rows out in turn, and return what models of the others say of them.
 
     Parameters
     ----------
-    rows : array of shape (n_rows, ...)
-        The rows themselves, or their numbers.
+    n_rows : int
     fit_and_apply : callable
-        Takes the rows to fit to and those that were left out, returns one value, or one row of
-        values, for each of the latter.
+        Takes the numbers of the rows to fit to and of those that were left out, returns one value,
+        or one row of values, for each of the latter.
     seed : int
 
     Returns
     -------
-    array of shape (n_unseen, ...)
+    values : array of shape (n_unseen, ...)
         In no particular order; not of all rows, if there are many.
+    rows : int array of shape (n_unseen,)
+        The numbers of these rows.
     """
-    parts = np.array_split(np.random.default_rng(seed).permutation(len(rows)), FOLDS)
+    parts = np.array_split(np.random.default_rng(seed).permutation(n_rows), FOLDS)
     values: list[FloatArray] = []
     for part in parts:
-        rest = np.delete(rows, part, axis=0)
-        values.append(fit_and_apply(rest, rows[part]))
+        values.append(fit_and_apply(np.delete(np.arange(n_rows), part), part))
         if sum(map(len, values)) >= ENOUGH_ROWS:
             break
-    return np.concatenate(values)
+    return np.concatenate(values), np.concatenate(parts[: len(values)])
 
 
 def conformal_offset(scores: FloatArray, contamination: float) -> float:

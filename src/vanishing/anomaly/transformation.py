@@ -25,6 +25,7 @@ from vanishing._xp import (
     with_contiguous_columns,
 )
 from vanishing.anomaly.combination import Combination
+from vanishing.anomaly.counts import check_takes_weights, fit_weighted, mean_and_variance, some
 from vanishing.anomaly.detector import Detector
 from vanishing.anomaly.explain import Landscape
 from vanishing.anomaly.mixture import (
@@ -35,11 +36,11 @@ from vanishing.anomaly.mixture import (
     weighted,
 )
 from vanishing.anomaly.per_transformation import PerTransformation
-from vanishing.anomaly.pieces import split_into_pieces
+from vanishing.anomaly.pieces import resolutions_of, split_into_pieces
 from vanishing.anomaly.streamed_transformation import check_streams, fit_streamed
-from vanishing.anomaly.threshold import on_unseen_rows
+from vanishing.anomaly.threshold import Scored, on_unseen_rows
 from vanishing.estimators import VanishingIdeal
-from vanishing.estimators.inputs import fit_rows, for_scikit_learn, take_over
+from vanishing.estimators.inputs import for_scikit_learn, take_over
 from vanishing.samples import SampleSource
 from vanishing.samples.checks import refuse_sparse
 from vanishing.transformations import RandomAffine, Transformations
@@ -186,7 +187,7 @@ class TransformationDetector(PerTransformation, Detector):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self:
         """Fit one ideal for every transformation and piece.
 
         Parameters
@@ -197,15 +198,20 @@ class TransformationDetector(PerTransformation, Detector):
             ``calibration``, and a ``preprocessor`` with ``partial_fit``, such as
             ``IncrementalPCA``.
         y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts, as in ``VanishingDetector.fit``. The ``preprocessor`` must be
+            a ``PCA`` or take weights itself.
 
         Returns
         -------
         self
         """
         self._validate_params()
-        resolutions = self._resolutions()
+        resolutions = resolutions_of(self.n_components)
+        if sample_weight is not None:
+            check_takes_weights(self.preprocessor)
         fitted = copy(self)  # a fit that fails leaves the estimator as it was
-        rows = fit_rows(fitted, X)
+        rows, counts = fitted._checked_rows(X, sample_weight)
         chosen = RandomAffine() if self.transformations is None else self.transformations
         fitted.transformations_ = chosen.for_width(fitted.n_features_in_)
         if len(fitted.transformations_) < 2:
@@ -219,30 +225,37 @@ class TransformationDetector(PerTransformation, Detector):
             fitted._finish(rows, None)
         else:
             train, held_out = self._split(rows)
-            scores = fitted._fit_models(train, resolutions)
-            fitted._finish(rows, held_out, scores, fitted._unseen_scores(train, resolutions))
+            scores = fitted._fit_models(train, resolutions, counts)
+            unseen = fitted._unseen(train, resolutions, counts)
+            fitted._finish(rows, held_out, scores, unseen, counts)
         take_over(self, fitted)
         return self
 
-    def _fit_models(self, train: Array, resolutions: list[int]) -> FloatArray:
+    def _fit_models(
+        self, train: Array, resolutions: list[int], counts: FloatArray | None
+    ) -> FloatArray:
         """Fit preprocessor and ideals; return the scores of the rows that were fitted to."""
         self._distance_weight = self.distance_weight  # the parameter may be set to another since
         # Random maps mix the columns, which must have one scale for that.
-        self._scaler = (
-            StandardScaler().fit(move_to_numpy(train)) if self.transformations is None else None
-        )
-        self.preprocessor_ = self._fit_preprocessor(train)
+        self._scaler = None
+        if self.transformations is None:
+            self._scaler = StandardScaler().fit(move_to_numpy(train), sample_weight=counts)
+        self.preprocessor_ = self._fit_preprocessor(train, counts)
         copies = list(self._images(train))
         refuse_identical(identical_pairs(copies), self.transformations_)
         raw = move_to_numpy(self._preprocessed(self._scaled(train)))
-        pieces = [split_into_pieces(raw, k, seed=self.random_state) for k in resolutions]
-        self.mixtures_ = [self._fit_mixture(copies, labels) for labels in pieces]
+        pieces = [
+            split_into_pieces(raw, k, seed=self.random_state, counts=counts) for k in resolutions
+        ]
+        self.mixtures_ = [self._fit_mixture(copies, labels, counts) for labels in pieces]
         parts = self._parts(train)
-        self._means = on_host(parts).mean(axis=1)
-        self._spreads = on_host(parts).std(axis=1) + 1e-9
+        self._means, variances = mean_and_variance(on_host(parts).T, counts)
+        self._spreads = np.sqrt(variances) + 1e-9
         return np.asarray(on_host(self._combination.scores(parts, self._means, self._spreads)))
 
-    def _unseen_scores(self, train: Array, resolutions: list[int]) -> FloatArray | None:
+    def _unseen(
+        self, train: Array, resolutions: list[int], counts: FloatArray | None
+    ) -> Scored | None:
         """Return scores of rows that are left out of the fit in turn, where that is needed.
 
         Few rows are fitted more closely than new ones. With many, leaving some out would cost
@@ -253,25 +266,16 @@ class TransformationDetector(PerTransformation, Detector):
 
         def score(rest: IntArray, unseen: IntArray) -> FloatArray:
             fold = copy(self)
-            fold._fit_models(take_rows(train, rest), resolutions)
+            fold._fit_models(take_rows(train, rest), resolutions, some(counts, rest))
             return np.asarray(on_host(fold._score(take_rows(train, unseen))))
 
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # said of the fit to all rows
-                return on_unseen_rows(np.arange(train.shape[0]), score, seed=self.random_state)
+                scores, which = on_unseen_rows(train.shape[0], score, seed=self.random_state)
+                return Scored(scores, some(counts, which))
         except ValueError:  # nothing vanishes on some of the rows, though it does on all
             return None
-
-    def _resolutions(self) -> list[int]:
-        """Return the numbers of pieces that are asked for."""
-        counts = np.atleast_1d(np.asarray(self.n_components))
-        if counts.ndim > 1 or counts.size == 0 or counts.dtype.kind not in "iu" or min(counts) < 1:
-            raise ValueError(
-                "n_components must be a positive int or a sequence of them, got "
-                f"{self.n_components!r}"
-            )
-        return [int(k) for k in counts]
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean of ``score_samples``, a criterion without labels.
@@ -308,13 +312,13 @@ class TransformationDetector(PerTransformation, Detector):
             parts = [self._combination.parts(self._images(block)) for block in blocks]
         return namespace(X).concat(parts, axis=1)
 
-    def _fit_preprocessor(self, train: Array) -> Any:
+    def _fit_preprocessor(self, train: Array, counts: FloatArray | None) -> Any:
         if self.preprocessor is None:
             return None
         xp = namespace(train)
         scaled = train if self._scaler is None else self._scaled(train)
         union = xp.concat([transformation(scaled) for transformation in self.transformations_])
-        return clone(self.preprocessor).fit(for_scikit_learn(union))
+        return fit_weighted(clone(self.preprocessor), for_scikit_learn(union), counts)
 
     def _scaled(self, X: Array) -> Array:
         """Return X in double precision, so that scores do not depend on the batch."""
@@ -341,7 +345,9 @@ class TransformationDetector(PerTransformation, Detector):
     def _images(self, X: Array) -> Iterator[Array]:
         return (self._image(i, X) for i in range(len(self.transformations_)))
 
-    def _fit_mixture(self, copies: list[Array], pieces: IntArray) -> Mixture:
+    def _fit_mixture(
+        self, copies: list[Array], pieces: IntArray, counts: FloatArray | None
+    ) -> Mixture:
         mixture = fit_mixture(
             copies,
             pieces,
@@ -351,11 +357,17 @@ class TransformationDetector(PerTransformation, Detector):
             smoothing=self.smoothing,
             seed=self.random_state,
             n_jobs=self.n_jobs,
+            counts=counts,
         )
         if self.weighting is None:
             return mixture
         mixture = weighted(
-            mixture, copies, self.weighting, sparsity=self.sparsity, seed=self.random_state
+            mixture,
+            copies,
+            self.weighting,
+            sparsity=self.sparsity,
+            seed=self.random_state,
+            counts=counts,
         )
         if self.distance_weight > 0 and not any(
             len(component.center) for component in mixture.components[mixture.own(0)]

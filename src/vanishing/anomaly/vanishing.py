@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from vanishing._xp import Array, FloatArray, IntArray, machine_epsilon, move_to_numpy, namespace
+from vanishing.anomaly.counts import drawn, some
 from vanishing.anomaly.detector import Detector
 from vanishing.anomaly.explain import Landscape
 from vanishing.anomaly.explain.local import LocalView
@@ -22,11 +23,11 @@ from vanishing.anomaly.pieces import cluster
 from vanishing.anomaly.recipe import CONTRAST_ROWS, Member, fit_members
 from vanishing.anomaly.residuals import fit_residuals
 from vanishing.anomaly.streamed_vanishing import check_streams, fit_streamed
-from vanishing.anomaly.threshold import on_unseen_rows
+from vanishing.anomaly.threshold import Scored, on_unseen_rows
 from vanishing.contrasts import Permuted
 from vanishing.contrasts.base import Contrast
 from vanishing.estimators import VanishingIdeal
-from vanishing.estimators.inputs import fit_rows, new_table, take_over
+from vanishing.estimators.inputs import new_table, take_over
 from vanishing.normalizations import resolve_normalization
 from vanishing.samples import SampleSource
 
@@ -123,7 +124,7 @@ class VanishingDetector(Detector):
         self.calibration = calibration
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self:
         """Fit the equations of normal data.
 
         Parameters
@@ -134,6 +135,10 @@ class VanishingDetector(Detector):
             of X, at most 4 million numbers, and the threshold comes from the scores of the rows
             that were fitted to.
         y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts: in the equations, the contrast, the pieces and the threshold.
+            Whole numbers are repeated rows, as far as no rows are drawn or left out in turn. Not
+            with ``calibration``, nor for X of more than 1 GiB in files and chunks.
 
         Returns
         -------
@@ -142,7 +147,7 @@ class VanishingDetector(Detector):
         self._validate_params()
         self._refuse_unused()
         fitted = copy(self)  # a fit that fails leaves the estimator as it was
-        rows = fit_rows(fitted, X)
+        rows, counts = fitted._checked_rows(X, sample_weight)
         if isinstance(rows, SampleSource):
             check_streams(self)
             fit_streamed(fitted, rows, SMALLEST_SCALE)
@@ -151,10 +156,8 @@ class VanishingDetector(Detector):
             return self
         X = move_to_numpy(rows)
         train, held_out = self._split(X)
-        unseen_scores = (
-            fitted._fit_recipe(train) if self.ideal is None else fitted._fit_single(train)
-        )
-        fitted._finish(X, held_out, unseen_scores=unseen_scores)
+        fit_models = fitted._fit_recipe if self.ideal is None else fitted._fit_single
+        fitted._finish(X, held_out, unseen=fit_models(train, counts), counts=counts)
         take_over(self, fitted)
         return self
 
@@ -265,58 +268,63 @@ class VanishingDetector(Detector):
         """Return the coordinates that a member looks at."""
         return member.reduced(self._scaler.transform(X)[:, ~self._constant])
 
-    def _fit_single(self, X: FloatArray) -> FloatArray | None:
+    def _fit_single(self, X: FloatArray, counts: FloatArray | None) -> Scored | None:
         """Fit one model, and return scores of rows that it was not fitted to."""
-        self._fit_ideal(X)
+        self._fit_ideal(X, counts)
         if self._residuals.is_trusted(len(X)):
             return None
 
-        def score(rest: FloatArray, unseen: FloatArray) -> FloatArray:
+        def score(rest: IntArray, unseen: IntArray) -> FloatArray:
             fold = copy(self)
-            fold._fit_ideal(rest)
-            return fold._score_on_host(unseen)
+            fold._fit_ideal(X[rest], some(counts, rest))
+            return fold._score_on_host(X[unseen])
 
         try:
-            return on_unseen_rows(X, score, seed=self.random_state)
+            scores, which = on_unseen_rows(len(X), score, seed=self.random_state)
+            return Scored(scores, some(counts, which))
         except ValueError:  # nothing vanishes on some of the rows, though it does on all
             return None
 
-    def _contrast_of(self, X: FloatArray) -> FloatArray:
+    def _contrast_of(self, X: FloatArray, counts: FloatArray | None = None) -> FloatArray:
         maker = Permuted() if self.contrast is None else self.contrast
         rng = np.random.default_rng(self.random_state)
-        return maker.make(X, rng, max(len(X), CONTRAST_ROWS))
+        n_rows = max(len(X), CONTRAST_ROWS)
+        return maker.make(drawn(X, counts, rng, n_rows), rng, n_rows)
 
-    def _fit_ideal(self, X: FloatArray) -> None:
+    def _fit_ideal(self, X: FloatArray, counts: FloatArray | None) -> None:
         # What was fitted: parameters may be set to others since.
         self._form = "pieces" if self.n_components > 1 else "single"
         template = clone(self.ideal)
         other = None
         if resolve_normalization(template.normalization).needs_contrast:
-            other = self._contrast_of(X)
+            other = self._contrast_of(X, counts)
         if self.n_components > len(X):
             raise ValueError(
                 f"n_components={self.n_components} pieces cannot be made of {len(X)} rows; lower "
                 "n_components"
             )
-        pieces = cluster(X, self.n_components, seed=self.random_state)
-        self._residuals = fit_residuals(X, pieces, other, template, smallest_scale=SMALLEST_SCALE)
+        pieces = cluster(X, self.n_components, seed=self.random_state, counts=counts)
+        self._residuals = fit_residuals(
+            X, pieces, other, template, smallest_scale=SMALLEST_SCALE, counts=counts
+        )
         self.ideals_ = [self._residuals.ideals]
         self.chosen_ = [f"{len(self._residuals.ideals)} x {template}"]
 
-    def _fit_recipe(self, X: FloatArray) -> FloatArray:
+    def _fit_recipe(self, X: FloatArray, counts: FloatArray | None) -> Scored:
         """Fit the members, and return scores of rows that they were not fitted to."""
         self._form = "recipe"
         # Arrays, also where scikit-learn is told to make frames.
-        self._scaler = StandardScaler().set_output(transform="default").fit(X)
+        self._scaler = StandardScaler().set_output(transform="default")
+        self._scaler.fit(X, sample_weight=counts)
         # Up to rounding. A small unit, such as picofarads in farads, does not make it constant.
         self._constant = self._scaler.var_ <= (1e-15 + 1e-12 * np.abs(self._scaler.mean_)) ** 2
         z = self._scaler.transform(X)[:, ~self._constant]
         self._members: list[Member] = []
-        unseen_scores: FloatArray = np.zeros(len(X))
+        unseen = Scored(np.zeros(len(X)), counts)
         if z.shape[1]:
-            self._members, unseen_scores = fit_members(z, seed=self.random_state)
+            self._members, unseen = fit_members(z, seed=self.random_state, counts=counts)
         self.ideals_ = [member.residuals.ideals for member in self._members]
         self.chosen_ = [member.name for member in self._members]
         if self._constant.any():
             self.chosen_.append(f"{int(self._constant.sum())} constant columns")
-        return unseen_scores
+        return unseen

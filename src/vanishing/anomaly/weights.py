@@ -13,6 +13,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from vanishing._xp import Array, FloatArray, move_like, move_to_numpy, namespace
+from vanishing.anomaly.counts import total
 from vanishing.anomaly.scores import value_and_slopes
 
 #: Where the transformations can be told apart perfectly there is no finite minimum.
@@ -34,27 +35,37 @@ class WeightProblem:
     n_pieces : int
         Components per transformation; those of T_i come together, in the order of i.
     smoothing : float
+    counts : array of shape (n_points,), optional
+        How often each point counts.
     """
 
     squares: Sequence[Array]
     components: Sequence[slice]
     n_pieces: int
     smoothing: float
+    counts: FloatArray | None = None
+
+    @property
+    def n_points(self) -> float:
+        """Number of points, those that count twice counted twice."""
+        return total(self.counts, int(self.squares[0].shape[0]))
 
     def loss_and_gradient(self, u: FloatArray) -> tuple[float, FloatArray]:
         """Return the mean score and its derivative with respect to u."""
-        n_points = self.squares[0].shape[0]
         xp = namespace(self.squares[0])
+        counts = None if self.counts is None else move_like(self.counts, self.squares[0])
         weights = move_like(u, self.squares[0])
         loss, gradient = 0.0, np.zeros_like(u)
         for i, squares in enumerate(self.squares):
             deviations = xp.stack([squares[:, s] @ weights[s] for s in self.components], axis=1)
             own = slice(i * self.n_pieces, (i + 1) * self.n_pieces)
             values, slopes = value_and_slopes(deviations, own, self.smoothing)
+            if counts is not None:
+                values, slopes = counts * values, counts[:, None] * slopes
             loss += float(xp.sum(values))
             parts = [squares[:, s].T @ slopes[:, j] for j, s in enumerate(self.components)]
             gradient += move_to_numpy(xp.concat(parts))
-        return loss / n_points, gradient / n_points
+        return loss / self.n_points, gradient / self.n_points
 
 
 def convex_weights(problem: WeightProblem, *, penalty: float = 0.0) -> FloatArray:
@@ -80,8 +91,7 @@ def convex_weights(problem: WeightProblem, *, penalty: float = 0.0) -> FloatArra
 def descent_weights(problem: WeightProblem) -> FloatArray:
     """Follow the paper: gradient descent on w with u = w², from w = 1, on the summed score."""
     w = np.ones(problem.components[-1].stop)
-    n_points = problem.squares[0].shape[0]
     for _ in range(EPOCHS):
         _, gradient = problem.loss_and_gradient(w**2)
-        w -= RATE * n_points * 2 * w * gradient
+        w -= RATE * problem.n_points * 2 * w * gradient
     return np.asarray(w**2)

@@ -1,6 +1,7 @@
 """The command line: ``vanishing``, or ``python -m vanishing``. One file a command."""
 
 import atexit
+import json
 import os
 import sys
 from collections.abc import Sequence
@@ -25,9 +26,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     for needed in ("typer", "rich", "pyarrow"):
         if find_spec(needed) is None:
-            sys.stderr.write(
-                f"vanishing: the command line needs {needed}: pip install 'vanishing[cli]'\n"
-            )
+            message = f"the command line needs {needed}: pip install 'vanishing[cli]'"
+            sys.stderr.write(f"vanishing: {message}\n")
+            if "--json" in (sys.argv[1:] if arguments is None else arguments):
+                sys.stdout.write(json.dumps({"error": message, "code": 6}) + "\n")
             return 6
     from vanishing.cli.app import app
     from vanishing.cli.run import run

@@ -25,6 +25,8 @@ class State:
     debug: bool = False
     quiet: bool = False
     working: bool = False  # there is room for one progress bar
+    json: bool = False
+    emitted: bool = False  # standard output has its one object
 
 
 state = State()
@@ -57,6 +59,7 @@ def note(text: str) -> None:
 
 def emit(value: Any) -> None:
     """Write a value to standard output as JSON; numbers that JSON does not have are null."""
+    state.emitted = True
     typer.echo(json.dumps(_plain(value), ensure_ascii=False, indent=2, allow_nan=False))
 
 

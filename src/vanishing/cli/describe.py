@@ -6,14 +6,14 @@ import numpy as np
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from vanishing import ClassVanishingFeatures, VanishingIdeal
+from vanishing import ClassVanishingFeatures
 from vanishing.cli.bars import bar
 from vanishing.cli.console import out, say, working
+from vanishing.cli.coordinates import written
 from vanishing.cli.equations import equation_texts, tidy_texts
 from vanishing.cli.exits import ModelError
 from vanishing.cli.models import (
     choose_ideal,
-    coordinate_names,
     core,
     feature_names,
     ideals_of,
@@ -85,8 +85,8 @@ def show_equations(
     With the data they are written as short as its noise allows, which gives them another scale:
     then there is both what the printed one is off by, and the extent that compares with tol.
     """
-    for key, ideal in _chosen(model, name):
-        names, meaning = coordinate_names(model, key)
+    for key in _chosen(model, name):
+        ideal, names, meaning, sized = written(model, key)
         if len(ideals_of(model)) > 1:
             say(f"ideal {key}" + (f", {meaning}" if meaning else "") + ":")
         elif meaning:
@@ -95,10 +95,10 @@ def show_equations(
             smallest = min(float(step.spectrum.min(initial=np.inf)) for step in ideal.trace_)
             say(f"  {nothing_vanishes(smallest, ideal.tol)}")
             continue
-        written = [
+        lines = [
             (text, f"extent {extent:.3g}")
             for text, extent in zip(
-                equation_texts(ideal, names, digits=digits, terms=terms),
+                equation_texts(ideal, names, digits=digits, terms=terms, sized=sized),
                 ideal.extents_,
                 strict=True,
             )
@@ -107,21 +107,21 @@ def show_equations(
         if table is not None and in_columns:
             with working("rounding"):
                 tidied = tidy_texts(ideal, table.values, names) or []
-            written = [
+            lines = [
                 (text, f"off by {off:.3g}, {how}")
-                for (text, off), (_, how) in zip(tidied, written, strict=False)
-            ] or written
+                for (text, off), (_, how) in zip(tidied, lines, strict=False)
+            ] or lines
         labels = ideal.get_feature_names_out()
-        for label, (text, how) in list(zip(labels, written, strict=True))[:MOST_LINES]:
+        for label, (text, how) in list(zip(labels, lines, strict=True))[:MOST_LINES]:
             say(f"  {label}: {text}   ({how})")
-        if len(written) > MOST_LINES:
-            say(f"  ... and {len(written) - MOST_LINES} more; --json lists them all")
+        if len(lines) > MOST_LINES:
+            say(f"  ... and {len(lines) - MOST_LINES} more; --json lists them all")
 
 
-def _chosen(model: Any, name: str | None) -> list[tuple[str, VanishingIdeal]]:
+def _chosen(model: Any, name: str | None) -> list[str]:
     if name is None and isinstance(core(model), ClassVanishingFeatures):
-        return list(ideals_of(model).items())
-    return [choose_ideal(model, name)]
+        return list(ideals_of(model))
+    return [choose_ideal(model, name)[0]]
 
 
 def show_spectrum(model: Any, name: str | None) -> None:

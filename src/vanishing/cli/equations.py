@@ -27,6 +27,7 @@ def equation_texts(
     digits: int | None = None,
     terms: int = 0,
     only: int | None = None,
+    sized: bool = True,
 ) -> list[str]:
     """Write each vanishing polynomial as one line.
 
@@ -44,6 +45,8 @@ def equation_texts(
         Write the largest terms only, at most so many; 0 for all.
     only : int or None
         Number of the one polynomial to write.
+    sized : bool
+        Whether degree 1 of the ideal tells how large its variables are on the data.
 
     Returns
     -------
@@ -60,7 +63,7 @@ def equation_texts(
     if only is not None:
         basis, extents = basis.restricted(np.arange(len(extents)) == only), extents[[only]]
     exponents, coefficients = basis.expand()
-    sizes = None if n_monomials > MOST_SIZED else monomial_sizes(ideal)
+    sizes = monomial_sizes(ideal) if sized and n_monomials <= MOST_SIZED else None
     written = [_variable(name) for name in names]
     texts = []
     for column, extent in zip(coefficients.T, extents, strict=True):

@@ -53,6 +53,7 @@ def export(
         raise UsageError("an ONNX graph is no text; name a file with --out")
     if target == "rational" and points is None:
         raise UsageError("rational equations are proved on exact points: --points X.csv")
+    _check_name(target, name)
     check_outputs([out], [model, points])
     fitted = load_model(model)
     if target == "onnx":
@@ -68,6 +69,18 @@ def export(
         file.write(content)
     if json:
         emit({"target": target, "out": out, "bytes": len(content)})
+
+
+def _check_name(target: Target, name: str) -> None:
+    """Refuse a name of the function that the language does not have."""
+    from vanishing.export import c, python
+
+    check = {"python": python.check_name, "c": c.check_name}.get(target)
+    try:
+        if check is not None:
+            check(name)
+    except ValueError as error:
+        raise UsageError(f"--{error}") from error
 
 
 def _lines(

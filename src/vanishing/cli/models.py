@@ -167,12 +167,21 @@ def choose_ideal(model: Any, name: str | None) -> tuple[str, VanishingIdeal]:
     return key, ideals[key]
 
 
+def _behind(model: Pipeline) -> str:
+    """Say what u0, u1, ... are for the ideals of a pipeline."""
+    steps = preprocessing(model)
+    names = [kind_of(step) for _, step in steps.steps] if steps else []
+    if coordinate_names(core(model), next(iter(ideals_of(model))))[1]:
+        names.append(kind_of(core(model)))  # which changes its coordinates once more
+    return f"in the preprocessed columns u0, u1, ... (after {' and '.join(names)})"
+
+
 def coordinate_names(model: Any, key: str) -> tuple[list[str], str]:
     """Return the names of the variables of one of the ideals, and what they mean in words."""
     names = feature_names(model)
     if isinstance(model, Pipeline):
         width = ideals_of(model)[key].basis_.n_features
-        return [f"u{i}" for i in range(width)], "in the preprocessed columns"
+        return [f"u{i}" for i in range(width)], _behind(model)
     if not is_detector(model):
         return names, ""
     if isinstance(model, VanishingDetector):

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import typer
 
-from vanishing.cli.console import state, warnings_as_notes
+from vanishing.cli.console import emit, state, warnings_as_notes
 from vanishing.cli.exits import FULL, CliError, Exit, ReaderGoneError, TerminatedError
 
 
@@ -25,7 +25,8 @@ def run(app: Any, arguments: Sequence[str]) -> int:
         Without the name of the program.
     """
     state.debug = "--debug" in arguments
-    state.quiet = False
+    state.json = "--json" in arguments
+    state.quiet = state.emitted = False
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             # Terminals that lack a sign, such as a small 2, get its code.
@@ -108,6 +109,10 @@ def _fail(message: str, code: int) -> int:
     line = " ".join(message.split())
     with suppress(BrokenPipeError):
         typer.echo(f"vanishing: {line}", err=True)
+    if state.json and not state.emitted and not sys.stdout.closed:
+        with suppress(OSError):  # standard error has it
+            emit({"error": line, "code": int(code)})
+            sys.stdout.flush()
     return code
 
 

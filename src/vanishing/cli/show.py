@@ -93,8 +93,9 @@ def show(
 
 
 def _record(model: Any, what: What, name: str | None, digits: int | None) -> dict[str, Any]:
+    from vanishing.cli.coordinates import written
     from vanishing.cli.equations import equation_texts
-    from vanishing.cli.models import choose_ideal, coordinate_names, feature_names, kind_of
+    from vanishing.cli.models import choose_ideal, feature_names, kind_of
 
     key, ideal = choose_ideal(model, name)
     record: dict[str, Any] = {
@@ -103,10 +104,11 @@ def _record(model: Any, what: What, name: str | None, digits: int | None) -> dic
         "ideal": key,
     }
     if what == "equations":
-        names, _ = coordinate_names(model, key)
-        texts = equation_texts(ideal, names, digits=digits)
+        shown_ideal, names, meaning, sized = written(model, key)
+        texts = equation_texts(shown_ideal, names, digits=digits, sized=sized)
         return record | {
             "variables": names,
+            "coordinates": meaning or "in the columns of the table",
             "equations": [
                 {"name": str(label), "degree": int(degree), "extent": float(extent), "text": text}
                 for label, degree, extent, text in zip(

@@ -3,22 +3,15 @@
 import dataclasses
 from typing import Any, Literal
 
-import numpy as np
-from sklearn.base import clone
-
 from vanishing import VanishingDetector, VanishingIdeal
-from vanishing.anomaly import image_detector
-from vanishing.anomaly.threshold import FOLDS, quantile_offset
+from vanishing.anomaly import fit_to_mixed, image_detector
+from vanishing.anomaly.mixed import FEWEST_ROWS, N_FITS
 from vanishing.cli.console import note, working
-from vanishing.cli.exits import UsageError
+from vanishing.cli.exits import DataError, UsageError
 from vanishing.cli.models import library_errors
 from vanishing.cli.options import Equations, Threshold
 from vanishing.cli.tables import Table
-
-#: With fewer rows, none can be left out.
-FEWEST_ROWS = 20
-#: Share of the rows that a fit to mixed rows leaves out, at least.
-LEFT_OUT = 0.1
+from vanishing.samples.checks import too_large_to_square
 
 
 def make_ideal(wanted: Equations, *, contrastive: bool) -> VanishingIdeal:
@@ -84,16 +77,13 @@ def fit_detector(table: Table, threshold: Threshold, wanted: Equations) -> Any:
         Which equations; where the user does not say, those of the recipe.
     """
     detector = _detector(table, threshold, wanted)
+    _refuse_huge(table)
     with library_errors(table.where), working(f"fitting {len(table)} rows"):
         return detector.fit(table.for_model)
 
 
 def fit_to_itself(table: Table, threshold: Threshold, wanted: Equations) -> Any:
     """Fit a detector to rows of which most, and not all, are normal.
-
-    A row that is far from all others would be given equations of its own. So parts of the rows are
-    left out of a first fit in turn, as for thresholds, and the rows that break the equations of the
-    others most are left out of the fit that counts.
 
     Parameters
     ----------
@@ -108,29 +98,24 @@ def fit_to_itself(table: Table, threshold: Threshold, wanted: Equations) -> Any:
             "--train"
         )
     detector = _detector(table, threshold, wanted)
+    _refuse_huge(table)
     if len(table) < FEWEST_ROWS:
         return fit_detector(table, threshold, wanted)
-    note(f"no --train: {table.where} is judged by itself, in {FOLDS + 1} fits")
-    scores = np.empty(len(table))  # higher is more normal
-    order = np.random.default_rng(threshold.seed).permutation(len(table))
-    with library_errors(table.where), working("fitting parts of the rows", FOLDS + 1) as step:
-        for unseen in np.array_split(order, FOLDS):
-            rest = np.delete(np.arange(len(table)), unseen)
-            fitted = clone(detector).fit(table.keep(rest).for_model)
-            scores[unseen] = fitted.score_samples(table.keep(unseen).for_model)
-            step(1)
-        share = detector.contamination
-        left_out = max(LEFT_OUT, 0.0 if share == "auto" else share)
-        # No mean of two scores, one of which may be infinite.
-        worst = np.quantile(scores, left_out, method="lower")
-        better = scores > worst
-        if not better.any():  # rows that are all alike
-            better = scores == worst
-        detector.fit(table.keep(np.flatnonzero(better)).for_model)
-        if share != "auto":
-            scores = detector.score_samples(table.for_model)
-        detector.offset_ = quantile_offset(scores, share)
-    return detector
+    note(f"no --train: {table.where} is judged by itself, in {N_FITS} fits")
+    with library_errors(table.where), working("fitting parts of the rows", N_FITS) as step:
+        return fit_to_mixed(detector, table.for_model, callback=lambda _: step(1))
+
+
+def _refuse_huge(table: Table) -> None:
+    """Say which row cannot be fitted to, by its own name."""
+    if (place := too_large_to_square(table.values)) is not None:
+        row, column = place
+        name = table.shown_names[column]
+        raise DataError(
+            f"{table.where}: row {table.row_name(row)} has {table.values[place]:.3g} in column "
+            f"{name!r}, too large to be squared; leave such rows out, the column with --drop, or "
+            "write it in another unit"
+        )
 
 
 def _detector(table: Table, threshold: Threshold, wanted: Equations) -> Any:

@@ -52,8 +52,8 @@ def fit_rows(estimator: Any, X: Any) -> Array | SampleSource:
     source = fit_source(estimator, X)
     if source.weighted:
         raise ValueError(
-            f"X has weights, but {type(estimator).__name__} counts every row once; pass the rows "
-            "without weights, or repeat those that are to count more"
+            f"X has weights, but {type(estimator).__name__} takes the rows alone; pass the "
+            "weights by themselves, as sample_weight"
         )
     table = as_table(source, TABLE_BYTES)
     if table is not None and table.shape[0] < 2:

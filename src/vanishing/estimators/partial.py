@@ -20,8 +20,8 @@ class PartialFit:
 
         The rows themselves are not kept, but the R factor of their monomials of degree at most
         ``max_degree``, whose number must fit the memory budget. The outcome is that of one ``fit``
-        to all rows, up to rounding that grows as rows go away from the first part: that one
-        should be typical of the data. Factors are made by QR whatever ``reduction`` says.
+        to all rows, up to rounding, whatever the parts are: the first one may be a single row.
+        Factors are made by QR whatever ``reduction`` says.
 
         Parameters
         ----------

@@ -79,8 +79,7 @@ def to_c(
     ['void circle(const double *x, double *values)', \
 'void circle_batch(size_t n_rows, const double *x, double *values)']
     """
-    if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII) or TAKEN.fullmatch(name):
-        raise ValueError(f"name must be an identifier of C that is not in use, got {name!r}")
+    check_name(name)
     equations = equations_of(model, feature_names, preprocessor=preprocessor)
     tables = tables_of(equations.basis)
     comment = "\n".join(f" * {line}" for line in provenance(equations))
@@ -95,6 +94,12 @@ def to_c(
         BATCH.replace("NAME", name),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def check_name(name: str) -> None:
+    """Raise if a function of C cannot be called so."""
+    if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII) or TAKEN.fullmatch(name):
+        raise ValueError(f"name must be an identifier of C that is not in use, got {name!r}")
 
 
 def _declarations(tables: Tables, names: tuple[str, ...], name: str) -> str:

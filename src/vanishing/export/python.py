@@ -88,10 +88,7 @@ def to_python(
     >>> [round(value, 6) for value in module["evaluate"]([2.0, 0.0])]
     [1.5]
     """
-    if not name.isidentifier() or iskeyword(name):
-        raise ValueError(f"name must be an identifier of Python, got {name!r}")
-    if name.startswith("_") or name == "FEATURES" or hasattr(builtins, name):
-        raise ValueError(f"name must be one that is not in use already, got {name!r}")
+    check_name(name)
     equations = equations_of(model, feature_names, preprocessor=preprocessor)
     tables = tables_of(equations.basis)
     return TEMPLATE.format(
@@ -104,6 +101,14 @@ def to_python(
         n_features=len(equations.names),
         n_vanishing=tables.n_vanishing,
     )
+
+
+def check_name(name: str) -> None:
+    """Raise if a function of Python cannot be called so."""
+    if not name.isidentifier() or iskeyword(name):
+        raise ValueError(f"name must be an identifier of Python, got {name!r}")
+    if name.startswith("_") or name == "FEATURES" or hasattr(builtins, name):
+        raise ValueError(f"name must be one that is not in use already, got {name!r}")
 
 
 def _higher(tables: Tables) -> str:

@@ -5,20 +5,24 @@ has the sizes on X that R c has: the rows of R stand in for the points. They are
 products are taken in the coefficients c, and only then multiplied by R.
 
 Plain monomials of data off the origin nearly depend on each other, so φ is taken in coordinates u
-that are centred and whitened on the first part of the data. A polynomial of size 1 is then a sum
-of terms at most about 1e3 in size (uniform, Gaussian, exponential, heavy-tailed data up to degree
-6), so that three digits are lost; product Chebyshev or Hermite polynomials in u gain one digit at
-best, and Chebyshev polynomials scaled to the range of the data lose up to seven.
+that are centred and whitened on the data. Where new rows show that those of earlier rows were far
+off (these were few, equal, on a plane, or elsewhere), others are chosen, and R is carried over: the
+monomials of u are combinations of those of any other coordinates, of the same degree. A polynomial
+of size 1 is then a sum of terms at most about 1e3 in size (uniform, Gaussian, exponential,
+heavy-tailed data up to degree 6), so that three digits are lost; product Chebyshev or Hermite
+polynomials in u gain one digit at best, and Chebyshev polynomials scaled to the range of the data
+lose up to seven.
 """
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 import numpy as np
 
-from vanishing._xp import Array, FloatArray, IntArray, move_like, namespace, triangular_factor
+from vanishing._xp import Array, FloatArray, IntArray, triangular_factor
+from vanishing.normalizations.frame import Frame, affine_factor, joined
 from vanishing.normalizations.passes import Pass
 from vanishing.polynomials.block import DegreeBlock
 from vanishing.polynomials.expand import Expansion, monomials_of_affine
@@ -27,65 +31,8 @@ from vanishing.polynomials.monomials import count, monomials
 from vanishing.reductions import Factor, Tsqr
 from vanishing.samples import SampleSource
 
-#: Directions flatter than this share of the widest are not stretched further.
-FLATTEST = 1e-6
 #: Where more digits are lost than these six, a warning says so.
 LARGEST_CANCELLATION = 1e6
-
-
-@dataclass(frozen=True, eq=False)
-class Frame:
-    """Coordinates u = (x - origin) axes, in which monomials are far from dependent.
-
-    Parameters
-    ----------
-    origin : array of shape (n_features,)
-    axes, inverse : arrays of shape (n_features, n_features)
-        x = origin + u inverse.
-    """
-
-    origin: FloatArray
-    axes: FloatArray
-    inverse: FloatArray
-
-    @classmethod
-    def of(cls, sources: list[SampleSource], memory_budget: int) -> "Frame":
-        """Centre and whiten some points, all sources alike."""
-        n_features = sources[0].n_features
-
-        def affine(x: Array) -> Array:
-            xp = namespace(x)
-            ones = xp.ones((1, x.shape[0]), dtype=x.dtype, device=x.device)
-            return xp.concat([ones, x.T], axis=0)
-
-        passes = Pass(Tsqr(), memory_budget)
-        factors = [passes.factor(source, affine, 1 + n_features) for source in sources]
-        stacked = np.vstack([factor.R for factor in factors])
-        R = np.zeros((1 + n_features, 1 + n_features))  # fewer rows than columns leave zeros
-        found = triangular_factor(stacked.T.copy())
-        R[: len(found)] = found
-        origin = R[0, 1:] / R[0, 0]
-        # Columns in units of their own; one that is constant so far, in units of its size.
-        spread = np.linalg.norm(R[1:, 1:], axis=0) / np.sqrt(len(sources))
-        rounding = 64 * max(factor.relative_error for factor in factors) * np.abs(origin)
-        unit = np.where(spread > rounding, spread, np.abs(origin))
-        unit = np.where(unit > 0, unit, 1.0)
-        _, widths, directions = np.linalg.svd(R[1:, 1:] / np.sqrt(len(sources)) / unit)
-        widths = np.maximum(widths, FLATTEST * widths[0]) if widths[0] > 0 else np.ones(n_features)
-        return cls(
-            origin,
-            (directions.T / widths) / unit[:, None],
-            (directions * widths[:, None]) * unit,
-        )
-
-    def __call__(self, x: Array) -> Array:
-        """Return the coordinates of rows, shape (n_features, n_rows)."""
-        return move_like(self.axes, x).T @ (x - move_like(self.origin, x)).T
-
-    @property
-    def variables(self) -> FloatArray:
-        """Coefficients of the variables x on 1, u_1, u_2, ..., one variable a column."""
-        return np.vstack([self.origin, self.inverse])
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,16 +60,39 @@ class Moments:
         factor = passes.factor(source, lambda x: table.values(frame(x)), len(table))
         return cls(frame, degree, factor)
 
-    def merged(self, other: "Moments") -> "Moments":
-        """Join what is kept of two sets of points in the same frame."""
-        first, second = self.factor, other.factor
-        n_rows = first.n_rows + second.n_rows
-        stacked = np.vstack(
-            [factor.R * np.sqrt(factor.n_rows / n_rows) for factor in (first, second)]
-        )
-        error = max(first.relative_error, second.relative_error)
-        factor = Factor(triangular_factor(stacked.T.copy()), n_rows, error)
-        return Moments(self.frame, self.degree, factor)
+    def with_rows(self, source: SampleSource, memory_budget: int) -> "Moments":
+        """Go over more rows, and join what is kept of them, in coordinates that suit all."""
+        frame = self.frame.improved(joined(self._affine, affine_factor(source, memory_budget)))
+        new = Moments.of(source, frame, self.degree, memory_budget).factor
+        moved, terms = self._moved(frame)
+        both = joined(moved, new)
+        # Errors were of the size of terms that may have cancelled, and are seen beside all points.
+        sizes = both.column_rms / np.sqrt(moved.n_rows / both.n_rows)
+        error = max(moved.relative_error * _largest(terms, sizes), new.relative_error)
+        return Moments(frame, self.degree, replace(both, relative_error=error))
+
+    def _moved(self, frame: Frame) -> tuple[Factor, FloatArray]:
+        """Return the factor in other coordinates, and sums of the sizes of the terms added up."""
+        if frame is self.frame:
+            return self.factor, self.factor.column_rms
+        # Monomials of degree at most D are combinations of such in any other coordinates.
+        change = monomials_of_affine(self.frame.coordinates_of(frame), self.degree)
+        R = triangular_factor((self.factor.R @ change).T.copy())
+        return replace(self.factor, R=R), self.factor.column_rms @ np.abs(change)
+
+    @property
+    def _affine(self) -> Factor:
+        """The factor of [1 x] on the points."""
+        n_columns = 1 + len(self.frame.origin)
+        first = np.eye(n_columns, 1)
+        R = self.factor.R[:n_columns, :n_columns] @ np.hstack([first, self.frame.variables])
+        return replace(self.factor, R=R)
+
+
+def _largest(terms: FloatArray, sizes: FloatArray) -> float:
+    """Return how much larger terms are than what they add up to, at most; 1 or more."""
+    ratios = np.divide(terms, sizes, out=np.ones_like(terms), where=sizes > 0)
+    return float(np.max(ratios, initial=1.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,25 +116,25 @@ class Seen:
         degree: int,
         memory_budget: int,
     ) -> "Seen":
-        """Add new rows to what was seen before; the first ones choose the coordinates."""
+        """Add new rows to what was seen before."""
         _check_budget(points.n_features, degree, memory_budget)
-        if seen is None:
-            frame = Frame.of([points] if contrast is None else [points, contrast], memory_budget)
-            kept, kept_contrast = None, None
-        else:
-            frame, kept, kept_contrast = seen.points.frame, seen.points, seen.contrast
-        new = Moments.of(points, frame, degree, memory_budget)
-        kept = new if kept is None else kept.merged(new)
+
+        def added(kept: Moments | None, source: SampleSource) -> Moments:
+            if kept is not None:
+                return kept.with_rows(source, memory_budget)
+            frame = Frame.of(affine_factor(source, memory_budget))
+            return Moments.of(source, frame, degree, memory_budget)
+
+        kept, kept_contrast = (None, None) if seen is None else (seen.points, seen.contrast)
         if contrast is not None:
-            new = Moments.of(contrast, frame, degree, memory_budget)
-            kept_contrast = new if kept_contrast is None else kept_contrast.merged(new)
-        return Seen(kept, kept_contrast)
+            kept_contrast = added(kept_contrast, contrast)
+        return Seen(added(kept, points), kept_contrast)
 
 
 def _check_budget(n_features: int, degree: int, memory_budget: int) -> None:
     """Refuse more monomials than the budget has place for."""
     n_monomials = count(n_features, degree)
-    needed = 6 * 8 * n_monomials**2
+    needed = 8 * 8 * n_monomials**2  # two factors, the change of coordinates, and work on them
     if needed > memory_budget:
         raise BudgetError(
             f"partial_fit keeps the factor of all {n_monomials} monomials of degree at most "
@@ -277,13 +247,13 @@ class MomentSource(SampleSource):
 
     def _relative_error(self, terms: FloatArray, sizes: FloatArray) -> float:
         """Rounding errors of sums that cancel, relative to what is left of them."""
-        ratios = np.divide(terms, sizes, out=np.ones_like(terms), where=sizes > 0)
-        cancellation = float(np.max(ratios, initial=1.0))
-        if cancellation > LARGEST_CANCELLATION:
+        cancellation = _largest(terms, sizes)
+        # Of few rows nothing is said, since others may follow.
+        if cancellation > LARGEST_CANCELLATION and self.moments.factor.n_rows >= len(terms):
             warnings.warn(
-                f"{self.name} has gone so far from its first part that "
-                f"{np.log10(cancellation):.0f} digits are lost in the coordinates that were "
-                "chosen there; begin with a part that is more typical of the data, or use fit",
+                f"{self.name} is spread so unevenly that {np.log10(cancellation):.0f} digits are "
+                "lost in sums of its monomials; leave rows out that are far from all others, lower "
+                "max_degree, or use fit",
                 UserWarning,
                 stacklevel=2,
             )

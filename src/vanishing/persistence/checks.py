@@ -99,19 +99,19 @@ def _check_progress(ideal: VanishingIdeal) -> None:
 
 def check_seen(seen: Seen, width: int) -> None:
     """Check what is kept of the rows of partial fits."""
-    frame = seen.points.frame
-    require(
-        frame.origin.shape == (width,)
-        and frame.axes.shape == frame.inverse.shape == (width, width),
-        f"the coordinates of partial fits are not those of {width} columns",
-    )
-    require(
-        all(np.isfinite(part).all() for part in (frame.origin, frame.axes, frame.inverse)),
-        "the coordinates of partial fits are not finite",
-    )
     for moments in (seen.points, seen.contrast):
         if moments is None:
             continue
+        frame = moments.frame
+        require(
+            frame.origin.shape == (width,)
+            and frame.axes.shape == frame.inverse.shape == (width, width),
+            f"the coordinates of partial fits are not those of {width} columns",
+        )
+        require(
+            all(np.isfinite(part).all() for part in (frame.origin, frame.axes, frame.inverse)),
+            "the coordinates of partial fits are not finite",
+        )
         # Compared before counting: the number of monomials of a huge degree is never made.
         require(0 < moments.degree <= LARGEST_DEGREE, "partial fits have an impossible degree")
         n_monomials = count(width, moments.degree)

@@ -26,7 +26,8 @@ from vanishing.construction.loop import StopReason
 from vanishing.construction.step import Settings
 from vanishing.construction.warm import Progress
 from vanishing.estimators import ClassVanishingFeatures, VanishingIdeal
-from vanishing.normalizations.moments import Frame, Moments, Seen
+from vanishing.normalizations.frame import Frame
+from vanishing.normalizations.moments import Moments, Seen
 from vanishing.polynomials import PolynomialBasis
 from vanishing.polynomials.block import DegreeBlock
 from vanishing.transformations.combined import Composition

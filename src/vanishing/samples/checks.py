@@ -7,6 +7,9 @@ import scipy.sparse
 
 from vanishing._xp import Array, namespace
 
+#: The squares of so large numbers can be summed over some millions of rows.
+LARGEST = 1e150
+
 
 def refuse_sparse(data: Any, name: str) -> None:
     """Raise if ``data`` is a sparse matrix of SciPy, a sparse tensor of torch, or masked."""
@@ -44,6 +47,19 @@ def check_block(block: Array, *, name: str, n_features: int | None = None) -> No
         raise ValueError(f"{name} has shape {tuple(block.shape)}: at least one column is required")
     if xp.isdtype(block.dtype, "real floating"):
         _refuse_nonfinite(block, name)
+
+
+def too_large_to_square(block: Array) -> tuple[int, int] | None:
+    """Return row and column of the largest number, if sums of squares overflow with it."""
+    xp = namespace(block)
+    if block.dtype != xp.float64:  # of single precision, whose limits are others: the fit says so
+        return None
+    sizes = xp.abs(block)
+    largest = xp.max(sizes)
+    if not bool(largest > LARGEST):
+        return None
+    place = int(xp.argmax(xp.reshape(sizes, (-1,))))
+    return place // int(block.shape[1]), place % int(block.shape[1])
 
 
 def _refuse_nonfinite(block: Array, name: str) -> None:

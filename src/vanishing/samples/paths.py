@@ -12,7 +12,7 @@ import numpy as np
 from vanishing.samples.extras import imported
 from vanishing.samples.source import SampleSource
 from vanishing.samples.stored import StoredArraySource
-from vanishing.samples.tables import TableSource, is_number
+from vanishing.samples.tables import TableSource
 
 #: What pyarrow calls the kinds of tables, by how their files end.
 TABLES = {
@@ -72,12 +72,10 @@ def open_path(data: Any, *, columns: Sequence[str] | None = None, name: str = "X
         if file_format == "csv":
             schema = _without_guesses(opened.schema)
             _warn_of_numbers(schema.names, name)
-        else:
-            schema = _wide_enough(opened)
-        opened = dataset.dataset(files, format=file_format, schema=schema)
+            opened = dataset.dataset(files, format=file_format, schema=schema)
     except (OSError, ValueError) as error:  # pyarrow's own errors are of these
         raise ValueError(f"{name} cannot be opened: {error}") from error
-    return TableSource(opened, columns=columns, name=name, plain=True)
+    return TableSource(opened, columns=columns, name=name, by_path=True)
 
 
 class NumpyFile:
@@ -137,21 +135,6 @@ def _warn_of_numbers(names: list[str], name: str) -> None:
             UserWarning,
             stacklevel=2,
         )
-
-
-def _wide_enough(opened: Any) -> Any:
-    """Read numbers in double precision where files differ in their type; the first would decide."""
-    arrow = imported("pyarrow", extra="io", purpose="reading tables")
-    kinds: dict[str, set[Any]] = {}
-    for fragment in opened.get_fragments():
-        for field in fragment.physical_schema:
-            if is_number(field.type):
-                kinds.setdefault(field.name, set()).add(field.type)
-    fields = [
-        field.with_type(arrow.float64()) if len(kinds.get(field.name, ())) > 1 else field
-        for field in opened.schema
-    ]
-    return arrow.schema(fields, opened.schema.metadata)
 
 
 def _table_format(paths: list[Path], name: str) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from vanishing._xp import FloatArray
 from vanishing.samples.extras import imported
 from vanishing.samples.files import reader_of
+from vanishing.samples.schemas import Columns
 from vanishing.samples.streamed import CHUNK_NUMBERS, Chunk, StreamedSource
 
 
@@ -24,8 +25,10 @@ class TableSource(StreamedSource):
         Which columns to use, in this order; by default all but the index of a pandas frame.
     name : str
         What the rows are called in error messages.
-    plain : bool
-        Whether CSV files are as pyarrow takes them by default, and not compressed.
+    by_path : bool
+        Whether the dataset was opened by the paths of files and nothing else: CSV files are then
+        plain ones, and columns of other files have the type that each file says, rather than that
+        of the dataset, which is that of the first file.
     """
 
     def __init__(
@@ -34,18 +37,38 @@ class TableSource(StreamedSource):
         *,
         columns: Sequence[str] | None = None,
         name: str = "X",
-        plain: bool = False,
+        by_path: bool = False,
     ) -> None:
         self.dataset = dataset
-        self.plain = plain
+        self.by_path = by_path
         self.name = name
         if isinstance(columns, str):
             raise TypeError(
                 f"columns must be a list of names, got {columns!r}; write [{columns!r}]"
             )
-        names = _without_index(dataset.schema) if columns is None else tuple(columns)
-        self._check_columns(names)
-        self.feature_names = names
+        checked = Columns(self._schemas(), columns)
+        self.feature_names = checked.names
+        self._dtype = checked.dtype
+
+    def _schemas(self) -> list[tuple[str, Any]]:
+        """Return the columns that the files have, or that the dataset says they have."""
+        files = list(self.dataset.get_fragments()) if self._has_types_of_files else []
+        if len(files) <= 1:
+            return [(self.name, self.dataset.schema)]
+        schemas = []
+        for file in files:
+            where = f"{self.name} ({file.path})"
+            try:
+                schemas.append((where, file.physical_schema))
+            except (OSError, ValueError) as error:  # pyarrow's own errors are of these
+                raise ValueError(f"{where} cannot be opened: {error}") from error
+        return schemas
+
+    @property
+    def _has_types_of_files(self) -> bool:
+        """Whether columns are of the type that each file says; those of CSV files are guesses."""
+        formats = imported("pyarrow.dataset", extra="io", purpose="reading tables")
+        return self.by_path and not isinstance(self.dataset.format, formats.CsvFileFormat)
 
     @property
     def n_features(self) -> int:
@@ -63,40 +86,6 @@ class TableSource(StreamedSource):
         """True."""
         return True
 
-    def _check_columns(self, names: tuple[str, ...]) -> None:
-        schema = self.dataset.schema
-        if not names:
-            raise ValueError(f"{self.name} has no columns: at least one is required")
-        missing = [name for name in names if name not in schema.names]
-        if missing:
-            raise ValueError(
-                f"{self.name} has no columns {missing}; its columns are {list(schema.names)}"
-            )
-        repeated = sorted(
-            {name for name in names if max(names.count(name), schema.names.count(name)) > 1}
-        )
-        if repeated:
-            raise ValueError(f"{self.name} has several columns that are called {repeated}")
-        other = [
-            f"{name!r} ({schema.field(name).type})"
-            for name in names
-            if not is_number(schema.field(name).type)
-        ]
-        if other:
-            raise ValueError(
-                f"{self.name} must hold real numbers, but these columns do not: "
-                f"{', '.join(other)}; choose the others by as_source(..., columns=[...])"
-            )
-
-    @cached_property
-    def _dtype(self) -> Any:
-        """Single precision if no column is wider."""
-        arrow = imported("pyarrow", extra="io", purpose="reading tables")
-        assert self.feature_names is not None
-        narrow = (arrow.float16(), arrow.float32())
-        kinds = [self.dataset.schema.field(name).type for name in self.feature_names]
-        return np.float32 if all(kind in narrow for kind in kinds) else np.float64
-
     def _read(self) -> Iterator[Chunk]:
         file, start = None, 0
         for batch, fragment in self._batches(max(1, CHUNK_NUMBERS // self.n_features)):
@@ -110,7 +99,7 @@ class TableSource(StreamedSource):
     def _batches(self, n_rows: int) -> Iterator[tuple[Any, Any]]:
         """Yield batches of at most so many rows, each with the file that it is of."""
         names = list(self.feature_names or ())
-        read = reader_of(self.dataset, plain=self.plain)
+        read = reader_of(self.dataset, plain=self.by_path)
         if read is not None:
             for fragment in self.dataset.get_fragments():
                 for batch in read(fragment, names, self.dataset.schema, n_rows):
@@ -146,15 +135,3 @@ class TableSource(StreamedSource):
                 column = batch.column(name).cast(arrow_type, safe=False)
                 row[:] = column.to_numpy(zero_copy_only=False)
         return columns.T
-
-
-def _without_index(schema: Any) -> tuple[str, ...]:
-    """Return the names of the columns; the index of a pandas frame, stored as one, is none."""
-    index = (schema.pandas_metadata or {}).get("index_columns", ())
-    return tuple(name for name in schema.names if name not in index)
-
-
-def is_number(kind: Any) -> bool:
-    """Say whether a type of Arrow is one of numbers, truth values included."""
-    types = imported("pyarrow.types", extra="io", purpose="reading tables")
-    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
