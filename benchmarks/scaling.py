@@ -24,7 +24,7 @@ def tasks(part: str, *, full: bool) -> Iterable[ScalingTask]:
         sizes = (10**6, 3 * 10**6, 10**7, 3 * 10**7, 10**8) if full else (10**5, 3 * 10**5, 10**6)
         for reduction in ("gram", "tsqr"):
             for rows in sizes:
-                yield ScalingTask(part, rows, 10, 2, reduction)
+                yield ScalingTask(part, rows, 10, 2, reduction, threads=2)
     elif part == "features-1":
         for features in (50, 100, 200, 400, 784) if full else (50, 100, 200):
             yield ScalingTask(part, 100_000 if full else 20_000, features, 1, "gram", threads=2)
@@ -33,7 +33,7 @@ def tasks(part: str, *, full: bool) -> Iterable[ScalingTask]:
             yield ScalingTask(part, 20_000 if full else 5_000, features, 2, "gram", threads=2)
     elif part == "degree":
         for degree in (1, 2, 3, 4, 5, 6) if full else (1, 2, 3, 4):
-            yield ScalingTask(part, 1_000_000 if full else 50_000, 5, degree, "tsqr")
+            yield ScalingTask(part, 1_000_000 if full else 50_000, 5, degree, "tsqr", threads=2)
     elif part == "strong":
         for workers in (1, 2, 4):
             yield ScalingTask(part, 3_200_000 if full else 320_000, 10, 2, "tsqr", 1, workers)
