@@ -82,7 +82,8 @@ class SampleSource(ABC):
         Yields
         ------
         array of shape (n_rows, n_features)
-            In a floating-point type.
+            In a floating-point type. Several are worked on at once, so that each has memory of its
+            own.
         """
 
     def map_reduce(
@@ -97,9 +98,9 @@ class SampleSource(ABC):
         Parameters
         ----------
         kernel : callable
-            Makes a summary out of a block.
+            Makes a summary out of a block. Called by several threads at once.
         merge : callable
-            Makes one summary out of two.
+            Makes one summary out of two, of neighbours, in any grouping.
         max_rows : int
             The most rows that a block may have.
 
