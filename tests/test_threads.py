@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from vanishing import VanishingIdeal
-from vanishing._xp import mapped, merge_triangular, threads_for, triangular_factor
+from vanishing._xp import all_threads, mapped, merge_triangular, threads_for, triangular_factor
 from vanishing._xp.threads import one_thread
 from vanishing.samples import as_source
 
@@ -110,7 +110,23 @@ def test_number_of_threads():
         with ThreadPoolExecutor(1) as pool:
             assert pool.submit(threads_for, block).result() == 1
         with one_thread():
-            assert threads_for(block) == 1
+            assert threads_for(block) == 3
+        assert [threads_for(block) for _ in mapped(int, range(4), 2)] == [1] * 4  # all in use
+
+
+def test_threads_are_given_back_for_large_matrices():
+    with threadpool_limits(3, user_api="blas"):
+        before = blas_threads()
+        with all_threads():
+            assert blas_threads() == before
+        with one_thread():
+            with all_threads():
+                assert blas_threads() == {3}
+                with one_thread():
+                    assert blas_threads() == {1}
+                assert blas_threads() == {3}
+            assert blas_threads() == {1}
+        assert blas_threads() == before
 
 
 def as_torch(block):

@@ -23,13 +23,14 @@ from vanishing._xp.namespace import (
 )
 from vanishing._xp.products import multiply_rows
 from vanishing._xp.symmetric import gram
-from vanishing._xp.threads import mapped, threads_for
+from vanishing._xp.threads import all_threads, mapped, one_thread, own_threads, threads_for
 
 __all__ = [
     "Array",
     "BoolArray",
     "FloatArray",
     "IntArray",
+    "all_threads",
     "gram",
     "is_array",
     "machine_epsilon",
@@ -41,6 +42,8 @@ __all__ = [
     "namespace",
     "on_cpu",
     "on_host",
+    "one_thread",
+    "own_threads",
     "same_dtype",
     "take_rows",
     "threads_for",

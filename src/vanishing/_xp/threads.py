@@ -6,22 +6,26 @@ depend on how many threads there are.
 """
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import copy_context
 from functools import cache
 from itertools import chain, islice
 from threading import current_thread, main_thread
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import array_api_compat
 from threadpoolctl import ThreadpoolController
 
-from vanishing._xp.namespace import Array
+from vanishing._xp.namespace import Array, on_cpu
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+
+#: As many threads as BLAS had before it was held to one, and None where it is not held.
+_allowed: int | None = None
 
 
 def threads_for(block: Array) -> int:
@@ -31,10 +35,9 @@ def threads_for(block: Array) -> int:
     other libraries have threads of their own. One where the caller is a thread itself, since
     whoever made it divides the work already.
     """
-    if not array_api_compat.is_numpy_array(block) or current_thread() is not main_thread():
+    if not array_api_compat.is_numpy_array(block) or not _in_main_thread():
         return 1
-    libraries = _controller().lib_controllers
-    return max((lib.num_threads for lib in libraries if lib.user_api == "blas"), default=1)
+    return _blas_threads() if _allowed is None else _allowed
 
 
 def mapped(
@@ -55,7 +58,7 @@ def mapped(
         yield from map(function, ahead)
         return
     items = chain(ahead, items)
-    with one_thread(), ThreadPoolExecutor(threads, thread_name_prefix="vanishing") as pool:
+    with one_thread(), _allowing(1), ThreadPoolExecutor(threads, "vanishing") as pool:
         begun: deque[Future[Result]] = deque()
         try:
             for item in items:
@@ -70,19 +73,61 @@ def mapped(
                 future.cancel()
 
 
-def one_thread() -> AbstractContextManager[Any]:
+@contextmanager
+def one_thread() -> Iterator[None]:
     """Hold BLAS and LAPACK to one thread while inside.
 
-    NumPy and SciPy bring a library each, whose idle threads keep a core busy for a while. Where
-    calls of the two alternate, threads that gain nothing by themselves cost several times the work.
+    NumPy and SciPy bring a library each, whose idle threads keep a core busy for a while: after
+    work, and also after they were given back what they were held to. Where calls alternate, threads
+    that gain nothing by themselves cost several times the work. So a fit is held as a whole.
 
     In the main thread of Python only: limits are those of the process, and threads that set and
     restore them at once leave one that nobody wanted.
     """
-    if current_thread() is not main_thread():
-        return nullcontext()
-    limits: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
-    return limits
+    threads = _blas_threads() if _in_main_thread() else 1
+    if threads == 1:
+        yield
+        return
+    with _controller().limit(limits=1, user_api="blas"), _allowing(threads):
+        yield
+
+
+@contextmanager
+def all_threads() -> Iterator[None]:
+    """Give BLAS and LAPACK back, while inside, the threads that ``one_thread`` took from them.
+
+    For matrices that are large enough.
+    """
+    if not _in_main_thread() or _allowed is None or _allowed == 1:
+        yield
+        return
+    with _controller().limit(limits=_allowed, user_api="blas"):
+        yield
+
+
+def own_threads(block: Array) -> AbstractContextManager[None]:
+    """Give its threads back to another library than NumPy, which divides work on a block itself."""
+    own = on_cpu(block) and not array_api_compat.is_numpy_array(block)
+    return all_threads() if own else nullcontext()
+
+
+@contextmanager
+def _allowing(threads: int) -> Iterator[None]:
+    global _allowed
+    before, _allowed = _allowed, threads
+    try:
+        yield
+    finally:
+        _allowed = before
+
+
+def _in_main_thread() -> bool:
+    return current_thread() is main_thread()
+
+
+def _blas_threads() -> int:
+    libraries = _controller().lib_controllers
+    return max((lib.num_threads for lib in libraries if lib.user_api == "blas"), default=1)
 
 
 @cache

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from vanishing._xp import one_thread
 from vanishing.construction.step import Settings, State, grow
 from vanishing.construction.trace import DegreeTrace
 from vanishing.polynomials.basis import PolynomialBasis
@@ -56,6 +57,18 @@ def construct(
     begun : tuple of State and traces, optional
         Degrees that are known from an earlier construction.
     """
+    with one_thread():  # of BLAS; passes have threads of their own
+        return _construct(source, contrast, settings, max_degree, callback, begun)
+
+
+def _construct(
+    source: SampleSource,
+    contrast: SampleSource | None,
+    settings: Settings,
+    max_degree: int | None,
+    callback: Callable[[DegreeTrace], object] | None,
+    begun: tuple[State, tuple[DegreeTrace, ...]] | None,
+) -> Construction:
     state, known = begun or (State(PolynomialBasis(source.n_features, ())), ())
     trace: list[DegreeTrace] = []
     while max_degree is None or len(trace) < max_degree:

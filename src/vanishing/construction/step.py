@@ -1,11 +1,12 @@
 """One degree: candidates, their values on X, the normalization, the split into G and F."""
 
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
 
-from vanishing._xp import BoolArray, FloatArray
+from vanishing._xp import BoolArray, FloatArray, all_threads
 from vanishing.construction.candidates import Candidates, Products, choose_candidates
 from vanishing.construction.pair import PairSolution, Side, solve_pair, with_fixed_signs
 from vanishing.construction.tolerance import Tolerance, widest_gap
@@ -16,6 +17,9 @@ from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.block import DegreeBlock
 from vanishing.reductions import Reduction
 from vanishing.samples import SampleSource
+
+#: With so many candidates their matrices are large enough for several threads of LAPACK.
+LARGE = 256
 
 
 @dataclass(frozen=True)
@@ -93,6 +97,13 @@ def grow(
         X and Y.
     settings : Settings
     """
+    with all_threads() if _most_candidates(state.basis) >= LARGE else nullcontext():
+        return _grow(state, source, contrast, settings)
+
+
+def _grow(
+    state: State, source: SampleSource, contrast: SampleSource | None, settings: Settings
+) -> tuple[State, DegreeTrace]:
     basis = state.basis
     started = time.perf_counter()
     candidates = choose_candidates(
@@ -167,6 +178,13 @@ def grow(
         float(stage.on_points.n_rows),
     )
     return grown, trace
+
+
+def _most_candidates(basis: PolynomialBasis) -> int:
+    """Bound the number of candidates of the next degree: all products."""
+    if not basis.blocks:
+        return basis.n_features
+    return int(basis.blocks[0].nonvanishing.shape[1] * basis.blocks[-1].nonvanishing.shape[1])
 
 
 def _check_finite(

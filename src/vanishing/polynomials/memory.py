@@ -47,5 +47,6 @@ def row_slices(x: Array, *, width: int) -> Iterator[slice]:
 
 def for_row_slices(work: Callable[[slice], None], x: Array, *, width: int) -> None:
     """Call a function for slices that cover the rows of ``x``, several at once."""
-    for _ in mapped(work, row_slices(x, width=width), threads_for(x)):
+    slices = list(row_slices(x, width=width))
+    for _ in mapped(work, slices, threads_for(x) if len(slices) > 1 else 1):
         pass

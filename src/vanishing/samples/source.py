@@ -10,7 +10,16 @@ from typing import Self, TypeVar
 
 import numpy as np
 
-from vanishing._xp import Array, FloatArray, mapped, move_like, take_rows, threads_for
+from vanishing._xp import (
+    Array,
+    FloatArray,
+    mapped,
+    move_like,
+    one_thread,
+    own_threads,
+    take_rows,
+    threads_for,
+)
 
 Summary = TypeVar("Summary")
 
@@ -18,6 +27,9 @@ Summary = TypeVar("Summary")
 #: which is done by one thread, not to hold up the others; few for all threads to have some. The
 #: same whatever the number of threads, so that results do not depend on it.
 GROUPED = 4
+#: Blocks that may be longer have so few columns, about thirty, that the work on them is many short
+#: calls: threads would wait for each other longer than they work.
+LONGEST = 2**21 // 96
 
 
 class SampleSource(ABC):
@@ -133,7 +145,7 @@ class SampleSource(ABC):
         summary or None
         """
         with closed_after(self.blocks(max_rows)) as blocks:
-            return _summary(kernel, merge, ((rows,) for rows in blocks))
+            return _summary(kernel, merge, ((rows,) for rows in blocks), max_rows)
 
     def summarize_weighted(
         self,
@@ -162,7 +174,7 @@ class SampleSource(ABC):
             arguments = (
                 (rows, move_like(np.sqrt(of_rows), rows)) for rows, of_rows in weighted_blocks
             )
-            return _summary(kernel, merge, arguments)
+            return _summary(kernel, merge, arguments, max_rows)
 
     def _with_weights(
         self, weights: FloatArray, max_rows: int
@@ -188,6 +200,7 @@ def _summary(
     kernel: Callable[..., Summary],
     merge: Callable[[Summary, Summary], Summary],
     arguments: Iterator[tuple[Array, ...]],
+    max_rows: int,
 ) -> Summary | None:
     """Join what the kernel makes of each block: first those of a group, then the groups'."""
     first = next(arguments, None)
@@ -200,7 +213,11 @@ def _summary(
         return reduce(merge, (kernel(*block) for _, block in group))
 
     threads = threads_for(first[0])
-    with closing(mapped(of_group, groups if threads == 1 else map(list, groups), threads)) as parts:
+    if threads > 1 and max_rows > LONGEST:
+        with one_thread():  # BLAS would gain nothing by others, either
+            return reduce(merge, map(of_group, groups))
+    taken = groups if threads == 1 else map(list, groups)
+    with own_threads(first[0]), closing(mapped(of_group, taken, threads)) as parts:
         return reduce(merge, parts)
 
 
