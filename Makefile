@@ -21,7 +21,7 @@ PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test test-all lint docs bench reproduce clean distclean
+.PHONY: help demo quick test test-all lint docs bench reproduce clean distclean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -31,6 +31,9 @@ demo: $(VENV)/.installed-demo  ## find the equations of a handwritten digit, exp
 	$(ONE_THREAD) $(BIN)/python examples/digits_alarm_demo.py
 	$(ONE_THREAD) $(BIN)/vanishing demo demo_output/pump
 	@echo "(before these: source $(BIN)/activate)"
+
+quick: $(VENV)/.installed-test  ## run the tests, except slow ones and those that start other programs
+	$(PYTEST) -m "not slow and not gpu and not programs" $(PYTEST_ARGS)
 
 test: $(VENV)/.installed-test  ## run the tests, except the slow ones
 	$(PYTEST) -m "not slow and not gpu" $(PYTEST_ARGS)

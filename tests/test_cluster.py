@@ -14,6 +14,8 @@ from distributed import Client, LocalCluster
 
 from vanishing import VanishingIdeal
 
+pytestmark = pytest.mark.programs
+
 PARAMETERS = {"max_degree": 2, "tol": 0.3, "normalization": "contrastive"}
 
 

@@ -6,7 +6,10 @@ import shlex
 import sys
 from pathlib import Path
 
+import pytest
 from running import environment
+
+pytestmark = pytest.mark.programs
 
 PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
 

@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 from running import environment, parabola, write_csv
 
+pytestmark = pytest.mark.programs
+
 #: Creates the file "there" when a function is reached, and goes on: so that a signal can be sent
 #: at that moment.
 PAUSED = """

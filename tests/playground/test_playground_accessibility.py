@@ -9,6 +9,8 @@ pytest.importorskip("playwright")
 
 from playground_browser import TABLE, put_file
 
+pytestmark = pytest.mark.programs
+
 
 @pytest.mark.parametrize(
     "view", [{"color_scheme": "light"}, {"color_scheme": "dark"}], indirect=True

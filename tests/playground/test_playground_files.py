@@ -9,6 +9,8 @@ pytest.importorskip("playwright")
 
 from playground_browser import TABLE, put_file
 
+pytestmark = pytest.mark.programs
+
 
 def use_columns(view):
     view.page.get_by_role("button", name="Use these columns").click()

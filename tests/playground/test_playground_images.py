@@ -7,6 +7,8 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("playwright")
 
+pytestmark = pytest.mark.programs
+
 
 def score(page):
     return float(page.locator("#verdict b").inner_text())

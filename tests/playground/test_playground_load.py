@@ -15,6 +15,8 @@ from benchmarks.playground_load import BUSY, put_under_load
 from benchmarks.playground_server import running
 from benchmarks.playground_slider import redraw_milliseconds
 
+pytestmark = pytest.mark.programs
+
 SECONDS = float(os.environ.get("VANISHING_LOAD_SECONDS", "60"))
 
 

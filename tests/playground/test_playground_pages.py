@@ -7,6 +7,8 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("playwright")
 
+pytestmark = pytest.mark.programs
+
 CURVE = 270  # the sum of red, green and blue of a curve, at most
 
 

@@ -25,6 +25,8 @@ from vanishing.playground import Limits, digits, serve, worker
 from vanishing.playground.app import STATIC
 from vanishing.playground.refusal import RefusalError
 
+pytestmark = pytest.mark.programs
+
 # --- work that goes wrong -------------------------------------------------------------------------
 
 

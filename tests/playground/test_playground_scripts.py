@@ -13,6 +13,8 @@ from playground_browser import View
 
 from vanishing import VanishingIdeal
 
+pytestmark = pytest.mark.programs
+
 REACH, SIZE = 1.7, 31
 
 
