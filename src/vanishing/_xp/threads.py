@@ -24,6 +24,9 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
+#: Blocks that are worked on at once. With 16 threads, on 16 virtual cores, fits took 1.4 times as
+#: long as with 8.
+MOST = 8
 #: As many threads as BLAS had before it was held to one, and None where it is not held.
 _allowed: int | None = None
 
@@ -37,7 +40,7 @@ def threads_for(block: Array) -> int:
     """
     if not array_api_compat.is_numpy_array(block) or not _in_main_thread():
         return 1
-    return _blas_threads() if _allowed is None else _allowed
+    return min(MOST, _blas_threads() if _allowed is None else _allowed)
 
 
 def mapped(
