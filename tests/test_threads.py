@@ -11,8 +11,17 @@ from hypothesis import strategies as st
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from vanishing import VanishingIdeal
-from vanishing._xp import all_threads, mapped, merge_triangular, threads_for, triangular_factor
+from vanishing._xp import (
+    all_threads,
+    at_most,
+    mapped,
+    merge_triangular,
+    threads_for,
+    triangular_factor,
+)
 from vanishing._xp.threads import one_thread
+from vanishing.normalizations.passes import Pass
+from vanishing.reductions import Gram
 from vanishing.samples import as_source
 
 
@@ -131,6 +140,40 @@ def test_threads_are_given_back_for_large_matrices():
 
 def as_torch(block):
     return pytest.importorskip("torch").asarray(block)
+
+
+def test_not_more_threads_than_there_is_memory_for():
+    block = np.ones((2, 2))
+    with threadpool_limits(3, user_api="blas"):
+        for most, expected in ((1, 1), (2, 2), (9, 3)):
+            with at_most(most):
+                assert threads_for(block) == expected
+        assert threads_for(block) == 3
+
+    seen = set()
+
+    def values(x):
+        seen.add(threading.current_thread().name)
+        return np.ones((100, len(x)))
+
+    square = 8 * 100**2
+    for squares, threaded in ((2, False), (6, False), (12, True), (100, True)):
+        seen.clear()
+        with threadpool_limits(3, user_api="blas"), one_thread():
+            passes = Pass(Gram(), squares * square)
+            passes.factor(as_source(np.ones((50_000, 2))), values, 100)
+        assert any(name.startswith("vanishing") for name in seen) == threaded
+
+
+@given(
+    n_columns=st.integers(1, 3000), per_row=st.integers(1, 50), budget=st.integers(10**3, 10**10)
+)
+def test_rows_of_a_block(n_columns, per_row, budget):
+    """Within the budget, and as many values as polynomials if there is place for them."""
+    rows = Pass(Gram(), budget)._block_rows(n_columns, per_row, cpu=True)
+    n_bytes = 3 * 8 * n_columns * per_row * rows
+    assert rows <= 64 or n_bytes <= budget
+    assert rows * per_row >= n_columns or n_bytes + 3 * 8 * n_columns * per_row > budget
 
 
 @pytest.mark.parametrize("reduction", REDUCTIONS)

@@ -23,7 +23,7 @@ from vanishing._xp.namespace import (
 )
 from vanishing._xp.products import multiply_rows
 from vanishing._xp.symmetric import gram
-from vanishing._xp.threads import all_threads, mapped, one_thread, own_threads, threads_for
+from vanishing._xp.threads import all_threads, at_most, mapped, one_thread, own_threads, threads_for
 
 __all__ = [
     "Array",
@@ -31,6 +31,7 @@ __all__ = [
     "FloatArray",
     "IntArray",
     "all_threads",
+    "at_most",
     "gram",
     "is_array",
     "machine_epsilon",

@@ -108,6 +108,16 @@ def all_threads() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def at_most(threads: int) -> Iterator[None]:
+    """Allow not more than so many blocks at once while inside."""
+    if not _in_main_thread():
+        yield
+        return
+    with _allowing(min(threads, _blas_threads() if _allowed is None else _allowed)):
+        yield
+
+
 def own_threads(block: Array) -> AbstractContextManager[None]:
     """Give its threads back to another library than NumPy, which divides work on a block itself."""
     own = on_cpu(block) and not array_api_compat.is_numpy_array(block)

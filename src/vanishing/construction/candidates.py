@@ -66,7 +66,7 @@ def choose_candidates(
         n_candidates = min(n_pairs, n_forms) if prune else n_pairs
         if degree == 2 and products == "independent":
             n_candidates = n_pairs - n_kept * (n_kept - 1) // 2
-        # pivoted QR keeps a copy; the pair of a degree is solved in about six square matrices
+        # pivoted QR keeps a copy
         forms = 2 * 8 * n_forms * n_pairs if reads_forms else 0
         return max(forms, _pair_bytes(n_lower + n_candidates)) <= memory_budget
 
@@ -96,7 +96,8 @@ def choose_candidates(
 
 
 def _pair_bytes(n_columns: int) -> int:
-    return 6 * 8 * n_columns**2
+    """Memory in which the pair of a degree is solved: about ten square matrices, as measured."""
+    return 10 * 8 * n_columns**2
 
 
 def _check_budget(n_columns: int, degree: int, memory_budget: int) -> None:

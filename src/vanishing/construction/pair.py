@@ -100,10 +100,14 @@ def solve_pair(points: Side, form: Side) -> PairSolution:
     noise = SAFETY * float(
         np.max(d * np.maximum(points.error * weight_a, form.error * weight_b), initial=0.0)
     )
-    q, triangle, order = _rank_revealing_qr(np.vstack([a, b]), noise)
+    stacked, height = np.vstack([a, b]), len(a)
+    del a, b  # square matrices, of which there are many here
+    q, triangle, order = _rank_revealing_qr(stacked, noise)
+    del stacked
     rank = len(triangle)
 
-    w, alpha, beta = _cs_decomposition(q[: len(a)], q[len(a) :])
+    w, alpha, beta = _cs_decomposition(q[:height], q[height:])
+    del q
     vectors = np.zeros((n_columns, rank))
     vectors[order[:rank]] = solve_triangular(triangle[:, :rank], w, check_finite=False)
     if rank < n_columns and noise < EXACT_NULL:

@@ -71,6 +71,6 @@ def _from_points(stage: Stage) -> Form:
         found = jacobian.with_candidates(blocks, x, left, right)
         return namespace(x).reshape(found, (n_columns, -1))
 
-    on_points = stage.passes.factor(stage.source, derivatives, n_columns * stage.n_features)
+    on_points = stage.passes.factor(stage.source, derivatives, n_columns, per_row=stage.n_features)
     # Means over N·n rows were taken; the form wants sums over the n derivatives.
     return stage.form(np.sqrt(stage.n_features) * on_points.R, on_points.relative_error)

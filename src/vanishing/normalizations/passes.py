@@ -6,12 +6,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vanishing._xp import Array, IntArray, namespace
+from vanishing._xp import Array, IntArray, at_most, namespace
 from vanishing.polynomials.block import DegreeBlock
 from vanishing.polynomials.evaluate import Evaluator
 from vanishing.polynomials.memory import block_rows
 from vanishing.reductions import Factor, Reduction
 from vanishing.samples import SampleSource
+
+#: Square matrices that a thread holds, at most.
+SQUARES_PER_THREAD = 3.5
 
 
 class _Part(NamedTuple):
@@ -29,11 +32,15 @@ class Pass:
     memory_budget: int
 
     def factor(
-        self, source: SampleSource, values: Callable[[Array], Array], n_columns: int
+        self,
+        source: SampleSource,
+        values: Callable[[Array], Array],
+        n_columns: int,
+        *,
+        per_row: int = 1,
     ) -> Factor:
-        """Reduce the values, shape (n_columns, n_rows) a block, over all rows of a source."""
-        # A block is held up to three times while it is made: values, products, a gathered factor.
-        rows = block_rows(3 * n_columns, cpu=source.cpu, budget_bytes=self.memory_budget)
+        """Reduce values, shape (n_columns, n_rows * per_row) a block, over all rows of a source."""
+        rows = self._block_rows(n_columns, per_row, cpu=source.cpu)
 
         def summarize(x: Array, root_weights: Array | None = None) -> _Part:
             found = values(x)
@@ -52,7 +59,8 @@ class Pass:
             summary = self.reduction.merge(first.summary, second.summary)
             return _Part(summary, first.weight + second.weight)
 
-        whole = source.map_reduce(summarize, merge, max_rows=rows)
+        with at_most(self._threads(n_columns)):
+            whole = source.map_reduce(summarize, merge, max_rows=rows)
         factor = self.reduction.resolve(whole.summary)
         if not np.isfinite(factor.R).all():
             raise ValueError(
@@ -60,6 +68,27 @@ class Pass:
                 "impute, drop or rescale them before fitting"
             )
         return factor.with_weight(float(whole.weight)) if source.weighted else factor
+
+    def _block_rows(self, n_columns: int, per_row: int, *, cpu: bool) -> int:
+        """Return how many rows to evaluate at a time.
+
+        A block is held up to three times while it is made: values, products, a gathered factor. If
+        it had fewer values of each polynomial than there are polynomials, it would be smaller than
+        its summary, and merging take as long as summarizing.
+        """
+        width = 3 * n_columns * per_row
+        usual = block_rows(width, cpu=cpu, budget_bytes=self.memory_budget)
+        most = max(1, self.memory_budget // (8 * width))
+        return max(usual, min(-(-n_columns // per_row), most))
+
+    def _threads(self, n_columns: int) -> int:
+        """Return how many threads there is memory for.
+
+        Each holds a block and up to three summaries, which are square matrices; so does who joins
+        what they made.
+        """
+        squares = self.memory_budget / (8 * n_columns**2)
+        return max(1, int(min(squares, 1e6) / SQUARES_PER_THREAD) - 1)
 
     def factor_with_candidates(
         self,
