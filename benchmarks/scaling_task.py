@@ -106,7 +106,11 @@ def _fit(task: ScalingTask, x: Any, y: Any) -> dict[str, Any]:
     from vanishing import VanishingIdeal
 
     ideal = VanishingIdeal(
-        max_degree=task.degree, tol=0.1, normalization="contrastive", reduction=task.reduction
+        max_degree=task.degree,
+        tol=0.1,
+        normalization="contrastive",
+        reduction=task.reduction,
+        memory_budget=2**32,  # for 100 features at degree 2
     )
     started = time.perf_counter()
     ideal.fit(x, contrast=y)

@@ -431,7 +431,7 @@ def test_budget_too_small_for_degree_1_is_refused_with_the_numbers():
     ) as caught:
         fit(points(20, 200), memory_budget=2**20)
     needed = round(float(re.search(r"take ([\d.]+) MiB", str(caught.value))[1]))
-    assert needed == 3  # ten square matrices of 201 columns
+    assert needed == 4  # 13 square matrices of 201 columns
 
 
 def test_budget_too_small_for_coefficients_is_refused_with_the_numbers():

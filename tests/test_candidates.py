@@ -73,6 +73,6 @@ def test_budget_caps_the_products_and_says_so():
 def test_budget_below_everything_is_refused_with_numbers():
     X = np.random.default_rng(3).standard_normal((50, 30))
     with pytest.raises(
-        BudgetError, match=r"degree 1 has 31 columns.* 45 KiB, .* 9.77 KiB.*memory_budget"
+        BudgetError, match=r"degree 1 has 31 columns.* 97.6 KiB, .* 9.77 KiB.*memory_budget"
     ):
         VanishingIdeal(memory_budget=10_000).fit(X)

@@ -100,7 +100,7 @@ def test_vca_counts_pairs_that_the_budget_left_in_one_order():
     """With f_1 .. f_k on the right only, f_i f_j with i > k occurs once: its weight is 1."""
     X = np.random.default_rng(5).standard_normal((300, 6)) * [1, 0.9, 0.8, 0.7, 0.6, 0.5]
     with pytest.warns(UserWarning, match="left out products"):
-        ideal = VanishingIdeal(normalization="vca", tol=0.0, memory_budget=20_000).fit(X)
+        ideal = VanishingIdeal(normalization="vca", tol=0.0, memory_budget=43_334).fit(X)
     F = ideal.basis_.evaluate(X, which="nonvanishing")[:, :7]  # 1, f_1 .. f_6
     n_kept = 6 - ideal.trace_[1].left_out
     assert 1 < n_kept < 6

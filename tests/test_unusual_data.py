@@ -369,7 +369,7 @@ def test_memory_budget_leaves_out_products_and_says_so(normalization):
     free = fit(X, normalization, **parameters)
     assert [step.left_out for step in free.trace_] == [0, 0, 0, 0]
     with pytest.warns(UserWarning, match="raise memory_budget, or set max_nonvanishing") as caught:
-        ideal = fit(X, normalization, memory_budget=40_000, **parameters)
+        ideal = fit(X, normalization, memory_budget=86_667, **parameters)
     left_out = ideal.trace_[3].left_out
     assert 0 < left_out < ideal.trace_[2].nonvanishing
     assert [step.left_out for step in ideal.trace_[:3]] == [0, 0, 0]
@@ -383,7 +383,7 @@ def test_memory_budget_leaves_out_products_and_says_so(normalization):
 
 def test_warning_of_left_out_products_points_at_the_caller():
     with pytest.warns(UserWarning, match="left out products") as caught:
-        VanishingIdeal(tol=0.0, max_degree=4, memory_budget=40_000).fit(cloud(60, 3))
+        VanishingIdeal(tol=0.0, max_degree=4, memory_budget=86_667).fit(cloud(60, 3))
     assert caught[0].filename == __file__
 
 

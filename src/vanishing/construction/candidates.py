@@ -96,8 +96,8 @@ def choose_candidates(
 
 
 def _pair_bytes(n_columns: int) -> int:
-    """Memory in which the pair of a degree is solved: about ten square matrices, as measured."""
-    return 10 * 8 * n_columns**2
+    """Memory in which the pair of a degree is solved: about 13 square matrices, as measured."""
+    return 13 * 8 * n_columns**2
 
 
 def _check_budget(n_columns: int, degree: int, memory_budget: int) -> None:
