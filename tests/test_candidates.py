@@ -65,7 +65,7 @@ def test_budget_caps_the_products_and_says_so():
     X = np.random.default_rng(2).standard_normal((400, 8))
     free = VanishingIdeal(max_degree=3, tol=0.0).fit(X)
     assert all(step.left_out == 0 for step in free.trace_)
-    tight = VanishingIdeal(max_degree=3, tol=0.0, memory_budget=2**18).fit(X)
+    tight = VanishingIdeal(max_degree=3, tol=0.0, memory_budget=2**19).fit(X)
     assert tight.trace_[-1].left_out > 0
     assert tight.trace_[-1].candidates < free.trace_[-1].candidates
 
