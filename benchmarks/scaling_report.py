@@ -129,9 +129,9 @@ def draw(record: Found, folder: Path) -> None:
         left.set(xlabel=axis, ylabel="fit, seconds")
         names = {"rows": "µs per row", "workers": "efficiency"}
         right.set(xlabel=axis, ylabel=names.get(axis, "peak memory, MB"))
-        right.set_ylim(bottom=0)
+        right.set_ylim(0, 1.08 * right.get_ylim()[1])
         if axis == "workers":
-            left.set_ylim(bottom=0)
+            left.set_ylim(0, 1.08 * left.get_ylim()[1])
         else:
             left.set_yscale("log")
         if axis in ("workers", "degree"):
@@ -141,6 +141,7 @@ def draw(record: Found, folder: Path) -> None:
             left.set_xscale("log")
             right.set_xscale("log")
         left.legend()
+        figure.get_layout_engine().set(wspace=0.08)
         figure.suptitle(TITLES[part], fontsize=10)
         figure.savefig(folder / f"scaling_{part}.svg", metadata={"Date": None})
         plt.close(figure)
