@@ -665,3 +665,16 @@ def test_features_of_nothing_are_not_written(wrap, tmp_path):
     with pytest.raises(ValueError, match="nothing vanishes"):
         ideal.transform_to(wrap(X), tmp_path / "features.npy")
     assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".csv", ".npy", ".zarr"])
+def test_digits_are_not_lost_when_later_chunks_are_wider(tmp_path, monkeypatch, ending):
+    monkeypatch.setattr(sys.modules["vanishing.samples.write"], "CHUNK_NUMBERS", 20)
+    path = tmp_path / f"rows{ending}"
+    narrow, wide = np.ones((10, 2), np.float32), np.full((10, 2), 1 + 2.0**-40)
+    with pytest.raises(ValueError, match=r"rows 10 to 19 are float64, .* make all chunks float64"):
+        write([narrow, wide], path)
+    assert list(tmp_path.iterdir()) == []
+    write([wide, narrow], path)
+    (rows,) = as_source(path).blocks(100) if ending != ".zarr" else [zarr.open(path)[:]]
+    np.testing.assert_array_equal(rows, np.concatenate([wide, narrow]))

@@ -146,9 +146,17 @@ def _csv_writer(path: Path, schema: Any) -> Any:
 
 
 def _with_first(first: npt.NDArray[Any], rest: Batches) -> Batches:
-    """Yield all batches in the dtype of the first."""
+    """Yield all batches in the dtype of the first, which loses nothing of the others."""
+    n_rows = len(first)
     yield first
     for batch in rest:
+        if not np.can_cast(batch.dtype, first.dtype):
+            raise ValueError(
+                f"rows {n_rows} to {n_rows + len(batch) - 1} are {batch.dtype}, but those before "
+                f"them {first.dtype}, as which they would lose digits; make all chunks "
+                f"{batch.dtype}"
+            )
+        n_rows += len(batch)
         yield batch.astype(first.dtype, copy=False)
 
 
