@@ -1,8 +1,8 @@
 """Threads: several blocks of rows at once, instead of several threads inside of BLAS.
 
 A block is evaluated, multiplied and reduced by one thread from beginning to end. That keeps all
-cores busy where BLAS would keep them busy in its own part of the work only, and results do not
-depend on how many threads there are.
+cores busy where BLAS would keep them busy in its own part of the work only, and what comes of the
+rows does not depend on how many threads there are.
 """
 
 from collections import deque
@@ -22,7 +22,6 @@ from vanishing._xp.namespace import Array, on_cpu
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-
 
 #: Blocks that are worked on at once. With 16 threads, on 16 virtual cores, fits took 1.4 times as
 #: long as with 8.
@@ -80,9 +79,9 @@ def mapped(
 def one_thread() -> Iterator[None]:
     """Hold BLAS and LAPACK to one thread while inside.
 
-    NumPy and SciPy bring a library each, whose idle threads keep a core busy for a while: after
-    work, and also after they were given back what they were held to. Where calls alternate, threads
-    that gain nothing by themselves cost several times the work. So a fit is held as a whole.
+    NumPy and SciPy bring a library each, whose idle threads keep a core busy for a while. Where
+    calls of the two alternate, threads that gain nothing by themselves cost several times the work.
+    So a fit is held as a whole.
 
     In the main thread of Python only: limits are those of the process, and threads that set and
     restore them at once leave one that nobody wanted.
