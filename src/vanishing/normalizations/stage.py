@@ -38,12 +38,15 @@ class Form:
         Size of the rounding error of each column.
     subspace : array of shape (n_candidates, n_directions) or None
         Orthonormal directions to which v is restricted; None for all.
+    terms : array of shape (n_candidates,) or None
+        On the contrast, size of the terms of each column, those of its factors included.
     """
 
     factor: FloatArray
     scale: FloatArray
     error: FloatArray
     subspace: FloatArray | None = None
+    terms: FloatArray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +71,8 @@ class Stage:
         Whether the paper's convention for tolerances is in force.
     all_products : bool
         Whether the candidates are the paper's full list of products, repeats included.
+    contrast_terms : tuple of arrays
+        Per lower degree from 0, the size on the contrast of the terms of F.
     """
 
     n_features: int
@@ -80,6 +85,7 @@ class Stage:
     passes: Pass
     paper_norm: bool = False
     all_products: bool = False
+    contrast_terms: tuple[FloatArray, ...] = (np.ones(1),)
 
     @property
     def degree(self) -> int:
