@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.linalg import get_lapack_funcs, lapack, qr, solve_triangular, svd
 
-from vanishing._xp import FloatArray, triangular_factor
+from vanishing._xp import FloatArray, IntArray, triangular_factor
 
 #: Rounding errors are taken to be at most this many units.
 SAFETY = 64.0
@@ -29,8 +29,8 @@ EXACT = 1e-8
 #: Coarse arithmetic (Gram matrices, single precision) is trusted as far as this many times its own
 #: rounding error.
 COARSE = 16.0
-#: A normalization that is known to fewer digits than this says nothing of the size of a polynomial.
-KNOWN_SIZE = 1e-3
+#: A size under the normalization with a larger relative error than this is not known at all.
+KNOWN_SIZE = 0.1
 #: Entries within this share of the largest are tied when the sign is chosen.
 SIGN_TIE = 1e-6
 #: Extents that differ by less than this share are tied: their directions may be mixed.
@@ -48,6 +48,8 @@ class Side:
         Size of each column before projection.
     error : array of shape (n_columns,)
         Size of the rounding error of each column.
+    terms : array of shape (n_columns,)
+        Size of what each column is made of, which may be larger than the column itself.
     unit : float
         Relative rounding error of the values themselves, without what earlier degrees add.
     """
@@ -55,12 +57,28 @@ class Side:
     factor: FloatArray
     scale: FloatArray
     error: FloatArray
+    terms: FloatArray
     unit: float = EPS
 
     @property
     def trusted(self) -> float:
-        """The largest rounding error, relative to the size of the terms, that decides anything."""
+        """The largest rounding error, relative to the size of the terms, that is no concern."""
         return max(EXACT, COARSE * SAFETY * self.unit)
+
+    def restricted(self, subspace: FloatArray) -> "Side":
+        """Return the side in the coordinates of a subspace, given by orthonormal columns."""
+        sizes = np.abs(subspace)
+        return Side(
+            self.factor @ subspace,
+            self.scale @ sizes,
+            self.error @ sizes,
+            self.terms @ sizes,
+            self.unit,
+        )
+
+    def negligible(self, v: FloatArray) -> FloatArray:
+        """Return what ‖factor @ v‖ may be for ``v`` to be called zero, one value a column."""
+        return np.asarray(self.trusted * (self.terms @ np.abs(v)))
 
     def noise(self, v: FloatArray) -> FloatArray:
         """Bound the rounding error of ‖factor @ v‖, one value a column of ``v``."""
@@ -125,7 +143,8 @@ def solve_pair(points: Side, form: Side) -> PairSolution:
     )
     stacked, height = np.vstack([a, b]), len(a)
     del a, b  # square matrices, of which there are many here
-    q, triangle, order = _rank_revealing_qr(stacked, noise)
+    trusted = max(points.trusted, form.trusted)
+    q, triangle, order, lost = _rank_revealing_qr(stacked, noise, trusted)
     del stacked
     rank = len(triangle)
 
@@ -148,7 +167,13 @@ def solve_pair(points: Side, form: Side) -> PairSolution:
     # A side may also be zero below the rounding of the decomposition itself (alpha, beta <= eps).
     zero_a = (norm_a <= points.noise(vectors)) | (alpha <= SAFETY * EPS)
     zero_b = (norm_b <= form.noise(vectors)) | (beta <= SAFETY * EPS)
-    finite, infinite = ~zero_b, zero_b & ~zero_a
+    finite, infinite, neither = ~zero_b, zero_b & ~zero_a, zero_b & zero_a
+    lost += int(
+        np.sum(
+            (norm_a[neither] > points.negligible(vectors[:, neither]))
+            | (norm_b[neither] > form.negligible(vectors[:, neither]))
+        )
+    )
 
     found = vectors[:, finite] / norm_b[finite]
     unbounded = vectors[:, infinite] / norm_a[infinite]
@@ -159,20 +184,21 @@ def solve_pair(points: Side, form: Side) -> PairSolution:
     if np.any((extents > points.noise(found)) & (extents <= resolution)):
         found = _refined(found, unbounded, points, form)
     found, extents = _without_arbitrary_rotation(found, points.norms(found), points, noise)
-    doubt = points.noise(found)
+    # What is refined has been separated twice, each time up to the errors of the stack.
+    rounding = SAFETY * EPS * resolution
+    doubt = np.maximum(points.noise(found), rounding)
     # Where the normalization of a direction is not known, its extent is not either.
     is_known = form.noise(found) <= KNOWN_SIZE
-    trusted = np.where(is_known, points.trusted * (points.scale @ np.abs(found)), 0.0)
+    negligible = np.where(is_known, np.maximum(points.negligible(found), rounding), 0.0)
     n_zero = n_columns - int(finite.sum()) - int(infinite.sum())
-    is_trusted = noise <= max(points.trusted, form.trusted)
     return PairSolution(
         vectors=with_fixed_signs(found),
         extents=extents,
-        noise=np.minimum(doubt, trusted),
+        noise=np.minimum(doubt, negligible),
         doubt=doubt,
         unbounded=with_fixed_signs(_echelon(unbounded)),
-        dropped=n_zero if is_trusted else 0,
-        lost=0 if is_trusted else n_zero,
+        dropped=n_zero - lost,
+        lost=lost,
         condition=_condition(triangle[:, :rank]),
     )
 
@@ -252,18 +278,23 @@ def _compressed(factor: FloatArray) -> FloatArray:
 
 
 def _rank_revealing_qr(
-    stacked: FloatArray, noise: float
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return Q, R and the order of columns of the part above the noise."""
+    stacked: FloatArray, noise: float, trusted: float
+) -> tuple[FloatArray, FloatArray, IntArray, int]:
+    """Return Q, R and the order of columns of the part above the noise.
+
+    The last value is how many of the directions below the noise are not negligible.
+    """
     q, triangle = qr(stacked, mode="economic", check_finite=False)
     if triangle.shape[0] == triangle.shape[1] and _reciprocal_condition(triangle) > max(
         WELL_CONDITIONED, noise
     ):
-        return q, triangle, np.arange(triangle.shape[1])
+        return q, triangle, np.arange(triangle.shape[1]), 0
     q, triangle, order = qr(stacked, mode="economic", pivoting=True, check_finite=False)
     diagonal = np.abs(np.diag(triangle))
-    rank = int(np.sum(diagonal > noise * (diagonal[0] if diagonal.size else 0.0)))
-    return q[:, :rank], triangle[:rank], order
+    largest = diagonal[0] if diagonal.size else 0.0
+    rank = int(np.sum(diagonal > noise * largest))
+    lost = int(np.sum(diagonal[rank:] > trusted * largest))
+    return q[:, :rank], triangle[:rank], order, lost
 
 
 def _cs_decomposition(

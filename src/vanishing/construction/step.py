@@ -137,9 +137,9 @@ def _grow(
     rms = stage.on_points.column_rms[stage.n_lower :]
     # An error in one factor of a product is multiplied by the other one, even where the product
     # itself is small because its factors are large in different places.
-    error = stage.amplification * (rms if stage.degree == 1 else np.maximum(rms, size**2))
-    unit = stage.on_points.relative_error
-    points = Side(residual, rms, unit * error, unit)
+    terms = rms if stage.degree == 1 else np.maximum(rms, size**2)
+    error, unit = stage.amplification * terms, stage.on_points.relative_error
+    points = Side(residual, rms, unit * error, terms, unit)
     form = settings.normalization.form(stage)
     _check_finite(source, contrast, points, form)
     solution = _solve(points, form)
@@ -246,13 +246,11 @@ def _amplification(state: State, candidates: Candidates) -> FloatArray:
 
 def _solve(points: Side, form: Form) -> PairSolution:
     """Solve the pair, inside the subspace of the form where it has one."""
+    norms = Side(form.factor, form.scale, form.error, form.scale, points.unit)
     if form.subspace is None:
-        return solve_pair(points, Side(form.factor, form.scale, form.error))
+        return solve_pair(points, norms)
     u = form.subspace
-    inside = solve_pair(
-        Side(points.factor @ u, points.scale @ np.abs(u), points.error @ np.abs(u), points.unit),
-        Side(form.factor @ u, form.scale @ np.abs(u), form.error @ np.abs(u)),
-    )
+    inside = solve_pair(points.restricted(u), norms.restricted(u))
     return PairSolution(
         vectors=with_fixed_signs(u @ inside.vectors),
         extents=inside.extents,
