@@ -8,7 +8,13 @@ import numpy as np
 
 from vanishing._xp import BoolArray, FloatArray, all_threads
 from vanishing.construction.candidates import Candidates, Products, choose_candidates
-from vanishing.construction.pair import PairSolution, Side, solve_pair, with_fixed_signs
+from vanishing.construction.pair import (
+    SAFETY,
+    PairSolution,
+    Side,
+    solve_pair,
+    with_fixed_signs,
+)
 from vanishing.construction.tolerance import Tolerance, widest_gap
 from vanishing.construction.trace import DegreeTrace
 from vanishing.normalizations import Form, Normalization, Stage
@@ -138,7 +144,9 @@ def _grow(
     # An error in one factor of a product is multiplied by the other one, even where the product
     # itself is small because its factors are large in different places.
     terms = rms if stage.degree == 1 else np.maximum(rms, size**2)
-    error, unit = stage.amplification * terms, stage.on_points.relative_error
+    # c = c_pre - F L: the errors of all its terms add up.
+    below = np.concatenate(state.rounding) @ np.abs(projection)
+    error, unit = stage.amplification * terms + size * below, stage.on_points.relative_error
     points = Side(residual, rms, unit * error, terms, unit)
     form = settings.normalization.form(stage)
     _check_finite(source, contrast, points, form)
@@ -179,9 +187,7 @@ def _grow(
         undecided=int(np.sum(~is_decided)) + solution.lost,
     )
     kept = solution.extents[is_decided & ~vanishes]
-    # f = C_pre v - F (L v): the errors of its terms add up.
-    below = np.concatenate(state.rounding) @ np.abs(projection)
-    rounding = (error + size * below) @ np.abs(nonvanishing) / size
+    rounding = error @ np.abs(nonvanishing) / size
     grown = State(
         PolynomialBasis(basis.n_features, (*basis.blocks, block)),
         (*state.rounding, rounding),
@@ -215,8 +221,13 @@ def decide(
         be wrong, and as a nonvanishing polynomial it may be rounding errors, which would spoil
         all higher degrees.
     """
-    vanishes = extents <= np.maximum(tol, noise)
-    return vanishes, vanishes | (extents > doubt)
+    bound = np.maximum(tol, noise)
+    # Without its safety factor the bound on the errors is about as large as they are. Where that
+    # is above what counts as zero, a small extent is chance: with as many polynomials as points
+    # it comes out as zero whatever the errors are.
+    is_clear = doubt <= SAFETY * bound
+    vanishes = (extents <= bound) & is_clear
+    return vanishes, vanishes | (extents > np.maximum(tol, doubt))
 
 
 def _most_candidates(basis: PolynomialBasis) -> int:
