@@ -203,9 +203,7 @@ def solve_pair(points: Side, form: Side) -> PairSolution:
     )
 
 
-def _refined(
-    vectors: FloatArray, unbounded: FloatArray, points: Side, form: Side
-) -> FloatArray:
+def _refined(vectors: FloatArray, unbounded: FloatArray, points: Side, form: Side) -> FloatArray:
     """Separate directions whose extents differ by more than the rounding error of the stack.
 
     Columns of X in very different units, a timestamp beside a temperature, have extents of 1e12

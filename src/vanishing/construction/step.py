@@ -158,9 +158,7 @@ def _grow(
     )
     tol = settings.threshold(spectrum, noise, state.references[-1], stage.on_points.n_rows)
     vanishes, is_decided = decide(solution.extents, solution.noise, solution.doubt, tol)
-    nonvanishing, cut = _nonvanishing(
-        solution, is_decided & ~vanishes, settings.max_nonvanishing
-    )
+    nonvanishing, cut = _nonvanishing(solution, is_decided & ~vanishes, settings.max_nonvanishing)
     nonvanishing *= size
     block = DegreeBlock(
         left=candidates.left,

@@ -70,9 +70,7 @@ class Progress:
         degrees = zip(trace, self.noise, self.doubt, self.references, strict=False)
         for step, noise, doubt, reference in degrees:
             tol = settings.threshold(step.spectrum, noise, reference, self.n_rows)
-            if len(kept) == max_degree or not _splits_alike(
-                step, noise, doubt, tol, settings
-            ):
+            if len(kept) == max_degree or not _splits_alike(step, noise, doubt, tol, settings):
                 break
             kept.append(replace(step, tol=tol))
         n = len(kept)

@@ -91,9 +91,7 @@ def check_discriminates(
             uses_all_products=False,
             memory_budget=settings.memory_budget,
         )
-        n_lost = (
-            len(distinct.left) - step.vanishing - step.nonvanishing - step.cut - step.undecided
-        )
+        n_lost = len(distinct.left) - step.vanishing - step.nonvanishing - step.cut - step.undecided
         if n_lost > 0:
             lost.append((step.degree, n_lost))
     if lost:
