@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from benchmarks.soak_extents import run
 from exact import Exact, vanishing_values
 
-from benchmarks.soak_extents import run
 from vanishing import VanishingIdeal, load
 from vanishing.estimators import UndecidedWarning
 

@@ -175,11 +175,11 @@ def solve_pair(points: Side, form: Side) -> PairSolution:
         )
     )
 
-    found = vectors[:, finite] / norm_b[finite]
+    found: FloatArray = vectors[:, finite] / norm_b[finite]
     unbounded = vectors[:, infinite] / norm_a[infinite]
     # In the stack a vector of size 1 under the form has length weight_b, and its part on X,
     # weight_a |A v|, is known to eps of that. Above the errors of A itself, that can be bettered.
-    resolution = SAFETY * EPS * _inverse(weight_a) * weight_b
+    resolution = SAFETY * EPS * float(_inverse(weight_a) * weight_b)
     extents = points.norms(found)
     if np.any((extents > points.noise(found)) & (extents <= resolution)):
         found = _refined(found, unbounded, points, form)
