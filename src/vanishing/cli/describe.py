@@ -86,7 +86,7 @@ def show_equations(
     then there is both what the printed one is off by, and the extent that compares with tol.
     """
     for key in _chosen(model, name):
-        ideal, names, meaning, sized = written(model, key)
+        ideal, names, meaning = written(model, key)
         if len(ideals_of(model)) > 1:
             say(f"ideal {key}" + (f", {meaning}" if meaning else "") + ":")
         elif meaning:
@@ -98,7 +98,7 @@ def show_equations(
         lines = [
             (text, f"extent {extent:.3g}")
             for text, extent in zip(
-                equation_texts(ideal, names, digits=digits, terms=terms, sized=sized),
+                equation_texts(ideal, names, digits=digits, terms=terms),
                 ideal.extents_,
                 strict=True,
             )

@@ -337,7 +337,8 @@ class VanishingIdeal(
         preprocessor : transformer, optional
             What was applied to the data before: the equations are in the data before it.
         digits : int
-            Significant digits of the coefficients.
+            Significant digits of the coefficients, more where fewer would make an equation wrong
+            on the data. See ``vanishing.export.to_latex``.
 
         Returns
         -------
