@@ -1,4 +1,4 @@
-"""How large the terms of an equation are on the data, and so which of them, and which digits, count.
+"""How large the terms of an equation are on the data, and so which terms and digits count.
 
 A small coefficient says nothing by itself: 1e-6 times a pressure in pascal is as large as 1 times
 the same pressure in megapascal. Every form that people read, such as LaTeX, notebooks, the report
@@ -94,16 +94,16 @@ class DataScale:
         return found if np.isfinite(found).all() else None
 
     def spans(self, basis: PolynomialBasis) -> FloatArray:
-        """Return how far the values of each vanishing polynomial change over the spread of the data.
+        """Return how far the value of each vanishing polynomial changes over the data.
 
-        That is what an equation says. Its terms may be much larger, far from the origin, where they
-        cancel.
+        That is what an equation says, as variables go from a standard deviation below their mean to
+        one above. Its terms may be much larger, far from the origin, where they cancel.
         """
         n_numbers = max(1, basis.count() * basis.n_features)
         n_points = min(N_SLOPES, max(4, MOST_SLOPES // n_numbers))
         some = self.points[:: max(1, len(self.points) // n_points)]
         with np.errstate(over="ignore", invalid="ignore"):
-            changes = basis.jacobian(some) * self._spread
+            changes = basis.jacobian(some) * (2 * self._spread)
             found = np.sqrt(np.mean(np.sum(changes**2, axis=2), axis=0))
         return np.where(np.isfinite(found), found, 0.0)
 
