@@ -7,6 +7,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from vanishing import ClassVanishingFeatures
+from vanishing.anomaly.explain.words import written_values
 from vanishing.cli.bars import bar
 from vanishing.cli.console import out, say, working
 from vanishing.cli.coordinates import written
@@ -168,8 +169,7 @@ def explanation_table(explanation: Any, n_features: int) -> RichTable:
         share = float(explanation.shares[j])
         table.add_row(
             Text(explanation.feature_names[j]),
-            f"{explanation.sample[j]:.4g}",
-            f"{explanation.reference[j]:.4g}",
+            *(each.replace("\u2212", "-") for each in written_values(explanation, j)),
             f"{share:+.3g}",
             Text(bar(share / largest)),
         )

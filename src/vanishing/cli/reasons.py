@@ -40,9 +40,14 @@ def explanation_record(detector: Any, table: Table, index: int, why: Any) -> dic
         "score": why.score,
         "mended_score": why.reference_score,
         "features": [
-            {"name": name, "value": value, "mended": mended, "share": share}
-            for name, value, mended, share in zip(
-                why.feature_names, why.sample, why.reference, why.shares, strict=True
+            {"name": name, "value": value, "mended": mended, "changed": changed, "share": share}
+            for name, value, mended, changed, share in zip(
+                why.feature_names,
+                why.sample,
+                why.reference,
+                why.changed.tolist(),
+                why.shares,
+                strict=True,
             )
         ],
         "equations": [
