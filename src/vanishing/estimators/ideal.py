@@ -271,7 +271,8 @@ class VanishingIdeal(
         -------
         array of shape (n_samples, n_vanishing)
             In the array library, precision and device of X, lazy for a Dask array. For chunks and
-            files, a source whose blocks are computed as they are asked for.
+            files, a source whose blocks are computed as they are asked for. Values beyond the range
+            of the numbers, far from the data, are infinite or NaN.
         """
         check_is_fitted(self)
         output = self.output if output is None else output

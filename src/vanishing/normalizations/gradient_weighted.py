@@ -46,6 +46,7 @@ def _weights(stage: Stage, table: Monomials) -> FloatArray:
 def _mean_squares(stage: Stage, table: Monomials) -> FloatArray:
     """Go over X once."""
 
+    @np.errstate(over="ignore", invalid="ignore")  # also in the threads that it runs in
     def squares(x: Array, root_weights: Array | None = None) -> Array:
         xp = namespace(x)
         values = table.values(xp.astype(x.T, xp.float64))  # squares overflow single precision
@@ -55,5 +56,10 @@ def _mean_squares(stage: Stage, table: Monomials) -> FloatArray:
 
     rows = block_rows(2 * len(table), cpu=stage.source.cpu, budget_bytes=stage.passes.memory_budget)
     total = move_to_numpy(stage.source.map_reduce(squares, add, max_rows=rows))
+    if not np.isfinite(total).all():
+        raise ValueError(
+            f"{stage.source.name} holds numbers too large for squares of monomials of degree "
+            f"{table.degree}; rescale the data before fitting"
+        )
     # The first monomial is 1: its squares count the rows, or add up their weights.
     return np.asarray(total / total[0])

@@ -17,6 +17,11 @@ from vanishing.samples import SampleSource
 SQUARES_PER_THREAD = 3.5
 
 
+#: Numbers that are too large become infinite, and the end of the pass raises an error that says so.
+#: A decorator, since blocks may run in threads, and each thread has its own state of warnings.
+_quiet = np.errstate(over="ignore", invalid="ignore")
+
+
 class _Part(NamedTuple):
     """Summary of some rows, and their number or the sum of their weights."""
 
@@ -42,6 +47,7 @@ class Pass:
         """Reduce values, shape (n_columns, n_rows * per_row) a block, over all rows of a source."""
         rows = self._block_rows(n_columns, per_row, cpu=source.cpu)
 
+        @_quiet
         def summarize(x: Array, root_weights: Array | None = None) -> _Part:
             found = values(x)
             if root_weights is None:
@@ -55,13 +61,14 @@ class Pass:
             weight = repeats * xp.sum(roots * roots)
             return _Part(self.reduction.summarize(found), weight)
 
+        @_quiet
         def merge(first: _Part, second: _Part) -> _Part:
             summary = self.reduction.merge(first.summary, second.summary)
             return _Part(summary, first.weight + second.weight)
 
         with at_most(self._threads(n_columns)):
             whole = source.map_reduce(summarize, merge, max_rows=rows)
-        factor = self.reduction.resolve(whole.summary)
+        factor = _quiet(self.reduction.resolve)(whole.summary)
         if not np.isfinite(factor.R).all():
             raise ValueError(
                 f"{source.name} contains NaN, infinity, or numbers too large for their products; "
