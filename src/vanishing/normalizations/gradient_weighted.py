@@ -46,13 +46,13 @@ def _weights(stage: Stage, table: Monomials) -> FloatArray:
 def _mean_squares(stage: Stage, table: Monomials) -> FloatArray:
     """Go over X once."""
 
-    @np.errstate(over="ignore", invalid="ignore")  # also in the threads that it runs in
     def squares(x: Array, root_weights: Array | None = None) -> Array:
         xp = namespace(x)
-        values = table.values(xp.astype(x.T, xp.float64))  # squares overflow single precision
-        if root_weights is not None:
-            values *= root_weights
-        return xp.sum(values * values, axis=1)
+        with np.errstate(over="ignore", invalid="ignore"):  # in each of the threads it runs in
+            values = table.values(xp.astype(x.T, xp.float64))  # squares overflow single precision
+            if root_weights is not None:
+                values *= root_weights
+            return xp.sum(values * values, axis=1)
 
     rows = block_rows(2 * len(table), cpu=stage.source.cpu, budget_bytes=stage.passes.memory_budget)
     total = move_to_numpy(stage.source.map_reduce(squares, add, max_rows=rows))
