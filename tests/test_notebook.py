@@ -187,7 +187,7 @@ def test_mathml_of_powers_indices_and_small_numbers():
     text = "".join(equation.itertext()).replace("\u2062", "")
     assert text == "−x12 +0.5x1⋅long name +1.3×10−7z +420 +⋯ ≈0"
     assert equation.get("aria-label") == (
-        "− x1^2 + 0.5 · x1 · long name + 1.3e−07 · z + 420 + 3 smaller terms ≈ 0"
+        "− x1^2 + 0.5 · x1 · long name + 1.3e−07 · z + 420 + 3 more terms ≈ 0"
     )
     assert [each.tag for each in equation] == ["math"] * 6
 

@@ -123,7 +123,7 @@ def test_values_are_written_with_the_digits_that_tell_them_apart():
         feature_names=("pressure",),
     )
     written = [text.get_text() for text in texts_of(ExplanationDisplay(explained).plot())]
-    assert "1013.2 → 1013.3" in written
+    assert "1013.25 → 1013.31" in written
 
 
 def test_a_typical_sample_has_no_bars():

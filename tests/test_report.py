@@ -22,7 +22,7 @@ from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal,
 from vanishing.anomaly.parts import parts_of
 from vanishing.report import anomalies, write_report
 from vanishing.report.charts import round_ticks
-from vanishing.report.formulas import Formulas, rounded
+from vanishing.report.formulas import Formulas
 from vanishing.report.given import image_shape_of
 from vanishing.report.metrics import curves_of
 from vanishing.report.pictures import png
@@ -388,22 +388,6 @@ def test_formulas_are_the_equations(recipe, readings):
     scale = formula.usual / part.typical[0][0]
     error = np.minimum(np.abs(written - scale * exact), np.abs(written + scale * exact))
     assert np.sqrt(np.mean(error**2)) < formula.usual
-
-
-@given(
-    st.lists(st.floats(-1e3, 1e3).filter(lambda t: abs(t) > 1e-9), min_size=1, max_size=12),
-    st.floats(1e-6, 10.0),
-)
-def test_rounding_changes_each_term_by_little(terms, usual):
-    terms = np.array(terms)
-    kept, digits = rounded(terms, np.ones(len(terms)), usual)
-    finest = max(0.1 * usual, 0.5e-6 * np.abs(terms).max())
-    written = np.zeros_like(terms)
-    for i in kept:
-        written[i] = float(f"{terms[i]:.{digits[i]}g}")
-    assert len(kept)
-    if len(kept) > 1:
-        assert np.abs(written - terms).max() <= finest * (1 + 1e-9)
 
 
 def test_area_and_interval_of_the_roc_curve():

@@ -5,6 +5,7 @@ import ctypes
 import itertools
 import shutil
 import subprocess
+import unicodedata
 from functools import cache
 
 import numpy as np
@@ -217,3 +218,61 @@ def test_names_that_are_taken():
     for name in ("sum", "FEATURES", "_FIRST"):
         with pytest.raises(ValueError, match=f"not in use already, got '{name}'"):
             to_python(pipeline(), name=name)
+
+
+# Whatever a name means: the source runs, or the name is refused and another one proposed.
+C_NAMES = """
+row rows values x n_rows i f g k c n_f n_g add first center batch features evaluate main
+NULL offsetof ptrdiff_t size_t wchar_t max_align_t nullptr_t rsize_t unreachable
+auto bool constexpr inline nullptr restrict static_assert thread_local true typeof alignas asm
+sin sinf sqrtl y0 j1 gamma index exp pow10 round printf malloc memcpy strlen isalpha abs exit bcmp
+linux unix signbit finite cpow fork ffs time remove string total island model law Law2 E EOF INT_MAX
+"""
+PYTHON_NAMES = """
+row rows x value values lower found centered columns column products below left right middle i j c v
+n_nonvanishing on_products on_lower FEATURES _CENTER _FIRST _HIGHER evaluate evaluate_batch
+len sum zip float ValueError print list match case type None True class async await print exec
+__name__ __debug__ Kelvin ｒow ＦEATURES ﬁt höhe
+"""
+
+
+def source_or_reason(write, ideal, name):
+    try:
+        return write(ideal, name=name)
+    except ValueError as error:
+        return str(error)
+
+
+@needs_compiler
+def test_c_of_any_name_compiles_and_runs_or_is_refused(tmp_path):
+    ideal = VanishingIdeal(max_degree=3, tol=1e-3).fit(points())
+    wanted = ideal.transform(points(), output="signed")
+    refused = set()
+    for name in C_NAMES.split():
+        source = source_or_reason(to_c, ideal, name)
+        if source.startswith("name must be"):
+            refused.add(name)
+            assert f"got '{name}'" in source
+            assert f"such as 'evaluate' or 'evaluate_{name}'" in source
+            assert to_c(ideal, name=f"evaluate_{name}")
+        else:
+            assert_agree(Library(source, tmp_path, name).batch(points()), wanted)
+    assert {"row", "NULL", "ptrdiff_t", "nullptr", "sinf", "linux"} <= refused
+    assert not refused & {"rows", "f", "k", "first", "string", "total", "island", "law", "E"}
+
+
+@pytest.mark.parametrize("name", PYTHON_NAMES.split())
+def test_python_of_any_name_runs_or_is_refused(name):
+    ideal = VanishingIdeal(max_degree=3, tol=1e-3).fit(points())
+    source = source_or_reason(to_python, ideal, name)
+    if source.startswith("name must be"):
+        assert f"got {name!r}" in source
+        assert "choose" in source
+        return
+    module = {"__builtins__": {"len": len, "float": float, "sum": sum, "zip": zip}}
+    exec(compile(source, "generated", "exec"), module)
+    read = unicodedata.normalize("NFKC", name)
+    found = module[f"{read}_batch"](points().tolist())
+    assert_agree(np.array(found), ideal.transform(points(), output="signed"))
+    assert module[read](points()[0].tolist()) == found[0]
+    assert module["FEATURES"] == ("x0", "x1", "x2")

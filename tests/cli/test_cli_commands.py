@@ -390,6 +390,18 @@ def test_rows_that_are_none(call, tables, models, row):
     done = call("explain", "new.csv", "-m", "detector.safetensors", "--row", row)
     assert done.code == 3
     assert f"no row {row}" in done.err
+    assert "numbered from 1 to 20, without the header" in done.err
+    assert "np." not in done.err
+
+
+def test_names_of_rows_that_are_none(call, tables, models):
+    named = "\n".join(["name,x,y", *(f"r{i},{0.1 * i},{0.01 * i * i}" for i in range(9))])
+    arguments = ("-m", "detector.safetensors", "--id", "name", "--row", "999")
+    done = call("explain", "-", *arguments, given=named.encode())
+    assert done.code == 3
+    assert "has no row '999'" in done.err
+    assert "names its rows: r0, r1, r2, r3, r4, ...; pass one of these" in done.err
+    assert "np." not in done.err
 
 
 def test_rows_too_far_to_explain(call, models):
@@ -628,7 +640,7 @@ def test_demo(call, tmp_path):
     done = call("demo", "here")
     assert done.code == 0, done.err
     assert "speed torque" in done.out
-    assert "power (2.142 to 3.073)" in done.out
+    assert "power (2.1424 to 3.073)" in done.out
     for name in ("normal.csv", "new.csv", "scores.csv", "pump.safetensors"):
         assert (tmp_path / "here" / name).exists()
     tried = [line.split()[1:] for line in done.out.splitlines() if line.startswith("  vanishing ")]

@@ -10,7 +10,7 @@ from running import write_csv
 import vanishing
 from vanishing import VanishingIdeal
 from vanishing.cli.equations import equation_texts
-from vanishing.cli.sizes import monomial_sizes, terms_that_count
+from vanishing.export.sizes import DataScale, terms_that_count
 from vanishing.polynomials.monomials import monomials
 
 NAMES = ["temperature", "pressure", "volume", "amount"]
@@ -107,7 +107,7 @@ def test_sizes_are_those_of_the_data(normalization, tol):
     contrast = points + np.random.default_rng(0).normal(size=points.shape) * points.std(axis=0)
     ideal = VanishingIdeal(max_degree=2, tol=tol, normalization=normalization)
     ideal.fit(points, contrast=contrast if normalization == "contrastive" else None)
-    sizes = monomial_sizes(ideal)
+    sizes = DataScale.of(ideal.basis_, ideal).sizes(len(ideal.basis_.blocks))
     values = monomials(4, len(ideal.basis_.blocks)).values(points.T.copy())
     assert np.allclose(sizes, np.sqrt(np.mean(values**2, axis=1)), rtol=0.3)
 
@@ -116,16 +116,20 @@ def test_nothing_is_left_out_where_sizes_are_not_known():
     points = gas(100, seed=4)
     ideal = VanishingIdeal(max_degree=2, tol=0.5, max_nonvanishing=2).fit(points)
     assert ideal.trace_[0].cut
-    assert monomial_sizes(ideal) is None
-    kept, _ = terms_that_count(np.array([3.0, 0.0, 1e-12, 5.0]), None, 1.0)
-    assert kept.tolist() == [3, 2, 0]
+    assert not DataScale.of(ideal.basis_, ideal).is_complete
+    coefficients = np.array([3.0, 0.0, 1e-12, 5.0])
+    for sizes in (None, np.ones(4)):
+        kept, _ = terms_that_count(coefficients, sizes, span=1.0, extent=1.0, is_complete=False)
+        assert kept.tolist() == [3, 2, 0]
 
 
 def test_saved_model_has_the_sizes(tmp_path):
     ideal = VanishingIdeal(max_degree=2, tol=0.02).fit(gas(100, seed=5))
     ideal.save(tmp_path / "m.safetensors")
     again = vanishing.load(tmp_path / "m.safetensors")
-    assert np.array_equal(monomial_sizes(again), monomial_sizes(ideal))
+    of_both = [DataScale.of(each.basis_, each) for each in (ideal, again)]
+    assert all(each.is_complete for each in of_both)
+    assert np.array_equal(*(each.points for each in of_both))
 
 
 @pytest.mark.parametrize("command", [["fit", "normal.csv"], ["detect", "normal.csv"]])

@@ -27,14 +27,11 @@ class Written(NamedTuple):
         Of these variables.
     meaning : str
         What the variables are; empty where they are the columns of the table.
-    sized : bool
-        Whether the ideal knows how large its variables are on the data.
     """
 
     ideal: VanishingIdeal
     names: list[str]
     meaning: str
-    sized: bool = True
 
 
 def written(model: Any, key: str) -> Written:
@@ -55,11 +52,9 @@ def written(model: Any, key: str) -> Written:
     if count(len(names), len(ideal.basis_.blocks)) > MOST_MONOMIALS:
         return as_it_is
     try:
-        inner = affine_map(steps)
-        basis = ideal.basis_.composed_with(inner)
+        basis = ideal.basis_.composed_with(affine_map(steps))
     except ValueError:  # not affine, or onto less than the ideal has variables
         return as_it_is
     carried = copy(ideal)
     carried.basis_ = basis
-    # Of directions that PCA leaves out, nothing is known.
-    return Written(carried, names, "", sized=inner.n_in == inner.n_out)
+    return Written(carried, names, "")

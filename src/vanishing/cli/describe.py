@@ -7,6 +7,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from vanishing import ClassVanishingFeatures
+from vanishing.anomaly.explain.words import written_values
 from vanishing.cli.bars import bar
 from vanishing.cli.console import out, say, working
 from vanishing.cli.coordinates import written
@@ -86,7 +87,7 @@ def show_equations(
     then there is both what the printed one is off by, and the extent that compares with tol.
     """
     for key in _chosen(model, name):
-        ideal, names, meaning, sized = written(model, key)
+        ideal, names, meaning = written(model, key)
         if len(ideals_of(model)) > 1:
             say(f"ideal {key}" + (f", {meaning}" if meaning else "") + ":")
         elif meaning:
@@ -98,7 +99,7 @@ def show_equations(
         lines = [
             (text, f"extent {extent:.3g}")
             for text, extent in zip(
-                equation_texts(ideal, names, digits=digits, terms=terms, sized=sized),
+                equation_texts(ideal, names, digits=digits, terms=terms),
                 ideal.extents_,
                 strict=True,
             )
@@ -171,8 +172,7 @@ def explanation_table(explanation: Any, n_features: int) -> RichTable:
         share = float(explanation.shares[j])
         table.add_row(
             Text(explanation.feature_names[j]),
-            f"{explanation.sample[j]:.4g}",
-            f"{explanation.reference[j]:.4g}",
+            *(each.replace("\u2212", "-") for each in written_values(explanation, j)),
             f"{share:+.3g}",
             Text(bar(share / largest)),
         )

@@ -9,14 +9,12 @@ import numpy as np
 from vanishing import VanishingIdeal
 from vanishing._xp import FloatArray, IntArray
 from vanishing.cli.exits import ModelError
-from vanishing.cli.sizes import monomial_sizes, terms_that_count
 from vanishing.export import tidy
+from vanishing.export.sizes import DataScale
 from vanishing.polynomials.monomials import count
 
 #: More monomials than anyone reads; a model of images has millions.
 MOST_MONOMIALS = 200_000
-#: Of more monomials the sizes are not taken: that takes memory for a thousand points.
-MOST_SIZED = 10_000
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -27,12 +25,11 @@ def equation_texts(
     digits: int | None = None,
     terms: int = 0,
     only: int | None = None,
-    sized: bool = True,
 ) -> list[str]:
     """Write each vanishing polynomial as one line.
 
     Terms are left out, and coefficients rounded, where that changes the values on data like that of
-    the fit by less than a tenth of the extent.
+    the fit by less than a tenth of the extent, or by less than the digits that are asked for.
 
     Parameters
     ----------
@@ -40,44 +37,37 @@ def equation_texts(
     names : sequence of str
         One a variable.
     digits : int or None
-        Significant digits of coefficients; None for as many as the extent asks for.
+        Significant digits of coefficients, at least; None for as many as the extent asks for.
     terms : int
         Write the largest terms only, at most so many; 0 for all.
     only : int or None
         Number of the one polynomial to write.
-    sized : bool
-        Whether degree 1 of the ideal tells how large its variables are on the data.
 
     Returns
     -------
     list of str
         Such as "0.5 x² + 0.5 y² - 0.5 = 0".
     """
-    basis, extents = ideal.basis_, ideal.extents_
+    basis = ideal.basis_
     n_monomials = count(basis.n_features, len(basis.blocks))
     if n_monomials > MOST_MONOMIALS:
         raise ModelError(
             f"equations in {basis.n_features} variables have up to {n_monomials} terms, too many "
             "to write out; look at 'show MODEL spectrum', or fit fewer columns"
         )
+    scale = DataScale.of(basis, ideal)
     if only is not None:
-        basis, extents = basis.restricted(np.arange(len(extents)) == only), extents[[only]]
+        basis = basis.restricted(np.arange(basis.count()) == only)
     exponents, coefficients = basis.expand()
-    sizes = monomial_sizes(ideal) if sized and n_monomials <= MOST_SIZED else None
     written = [_variable(name) for name in names]
     texts = []
-    for column, extent in zip(coefficients.T, extents, strict=True):
-        kept, needed = terms_that_count(column, sizes, float(extent))
+    chosen = scale.terms(basis, coefficients, digits=digits)
+    for column, (kept, needed) in zip(coefficients.T, chosen, strict=True):
         shown = kept[: terms or None]
-        text = _sum(
-            exponents[shown],
-            column[shown],
-            written,
-            needed if digits is None else np.full(len(kept), digits),
-        )
+        text = _sum(exponents[shown], column[shown], written, needed)
         left_out = len(kept) - len(shown)
         if left_out:
-            which = "more" if sizes is None else "smaller"
+            which = "smaller" if scale.is_complete else "more"
             text += f" + ({left_out} {which} term{'' if left_out == 1 else 's'})"
         texts.append(f"{text} = 0")
     return texts

@@ -8,6 +8,9 @@ from vanishing.cli.console import emit, out, say, tracked
 from vanishing.cli.exits import DataError, ModelError, UsageError
 from vanishing.cli.options import DetectorEquations, Json, Label, Reading, Threshold
 
+#: Names of rows that an error lists, at most.
+ROWS_NAMED = 5
+
 
 def explain(
     data: Annotated[str, typer.Argument(help="Table of rows, or - for a pipe.")],
@@ -108,12 +111,17 @@ def _index(table: Any, name: str) -> int:
     names = table.rows.astype(str) if table.ids is None else table.ids.astype(str)
     found = np.flatnonzero(names == name)
     if not found.size:
-        what = "rows from 1" if table.ids is None else "names of rows such as"
-        raise DataError(
-            f"{table.where} has no row {name}; it has {what} to {table.rows[-1]}"
-            if table.ids is None
-            else f"{table.where} has no row {name!r}; it has {what} {names[0]!r}"
-        )
+        listed = names.tolist()
+        if table.ids is None:
+            called = name
+            has = f"rows are numbered from {listed[0]} to {listed[-1]}, without the header"
+            remedy = "pass such a number, or choose a column of names with --id"
+        else:
+            shown = ", ".join(listed[:ROWS_NAMED]) + (", ..." if len(listed) > ROWS_NAMED else "")
+            called = repr(name)
+            has = f"the column that --id chose names its rows: {shown}"
+            remedy = "pass one of these, or leave --id out to pass the number of a row"
+        raise DataError(f"{table.where} has no row {called}; {has}; {remedy}")
     return int(found[0])
 
 

@@ -25,7 +25,13 @@ def export(
         ),
     ] = None,
     digits: Annotated[
-        int, typer.Option("--digits", min=1, max=17, help="Digits of coefficients (latex).")
+        int,
+        typer.Option(
+            "--digits",
+            min=1,
+            max=17,
+            help="Digits of coefficients, more where an equation needs them (latex).",
+        ),
     ] = 4,
     name: Annotated[
         str, typer.Option("--name", help="Name of the function (python, c).")

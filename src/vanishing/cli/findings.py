@@ -133,10 +133,10 @@ def _reasons(why: Any) -> str:
     gap = float(why.score - why.reference_score)
     changed = np.flatnonzero((why.shares > 0.05 * gap) & (gap > 0))
     order = changed[np.argsort(-why.shares[changed], kind="stable")][:REASONS]
-    named = [f"{why.feature_names[j]} ({_change(why.sample[j], why.reference[j])})" for j in order]
+    named = [f"{why.feature_names[j]} ({_change(why, j)})" for j in order]
     return ", ".join(named) or "all columns together"
 
 
-def _change(value: float, mended: float) -> str:
+def _change(why: Any, j: int) -> str:
     """Write two numbers with signs that every terminal has."""
-    return written_change(value, mended).replace("→", "to").replace("\u2212", "-")
+    return written_change(why, j).replace("→", "to").replace("\u2212", "-")

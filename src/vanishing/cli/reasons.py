@@ -40,9 +40,14 @@ def explanation_record(detector: Any, table: Table, index: int, why: Any) -> dic
         "score": why.score,
         "mended_score": why.reference_score,
         "features": [
-            {"name": name, "value": value, "mended": mended, "share": share}
-            for name, value, mended, share in zip(
-                why.feature_names, why.sample, why.reference, why.shares, strict=True
+            {"name": name, "value": value, "mended": mended, "changed": changed, "share": share}
+            for name, value, mended, changed, share in zip(
+                why.feature_names,
+                why.sample,
+                why.reference,
+                why.changed.tolist(),
+                why.shares,
+                strict=True,
             )
         ],
         "equations": [
@@ -98,7 +103,7 @@ def show_explanation(
 
 def _tidied(detector: Any, table: Table) -> list[str]:
     """Return rounded equations of a detector that is one ideal, where there are rows enough."""
-    ideal, names, meaning, _ = written(detector, choose_ideal(detector, None)[0])
+    ideal, names, meaning = written(detector, choose_ideal(detector, None)[0])
     n_monomials = count(ideal.basis_.n_features, len(ideal.basis_.blocks))
     if meaning or len(ideals_of(detector)) > 1 or len(table) < ROWS_PER_TERM * n_monomials:
         return []
@@ -112,9 +117,9 @@ def _tidied(detector: Any, table: Table) -> list[str]:
 def _equation(detector: Any, broken: Any) -> str:
     """Return the equation itself, as far as it can be written out."""
     key = f"{broken.ideal[0]},{broken.ideal[1]}"
-    ideal, names, _, sized = written(detector, key)
+    ideal, names, _ = written(detector, key)
     try:
-        (text,) = equation_texts(ideal, names, terms=TERMS, only=broken.index, sized=sized)
+        (text,) = equation_texts(ideal, names, terms=TERMS, only=broken.index)
     except ModelError:
         return f"(ideal {key}, number {broken.index}: too many terms to write out)"
     return text
@@ -129,14 +134,14 @@ def show_values(
     nothing else of it, so that features get no shares.
     """
     ideal = core(model)
-    shown_ideal, names, meaning, sized = written(model, "0")
+    shown_ideal, names, meaning = written(model, "0")
     row = preprocessed(model, table.keep(np.array([index])).for_model)
     extents = ideal.extents_
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         values = ideal.transform(row, output="signed")[0]
         times = np.where(values == 0, 0.0, np.abs(values) / extents)
     order = np.argsort(-times, kind="stable")[:n_equations]
-    texts = equation_texts(shown_ideal, names, terms=TERMS, sized=sized)
+    texts = equation_texts(shown_ideal, names, terms=TERMS)
     labels = ideal.get_feature_names_out()
     record = {
         "row": int(table.rows[index]),

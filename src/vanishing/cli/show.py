@@ -48,7 +48,7 @@ def show(
             "--digits",
             min=1,
             max=17,
-            help="Digits of coefficients.",
+            help="Digits of coefficients, more where an equation needs them.",
             show_default="as many as the extent asks for",
         ),
     ] = None,
@@ -105,8 +105,8 @@ def _record(model: Any, what: What, name: str | None, digits: int | None) -> dic
         "ideal": key,
     }
     if what == "equations":
-        shown_ideal, names, meaning, sized = written(model, key)
-        texts = equation_texts(shown_ideal, names, digits=digits, sized=sized)
+        shown_ideal, names, meaning = written(model, key)
+        texts = equation_texts(shown_ideal, names, digits=digits)
         return record | {
             "variables": names,
             "coordinates": meaning or "in the columns of the table",

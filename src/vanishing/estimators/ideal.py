@@ -274,7 +274,8 @@ class VanishingIdeal(
         -------
         array of shape (n_samples, n_vanishing)
             In the array library, precision and device of X, lazy for a Dask array. For chunks and
-            files, a source whose blocks are computed as they are asked for.
+            files, a source whose blocks are computed as they are asked for. Values beyond the range
+            of the numbers, far from the data, are infinite or NaN.
         """
         check_is_fitted(self)
         output = self.output if output is None else output
@@ -340,7 +341,8 @@ class VanishingIdeal(
         preprocessor : transformer, optional
             What was applied to the data before: the equations are in the data before it.
         digits : int
-            Significant digits of the coefficients.
+            Significant digits of the coefficients, more where fewer would make an equation wrong
+            on the data. See ``vanishing.export.to_latex``.
 
         Returns
         -------

@@ -29,9 +29,9 @@ class EquationsInNotebooks:
     def _repr_latex_(self) -> str | None:
         if not hasattr(self, "basis_") or get_config()["display"] != "diagram":
             return None
-        return notebook_latex(self.basis_, names_of_features(self))
+        return notebook_latex(self.basis_, names_of_features(self), self)
 
     def _equations_html(self) -> str:
         if not hasattr(self, "basis_"):
             return ""
-        return notebook_html(self.basis_, names_of_features(self))
+        return notebook_html(self.basis_, names_of_features(self), self)

@@ -6,15 +6,11 @@ from typing import Any
 from vanishing._xp import FloatArray, IntArray
 from vanishing.export.model import equations_of
 from vanishing.export.provenance import provenance
+from vanishing.export.reserved import is_reserved
 from vanishing.export.tables import DegreeTable, Tables, tables_of
 
-#: Words of the language, and names that the source uses itself.
-TAKEN = re.compile(
-    "auto|break|case|char|const|continue|default|do|double|else|enum|extern|float|for|goto|if|"
-    "inline|int|long|main|register|restrict|return|short|signed|sizeof|static|struct|switch|"
-    "typedef|union|unsigned|void|volatile|while|"
-    "n_rows|row|size_t|values|x"
-)
+#: Names that the source uses itself where it calls the function, and that of programs.
+TAKEN = frozenset({"main", "n_rows", "row", "values", "x"})
 #: How many numbers to a line.
 PER_LINE = 4
 
@@ -61,7 +57,7 @@ def to_c(
     preprocessor : transformer, optional
         What was applied to the data before the model, as in ``to_sympy``.
     name : str
-        Of the function.
+        Of the function: an identifier that neither C, its standard library nor the source uses.
 
     Returns
     -------
@@ -98,8 +94,16 @@ def to_c(
 
 def check_name(name: str) -> None:
     """Raise if a function of C cannot be called so."""
-    if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII) or TAKEN.fullmatch(name):
-        raise ValueError(f"name must be an identifier of C that is not in use, got {name!r}")
+    if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
+        raise ValueError(
+            f"name must be an identifier of C that is not in use, got {name!r}; use the letters a "
+            "to z, digits and underscores, and begin with a letter"
+        )
+    if name in TAKEN or is_reserved(name):
+        raise ValueError(
+            f"name must be an identifier of C that is not in use, got {name!r}, which the source "
+            f"or C itself uses; choose another, such as 'evaluate' or 'evaluate_{name}'"
+        )
 
 
 def _declarations(tables: Tables, names: tuple[str, ...], name: str) -> str:

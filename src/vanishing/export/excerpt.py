@@ -1,17 +1,17 @@
 """A few equations of a basis, quickly, however large it is: for notebooks and reports."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from vanishing._xp import FloatArray, IntArray
+from vanishing.export.sizes import DataScale
 from vanishing.polynomials import PolynomialBasis
 from vanishing.polynomials.monomials import count
 
 #: Coefficients that may be worked out to show a few equations: a fraction of a second.
 MOST_COEFFICIENTS = 3_000_000
-#: Terms below this share of the largest one are rounding.
-NEGLIGIBLE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,12 +22,15 @@ class Sum:
     ----------
     exponents : int array of shape (n_terms, n_variables)
     coefficients : array of shape (n_terms,)
+    digits : int array of shape (n_terms,)
+        Significant digits of each coefficient.
     n_left_out : int
-        Terms that are not shown.
+        Terms that count and are not shown.
     """
 
     exponents: IntArray
     coefficients: FloatArray
+    digits: IntArray
     n_left_out: int
 
 
@@ -50,7 +53,9 @@ class Excerpt:
     n_more: int
 
 
-def excerpt(basis: PolynomialBasis, *, n_equations: int, n_terms: int, digits: int) -> Excerpt:
+def excerpt(
+    basis: PolynomialBasis, *, n_equations: int, n_terms: int, digits: int, model: Any = None
+) -> Excerpt:
     """Expand the first equations of a basis, as many as can be expanded quickly.
 
     Parameters
@@ -59,8 +64,10 @@ def excerpt(basis: PolynomialBasis, *, n_equations: int, n_terms: int, digits: i
     n_equations, n_terms : int
         Bounds on the equations, and on the terms of each.
     digits : int
-        Terms that round to nothing beside the largest coefficient at this many digits are dropped
-        without being counted, as in ``to_latex``.
+        Significant digits of the coefficients, as in ``to_latex``: terms that do not count at this
+        many digits are not counted as left out either.
+    model : VanishingIdeal, optional
+        The ideal that the basis is from.
     """
     n_shown = min(n_equations, basis.count())
     top = int(basis.degrees()[n_shown - 1]) if n_shown else 0
@@ -72,7 +79,12 @@ def excerpt(basis: PolynomialBasis, *, n_equations: int, n_terms: int, digits: i
     sums = []
     if n_shown:
         exponents, coefficients = lower.expand()
-        sums = [_largest(exponents, column, n_terms, digits) for column in coefficients.T]
+        chosen = DataScale.of(basis, model).terms(lower, coefficients, digits=digits)
+        for column, (kept, of_each) in zip(coefficients.T, chosen, strict=True):
+            order = np.argsort(kept[:n_terms])
+            shown = kept[order]
+            n_left_out = len(kept) - len(shown)
+            sums.append(Sum(exponents[shown], column[shown], of_each[order], n_left_out))
     return Excerpt(sums, lower.degrees(), lower.extents, basis.count() - n_shown)
 
 
@@ -82,11 +94,3 @@ def is_quick(basis: PolynomialBasis, degree: int) -> bool:
     widest = max((block.n_candidates for block in blocks), default=0)
     n_monomials = count(basis.n_features, degree)
     return n_monomials * max(widest, basis.n_features) <= MOST_COEFFICIENTS
-
-
-def _largest(exponents: IntArray, coefficients: FloatArray, n_terms: int, digits: int) -> Sum:
-    sizes = np.abs(coefficients)
-    seen = sizes > max(0.5 * 10.0**-digits, NEGLIGIBLE) * sizes.max(initial=0.0)
-    kept = np.argsort(-np.where(seen, sizes, -1.0), kind="stable")[: min(n_terms, seen.sum())]
-    kept = np.sort(kept)
-    return Sum(exponents[kept], coefficients[kept], int(seen.sum()) - len(kept))

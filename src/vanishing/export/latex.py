@@ -1,10 +1,11 @@
 """Vanishing polynomials as LaTeX."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from vanishing._xp import FloatArray, IntArray
+from vanishing._xp import IntArray
 from vanishing.export.model import equations_of, expanded
 
 
@@ -23,8 +24,9 @@ def to_latex(
     preprocessor : transformer, optional
         What was applied to the data before the model, as in ``to_sympy``.
     digits : int
-        Significant digits of the coefficients; terms that round to nothing beside the largest
-        coefficient are left out.
+        Significant digits of the coefficients. There are more where fewer would change what an
+        equation says about the data of the fit, and terms are left out that change it by less than
+        the last digit. What counts is the size of a term on the data, not its coefficient.
 
     Returns
     -------
@@ -33,19 +35,20 @@ def to_latex(
     equations = equations_of(model, feature_names, preprocessor=preprocessor)
     exponents, coefficients = expanded(equations.basis)
     symbols = [latex_symbol(name) for name in equations.names]
-    return [_polynomial(exponents, column, symbols, digits) for column in coefficients.T]
-
-
-def _polynomial(
-    exponents: IntArray, coefficients: FloatArray, symbols: list[str], digits: int
-) -> str:
-    smallest = 0.5 * 10.0**-digits * np.max(np.abs(coefficients), initial=0.0)
-    kept = np.flatnonzero(np.abs(coefficients) > smallest)
-    return latex_sum(exponents[kept], coefficients[kept].tolist(), symbols, digits)
+    texts = []
+    chosen = equations.scale.terms(equations.basis, coefficients, digits=digits)
+    for column, (kept, of_each) in zip(coefficients.T, chosen, strict=True):
+        order = np.argsort(kept)
+        kept, of_each = kept[order], of_each[order]
+        texts.append(latex_sum(exponents[kept], column[kept].tolist(), symbols, of_each.tolist()))
+    return texts
 
 
 def latex_sum(
-    exponents: IntArray, coefficients: list[float], symbols: list[str], digits: int
+    exponents: IntArray,
+    coefficients: list[float],
+    symbols: list[str],
+    digits: int | Sequence[int],
 ) -> str:
     """Write a sum of terms, highest degree first.
 
@@ -55,14 +58,15 @@ def latex_sum(
     coefficients : list of float
     symbols : list of str
         The variables in LaTeX.
-    digits : int
-        Significant digits.
+    digits : int or sequence of int
+        Significant digits, of all coefficients or of each.
     """
+    each = [digits] * len(coefficients) if isinstance(digits, int) else list(digits)
     terms: list[str] = []
     for index in np.argsort(-exponents.sum(axis=1), kind="stable").tolist():
         coefficient = coefficients[index]
         sign = "-" if coefficient < 0 else "+" if terms else ""
-        terms.append(sign + _term(abs(coefficient), exponents[index], symbols, digits))
+        terms.append(sign + _term(abs(coefficient), exponents[index], symbols, each[index]))
     return " ".join(terms) or "0"
 
 

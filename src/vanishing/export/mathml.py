@@ -65,7 +65,7 @@ def mathml_equation(
         pieces, spoken = [element("math", element("mn", "0"))], ["0"]
     if n_left_out:
         pieces.append(element("math", _operator("+"), element("mo", "⋯")))
-        spoken.append(f"+ {n_left_out} smaller term{'' if n_left_out == 1 else 's'}")
+        spoken.append(f"+ {n_left_out} more term{'' if n_left_out == 1 else 's'}")
     sign, _, right = relation.partition(" ")
     pieces.append(element("math", _operator(sign), element("mn", right)))
     spoken.append(relation)

@@ -1,6 +1,7 @@
 """What can be written down: the equations of a model, in the variables of the user."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from sklearn.pipeline import Pipeline
@@ -8,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from vanishing._xp import FloatArray, IntArray
 from vanishing.export.preprocessing import affine_map, composed
+from vanishing.export.sizes import DataScale
 from vanishing.polynomials import PolynomialBasis
 from vanishing.polynomials.memory import as_text
 from vanishing.polynomials.monomials import count
@@ -29,12 +31,20 @@ class Equations:
         Whether somebody gave these names.
     source : str
         What they come from, in words.
+    model : VanishingIdeal or None
+        The ideal that they come from.
     """
 
     basis: PolynomialBasis
     names: tuple[str, ...]
     named: bool
     source: str
+    model: Any = None
+
+    @cached_property
+    def scale(self) -> DataScale:
+        """How large the variables are on the data of the fit."""
+        return DataScale.of(self.basis, self.model)
 
 
 def equations_of(model: Any, feature_names: Any = None, *, preprocessor: Any = None) -> Equations:
@@ -64,7 +74,8 @@ def equations_of(model: Any, feature_names: Any = None, *, preprocessor: Any = N
     if feature_names is None:
         feature_names = getattr(steps[0] if steps else model, "feature_names_in_", None)
     names = checked_names(feature_names, basis.n_features)
-    return Equations(basis, names, feature_names is not None, source)
+    ideal = None if isinstance(model, PolynomialBasis) else model
+    return Equations(basis, names, feature_names is not None, source, ideal)
 
 
 def expanded(basis: PolynomialBasis) -> tuple[IntArray, FloatArray]:

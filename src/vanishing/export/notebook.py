@@ -1,6 +1,7 @@
 """Equations as notebooks show them: LaTeX, and HTML with MathML."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from vanishing.polynomials import PolynomialBasis
 MOST_EQUATIONS, MOST_TERMS, DIGITS = 10, 24, 4
 
 
-def notebook_latex(basis: PolynomialBasis, names: Sequence[str]) -> str:
+def notebook_latex(basis: PolynomialBasis, names: Sequence[str], model: Any = None) -> str:
     """Write the first equations of a basis as one display in LaTeX.
 
     Parameters
@@ -23,12 +24,14 @@ def notebook_latex(basis: PolynomialBasis, names: Sequence[str]) -> str:
     basis : PolynomialBasis
     names : sequence of str
         One a variable.
+    model : VanishingIdeal, optional
+        The ideal that the basis is from.
     """
-    found = _excerpt(basis)
+    found = _excerpt(basis, model)
     symbols = [latex_symbol(name) for name in names]
     lines = []
     for each in found.sums:
-        left = latex_sum(each.exponents, each.coefficients.tolist(), symbols, DIGITS)
+        left = latex_sum(each.exponents, each.coefficients.tolist(), symbols, each.digits.tolist())
         dots = r" + \cdots" if each.n_left_out else ""
         lines.append(f"{left}{dots} &= 0")
     if note := _note(found):
@@ -37,7 +40,7 @@ def notebook_latex(basis: PolynomialBasis, names: Sequence[str]) -> str:
     return f"$$\\begin{{aligned}}\n{body}\n\\end{{aligned}}$$"
 
 
-def notebook_html(basis: PolynomialBasis, names: Sequence[str]) -> str:
+def notebook_html(basis: PolynomialBasis, names: Sequence[str], model: Any = None) -> str:
     """Write the first equations of a basis as HTML, with degrees and extents.
 
     Parameters
@@ -45,8 +48,10 @@ def notebook_html(basis: PolynomialBasis, names: Sequence[str]) -> str:
     basis : PolynomialBasis
     names : sequence of str
         One a variable.
+    model : VanishingIdeal, optional
+        The ideal that the basis is from.
     """
-    found = _excerpt(basis)
+    found = _excerpt(basis, model)
     rows = [
         element(
             "div",
@@ -54,7 +59,7 @@ def notebook_html(basis: PolynomialBasis, names: Sequence[str]) -> str:
                 each.exponents,
                 each.coefficients.tolist(),
                 names,
-                digits=DIGITS,
+                digits=each.digits.tolist(),
                 n_left_out=each.n_left_out,
             ),
             element(
@@ -73,8 +78,10 @@ def notebook_html(basis: PolynomialBasis, names: Sequence[str]) -> str:
     )
 
 
-def _excerpt(basis: PolynomialBasis) -> Excerpt:
-    return excerpt(basis, n_equations=MOST_EQUATIONS, n_terms=MOST_TERMS, digits=DIGITS)
+def _excerpt(basis: PolynomialBasis, model: Any) -> Excerpt:
+    return excerpt(
+        basis, n_equations=MOST_EQUATIONS, n_terms=MOST_TERMS, digits=DIGITS, model=model
+    )
 
 
 def _note(found: Excerpt) -> str:

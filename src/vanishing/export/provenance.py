@@ -3,12 +3,15 @@
 import sys
 from textwrap import wrap
 
+from vanishing._xp import IntArray
 from vanishing.export.model import Equations
 from vanishing.polynomials.monomials import count
 
 #: Equations are shown in full up to this many monomials, and this many of them.
 FEW_MONOMIALS = 40
 FEW_EQUATIONS = 12
+#: Significant digits of their coefficients, at least.
+DIGITS = 6
 
 
 def provenance(equations: Equations) -> list[str]:
@@ -47,20 +50,20 @@ def _formulas(equations: Equations) -> list[str]:
         return []
     exponents, coefficients = basis.expand()
     formulas = []
-    for number, column in enumerate(coefficients.T.tolist()):
+    chosen = equations.scale.terms(basis, coefficients, digits=DIGITS)
+    for number, (kept, digits) in enumerate(chosen):
         terms = [
-            "*".join([f"{c:+.6g}", *_powers(powers, equations.names)])
-            for powers, c in zip(exponents.tolist(), column, strict=True)
-            if abs(c) > 1e-9 * max(map(abs, column))
+            "*".join([f"{coefficients[k, number]:+.{d}g}", *_powers(exponents[k], equations.names)])
+            for k, d in sorted(zip(kept.tolist(), digits.tolist(), strict=True), reverse=True)
         ]
-        formulas.append(f"[{number}] about " + " ".join(reversed(terms)))
+        formulas.append(f"[{number}] about " + " ".join(terms))
     return formulas
 
 
-def _powers(powers: list[int], names: tuple[str, ...]) -> list[str]:
+def _powers(powers: IntArray, names: tuple[str, ...]) -> list[str]:
     return [
         name if power == 1 else f"{name}^{power}"
-        for name, power in zip(names, powers, strict=True)
+        for name, power in zip(names, powers.tolist(), strict=True)
         if power
     ]
 

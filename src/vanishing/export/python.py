@@ -3,12 +3,15 @@
 import builtins
 from keyword import iskeyword
 from typing import Any
+from unicodedata import normalize
 
 from vanishing._xp import FloatArray
 from vanishing.export.model import equations_of
 from vanishing.export.provenance import provenance
 from vanishing.export.tables import Tables, tables_of
 
+#: Names that the source uses itself where it defines or calls the function.
+TAKEN = frozenset({"FEATURES", "row", "rows"})
 TEMPLATE = '''\
 {comment}
 
@@ -69,7 +72,7 @@ def to_python(
     preprocessor : transformer, optional
         What was applied to the data before the model, as in ``to_sympy``.
     name : str
-        Of the function.
+        Of the function: an identifier that neither Python nor the source uses already.
 
     Returns
     -------
@@ -105,10 +108,19 @@ def to_python(
 
 def check_name(name: str) -> None:
     """Raise if a function of Python cannot be called so."""
-    if not name.isidentifier() or iskeyword(name):
-        raise ValueError(f"name must be an identifier of Python, got {name!r}")
-    if name.startswith("_") or name == "FEATURES" or hasattr(builtins, name):
-        raise ValueError(f"name must be one that is not in use already, got {name!r}")
+    # Python reads identifiers in this form: "ﬁt" is "fit".
+    read = normalize("NFKC", name)
+    if not name.isidentifier() or iskeyword(read):
+        raise ValueError(
+            f"name must be an identifier of Python, got {name!r}; use letters, digits and "
+            "underscores, do not begin with a digit, and choose no keyword"
+        )
+    if read.startswith("_") or read in TAKEN or hasattr(builtins, read):
+        raise ValueError(
+            f"name must be one that is not in use already, got {name!r}, which the source or "
+            f"Python itself uses; choose another, such as 'evaluate' or "
+            f"'evaluate_{read.lstrip('_')}'"
+        )
 
 
 def _higher(tables: Tables) -> str:

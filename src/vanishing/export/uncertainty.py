@@ -18,6 +18,7 @@ import numpy as np
 
 from vanishing._xp import FloatArray, is_array, on_host
 from vanishing.export.model import expanded
+from vanishing.export.sizes import monomial_sizes
 from vanishing.polynomials import PolynomialBasis
 from vanishing.polynomials.memory import row_slices
 from vanishing.polynomials.monomials import Monomials, monomials
@@ -48,8 +49,7 @@ class Sample:
     nonvanishing : array of shape (n_monomials, n_nonvanishing)
         Coefficients of the others.
     sizes : array of shape (n_monomials,)
-        Of the monomials on X: products of the root mean squares of powers of single variables. The
-        monomials themselves may vanish on X.
+        Of the monomials on X, as ``monomial_sizes`` takes them.
     """
 
     basis: PolynomialBasis
@@ -66,7 +66,7 @@ class Sample:
         _, coefficients = expanded(basis)
         _, others = basis.expand(which="nonvanishing")
         table = monomials(basis.n_features, len(basis.blocks))
-        return cls(basis, points, table, coefficients, others, _sizes(points, table))
+        return cls(basis, points, table, coefficients, others, monomial_sizes(points, table))
 
     def root_mean_squares(self, coefficients: FloatArray) -> FloatArray:
         """Return the root mean square on X of polynomials given by their coefficients."""
@@ -186,16 +186,3 @@ def _checked(X: Any, n_features: int) -> FloatArray:
     if not np.isfinite(points).all():
         raise ValueError("X contains NaN or infinity; leave these rows out")
     return points
-
-
-def _sizes(points: FloatArray, table: Monomials) -> FloatArray:
-    """Sizes of monomials; a variable that is always zero has that of the others."""
-    # Relative to the largest value of each variable, so that high powers do not overflow.
-    largest = np.max(np.abs(points), axis=0)
-    largest = np.where(largest > 0, largest, np.mean(largest) or 1.0)
-    powers = np.ones((table.degree + 1, points.shape[1]))
-    for power in range(1, table.degree + 1):
-        powers[power] = np.sqrt(np.mean((points / largest) ** (2 * power), axis=0))
-    powers = np.where(powers > 0, powers, 1.0) * largest ** np.arange(table.degree + 1)[:, None]
-    of_variables = powers[table.exponents, np.arange(points.shape[1])]
-    return np.asarray(np.prod(of_variables, axis=1))

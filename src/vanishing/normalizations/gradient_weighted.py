@@ -48,12 +48,18 @@ def _mean_squares(stage: Stage, table: Monomials) -> FloatArray:
 
     def squares(x: Array, root_weights: Array | None = None) -> Array:
         xp = namespace(x)
-        values = table.values(xp.astype(x.T, xp.float64))  # squares overflow single precision
-        if root_weights is not None:
-            values *= root_weights
-        return xp.sum(values * values, axis=1)
+        with np.errstate(over="ignore", invalid="ignore"):  # in each of the threads it runs in
+            values = table.values(xp.astype(x.T, xp.float64))  # squares overflow single precision
+            if root_weights is not None:
+                values *= root_weights
+            return xp.sum(values * values, axis=1)
 
     rows = block_rows(2 * len(table), cpu=stage.source.cpu, budget_bytes=stage.passes.memory_budget)
     total = move_to_numpy(stage.source.map_reduce(squares, add, max_rows=rows))
+    if not np.isfinite(total).all():
+        raise ValueError(
+            f"{stage.source.name} holds numbers too large for squares of monomials of degree "
+            f"{table.degree}; rescale the data before fitting"
+        )
     # The first monomial is 1: its squares count the rows, or add up their weights.
     return np.asarray(total / total[0])

@@ -43,25 +43,29 @@ class Pass:
         rows = self._block_rows(n_columns, per_row, cpu=source.cpu)
 
         def summarize(x: Array, root_weights: Array | None = None) -> _Part:
-            found = values(x)
-            if root_weights is None:
-                return _Part(self.reduction.summarize(found), int(x.shape[0]))
-            xp = namespace(x)
-            # Derivatives are several values to a row, each of the weight of the row.
-            repeats = found.shape[1] // x.shape[0]
-            found *= xp.tile(root_weights, (repeats,))
-            # In double precision: roots of weights have the range of single precision, weights not.
-            roots = xp.astype(root_weights, xp.float64)
-            weight = repeats * xp.sum(roots * roots)
-            return _Part(self.reduction.summarize(found), weight)
+            with _quiet():
+                found = values(x)
+                if root_weights is None:
+                    return _Part(self.reduction.summarize(found), int(x.shape[0]))
+                xp = namespace(x)
+                # Derivatives are several values to a row, each of the weight of the row.
+                repeats = found.shape[1] // x.shape[0]
+                found *= xp.tile(root_weights, (repeats,))
+                # In double precision: roots of weights have the range of single precision, weights
+                # not.
+                roots = xp.astype(root_weights, xp.float64)
+                weight = repeats * xp.sum(roots * roots)
+                return _Part(self.reduction.summarize(found), weight)
 
         def merge(first: _Part, second: _Part) -> _Part:
-            summary = self.reduction.merge(first.summary, second.summary)
+            with _quiet():
+                summary = self.reduction.merge(first.summary, second.summary)
             return _Part(summary, first.weight + second.weight)
 
         with at_most(self._threads(n_columns)):
             whole = source.map_reduce(summarize, merge, max_rows=rows)
-        factor = self.reduction.resolve(whole.summary)
+        with _quiet():
+            factor = self.reduction.resolve(whole.summary)
         if not np.isfinite(factor.R).all():
             raise ValueError(
                 f"{source.name} contains NaN, infinity, or numbers too large for their products; "
@@ -104,3 +108,12 @@ class Pass:
             return evaluator.with_candidates(x, left, right)
 
         return self.factor(source, values, evaluator.n_nonvanishing + int(left.shape[0]))
+
+
+def _quiet() -> np.errstate:
+    """Return a context in which numbers that are too large become infinite without a warning.
+
+    The end of a pass raises an error that says so. Entered anew in each block: blocks may run in
+    threads or on other machines, and a decorator could not travel there.
+    """
+    return np.errstate(over="ignore", invalid="ignore")

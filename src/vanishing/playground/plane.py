@@ -7,6 +7,10 @@ import numpy as np
 from vanishing._xp import FloatArray
 from vanishing.estimators import VanishingIdeal
 from vanishing.estimators.ideal import ContrastError
+from vanishing.export.sizes import DataScale
+
+#: Significant digits of coefficients, at least.
+DIGITS = 3
 
 
 def fit(
@@ -34,7 +38,8 @@ def fit(
     -------
     dict
         "plain" and "contrastive"; each has a "problem", a word for why there is no ideal, or
-        None and "degrees", "exponents" and "equations".
+        None and "degrees", "exponents" and "equations". The "terms" of an equation are those to
+        write: which ones, and with how many digits.
     """
     X, Y = (np.asarray(points, dtype=np.float64).reshape(-1, 2) for points in (x, y))
     plain = VanishingIdeal(max_degree=degree, tol=tol, normalization=normalization)
@@ -69,12 +74,19 @@ def _fitted(
         ],
         "exponents": exponents.tolist(),
         "equations": [
-            {"degree": degree, "extent": extent, "onContrast": on_contrast, "coefficients": column}
-            for degree, extent, on_contrast, column in zip(
+            {
+                "degree": degree,
+                "extent": extent,
+                "onContrast": on_contrast,
+                "coefficients": column,
+                "terms": np.column_stack(chosen).tolist(),
+            }
+            for degree, extent, on_contrast, column, chosen in zip(
                 ideal.basis_.degrees().tolist(),
                 ideal.extents_.tolist(),
                 _sizes(ideal, Y),
                 coefficients.T.tolist(),
+                DataScale(X).terms(ideal.basis_, coefficients, digits=DIGITS),
                 strict=True,
             )
         ],

@@ -75,7 +75,7 @@ def _draw_chosen(ax: Any, explanation: Explanation, shown: IntArray, rest: IntAr
     """Draw one bar a feature, names on the left and values on the right."""
     shares = explanation.shares[shown]
     names = [shortened(explanation.feature_names[j]) for j in shown]
-    values = [written_change(explanation.sample[j], explanation.reference[j]) for j in shown]
+    values = [written_change(explanation, j) for j in shown]
     colors = [MORE if share > 0 else LESS for share in shares]
     if len(rest):
         shares = np.append(shares, explanation.shares[rest].sum())

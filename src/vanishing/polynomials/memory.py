@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterator
 
+import numpy as np
+
 from vanishing._xp import Array, mapped, on_cpu, threads_for
 
 #: Elements of a block that a processor works on: large enough for matrix products to run at full
@@ -46,7 +48,12 @@ def row_slices(x: Array, *, width: int) -> Iterator[slice]:
 
 
 def for_row_slices(work: Callable[[slice], None], x: Array, *, width: int) -> None:
-    """Call a function for slices that cover the rows of ``x``, several at once."""
+    """Call a function for slices that cover the rows of ``x``, several at once.
+
+    Where polynomials overflow, infinity and NaN tell, and no warning comes with them.
+    """
     slices = list(row_slices(x, width=width))
+    # Around the function, since each thread has its own state of warnings.
+    work = np.errstate(over="ignore", invalid="ignore")(work)
     for _ in mapped(work, slices, threads_for(x) if len(slices) > 1 else 1):
         pass

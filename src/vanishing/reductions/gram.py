@@ -46,6 +46,8 @@ class Gram:
         Columns are scaled to norm 1 first, so that the accuracy is relative to each column.
         """
         matrix = move_to_numpy(summary.matrix) / summary.n_rows
+        if not np.isfinite(matrix).all():  # squares overflowed: it has no root, and is refused
+            return Factor(matrix, summary.n_rows, summary.eps)
         scale = np.sqrt(np.diag(matrix))
         inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
         factor = _triangular_root(matrix * inverse[:, None] * inverse, summary.eps) * scale

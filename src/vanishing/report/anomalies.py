@@ -161,7 +161,7 @@ def _bars(
     entries = [
         (
             given.names[j],
-            written_change(explanation.sample[j], explanation.reference[j]),
+            written_change(explanation, j),
             float(explanation.shares[j]),
             "",
         )

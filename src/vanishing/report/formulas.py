@@ -5,23 +5,23 @@ from functools import cached_property
 
 import numpy as np
 
-from vanishing._xp import FloatArray, IntArray
+from vanishing._xp import FloatArray
 from vanishing.anomaly.explain.affine import linear_part
 from vanishing.anomaly.parts import Part
 from vanishing.export.equation import TidyEquation
 from vanishing.export.excerpt import is_quick
 from vanishing.export.markup import Element
 from vanishing.export.mathml import mathml_equation
+from vanishing.export.sizes import DataScale, terms_that_count
 from vanishing.export.tidy import tidy
 from vanishing.export.writing import all_shortened
 from vanishing.polynomials import AffineMap, PolynomialBasis
-from vanishing.polynomials.monomials import count, monomials
+from vanishing.polynomials.monomials import count
 
 #: Terms of a formula, at most.
 MOST_TERMS = 14
-#: Rounding a coefficient, or leaving a term out, changes values by at most this share of what is
-#: usual; and digits of a coefficient, where equations are exact.
-NEGLIGIBLE, MOST_DIGITS = 0.1, 6
+#: Digits of the coefficients of tidied equations, at least.
+DIGITS = 6
 #: Formulas are in the columns unless these are so many times as many as the coordinates.
 MOST_COLUMNS = 2
 #: Letters of a name in a formula, which does not break inside of a name.
@@ -130,7 +130,7 @@ class Formulas:
             equation.exponents,
             [float(c) for c in equation.coefficients],
             self._short_names,
-            digits=max(MOST_DIGITS, equation.digits),
+            digits=max(DIGITS, equation.digits),
             relation="≈ 0",
         )
         return Formula(written, equation.extent, 0)
@@ -157,10 +157,9 @@ class Formulas:
         if not is_quick(basis, degree):
             return None
         exponents, coefficients = basis.expand()
-        with np.errstate(over="ignore"):
-            values = monomials(basis.n_features, degree).values(np.ascontiguousarray(rows.T))
-            sizes = np.sqrt(np.mean(values**2, axis=1))
-        if not np.isfinite(sizes).all():  # data of such a size that its squares overflow
+        scale = DataScale(rows)
+        sizes = scale.sizes(degree)
+        if sizes is None:  # data of such a size that its squares overflow
             return None
         p = coefficients[:, 0].copy()
         p[0] -= self.part.centers[piece][index]
@@ -168,9 +167,11 @@ class Formulas:
         leading = 1 + int(np.argmax(np.abs(p[1:]) * sizes[1:]))
         if p[leading] == 0:  # nothing but rounding
             return None
-        p, usual = p / p[leading], usual / abs(float(p[leading]))
-        kept, digits = rounded(p, sizes, usual)
-        shown = np.sort(kept[np.argsort(-np.abs(p * sizes)[kept], kind="stable")[:MOST_TERMS]])
+        span, usual = (each / abs(float(p[leading])) for each in (scale.spans(basis)[0], usual))
+        p = p / p[leading]
+        kept, digits = terms_that_count(p, sizes, span=span, extent=usual)
+        order = np.argsort(kept[:MOST_TERMS])
+        shown = kept[order]
         left_out = len(kept) - len(shown)
         first = shown[np.argmax(exponents[shown].sum(axis=1))]
         p = p * np.sign(p[first])  # the sign is free, and a formula does not begin with a minus
@@ -178,37 +179,8 @@ class Formulas:
             exponents[shown],
             p[shown].tolist(),
             names,
-            digits=digits[shown].tolist(),
+            digits=digits[order].tolist(),
             n_left_out=left_out,
             relation="≈ 0",
         )
         return Formula(equation, usual, left_out)
-
-
-def rounded(
-    coefficients: FloatArray, monomial_sizes: FloatArray, usual: float
-) -> tuple[IntArray, IntArray]:
-    """Choose which terms to keep, and with how many digits, as the noise allows.
-
-    Parameters
-    ----------
-    coefficients, monomial_sizes : arrays of shape (n_terms,)
-        Of each term, its coefficient and the root mean square of its monomial.
-    usual : float
-        How far off the equation usually is.
-
-    Returns
-    -------
-    kept : int array
-        Terms that are not negligible beside what is usual, the largest at least.
-    digits : int array of shape (n_terms,)
-        Significant digits of each coefficient.
-    """
-    sizes = np.abs(coefficients * monomial_sizes)
-    finest = max(NEGLIGIBLE * usual, 0.5 * 10.0**-MOST_DIGITS * float(sizes.max()))
-    kept = np.flatnonzero((sizes > finest) | (sizes == sizes.max()))
-    # With d digits a coefficient m · 10^k, m from 1 to 10, is off by at most 10^(k - d + 1) / 2.
-    steps = 10.0 ** np.floor(np.log10(np.abs(coefficients[kept]))) * monomial_sizes[kept]
-    digits = np.ones(len(coefficients), dtype=np.intp)
-    digits[kept] = np.clip(np.ceil(1 + np.log10(steps / (2 * finest))), 1, MOST_DIGITS + 1)
-    return kept, digits

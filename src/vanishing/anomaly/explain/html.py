@@ -35,7 +35,7 @@ def explanation_html(explanation: Explanation) -> str:
     rows = [
         _row(
             explanation.feature_names[j],
-            written_change(explanation.sample[j], explanation.reference[j]),
+            written_change(explanation, j),
             float(explanation.shares[j]),
             largest,
         )

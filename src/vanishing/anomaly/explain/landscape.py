@@ -152,4 +152,5 @@ class Landscape:
             shares=total,
             equations=tuple(equation for _, equation in equations[:n_equations]),
             feature_names=feature_names,
+            spread=self.scale,
         )

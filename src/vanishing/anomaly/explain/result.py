@@ -4,7 +4,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vanishing._xp import FloatArray, IntArray
+from vanishing._xp import BoolArray, FloatArray, IntArray
+from vanishing.export.writing import as_given, changed_number
+
+#: What numbers are written with, which not every terminal has.
+MINUS = "\u2212"
+#: Changes of a number below this share of it are rounding.
+ROUNDING = 8 * np.finfo(np.float64).eps
+#: Changes below this share of the largest one, both in units of the spread, are none.
+NEGLIGIBLE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -65,6 +73,8 @@ class Explanation:
     equations : tuple of BrokenEquation
         Those that count most in the score of the sample, most first.
     feature_names : tuple of str
+    spread : array of shape (n_features,), optional
+        The unit in which changes of each feature are measured.
     """
 
     sample: FloatArray
@@ -74,6 +84,23 @@ class Explanation:
     shares: FloatArray
     equations: tuple[BrokenEquation, ...]
     feature_names: tuple[str, ...]
+    spread: FloatArray | None = None
+
+    @property
+    def changed(self) -> BoolArray:
+        """Whether each feature differs between the sample and the reference.
+
+        Differences that are rounding do not count, nor those that are small beside the largest one,
+        in units of the spread: the search for the reference leaves them.
+        """
+        with np.errstate(over="ignore"):  # of numbers at the end of the range
+            change = np.abs(self.reference - self.sample)
+        known = change > ROUNDING * np.maximum(np.abs(self.sample), np.abs(self.reference))
+        if self.spread is None:
+            return np.asarray(known)
+        varies = self.spread > 0
+        moved = np.divide(change, self.spread, out=np.zeros_like(change), where=varies)
+        return np.asarray(known & (~varies | (moved >= NEGLIGIBLE * moved.max(initial=0.0))))
 
     def ranked(self, n_features: int | None = None) -> list[tuple[str, float]]:
         """Return names and shares of the features, largest share first.
@@ -100,6 +127,12 @@ class Explanation:
     def _order(self) -> IntArray:
         return np.argsort(-self.shares, kind="stable")
 
+    def _change(self, j: int) -> str:
+        value, mended = float(self.sample[j]), float(self.reference[j])
+        if not self.changed[j]:
+            return f"{as_given(value)}, unchanged".replace(MINUS, "-")
+        return " instead of ".join(changed_number(value, mended)).replace(MINUS, "-")
+
     def __str__(self) -> str:
         if not self.shares.any():
             return f"score {self.score:.4g}, as is usual for normal samples"
@@ -107,7 +140,6 @@ class Explanation:
         for j in self._order()[:3]:
             if self.shares[j] > 0:
                 lines.append(
-                    f"  {self.feature_names[j]}: {self.shares[j]:+.3g} of it, "
-                    f"{self.sample[j]:.4g} instead of {self.reference[j]:.4g}"
+                    f"  {self.feature_names[j]}: {self.shares[j]:+.3g} of it, {self._change(j)}"
                 )
         return "\n".join([*lines, *(f"  {equation}" for equation in self.equations)])

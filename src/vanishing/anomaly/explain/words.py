@@ -3,11 +3,12 @@
 import numpy as np
 
 from vanishing._xp import FloatArray, IntArray
-from vanishing.anomaly.explain.result import BrokenEquation
-from vanishing.export.writing import number
+from vanishing.anomaly.explain.result import BrokenEquation, Explanation
+from vanishing.export.writing import as_given, changed_number
 
 #: Shares that are this small beside the largest are rounding.
 ROUNDING = 1e-12
+UNCHANGED = "unchanged"
 TYPICAL = (
     "A typical sample: it keeps the equations as well as nine of ten training samples do, and no "
     "feature adds to its score."
@@ -31,15 +32,18 @@ def chosen_features(shares: FloatArray, n_features: int) -> tuple[IntArray, IntA
     return shown[np.argsort(-shares[shown], kind="stable")], rest
 
 
-def written_change(value: float, mended: float) -> str:
-    """Write a value and the mended one with as many digits as tell them apart, four at least."""
-    if value == mended:
-        return number(value, ".4g")
-    for digits in range(4, 17):
-        before, after = (number(each, f".{digits}g") for each in (value, mended))
-        if before != after:
-            break
-    return f"{before} → {after}"
+def written_values(explanation: Explanation, j: int) -> tuple[str, str]:
+    """Write the value of a feature, and the mended one, which may be "unchanged"."""
+    value, mended = float(explanation.sample[j]), float(explanation.reference[j])
+    if not explanation.changed[j]:
+        return as_given(value), UNCHANGED
+    return changed_number(value, mended)
+
+
+def written_change(explanation: Explanation, j: int) -> str:
+    """Write the value of a feature and the mended one in short."""
+    before, after = written_values(explanation, j)
+    return before if after == UNCHANGED else f"{before} → {after}"
 
 
 def written_equation(equation: BrokenEquation) -> str:

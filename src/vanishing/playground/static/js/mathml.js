@@ -18,14 +18,14 @@ export function numberText(value, digits = DIGITS) {
   return `${Number(mantissa)} × 10^${Number(exponent)}`.replaceAll("-", "−");
 }
 
-function numberElement(size) {
-  const [mantissa, exponent] = numberText(size).split(" × 10^");
+function numberElement(size, digits) {
+  const [mantissa, exponent] = numberText(size, digits).split(" × 10^");
   if (exponent === undefined) return [element("mn", mantissa)];
   const power = element("msup", element("mn", "10"), element("mn", exponent));
   return [element("mn", mantissa), element("mo", "×"), power];
 }
 
-function term(coefficient, powers, isFirst) {
+function term({ coefficient, digits, powers }, isFirst) {
   const factors = powers.flatMap((power, k) => {
     if (power === 0) return [];
     const variable = element("mi", VARIABLES[k]);
@@ -34,35 +34,36 @@ function term(coefficient, powers, isFirst) {
   const sign = coefficient < 0 ? "−" : "+";
   const signs = isFirst && sign === "+" ? [] : [element("mo", sign)];
   signs[0]?.setAttribute("form", isFirst ? "prefix" : "infix");
-  const size = numberText(Math.abs(coefficient)) === "1" && factors.length ? [] : numberElement(Math.abs(coefficient));
+  const isOne = numberText(Math.abs(coefficient), digits) === "1";
+  const size = isOne && factors.length ? [] : numberElement(Math.abs(coefficient), digits);
   return element("math", element("mrow", ...signs, ...size, ...factors));
 }
 
-// The terms that count, highest degree first.
-function terms(exponents, coefficients) {
-  const largest = Math.max(...coefficients.map(Math.abs));
-  return exponents
-    .map((powers, k) => ({ powers, coefficient: coefficients[k], degree: powers[0] + powers[1] }))
-    .filter(({ coefficient }) => Math.abs(coefficient) > 0.5 * 10 ** -DIGITS * largest)
-    .sort((a, b) => b.degree - a.degree);
+// The terms that count on the points, highest degree first. Which ones they are, and with how many
+// digits, is decided where the points are known.
+function terms(exponents, { coefficients, terms: chosen }) {
+  return [...chosen]
+    .sort(([a], [b]) => a - b)
+    .map(([k, digits]) => ({ powers: exponents[k], coefficient: coefficients[k], digits }))
+    .sort((a, b) => b.powers[0] + b.powers[1] - a.powers[0] - a.powers[1]);
 }
 
-export function equationText(exponents, coefficients) {
-  const written = terms(exponents, coefficients).map(({ powers, coefficient }, k) => {
+export function equationText(exponents, equation) {
+  const written = terms(exponents, equation).map(({ powers, coefficient, digits }, k) => {
     const factors = powers.map((p, v) => (p === 0 ? "" : VARIABLES[v] + (p === 1 ? "" : `^${p}`))).join("");
     const sign = coefficient < 0 ? "− " : k === 0 ? "" : "+ ";
-    const size = numberText(Math.abs(coefficient));
+    const size = numberText(Math.abs(coefficient), digits);
     return sign + [factors && size === "1" ? "" : size, factors].filter(Boolean).join(" ");
   });
   return `${written.join(" ") || "0"} = 0`;
 }
 
-export function equationElement(exponents, coefficients) {
+export function equationElement(exponents, equation) {
   const formula = document.createElement("span");
   formula.className = "formula";
   formula.setAttribute("role", "math");
-  formula.setAttribute("aria-label", equationText(exponents, coefficients));
-  const pieces = terms(exponents, coefficients).map(({ powers, coefficient }, k) => term(coefficient, powers, k === 0));
+  formula.setAttribute("aria-label", equationText(exponents, equation));
+  const pieces = terms(exponents, equation).map((written, k) => term(written, k === 0));
   const equals = element("mo", "=");
   equals.setAttribute("form", "infix");
   pieces.push(element("math", element("mrow", equals, element("mn", "0"))));

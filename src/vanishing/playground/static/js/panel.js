@@ -81,7 +81,8 @@ export class Panel {
     list.replaceChildren(...equations.map((equation, k) => this.#row(equation, k)));
   }
 
-  #row({ coefficients, extent, onContrast }, index) {
+  #row(equation, index) {
+    const { extent, onContrast } = equation;
     const row = document.createElement("label");
     row.className = "equation";
     const radio = document.createElement("input");
@@ -91,7 +92,7 @@ export class Panel {
     sizes.className = "sizes";
     sizes.textContent = `size on X ${numberText(extent, 2)}${onContrast === null ? "" : `, on Y ${numberText(onContrast, 2)}`}`;
     const body = document.createElement("div");
-    body.append(equationElement(this.fitted.exponents, coefficients), sizes);
+    body.append(equationElement(this.fitted.exponents, equation), sizes);
     row.append(radio, body);
     return row;
   }
