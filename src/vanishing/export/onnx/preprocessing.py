@@ -11,7 +11,6 @@ from sklearn.decomposition import PCA, IncrementalPCA
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
-from vanishing._xp import FloatArray
 from vanishing.export.onnx.graph import Graph, Value
 from vanishing.export.onnx.hooks import (
     Output,
@@ -25,40 +24,40 @@ from vanishing.export.onnx.hooks import (
 
 @map_nodes(StandardScaler)
 def _standard(scaler: Any, graph: Graph, x: Value) -> Value:
-    centred = x - _column(scaler.mean_) if scaler.with_mean else x
-    return centred / _column(scaler.scale_) if scaler.with_std else centred
+    centred = x - scaler.mean_ if scaler.with_mean else x
+    return centred / scaler.scale_ if scaler.with_std else centred
 
 
 @map_nodes(RobustScaler)
 def _robust(scaler: Any, graph: Graph, x: Value) -> Value:
-    centred = x - _column(scaler.center_) if scaler.with_centering else x
-    return centred / _column(scaler.scale_) if scaler.with_scaling else centred
+    centred = x - scaler.center_ if scaler.with_centering else x
+    return centred / scaler.scale_ if scaler.with_scaling else centred
 
 
 @map_nodes(MinMaxScaler)
 def _min_max(scaler: Any, graph: Graph, x: Value) -> Value:
     _refuse_clip(scaler)
-    return x * _column(scaler.scale_) + _column(scaler.min_)
+    return x * scaler.scale_ + scaler.min_
 
 
 @map_nodes(MaxAbsScaler)
 def _max_abs(scaler: Any, graph: Graph, x: Value) -> Value:
     _refuse_clip(scaler)
-    return x / _column(scaler.scale_)
+    return x / scaler.scale_
 
 
 @map_nodes(PCA)
 @map_nodes(IncrementalPCA)
 def _pca(pca: Any, graph: Graph, x: Value) -> Value:
-    components, mean = (np.asarray(each, np.float64) for each in (pca.components_, pca.mean_))
+    axes, mean = (np.asarray(each, np.float64) for each in (pca.components_.T, pca.mean_))
     # What scikit-learn subtracts, which is rounded to the type of its training data.
     subtracted = pca.mean_ @ pca.components_.T
-    z: Value = components @ (x - _column(mean)) + _column(components @ mean - subtracted)
+    z = (x - mean) @ axes + (mean @ axes - subtracted)
     if not pca.whiten:
         return z
     spreads = np.sqrt(pca.explained_variance_)
     # As scikit-learn does, so that directions without variance do not become infinite.
-    return z / _column(np.maximum(spreads, np.finfo(spreads.dtype).eps))
+    return z / np.maximum(spreads, np.finfo(spreads.dtype).eps)
 
 
 @map_nodes(Pipeline)
@@ -89,11 +88,6 @@ def steps_of(pipeline: Any) -> list[Any]:
         elif step is not None and step != "passthrough":
             steps.append(step)
     return steps
-
-
-def _column(numbers: Any) -> FloatArray:
-    """Return one number for each coordinate, for all points."""
-    return np.asarray(numbers)[:, None]
 
 
 def _refuse_clip(scaler: Any) -> None:
