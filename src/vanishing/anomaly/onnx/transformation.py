@@ -28,6 +28,9 @@ from vanishing.transformations.combined import Composition
 from vanishing.transformations.gather import Gather
 from vanishing.transformations.random_affine import Affine
 
+#: Powers of e below this are less than every float64.
+UNDERFLOW = -746.0
+
 
 @model_nodes(TransformationDetector)
 def _detector(detector: TransformationDetector, graph: Graph, x: Value) -> list[Output]:
@@ -91,8 +94,11 @@ def _log_sum(exponents: Value, axis: int) -> tuple[Value, Value]:
     largest = exponents.reduce("Max", axis, keepdims=True)
     # Rows that are infinitely far from every component have nothing to be measured from.
     largest = exponents.graph.where(largest.apply("Abs") < np.inf, largest, 0.0)
-    sums = (exponents - largest).apply("Exp").reduce("Sum", axis)
-    return sums.apply("Log"), largest.take(0, axis)
+    shifted = exponents - largest
+    # Some releases of onnxruntime answer the smallest number for e^-∞, which would make rows that
+    # are infinitely far from every component as near to one as to the others.
+    powers = exponents.graph.where(shifted < UNDERFLOW, 0.0, shifted.apply("Exp"))
+    return powers.reduce("Sum", axis).apply("Log"), largest.take(0, axis)
 
 
 def _log_add(total: Value, other: float) -> Value:
