@@ -11,6 +11,7 @@ from sklearn.decomposition import PCA, IncrementalPCA
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
+from vanishing._xp import FloatArray
 from vanishing.export.onnx.graph import Graph, Value
 from vanishing.export.onnx.hooks import (
     Output,
@@ -24,26 +25,26 @@ from vanishing.export.onnx.hooks import (
 
 @map_nodes(StandardScaler)
 def _standard(scaler: Any, graph: Graph, x: Value) -> Value:
-    centred = x - scaler.mean_ if scaler.with_mean else x
-    return centred / scaler.scale_ if scaler.with_std else centred
+    centred = x - _row(scaler.mean_) if scaler.with_mean else x
+    return centred / _row(scaler.scale_) if scaler.with_std else centred
 
 
 @map_nodes(RobustScaler)
 def _robust(scaler: Any, graph: Graph, x: Value) -> Value:
-    centred = x - scaler.center_ if scaler.with_centering else x
-    return centred / scaler.scale_ if scaler.with_scaling else centred
+    centred = x - _row(scaler.center_) if scaler.with_centering else x
+    return centred / _row(scaler.scale_) if scaler.with_scaling else centred
 
 
 @map_nodes(MinMaxScaler)
 def _min_max(scaler: Any, graph: Graph, x: Value) -> Value:
     _refuse_clip(scaler)
-    return x * scaler.scale_ + scaler.min_
+    return x * _row(scaler.scale_) + _row(scaler.min_)
 
 
 @map_nodes(MaxAbsScaler)
 def _max_abs(scaler: Any, graph: Graph, x: Value) -> Value:
     _refuse_clip(scaler)
-    return x / scaler.scale_
+    return x / _row(scaler.scale_)
 
 
 @map_nodes(PCA)
@@ -52,12 +53,12 @@ def _pca(pca: Any, graph: Graph, x: Value) -> Value:
     axes, mean = (np.asarray(each, np.float64) for each in (pca.components_.T, pca.mean_))
     # What scikit-learn subtracts, which is rounded to the type of its training data.
     subtracted = pca.mean_ @ pca.components_.T
-    z = (x - mean) @ axes + (mean @ axes - subtracted)
+    z = (x - mean) @ axes + _row(mean @ axes - subtracted)
     if not pca.whiten:
         return z
     spreads = np.sqrt(pca.explained_variance_)
     # As scikit-learn does, so that directions without variance do not become infinite.
-    return z / np.maximum(spreads, np.finfo(spreads.dtype).eps)
+    return z / _row(np.maximum(spreads, np.finfo(spreads.dtype).eps))
 
 
 @map_nodes(Pipeline)
@@ -88,6 +89,11 @@ def steps_of(pipeline: Any) -> list[Any]:
         elif step is not None and step != "passthrough":
             steps.append(step)
     return steps
+
+
+def _row(numbers: Any) -> FloatArray:
+    """Return one number for each coordinate, for all points."""
+    return np.asarray(numbers)
 
 
 def _refuse_clip(scaler: Any) -> None:
