@@ -16,15 +16,19 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export MPLBACKEND := Agg
 
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
-PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+PYTEST_OPTIONS := -n $(WORKERS) --dist worksteal
+PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest $(PYTEST_OPTIONS)
+
+# Packages whose versions are worth a line in the log.
+SHOWN := /^(numpy|scipy|scikit-learn|onnx|onnxruntime|pandas|dask)$$/
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo quick test test-all lint docs bench reproduce clean distclean
+.PHONY: help demo quick test test-all test-newest test-lowest lint docs bench reproduce clean distclean
 
 help:  ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 demo: $(VENV)/.installed-demo  ## find the equations of a handwritten digit, explain an alarm, draw both
 	$(ONE_THREAD) $(BIN)/python examples/digits_demo.py
@@ -40,6 +44,14 @@ test: $(VENV)/.installed-test  ## run the tests, except the slow ones
 
 test-all: $(VENV)/.installed-test  ## run the tests, slow ones included
 	$(PYTEST) -m "not gpu" $(PYTEST_ARGS)
+
+# constraints.txt hides what other versions do. These two have their own environments, without torch,
+# which brings gigabytes along for a GPU. `make distclean` first for what came out since.
+test-newest: .venv-newest/.installed  ## run the tests with the newest versions of everything
+	$(ONE_THREAD) .venv-newest/bin/python -m pytest $(PYTEST_OPTIONS) -m "not slow and not gpu" $(PYTEST_ARGS)
+
+test-lowest: .venv-lowest/.installed  ## run the tests with the lowest versions that pyproject.toml allows
+	$(ONE_THREAD) .venv-lowest/bin/python -m pytest $(PYTEST_OPTIONS) -m "not slow and not gpu" $(PYTEST_ARGS)
 
 lint: $(VENV)/.installed-lint  ## check style, types, layers and changelog fragments
 	$(BIN)/ruff check
@@ -58,14 +70,14 @@ bench: $(VENV)/.installed-demo  ## measure time and memory, and say what became 
 reproduce: $(VENV)/.installed-test  ## make the paper's tables and figures, ours beside them
 	$(BIN)/python -m experiments $(EXPERIMENTS)
 
-clean:  ## remove caches and built files, keep .venv
+clean:  ## remove caches and built files, keep environments
 	rm -rf build dist htmlcov demo_output .coverage .coverage.* .hypothesis .import_linter_cache \
 	  .mypy_cache .pytest_cache .ruff_cache docs/_build docs/auto_examples docs/generated \
 	  docs/sg_execution_times.rst
-	find . -name .venv -prune -o -name .git -prune -o -name __pycache__ -type d -exec rm -rf {} +
+	find . -name '.venv*' -prune -o -name .git -prune -o -name __pycache__ -type d -exec rm -rf {} +
 
-distclean: clean  ## the same, and .venv
-	rm -rf $(VENV)
+distclean: clean  ## the same, and environments
+	rm -rf $(VENV) .venv-newest .venv-lowest
 
 # One stamp for each set of extras; demo installs no torch, so that it is quick.
 $(VENV)/.installed-demo: EXTRAS := cli,web
@@ -87,4 +99,27 @@ $(VENV)/.created:
 	    "name another one, as in: make test PYTHON=python3.11" >&2; \
 	  exit 1; }
 	"$(PYTHON)" -m venv $(VENV)
+	@touch $@
+
+.venv-newest/.installed: pyproject.toml
+	@python=$$(tools/find_python python3.13 python3.12) || { \
+	  python="$(PYTHON)"; \
+	  echo "no Python 3.13 or 3.12 found: the newest versions are those for $$("$(PYTHON)" --version)"; }; \
+	"$$python" -m venv --clear .venv-newest
+	@echo "Installing the newest versions into .venv-newest (takes a minute or more) ..."
+	@PIP_CONSTRAINT= PIP_BUILD_CONSTRAINT= \
+	  .venv-newest/bin/python -m pip install -qq -e ".[test-without-torch]"
+	@.venv-newest/bin/python -m pip list | awk 'tolower($$1) ~ $(SHOWN)'
+	@touch $@
+
+# Later Pythons have no wheels of the lowest versions.
+.venv-lowest/.installed: pyproject.toml tools/lowest_versions.py
+	@python=$$(tools/find_python python3.11) || { \
+	  echo "error: no Python 3.11 found, the lowest version that is supported" >&2; exit 1; }; \
+	"$$python" -m venv --clear .venv-lowest
+	@.venv-lowest/bin/python tools/lowest_versions.py test-without-torch >.venv-lowest/constraints.txt
+	@echo "Installing the lowest versions into .venv-lowest (takes a minute or more) ..."
+	@PIP_CONSTRAINT=.venv-lowest/constraints.txt PIP_BUILD_CONSTRAINT= \
+	  .venv-lowest/bin/python -m pip install -qq -e ".[test-without-torch]"
+	@.venv-lowest/bin/python -m pip list | awk 'tolower($$1) ~ $(SHOWN)'
 	@touch $@

@@ -5,15 +5,27 @@ from typing import Any
 
 import array_api_strict
 import numpy as np
-import torch
+import pytest
 
 from vanishing import VanishingIdeal
 
 NORMALIZATIONS = ("vca", "coefficient", "gradient", "gradient-weighted", "contrastive")
 REDUCTIONS = ("tsqr", "gram")
+
+
+def tensor(x):
+    """Numbers as a tensor of torch; tests that need one skip where it is not installed."""
+    return pytest.importorskip("torch").asarray(np.array(x))
+
+
+def to_numpy(x):
+    """An array of any library as one of NumPy."""
+    return x.numpy() if type(x).__module__ == "torch" else np.asarray(x)
+
+
 BACKENDS: dict[str, Any] = {
     "numpy": np.asarray,
-    "torch": lambda x: torch.asarray(np.array(x)),
+    "torch": tensor,
     "array_api_strict": lambda x: array_api_strict.asarray(np.array(x)),
 }
 

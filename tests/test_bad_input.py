@@ -7,8 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse
-import torch
-from cases import gaussian_contrast
+from cases import gaussian_contrast, tensor
 from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import StandardScaler
 
@@ -63,6 +62,11 @@ def raises(kind, *parts):
     return pytest.raises(kind, match="(?s)" + ".*".join(re.escape(part) for part in parts))
 
 
+def made(X, kind, parts):
+    """A line of a table; tensors are made here, and not before it is known that torch is there."""
+    return X() if callable(X) else X, kind, parts
+
+
 def circle(n_samples=60, seed=1):
     angle = np.random.default_rng(seed).uniform(0, 2 * np.pi, n_samples)
     return np.column_stack([np.cos(angle), np.sin(angle)])
@@ -94,19 +98,23 @@ NUMPY = {
         ["Input X contains infinity"],
     ),
     "series": (pd.Series(points()[:, 0]), ValueError, ["2-dimensional", "Series"]),
-    "torch NaN": (torch.asarray(with_entry(np.nan)), ValueError, ["X contains NaN", "1 entries"]),
-    "torch inf": (torch.asarray(with_entry(np.inf)), ValueError, ["X contains infinity", "drop"]),
-    "torch no rows": (torch.empty((0, 3)), ValueError, ["(0, 3)", "at least one row"]),
-    "torch no columns": (torch.empty((5, 0)), ValueError, ["(5, 0)", "one column"]),
-    "torch complex": (torch.asarray(points() + 1j), ValueError, ["real numbers", "complex128"]),
-    "torch 1-D": (torch.ones(5), ValueError, ["X must be 2-D", "(5,)", ".reshape(-1, 1)"]),
-    "torch sparse": (torch.eye(3).to_sparse(), TypeError, ["Sparse", "X", "dense"]),
+    "torch NaN": (lambda: tensor(with_entry(np.nan)), ValueError, ["X contains NaN", "1 entries"]),
+    "torch inf": (lambda: tensor(with_entry(np.inf)), ValueError, ["X contains infinity", "drop"]),
+    "torch no rows": (lambda: tensor(np.empty((0, 3))), ValueError, ["(0, 3)", "at least one row"]),
+    "torch no columns": (lambda: tensor(np.empty((5, 0))), ValueError, ["(5, 0)", "one column"]),
+    "torch complex": (lambda: tensor(points() + 1j), ValueError, ["real numbers", "complex128"]),
+    "torch 1-D": (
+        lambda: tensor(np.ones(5)),
+        ValueError,
+        ["X must be 2-D", "(5,)", ".reshape(-1, 1)"],
+    ),
+    "torch sparse": (lambda: tensor(np.eye(3)).to_sparse(), TypeError, ["Sparse", "X", "dense"]),
 }
 
 
 @pytest.mark.parametrize("what", NUMPY)
 def test_fit_refuses(what):
-    X, kind, parts = NUMPY[what]
+    X, kind, parts = made(*NUMPY[what])
     with raises(kind, *parts):
         fit(X)
 
@@ -118,7 +126,7 @@ NARROW = {"no columns", "torch no columns"}
 @pytest.mark.filterwarnings("ignore:X has feature names:UserWarning")
 @pytest.mark.parametrize("what", [name for name in NUMPY if name not in NARROW])
 def test_transform_refuses(what):
-    X, kind, parts = NUMPY[what]
+    X, kind, parts = made(*NUMPY[what])
     with raises(kind, *parts):
         transform(X)
 
@@ -133,9 +141,12 @@ def test_memory_map_with_nan_is_refused(tmp_path):
 def test_finite_numbers_whose_sum_overflows_are_not_taken_for_infinity():
     large = np.full((2, 2), 1.5e308)
     assert as_source([large]).n_samples == 2
-    assert as_source([torch.asarray(large)]).n_samples == 2
     with raises(ValueError, "chunk 0 of X contains infinity in 1 entries"):
         fit([np.array([[1.5e308, 1.5e308, np.inf]])])
+
+
+def test_finite_tensors_whose_sum_overflows_are_not_taken_for_infinity():
+    assert as_source([tensor(np.full((2, 2), 1.5e308))]).n_samples == 2
 
 
 # --- chunks: the message names the chunk ---------------------------------------------------------
@@ -147,7 +158,7 @@ CHUNKS = {
     "strings": (np.array([["a", "b", "c"]]), ValueError, ["must hold real numbers", "<U1"]),
     "1-D": (points()[:, 0], ValueError, ["must be 2-D", "(30,)", ".reshape(-1, 1)"]),
     "width": (points()[:, :2], ValueError, ["has 2 features, expected 3"]),
-    "torch NaN": (torch.asarray(with_entry(np.nan)), ValueError, ["contains NaN in 1 entries"]),
+    "torch NaN": (lambda: tensor(with_entry(np.nan)), ValueError, ["contains NaN in 1 entries"]),
     "frame with NaN": (frame(with_entry(np.nan)), ValueError, ["contains NaN in 1 entries"]),
     "sparse": (scipy.sparse.csr_array(points()), TypeError, ["dense"]),
 }
@@ -155,21 +166,21 @@ CHUNKS = {
 
 @pytest.mark.parametrize("what", CHUNKS)
 def test_fit_names_the_bad_chunk(what):
-    bad, kind, parts = CHUNKS[what]
+    bad, kind, parts = made(*CHUNKS[what])
     with raises(kind, "chunk 3 of X", *parts):
         fit(lambda: iter([points(), points(), points(), bad]))
 
 
 @pytest.mark.parametrize("what", CHUNKS)
 def test_fit_names_the_bad_chunk_of_the_contrast(what):
-    bad, kind, parts = CHUNKS[what]
+    bad, kind, parts = made(*CHUNKS[what])
     with raises(kind, "chunk 1 of contrast", *parts):
         fit_contrastive(points(), lambda: iter([points(), bad]))
 
 
 @pytest.mark.parametrize("what", CHUNKS)
 def test_transform_names_the_bad_chunk(what):
-    bad, kind, parts = CHUNKS[what]
+    bad, kind, parts = made(*CHUNKS[what])
     with raises(kind, "chunk 2 of X", *parts):
         read(lambda: iter([points(), points(), bad]))
 
@@ -242,7 +253,7 @@ def test_sources_of_different_widths_are_not_concatenated():
 
 
 @pytest.mark.parametrize("n_features", [2, 4])
-@pytest.mark.parametrize("make", [np.asarray, torch.asarray, np.ndarray.tolist])
+@pytest.mark.parametrize("make", [np.asarray, tensor, np.ndarray.tolist])
 def test_transform_refuses_another_width(make, n_features):
     with raises(ValueError, f"X has {n_features} features", "VanishingIdeal is expecting 3"):
         transform(make(points(n_features=n_features)))
@@ -292,7 +303,7 @@ def test_superfluous_contrast_is_refused(name):
 
 
 @pytest.mark.parametrize("n_features", [2, 4])
-@pytest.mark.parametrize("make", [np.asarray, torch.asarray, lambda Y: [Y, Y], as_source, frame])
+@pytest.mark.parametrize("make", [np.asarray, tensor, lambda Y: [Y, Y], as_source, frame])
 def test_contrast_of_another_width_is_refused(make, n_features):
     contrast = points(n_features=n_features)
     contrast = frame(contrast, "abcd"[:n_features]) if make is frame else make(contrast)
@@ -314,17 +325,17 @@ BAD_CONTRASTS = {
     "1-D": (points()[:, 0], ValueError, ["contrast"]),
     "sparse": (scipy.sparse.csr_array(points()), TypeError, ["Sparse", "contrast", ".toarray()"]),
     "frame with NaN": (frame(with_entry(np.nan)), ValueError, ["contrast contains NaN"]),
-    "torch NaN": (torch.asarray(with_entry(np.nan)), ValueError, ["contrast contains NaN"]),
-    "torch no rows": (torch.empty((0, 3)), ValueError, ["contrast has shape (0, 3)"]),
-    "torch complex": (torch.asarray(points() + 1j), ValueError, ["contrast must hold real"]),
-    "torch 1-D": (torch.ones(5), ValueError, ["contrast must be 2-D"]),
-    "torch sparse": (torch.eye(3).to_sparse(), TypeError, ["contrast"]),
+    "torch NaN": (lambda: tensor(with_entry(np.nan)), ValueError, ["contrast contains NaN"]),
+    "torch no rows": (lambda: tensor(np.empty((0, 3))), ValueError, ["contrast has shape (0, 3)"]),
+    "torch complex": (lambda: tensor(points() + 1j), ValueError, ["contrast must hold real"]),
+    "torch 1-D": (lambda: tensor(np.ones(5)), ValueError, ["contrast must be 2-D"]),
+    "torch sparse": (lambda: tensor(np.eye(3)).to_sparse(), TypeError, ["contrast"]),
 }
 
 
 @pytest.mark.parametrize("what", BAD_CONTRASTS)
 def test_bad_contrast_is_refused_under_its_name(what):
-    contrast, kind, parts = BAD_CONTRASTS[what]
+    contrast, kind, parts = made(*BAD_CONTRASTS[what])
     with raises(kind, *parts):
         fit_contrastive(points(), contrast)
 
@@ -406,7 +417,7 @@ def test_transform_refuses_an_unknown_output():
     "call",
     [
         lambda ideal: ideal.transform(points()),
-        lambda ideal: ideal.transform(torch.asarray(points())),
+        lambda ideal: ideal.transform(tensor(points())),
         lambda ideal: ideal.transform([points(), points()]),
         lambda ideal: ideal.get_feature_names_out(),
         lambda ideal: ideal.to_sympy(),

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-import torch
 
 from vanishing import VanishingIdeal
 from vanishing.samples import DeviceSource, as_source
+
+torch = pytest.importorskip("torch")
 
 
 def points():

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
 from cases import NORMALIZATIONS, REDUCTIONS, counts, gaussian_contrast
 from sklearn.decomposition import PCA
 
@@ -11,6 +10,8 @@ from vanishing._xp import products
 from vanishing._xp.cholesky import factor_by_cholesky
 from vanishing.samples import DeviceSource
 from vanishing.transformations import Rotations
+
+torch = pytest.importorskip("torch")
 
 pytestmark = [
     pytest.mark.gpu,

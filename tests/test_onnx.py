@@ -363,6 +363,56 @@ def test_rows_that_are_no_numbers_are_anomalous(name, bad):
     assert np.isfinite(found["scores"][[0, 2]]).all()
 
 
+# --- what runtimes make of a graph --------------------------------------------------------------
+
+
+def transposed_factors(graph):
+    """Products of a graph, and of the bodies of its loops, that a Transpose leads to."""
+    made_by = {name: node for node in graph.node for name in node.output}
+    led_to = set()
+    for node in graph.node:  # in the order of evaluation
+        before = [made_by[name] for name in node.input if name in made_by]
+        if any(b.op_type == "Transpose" or b.output[0] in led_to for b in before):
+            led_to.update(node.output)
+    found = [n for n in graph.node if n.op_type in ("MatMul", "Gemm") and n.output[0] in led_to]
+    for node in graph.node:
+        for attribute in node.attribute:
+            found += transposed_factors(attribute.g)
+    return found
+
+
+def exported_models(digits):
+    normal, _ = digits
+    yield VanishingIdeal(max_degree=3, tol=0.3).fit(curve())
+    yield make_pipeline(StandardScaler(), PCA(3), VanishingIdeal(tol=0.4)).fit(curve())
+    yield from (table_detector(name) for name in TABLE_DETECTORS)
+    yield image_detector(SHAPE, n_components=(1, 5)).fit(normal)
+
+
+@pytest.mark.parametrize("wide", [0, 2**12], ids=["in blocks", "at once"])
+def test_no_transpose_leads_to_a_product(digits, monkeypatch, wide):
+    """onnxruntime fuses the two, and has no kernel for that in float64 before 1.26.
+
+    Elementwise nodes in between do not help, since its optimizer moves a Transpose past them.
+    """
+    monkeypatch.setattr(onnx_model, "WIDE", wide)
+    for model in exported_models(digits):
+        graph = to_onnx(model, dtype="float64").graph
+        assert not transposed_factors(graph), model
+
+
+@pytest.mark.parametrize("level", ["ORT_DISABLE_ALL", "ORT_ENABLE_BASIC", "ORT_ENABLE_ALL"])
+@pytest.mark.parametrize("dtype", TYPES)
+def test_every_level_of_optimization_loads_and_agrees(dtype, level):
+    detector = table_detector("random maps")
+    chosen = onnxruntime.SessionOptions()
+    chosen.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, level)
+    graph = to_onnx(detector, dtype=dtype).SerializeToString()
+    opened = onnxruntime.InferenceSession(graph, chosen, providers=["CPUExecutionProvider"])
+    rows = points(20).astype(dtype)
+    assert_close(run(opened, rows)["scores"], detector.score_samples(rows), dtype)
+
+
 # --- large models ------------------------------------------------------------------------------
 
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 import pytest
-import torch
-from cases import KNOWN_IDEALS, NORMALIZATIONS, counts, gaussian_contrast
+from cases import KNOWN_IDEALS, NORMALIZATIONS, counts, gaussian_contrast, tensor
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -150,13 +149,11 @@ def test_columns_far_from_the_origin_and_nearly_dependent(normalization):
     assert_same(ideal, one, X)
 
 
-def test_chunks_torch_and_frames():
+def test_chunks_and_frames():
     X = points()
     expected = VanishingIdeal(tol=0.2).fit(X)
     chunked = VanishingIdeal(tol=0.2).partial_fit([X[:50], X[50:90]]).partial_fit([X[90:]])
     assert_same(chunked, expected, X)
-    tensors = VanishingIdeal(tol=0.2).partial_fit(torch.asarray(X[:90]))
-    assert_same(tensors.partial_fit(torch.asarray(X[90:])), expected, X)
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     named = VanishingIdeal(tol=0.2).partial_fit(frame[:90])
     assert named.feature_names_in_.tolist() == ["a", "b", "c"]
@@ -164,6 +161,12 @@ def test_chunks_torch_and_frames():
         named.partial_fit(frame[["a", "c", "b"]])
     with pytest.raises(ValueError, match="2 features, but VanishingIdeal is expecting 3"):
         chunked.partial_fit([X[:, :2]])
+
+
+def test_chunks_of_tensors():
+    X = points()
+    tensors = VanishingIdeal(tol=0.2).partial_fit(tensor(X[:90])).partial_fit(tensor(X[90:]))
+    assert_same(tensors, VanishingIdeal(tol=0.2).fit(X), X)
 
 
 def test_single_precision_is_known_to_single_precision():

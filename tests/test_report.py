@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import torch
+from cases import tensor
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits
@@ -302,10 +302,11 @@ def test_explaining_is_bounded(tmp_path, detector, readings, monkeypatch):
     assert "Not explained: with 3 columns that would take about" in page.words
 
 
-def test_other_containers(tmp_path, readings):
+@pytest.mark.parametrize("make", [np.ndarray.tolist, tensor])
+def test_other_containers(make, tmp_path, readings):
     fitted = VanishingDetector().fit(plant(100).to_numpy())
-    for X in (readings.to_numpy().tolist(), torch.tensor(readings.to_numpy())):
-        assert "60 rows and 3 columns" in page_of(tmp_path, fitted, X).words
+    page = page_of(tmp_path, fitted, make(readings.to_numpy()))
+    assert "60 rows and 3 columns" in page.words
 
 
 # --- refusals -------------------------------------------------------------------------------------

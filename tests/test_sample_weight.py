@@ -5,8 +5,7 @@ import threading
 import numpy as np
 import pytest
 import sklearn
-import torch
-from cases import NORMALIZATIONS, REDUCTIONS, counts, gaussian_contrast
+from cases import NORMALIZATIONS, REDUCTIONS, counts, gaussian_contrast, tensor
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.model_selection import KFold, cross_validate
@@ -129,9 +128,9 @@ def test_torch(normalization):
     expected = fit(X, normalization, weights)
     contrast = gaussian_contrast(points()) if normalization == "contrastive" else None
     ideal = VanishingIdeal(normalization=normalization, tol=0.2, max_degree=3).fit(
-        torch.asarray(X),
-        contrast=None if contrast is None else torch.asarray(contrast),
-        sample_weight=torch.asarray(weights),
+        tensor(X),
+        contrast=None if contrast is None else tensor(contrast),
+        sample_weight=tensor(weights),
     )
     assert_same(ideal, expected)
 

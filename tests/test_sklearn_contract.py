@@ -13,8 +13,6 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import estimator_checks
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from vanishing import (
     ClassVanishingFeatures,
@@ -26,6 +24,12 @@ from vanishing.estimators import InterpolationWarning
 from vanishing.normalizations import Contrastive, Gradient, resolve_normalization
 from vanishing.reductions import Gram
 from vanishing.samples import as_source
+
+with pytest.MonkeyPatch.context() as patch:
+    # scikit-learn 1.6 cannot be imported from here without it where array-api-compat is installed.
+    patch.setenv("SCIPY_ARRAY_API", "1")
+    from sklearn.utils import estimator_checks
+    from sklearn.utils.estimator_checks import parametrize_with_checks
 
 EVERY = pytest.mark.parametrize("normalization", NORMALIZATIONS)
 WITHOUT_CONTRAST = [name for name in NORMALIZATIONS if name != "contrastive"]

@@ -6,8 +6,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
-import torch
-from cases import NORMALIZATIONS, REDUCTIONS, counts, gaussian_contrast
+from cases import NORMALIZATIONS, REDUCTIONS, counts, gaussian_contrast, tensor
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -150,7 +149,7 @@ def test_same_ideal_for_any_chunk_sizes_and_row_order(normalization, sizes, swap
 @pytest.mark.parametrize("n_last", [1, 2, 5])
 def test_chunks_of_tensors_with_a_short_last_one(n_last):
     X = surface()
-    chunks = [torch.asarray(c) for c in split(X, [300 - n_last, n_last])]
+    chunks = [tensor(c) for c in split(X, [300 - n_last, n_last])]
     assert_same(fit(chunks, "gradient", "tsqr"), whole("gradient", "tsqr"))
 
 

@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sympy
-import torch
-from cases import NORMALIZATIONS, fit
+from cases import NORMALIZATIONS, fit, tensor
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.decomposition import PCA
@@ -247,7 +246,7 @@ def test_names_of_frames():
 
 def test_arrays_of_other_libraries():
     X, ideal = fitted("circle")
-    (found,) = tidy(ideal, torch.asarray(X), ["x", "y"])
+    (found,) = tidy(ideal, tensor(X), ["x", "y"])
     assert str(found.expression) == "x**2 + y**2 - 1"
 
 

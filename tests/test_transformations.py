@@ -5,8 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
-import torch
-from cases import BACKENDS
+from cases import BACKENDS, tensor, to_numpy
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -60,10 +59,6 @@ def block(n_rows=7, dtype=np.float64, seed=0):
     return np.random.default_rng(seed).standard_normal((n_rows, WIDTH)).astype(dtype)
 
 
-def to_numpy(x):
-    return x.numpy() if isinstance(x, torch.Tensor) else np.asarray(x)
-
-
 def named(transformations, n_features=WIDTH):
     return {t.name: t for t in transformations.for_width(n_features)}
 
@@ -99,7 +94,7 @@ def test_backends_agree_and_keep_library_dtype_and_input(name, backend, dtype):
 @pytest.mark.parametrize("name", SETS)
 def test_work_stays_on_the_device_of_the_block(name):
     # torch's device without memory: mixing it with another one raises.
-    x = torch.asarray(block()).to("meta")
+    x = tensor(block()).to("meta")
     for t in SETS[name].for_width(WIDTH):
         assert t(x).device.type == "meta"
         assert t(x).shape == x.shape
@@ -487,9 +482,11 @@ def test_bad_parameters_are_refused_when_given(make, error, message):
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 @pytest.mark.parametrize("name", SETS)
 def test_on_a_gpu(name):
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("no CUDA device")
     X = block()
     x = torch.asarray(X, device="cuda")
     for t in SETS[name].for_width(WIDTH):

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
 from cases import NORMALIZATIONS, REDUCTIONS, counts, fit, gaussian_contrast
 
 from vanishing import VanishingIdeal
@@ -201,6 +200,7 @@ def test_nothing_vanishes(normalization, dtype):
 
 
 def test_nothing_vanishes_on_a_tensor():
+    torch = pytest.importorskip("torch")
     X = torch.asarray(cloud(60, 3), dtype=torch.float32)
     features = VanishingIdeal(tol=0.0).fit(X).transform(X)
     assert isinstance(features, torch.Tensor)

@@ -17,7 +17,7 @@ def _class_features(model: ClassVanishingFeatures, graph: Graph, x: Value) -> li
 
 def _outputs(ideals: list[VanishingIdeal], graph: Graph, x: Value) -> list[Output]:
     """What ``transform`` returns, and the polynomials with their signs."""
-    signed = values([Polynomials.plain(ideal.basis_) for ideal in ideals], graph, x).T
+    signed = values([Polynomials.plain(ideal.basis_) for ideal in ideals], graph, x)
     width = sum(ideal.basis_.count() for ideal in ideals)
     # All ideals are copies of one, and so agree on what they return.
     features = signed if ideals[0].output == "signed" else signed.apply("Abs")

@@ -23,6 +23,7 @@ def conforms(value: object, hint: Any) -> bool:
         return isinstance(value, int | np.integer) and not isinstance(value, bool)
     if hint is float:
         return isinstance(value, float | np.floating) or conforms(value, int)
+    hint = _without_alias(hint)
     origin, args = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
         return any(conforms(value, option) for option in args)
@@ -41,3 +42,13 @@ def conforms(value: object, hint: Any) -> bool:
         expected = args[:1] * len(value) if args[-1] is Ellipsis else args
         return len(value) == len(expected) and all(map(conforms, value, expected))
     return isinstance(value, hint)
+
+
+def _without_alias(hint: Any) -> Any:
+    """Return what an alias of the ``type`` statement stands for; NDArray is one since NumPy 2.5."""
+    alias = get_origin(hint) or hint
+    if not hasattr(alias, "__value__"):
+        return hint
+    meant, given = alias.__value__, dict(zip(alias.__type_params__, get_args(hint), strict=True))
+    parameters = getattr(meant, "__parameters__", ())
+    return _without_alias(meant[tuple(given[each] for each in parameters)] if parameters else meant)

@@ -1,7 +1,7 @@
 """TransformationDetector in ONNX.
 
-The images T_1 x, ..., T_M x of all samples stand side by side as points, so that the polynomials of
-all transformations and pieces are evaluated on all of them at once.
+The images T_1 x, ..., T_M x of all samples stand one below the other as points, so that the
+polynomials of all transformations and pieces are evaluated on all of them at once.
 """
 
 from functools import reduce
@@ -28,13 +28,16 @@ from vanishing.transformations.combined import Composition
 from vanishing.transformations.gather import Gather
 from vanishing.transformations.random_affine import Affine
 
+#: Powers of e below this are less than every float64.
+UNDERFLOW = -746.0
+
 
 @model_nodes(TransformationDetector)
 def _detector(detector: TransformationDetector, graph: Graph, x: Value) -> list[Output]:
     n_images = len(detector.transformations_)
     if detector._scaler is not None:
         x = mapped(detector._scaler, graph, x)
-    z = graph.concat([_transformed(each, x) for each in detector.transformations_], axis=1)
+    z = graph.concat([_transformed(each, x) for each in detector.transformations_], axis=0)
     if detector.preprocessor_ is not None:
         z = mapped(detector.preprocessor_, graph, z)
     losses = [_loss(mixture, n_images, graph, z) for mixture in detector.mixtures_]
@@ -45,7 +48,8 @@ def _detector(detector: TransformationDetector, graph: Graph, x: Value) -> list[
     positive = [graph.where(loss < 0.0, 0.0, loss) for loss in losses]
     parts = [(loss + SMALL_LOSS).apply("Log") for loss in positive]
     if combination.distance_weight > 0:
-        first = z.reshape(0, n_images, -1).take(0, axis=1)  # 0 keeps the number of coordinates
+        width = detector.mixtures_[0].components[0].ideal.basis_.n_features
+        first = z.reshape(n_images, -1, width).take(0, axis=0)
         residuals = [mixture.local_residuals() for mixture in detector.mixtures_]
         parts += [log_deviation(each, graph, first) for each in residuals]
     weighed = zip(parts, detector._means, detector._spreads, combination.weights, strict=True)
@@ -56,9 +60,9 @@ def _detector(detector: TransformationDetector, graph: Graph, x: Value) -> list[
 def _transformed(transformation: Transformation, x: Value) -> Value:
     """Return the image of all samples under one transformation."""
     if type(transformation) is Gather:
-        return x.take(transformation.columns, axis=0)
+        return x.take(transformation.columns, axis=1)
     if type(transformation) is Affine:
-        return transformation.matrix @ x + transformation.offset[:, None]
+        return x @ transformation.matrix.T + transformation.offset
     if type(transformation) is Composition:
         return reduce(lambda image, part: _transformed(part, image), transformation.parts, x)
     raise TypeError(
@@ -90,8 +94,11 @@ def _log_sum(exponents: Value, axis: int) -> tuple[Value, Value]:
     largest = exponents.reduce("Max", axis, keepdims=True)
     # Rows that are infinitely far from every component have nothing to be measured from.
     largest = exponents.graph.where(largest.apply("Abs") < np.inf, largest, 0.0)
-    sums = (exponents - largest).apply("Exp").reduce("Sum", axis)
-    return sums.apply("Log"), largest.take(0, axis)
+    shifted = exponents - largest
+    # Some releases of onnxruntime answer the smallest number for e^-∞, which would make rows that
+    # are infinitely far from every component as near to one as to the others.
+    powers = exponents.graph.where(shifted < UNDERFLOW, 0.0, shifted.apply("Exp"))
+    return powers.reduce("Sum", axis).apply("Log"), largest.take(0, axis)
 
 
 def _log_add(total: Value, other: float) -> Value:

@@ -39,7 +39,7 @@ def _recipe(detector: VanishingDetector, graph: Graph, x: Value) -> Value:
     if detector._constant.any():
         terms.append(_broken_constants(detector, graph, x))
     if detector._members:
-        z = mapped(detector._scaler, graph, x).take(np.flatnonzero(~detector._constant), axis=0)
+        z = mapped(detector._scaler, graph, x).take(np.flatnonzero(~detector._constant), axis=1)
         members = [_standardized(member, graph, z) for member in detector._members]
         terms.append(reduce(add, members) / float(len(members)))
     return reduce(add, terms)
@@ -48,11 +48,11 @@ def _recipe(detector: VanishingDetector, graph: Graph, x: Value) -> Value:
 def _broken_constants(detector: VanishingDetector, graph: Graph, x: Value) -> Value:
     constant = np.flatnonzero(detector._constant)
     means = detector._scaler.mean_[constant]
-    distance = (x.take(constant, axis=0) - means[:, None]).apply("Abs")
-    kept = distance <= (max(SAME, graph.rounding) * (1 + np.abs(means)))[:, None]
+    distance = (x.take(constant, axis=1) - means).apply("Abs")
+    kept = distance <= max(SAME, graph.rounding) * (1 + np.abs(means))
     added = (distance + 1.0).apply("Log") + BROKEN_CONSTANT
     # What is no number does not keep a constant.
-    return graph.where(kept, 0.0, added).reduce("Sum", axis=0)
+    return graph.where(kept, 0.0, added).reduce("Sum", axis=1)
 
 
 def _standardized(member: Member, graph: Graph, z: Value) -> Value:

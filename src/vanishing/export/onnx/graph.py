@@ -127,6 +127,9 @@ class Value:
     def __truediv__(self, other: "Operand") -> "Value":
         return self.graph.op("Div", self, other)
 
+    def __matmul__(self, other: "Operand") -> "Value":
+        return self.graph.op("MatMul", self, other)
+
     def __rmatmul__(self, other: "Operand") -> "Value":
         return self.graph.op("MatMul", other, self)
 
@@ -160,7 +163,11 @@ class Value:
 
     @property
     def T(self) -> "Value":
-        """The transpose of a matrix."""
+        """The transpose of a matrix, for outputs.
+
+        Not for what goes into a product: onnxruntime makes one node of both, FusedMatMul, which
+        has no kernel for float64 before version 1.26, and then refuses the graph.
+        """
         return self.graph.op("Transpose", self, perm=[1, 0])
 
 

@@ -1,8 +1,8 @@
 """What the layers above tell of themselves: the nodes of a map of samples, and of a model.
 
 ``export`` does not know estimators and detectors. They register here what they add to a graph, by
-their type: a subclass may do anything, and is not taken for its base. Inside of a graph samples
-come one a column, as in the evaluation of polynomials.
+their type: a subclass may do anything, and is not taken for its base. Samples come one a row, as
+they do outside; only the values of polynomials are turned (see ``basis``).
 """
 
 from collections.abc import Callable
@@ -70,12 +70,12 @@ def mapped(step: Any, graph: Graph, x: Value) -> Value:
         Of a type that is registered.
     graph : Graph
     x : Value
-        Of shape (n_features, n_points).
+        Of shape (n_points, n_features).
 
     Returns
     -------
     Value
-        Of shape (n_coordinates, n_points).
+        Of shape (n_points, n_coordinates).
     """
     if type(step) not in _MAPS:
         known = ", ".join(kind.__name__ for kind in _MAPS)
@@ -97,7 +97,7 @@ def outputs_of(model: Any, graph: Graph, x: Value) -> list[Output]:
         Of a type that is registered.
     graph : Graph
     x : Value
-        Of shape (n_features, n_samples).
+        Of shape (n_samples, n_features).
     """
     check_model(model)
     return _MODELS[type(model)](model, graph, x)

@@ -70,7 +70,7 @@ PolynomialBasis or Pipeline
     graph = Graph(dtype, arithmetic)
     x, rows = Value(graph, "X"), Value(graph, "rows")
     with graph.apart() as nodes:
-        outputs = outputs_of(model, graph, rows.T)
+        outputs = outputs_of(model, graph, rows)
     widened = x if dtype == arithmetic else graph.cast(x, arithmetic)
     if graph.widest > WIDE:
         n_rows = rows_of_a_block(graph.widest)

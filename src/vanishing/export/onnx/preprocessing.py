@@ -25,40 +25,40 @@ from vanishing.export.onnx.hooks import (
 
 @map_nodes(StandardScaler)
 def _standard(scaler: Any, graph: Graph, x: Value) -> Value:
-    centred = x - _column(scaler.mean_) if scaler.with_mean else x
-    return centred / _column(scaler.scale_) if scaler.with_std else centred
+    centred = x - _row(scaler.mean_) if scaler.with_mean else x
+    return centred / _row(scaler.scale_) if scaler.with_std else centred
 
 
 @map_nodes(RobustScaler)
 def _robust(scaler: Any, graph: Graph, x: Value) -> Value:
-    centred = x - _column(scaler.center_) if scaler.with_centering else x
-    return centred / _column(scaler.scale_) if scaler.with_scaling else centred
+    centred = x - _row(scaler.center_) if scaler.with_centering else x
+    return centred / _row(scaler.scale_) if scaler.with_scaling else centred
 
 
 @map_nodes(MinMaxScaler)
 def _min_max(scaler: Any, graph: Graph, x: Value) -> Value:
     _refuse_clip(scaler)
-    return x * _column(scaler.scale_) + _column(scaler.min_)
+    return x * _row(scaler.scale_) + _row(scaler.min_)
 
 
 @map_nodes(MaxAbsScaler)
 def _max_abs(scaler: Any, graph: Graph, x: Value) -> Value:
     _refuse_clip(scaler)
-    return x / _column(scaler.scale_)
+    return x / _row(scaler.scale_)
 
 
 @map_nodes(PCA)
 @map_nodes(IncrementalPCA)
 def _pca(pca: Any, graph: Graph, x: Value) -> Value:
-    components, mean = (np.asarray(each, np.float64) for each in (pca.components_, pca.mean_))
+    axes, mean = (np.asarray(each, np.float64) for each in (pca.components_.T, pca.mean_))
     # What scikit-learn subtracts, which is rounded to the type of its training data.
     subtracted = pca.mean_ @ pca.components_.T
-    z: Value = components @ (x - _column(mean)) + _column(components @ mean - subtracted)
+    z = (x - mean) @ axes + _row(mean @ axes - subtracted)
     if not pca.whiten:
         return z
     spreads = np.sqrt(pca.explained_variance_)
     # As scikit-learn does, so that directions without variance do not become infinite.
-    return z / _column(np.maximum(spreads, np.finfo(spreads.dtype).eps))
+    return z / _row(np.maximum(spreads, np.finfo(spreads.dtype).eps))
 
 
 @map_nodes(Pipeline)
@@ -91,9 +91,9 @@ def steps_of(pipeline: Any) -> list[Any]:
     return steps
 
 
-def _column(numbers: Any) -> FloatArray:
+def _row(numbers: Any) -> FloatArray:
     """Return one number for each coordinate, for all points."""
-    return np.asarray(numbers)[:, None]
+    return np.asarray(numbers)
 
 
 def _refuse_clip(scaler: Any) -> None:
