@@ -47,7 +47,12 @@ def _is_dataset(data: object) -> bool:
 
 
 def as_source(
-    data: Any, *, columns: Sequence[str] | None = None, name: str = "X", weights: Any = None
+    data: Any,
+    *,
+    columns: Sequence[str] | None = None,
+    header: bool | None = None,
+    name: str = "X",
+    weights: Any = None,
 ) -> SampleSource:
     """Wrap data of any kind as a source.
 
@@ -60,6 +65,9 @@ def as_source(
         or a callable that returns a fresh iterator over them each time it is called.
     columns : sequence of str, optional
         Which columns of a table in files to use, in this order; all by default.
+    header : bool, optional
+        Whether the first line of CSV files holds names; guessed by default. Columns without names
+        are chosen as x0, x1, ...
     name : str
         What the rows are called in error messages.
     weights : array-like of shape (n_samples,), optional
@@ -69,14 +77,18 @@ def as_source(
     -------
     SampleSource
     """
-    return with_weights(_unweighted(data, columns, name), weights)
+    return with_weights(_unweighted(data, columns, header, name), weights)
 
 
-def _unweighted(data: Any, columns: Sequence[str] | None, name: str) -> SampleSource:
+def _unweighted(
+    data: Any, columns: Sequence[str] | None, header: bool | None, name: str
+) -> SampleSource:
+    if is_path(data):
+        return open_path(data, columns=columns, header=header, name=name)
+    if header is not None:
+        raise ValueError(f"header is for the paths of CSV files, got a {type(data).__name__}")
     if _is_dataset(data):
         return TableSource(data, columns=columns, name=name)
-    if is_path(data):
-        return open_path(data, columns=columns, name=name)
     if columns is not None:
         raise ValueError(
             f"columns were named, but {name} is a {type(data).__name__}; they can be chosen of "
