@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from vanishing._xp import FloatArray, is_array, on_host
+from vanishing._xp import FloatArray, is_array, on_host, unmasked
 from vanishing.export.model import expanded
 from vanishing.polynomials import PolynomialBasis
 from vanishing.polynomials.memory import row_slices
@@ -177,6 +177,7 @@ class Sample:
 
 
 def _checked(X: Any, n_features: int) -> FloatArray:
+    X = unmasked(X, "X")
     points = np.asarray(on_host(X) if is_array(X) else X, dtype=np.float64)
     if points.ndim != 2 or points.shape[1] != n_features or not len(points):
         raise ValueError(

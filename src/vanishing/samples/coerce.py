@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from vanishing.samples.array import ArraySource
-from vanishing.samples.checks import check_block, refuse_sparse
+from vanishing.samples.checks import checked_block, dense
 from vanishing.samples.chunks import ChunkSource
 from vanishing.samples.dask import DaskSource, as_dask_array, is_dask
 from vanishing.samples.extras import comes_from
@@ -102,9 +102,7 @@ def _unweighted(
         return StoredArraySource(data, name=name)
     if is_chunked(data):
         return ChunkSource(data, name=name)
-    refuse_sparse(data, name)
-    array = as_array(data, name)
-    check_block(array, name=name)
+    array = checked_block(as_array(dense(data, name), name), name=name)
     if array.shape[0] == 0 or array.shape[1] == 0:
         raise ValueError(
             f"{name} has shape {tuple(array.shape)}: at least one row and one column are required"

@@ -19,7 +19,7 @@ import numpy as np
 
 from vanishing._xp import Array, FloatArray, namespace, on_cpu
 from vanishing.samples.array import ArraySource, floating
-from vanishing.samples.checks import check_block
+from vanishing.samples.checks import checked_block
 from vanishing.samples.extras import comes_from, imported
 from vanishing.samples.frames import names_of
 from vanishing.samples.source import Summary, mismatch
@@ -302,7 +302,7 @@ def _summarize_block(
     block_id: tuple[int, ...] = (0,),
 ) -> Any | None:
     kernel, merge, names = _unpacked(packed)
-    check_block(rows, name=names[block_id[0]], n_features=n_features)
+    rows = checked_block(rows, name=names[block_id[0]], n_features=n_features)
     source = ArraySource(rows).named(names[block_id[0]])
     if weights is None:
         return source.summarize(kernel, merge, max_rows=max_rows)
@@ -318,7 +318,7 @@ def _merge_all(summaries: list[Any | None], packed: bytes) -> Any | None:
 def _apply_to_block(
     rows: Array, packed: bytes, name: str, n_features: int, block_id: tuple[int, ...] = (0,)
 ) -> Array:
-    check_block(rows, name=f"chunk {block_id[0]} of {name}", n_features=n_features)
+    rows = checked_block(rows, name=f"chunk {block_id[0]} of {name}", n_features=n_features)
     return _unpacked(packed)(floating(rows))
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from vanishing._xp import Array, namespace, on_cpu
 from vanishing.samples.array import ArraySource
-from vanishing.samples.checks import check_block, refuse_sparse
+from vanishing.samples.checks import checked_block, dense
 from vanishing.samples.frames import as_array, columns_of
 from vanishing.samples.prefetch import prefetched
 from vanishing.samples.source import SampleSource
@@ -85,10 +85,9 @@ class StreamedSource(SampleSource):
         for index, chunk in enumerate(self._reading()):
             where = f" ({chunk.where})" if chunk.where else ""
             name = f"chunk {index}{where} of {self.name}"
-            refuse_sparse(chunk.rows, name)
-            self._check_same_columns(columns_of(chunk.rows), name)
-            block = as_array(chunk.rows, name)
-            check_block(block, name=name, n_features=n_features)
+            rows = dense(chunk.rows, name)
+            self._check_same_columns(columns_of(rows), name)
+            block = checked_block(as_array(rows, name), name=name, n_features=n_features)
             self._check_library(block, name)
             n_rows += int(block.shape[0])
             if block.shape[0]:
