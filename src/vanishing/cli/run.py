@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import typer
 
 from vanishing.cli.console import emit, state, warnings_as_notes
-from vanishing.cli.exits import FULL, CliError, Exit, ReaderGoneError, TerminatedError
+from vanishing.cli.exits import CliError, Exit, ReaderGoneError, TerminatedError
 
 
 def run(app: Any, arguments: Sequence[str]) -> int:
@@ -51,6 +51,8 @@ def run(app: Any, arguments: Sequence[str]) -> int:
     except ImportError as error:
         return _fail(str(error), Exit.MISSING)
     except OSError as error:
+        from vanishing.samples.whole import FULL  # here, since --help needs no libraries
+
         if error.errno not in FULL:
             return _unexpected(error)
         _close_stdout()  # files say so themselves

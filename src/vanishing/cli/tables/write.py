@@ -16,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from vanishing.cli.console import working
-from vanishing.cli.exits import FULL, OutputError, UsageError
+from vanishing.cli.exits import OutputError, UsageError
 from vanishing.cli.tables.read import PIPE
+from vanishing.samples.whole import FULL
 
 SUFFIXES = {
     ".csv": "csv",
