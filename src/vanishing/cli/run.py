@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import typer
 
-from vanishing.cli.console import emit, state, warnings_as_notes
+from vanishing.cli.console import complain, emit, state, warnings_as_notes
 from vanishing.cli.exits import CliError, Exit, ReaderGoneError, TerminatedError
 
 
@@ -107,10 +107,10 @@ def _terminated_like_interrupted() -> Iterator[None]:
 
 def _fail(message: str, code: int) -> int:
     if state.debug:
-        traceback.print_exc()
+        complain(traceback.format_exc().rstrip("\n"))
     line = " ".join(message.split())
     with suppress(BrokenPipeError):
-        typer.echo(f"vanishing: {line}", err=True)
+        complain(f"vanishing: {line}")
     if state.json and not state.emitted and not sys.stdout.closed:
         with suppress(OSError):  # standard error has it
             emit({"error": line, "code": int(code)})

@@ -34,7 +34,7 @@ def written_whole(path: str | os.PathLike[str], *, folder: bool = False) -> Iter
     pathlib.Path
         An empty file or folder in the same folder. It is removed after an error.
     """
-    target = _followed(path)
+    target = followed(path)
     former = _status(target)
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{target} cannot be written: there is no folder {target.parent}")
@@ -74,8 +74,8 @@ def remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _followed(path: str | os.PathLike[str]) -> Path:
-    """Return where a link leads to, rather than the link."""
+def followed(path: str | os.PathLike[str]) -> Path:
+    """Return where a link leads to; raise if that is itself."""
     target = Path(os.path.realpath(path))
     if target.is_symlink():
         raise OSError(errno.ELOOP, "the link leads to itself", str(path))
