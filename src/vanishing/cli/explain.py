@@ -112,7 +112,7 @@ def _index(table: Any, name: str) -> int:
         raise DataError(
             f"{table.where} has no row {name}; it has {what} to {table.rows[-1]}"
             if table.ids is None
-            else f"{table.where} has no row {name!r}; it has {what} {names[0]!r}"
+            else f"{table.where} has no row {name!r}; it has {what} {str(names[0])!r}"
         )
     return int(found[0])
 

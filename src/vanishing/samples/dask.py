@@ -10,7 +10,7 @@ unless Dask moves one to a worker that has nothing else to do.
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import cached_property, reduce
+from functools import reduce
 from math import isnan
 from typing import Any
 from uuid import uuid4
@@ -18,6 +18,7 @@ from uuid import uuid4
 import numpy as np
 
 from vanishing._xp import Array, FloatArray, namespace, on_cpu
+from vanishing._xp.lazy import lazy
 from vanishing.samples.array import ArraySource, floating
 from vanishing.samples.checks import checked_block
 from vanishing.samples.extras import comes_from, imported
@@ -103,7 +104,7 @@ class DaskSource(StreamedSource):
         """Number of columns."""
         return int(self.array.shape[1])
 
-    @cached_property
+    @lazy
     def n_samples(self) -> int:
         """Number of rows; costs a pass where Dask does not know."""
         known = self.array.shape[0]
@@ -116,12 +117,12 @@ class DaskSource(StreamedSource):
         """Whether the blocks live in the memory of the processor, as far as Dask knows."""
         return on_cpu(self.array._meta)
 
-    @cached_property
+    @lazy
     def _rows_of_blocks(self) -> list[Any]:
         """One ``Delayed`` for each block."""
         return list(self.array.to_delayed().ravel())
 
-    @cached_property
+    @lazy
     def _sizes(self) -> list[int]:
         """How many rows each block holds; costs a pass where Dask does not know."""
         sizes = self.array.chunks[0]
@@ -130,7 +131,7 @@ class DaskSource(StreamedSource):
         length = _dask().delayed(len, pure=False)
         return list(_dask().compute(*map(length, self._rows_of_blocks)))
 
-    @cached_property
+    @lazy
     def _places(self) -> list[str]:
         """Which rows each block holds, where that is known."""
         sizes = self.array.chunks[0]

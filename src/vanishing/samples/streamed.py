@@ -3,10 +3,10 @@
 from abc import abstractmethod
 from collections.abc import Generator, Iterator
 from contextlib import closing
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from vanishing._xp import Array, namespace, on_cpu
+from vanishing._xp.lazy import lazy
 from vanishing.samples.array import ArraySource
 from vanishing.samples.checks import checked_block, dense
 from vanishing.samples.frames import as_array, columns_of
@@ -46,7 +46,7 @@ class StreamedSource(SampleSource):
         """Whether reading takes time that can be spent while computing."""
         return True
 
-    @cached_property
+    @lazy
     def _first(self) -> tuple[int, bool]:
         """Width and place of the first chunk with rows."""
         with closing(self._checked(None)) as chunks:
@@ -64,7 +64,7 @@ class StreamedSource(SampleSource):
         """Whether the first chunk lives in the memory of the processor."""
         return self._first[1]
 
-    @cached_property
+    @lazy
     def n_samples(self) -> int:
         """Number of rows, counted in one pass."""
         with closing(self._chunks()) as chunks:

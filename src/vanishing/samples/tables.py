@@ -1,12 +1,12 @@
 """Parquet, CSV and Feather files through pyarrow."""
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from vanishing._xp import FloatArray
+from vanishing._xp.lazy import lazy
 from vanishing.samples.extras import imported
 from vanishing.samples.files import reader_of
 from vanishing.samples.schemas import Columns
@@ -80,7 +80,7 @@ class TableSource(StreamedSource):
         """Number of columns."""
         return len(self._used)
 
-    @cached_property
+    @lazy
     def n_samples(self) -> int:
         """Number of rows: from the headers of Parquet files, counted in CSV files."""
         return int(self.dataset.count_rows())
