@@ -1,6 +1,5 @@
 """Frames in chunks, Arrow tables, Dask frames and files of frames: names, order and types."""
 
-import warnings
 from decimal import Decimal
 
 import dask.dataframe as dd
@@ -166,16 +165,15 @@ def test_types_of_later_files_are_wide_enough(tmp_path):
         VanishingIdeal().fit(tmp_path)
 
 
-def test_first_line_of_numbers_is_warned_of(tmp_path):
+def test_first_line_of_numbers_is_a_row_unless_it_counts_the_columns(tmp_path):
     X = frame().to_numpy()
     np.savetxt(tmp_path / "rows.csv", X, delimiter=",")
-    with pytest.warns(UserWarning, match="first line of contrast holds numbers .* line of names"):
-        as_source(tmp_path / "rows.csv", name="contrast")
-    for columns in ([0, 1, 2], [1, 2, 3], ["1", "2", "x"]):
+    np.testing.assert_array_equal(next(as_source(tmp_path / "rows.csv").blocks(1000)), X)
+    for columns in ([0, 1, 2], [1, 2, 3], ["1", "2", "x"], [2019, 2020, 2021]):
         pd.DataFrame(X, columns=columns).to_csv(tmp_path / "x.csv", index=False)
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            assert as_source(tmp_path / "x.csv").n_samples == len(X)
+        source = as_source(tmp_path / "x.csv")
+        assert source.n_samples == len(X)
+        assert source.feature_names == tuple(map(str, columns))
 
 
 def test_column_asked_for_twice_is_refused(tmp_path):

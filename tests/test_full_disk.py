@@ -1,5 +1,6 @@
 """A disk that is full leaves no part of a file behind."""
 
+import errno
 import subprocess
 import sys
 
@@ -26,7 +27,7 @@ for ending in endings:
         try:
             write(lambda: iter(np.array_split(rows, 20)), folder / f"{name}{ending}")
         except OSError as error:
-            print("refused", ending, error)
+            print("refused", f"{name}{ending}", error.errno, error)
 assert sorted(path.name for path in folder.iterdir()) == before
 """
 
@@ -38,5 +39,10 @@ def test_nothing_is_left_on_a_full_disk(tmp_path):
     )
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.count("refused") == 8, ran.stdout
+    for line in ran.stdout.splitlines():
+        _, name, number, message = line.split(" ", 3)
+        assert int(number) == errno.EFBIG
+        assert "no space is left there; make room" in message
+        assert message.endswith(f"{name}'"), message
     for ending in (".parquet", ".csv", ".npy", ".zarr"):
         assert as_source(tmp_path / f"there{ending}").n_samples == 10

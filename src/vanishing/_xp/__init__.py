@@ -5,6 +5,7 @@ Everything above this layer is written once, against the array API standard. The
 """
 
 from vanishing._xp.linalg import merge_triangular, triangular_factor
+from vanishing._xp.masked import unmasked
 from vanishing._xp.namespace import (
     Array,
     BoolArray,
@@ -49,5 +50,6 @@ __all__ = [
     "take_rows",
     "threads_for",
     "triangular_factor",
+    "unmasked",
     "with_contiguous_columns",
 ]

@@ -5,6 +5,7 @@ cores busy where BLAS would keep them busy in its own part of the work only, and
 rows does not depend on how many threads there are.
 """
 
+import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -131,6 +132,16 @@ def _allowing(threads: int) -> Iterator[None]:
         yield
     finally:
         _allowed = before
+
+
+def _forget() -> None:
+    """Allow a forked process what BLAS has there: nobody leaves the blocks that others are in."""
+    global _allowed
+    _allowed = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
 
 
 def _in_main_thread() -> bool:

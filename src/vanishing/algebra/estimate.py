@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from vanishing._xp import IntArray
+from vanishing._xp import IntArray, unmasked
 from vanishing.algebra.hilbert import growth, hilbert_function
 from vanishing.algebra.local import Gradients, first_order_distances, most_frequent
 from vanishing.algebra.minimal import minimal_generators
@@ -84,7 +84,7 @@ def estimate_variety(basis: PolynomialBasis, X: Any) -> VarietyEstimate:
     >>> low.doubts
     ('equations of degree 2, the last one, are new: there may be more above it',)
     """
-    points = np.asarray(X, dtype=np.float64)
+    points = np.asarray(unmasked(X, "X"), dtype=np.float64)
     hilbert = hilbert_function(basis)
     gradients = Gradients.of(basis, points)
     local_dimension = basis.n_features - most_frequent(gradients.ranks())

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from vanishing._xp import BoolArray, FloatArray
+from vanishing._xp import BoolArray, FloatArray, unmasked
 from vanishing.algebra.local import Gradients, most_frequent, size_about_center
 from vanishing.polynomials import PolynomialBasis
 
@@ -103,7 +103,7 @@ def project(
     >>> nearest.distances.round(6), nearest.converged
     (array([4. , 0.5]), array([ True,  True]))
     """
-    given = np.asarray(X, dtype=np.float64)
+    given = np.asarray(unmasked(X, "X"), dtype=np.float64)
     if not basis.count():
         raise ValueError("there are no equations to project onto: nothing vanishes")
     nearby = _land(_Equations(basis, given), given, 0, max_steps, tol)

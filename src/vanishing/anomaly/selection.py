@@ -19,7 +19,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from vanishing._xp import FloatArray, IntArray, on_host
+from vanishing._xp import FloatArray, IntArray, on_host, unmasked
 from vanishing.anomaly.picking import picker
 from vanishing.estimators.inputs import fit_table
 
@@ -152,7 +152,9 @@ def _groups(
             representation = make_pipeline(StandardScaler(), PCA(0.9, svd_solver="full"))
         reduced = clone(representation).fit_transform(X)
         groups = KMeans(n_groups, n_init=3, random_state=seed).fit(reduced).labels_
-    labels = np.unique(np.asarray(groups), return_inverse=True)[1].astype(np.intp)
+    labels = np.unique(np.asarray(unmasked(groups, "groups")), return_inverse=True)[1].astype(
+        np.intp
+    )
     if labels.shape != (len(X),):
         raise ValueError(f"groups has shape {labels.shape}, but X has {len(X)} rows")
     sizes = np.bincount(labels)

@@ -42,7 +42,7 @@ from vanishing.anomaly.threshold import Scored, on_unseen_rows
 from vanishing.estimators import VanishingIdeal
 from vanishing.estimators.inputs import for_scikit_learn, take_over
 from vanishing.samples import SampleSource
-from vanishing.samples.checks import refuse_sparse
+from vanishing.samples.checks import dense
 from vanishing.transformations import RandomAffine, Transformations
 
 #: Numbers of one component that are held while rows are scored.
@@ -332,8 +332,7 @@ class TransformationDetector(PerTransformation, Detector):
         if self.preprocessor_ is not None:
             reduced = self.preprocessor_.transform(for_scikit_learn(X))
             if not is_array(reduced):  # a frame, where scikit-learn is told to make them
-                refuse_sparse(reduced, "the output of the preprocessor")
-                reduced = np.asarray(reduced)
+                reduced = np.asarray(dense(reduced, "the output of the preprocessor"))
             X = move_like(reduced, X) if isinstance(reduced, np.ndarray) else reduced
         # One feature after the other: evaluation works through the columns.
         return with_contiguous_columns(X)

@@ -1,4 +1,7 @@
-"""What people see: tables and notes, progress on standard error, JSON for machines."""
+"""What people see: tables and notes, progress on standard error, JSON for machines.
+
+All that goes to a terminal passes here, and is made visible: it holds names that others chose.
+"""
 
 import json
 import math
@@ -11,6 +14,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import typer
+
+from vanishing.cli.visible import visible, visible_json
 
 T = TypeVar("T")
 
@@ -34,33 +39,56 @@ state = State()
 
 def out() -> Any:
     """Return rich's console of standard output."""
-    from rich.console import Console
-
-    return Console(highlight=False)
+    return _console()
 
 
 def err() -> Any:
     """Return rich's console of standard error."""
-    from rich.console import Console
+    return _console(stderr=True)
 
-    return Console(stderr=True, highlight=False)
+
+def _console(**options: Any) -> Any:
+    from rich.console import Console
+    from rich.segment import Segment
+
+    class Visible(Console):
+        """Escapes what is in texts, and not rich's own colours."""
+
+        def render(self, renderable: Any, options: Any = None) -> Any:
+            for text, style, control in super().render(renderable, options):
+                yield Segment(text if control else visible(text), style, control)
+
+    return Visible(highlight=False, **options)
+
+
+def cell(text: str) -> Any:
+    """Return a text as it is for a table of rich, which takes others for markup."""
+    from rich.text import Text
+
+    return Text(visible(text))  # here already, for the width of the column
 
 
 def say(text: str = "") -> None:
     """Write a line to standard output, as long as it is."""
-    typer.echo(text)
+    typer.echo(visible(text))
+
+
+def complain(text: str) -> None:
+    """Write a line to standard error."""
+    typer.echo(visible(text), err=True)
 
 
 def note(text: str) -> None:
     """Write a line to standard error, unless the user wants none."""
     if not state.quiet:
-        typer.echo(f"note: {text}", err=True)
+        complain(f"note: {text}")
 
 
 def emit(value: Any) -> None:
     """Write a value to standard output as JSON; numbers that JSON does not have are null."""
     state.emitted = True
-    typer.echo(json.dumps(_plain(value), ensure_ascii=False, indent=2, allow_nan=False))
+    text = json.dumps(_plain(value), ensure_ascii=False, indent=2, allow_nan=False)
+    typer.echo(visible_json(text))
 
 
 def _plain(value: Any) -> Any:
@@ -108,7 +136,7 @@ def working(what: str, total: int | None = None) -> Iterator[Any]:
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     progress = Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TimeElapsedColumn(),
         console=console,

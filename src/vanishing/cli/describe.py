@@ -4,12 +4,11 @@ from typing import Any
 
 import numpy as np
 from rich.table import Table as RichTable
-from rich.text import Text
 
 from vanishing import ClassVanishingFeatures
 from vanishing.anomaly.explain.words import written_values
 from vanishing.cli.bars import bar
-from vanishing.cli.console import out, say, working
+from vanishing.cli.console import cell, out, say, working
 from vanishing.cli.coordinates import written
 from vanishing.cli.equations import equation_texts, tidy_texts
 from vanishing.cli.exits import ModelError
@@ -147,7 +146,7 @@ def show_spectrum(model: Any, name: str | None) -> None:
 def show_basis(model: Any, name: str | None) -> None:
     """Print what happened at each degree."""
     key, ideal = choose_ideal(model, name)
-    title = Text(f"ideal {key}, ended: {ideal.stop_reason_}")  # which may look like markup
+    title = cell(f"ideal {key}, ended: {ideal.stop_reason_}")  # which may look like markup
     table = RichTable(title=title, title_justify="left")
     columns = ["degree", "candidates", "vanishing", "nonvanishing", "dropped", "cut"]
     if any(trace.undecided for trace in ideal.trace_):
@@ -171,10 +170,10 @@ def explanation_table(explanation: Any, n_features: int) -> RichTable:
     for j in order:
         share = float(explanation.shares[j])
         table.add_row(
-            Text(explanation.feature_names[j]),
+            cell(explanation.feature_names[j]),
             *(each.replace("\u2212", "-") for each in written_values(explanation, j)),
             f"{share:+.3g}",
-            Text(bar(share / largest)),
+            cell(bar(share / largest)),
         )
     return table
 

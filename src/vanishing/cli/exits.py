@@ -3,11 +3,7 @@
 The codes are part of the interface: scripts branch on them. ``docs/cli.md`` lists them.
 """
 
-import errno
 from enum import IntEnum
-
-#: What the system says where there is no space.
-FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 class Exit(IntEnum):

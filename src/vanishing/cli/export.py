@@ -7,6 +7,7 @@ import typer
 from vanishing.cli.console import emit, note
 from vanishing.cli.exits import DataError, ModelError, UsageError
 from vanishing.cli.options import Json, Reading
+from vanishing.cli.visible import visible
 
 Target = Literal["sympy", "latex", "python", "c", "onnx", "rational"]
 
@@ -67,7 +68,8 @@ def export(
         lines: list[str] = []
     else:
         lines = _lines(fitted, target, ideal, digits, name, points, reading)
-        content = "".join(f"{line}\n" for line in lines).encode()
+        text = "".join(f"{line}\n" for line in lines)
+        content = (visible(text) if out == "-" else text).encode()
     if json and out == "-":
         emit({"target": target, "lines": lines})
         return

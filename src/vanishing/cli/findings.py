@@ -5,12 +5,11 @@ from typing import Any
 
 import numpy as np
 from rich.table import Table as RichTable
-from rich.text import Text
 
 from vanishing._xp import BoolArray, FloatArray, IntArray
 from vanishing.anomaly.explain.words import written_change
 from vanishing.cli.bars import bar
-from vanishing.cli.console import tracked
+from vanishing.cli.console import cell, tracked
 from vanishing.cli.exits import DataError
 from vanishing.cli.models import anomaly_scores, library_errors, threshold_of
 from vanishing.cli.tables import Table
@@ -117,10 +116,10 @@ def show_findings(findings: Findings, table: Table, console: Any) -> None:
     for index, why in zip(findings.worst, findings.explanations, strict=True):
         score = float(findings.scores[index])
         rows.add_row(
-            Text(table.row_name(index)),
+            cell(table.row_name(index)),
             f"{score:.4g}",
-            Text(bar(score / largest, 12)),
-            Text(_reasons(why)),
+            cell(bar(score / largest, 12)),
+            cell(_reasons(why)),
         )
     console.print(rows)
     if len(findings.worst) < number:

@@ -4,10 +4,9 @@ from typing import Any
 
 import numpy as np
 from rich.table import Table as RichTable
-from rich.text import Text
 
 from vanishing.cli.bars import bar
-from vanishing.cli.console import say
+from vanishing.cli.console import cell, out, say
 from vanishing.cli.coordinates import written
 from vanishing.cli.describe import TERMS, explanation_table
 from vanishing.cli.equations import equation_texts, tidy_texts
@@ -168,14 +167,12 @@ def show_values(
     largest = float(finite.max(initial=0.0)) or 1.0
     for k in order:
         shown.add_row(
-            Text(str(labels[k])),
+            cell(str(labels[k])),
             f"{values[k]:.4g}",
             f"{extents[k]:.3g}",
             f"{times[k]:.3g}",
-            Text(bar(float(times[k]) / largest)),
+            cell(bar(float(times[k]) / largest)),
         )
-    from vanishing.cli.console import out
-
     out().print(shown)
     say(f"\nequations, {meaning}:" if meaning else "")
     for k in order:

@@ -11,8 +11,8 @@ from typing import Any, NoReturn
 
 import typer
 
-from vanishing.cli.console import emit, state, warnings_as_notes
-from vanishing.cli.exits import FULL, CliError, Exit, ReaderGoneError, TerminatedError
+from vanishing.cli.console import complain, emit, state, warnings_as_notes
+from vanishing.cli.exits import CliError, Exit, ReaderGoneError, TerminatedError
 
 
 def run(app: Any, arguments: Sequence[str]) -> int:
@@ -51,6 +51,8 @@ def run(app: Any, arguments: Sequence[str]) -> int:
     except ImportError as error:
         return _fail(str(error), Exit.MISSING)
     except OSError as error:
+        from vanishing.samples.whole import FULL  # here, since --help needs no libraries
+
         if error.errno not in FULL:
             return _unexpected(error)
         _close_stdout()  # files say so themselves
@@ -105,10 +107,10 @@ def _terminated_like_interrupted() -> Iterator[None]:
 
 def _fail(message: str, code: int) -> int:
     if state.debug:
-        traceback.print_exc()
+        complain(traceback.format_exc().rstrip("\n"))
     line = " ".join(message.split())
     with suppress(BrokenPipeError):
-        typer.echo(f"vanishing: {line}", err=True)
+        complain(f"vanishing: {line}")
     if state.json and not state.emitted and not sys.stdout.closed:
         with suppress(OSError):  # standard error has it
             emit({"error": line, "code": int(code)})

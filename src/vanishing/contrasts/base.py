@@ -7,7 +7,7 @@ from operator import index
 import numpy as np
 import numpy.typing as npt
 
-from vanishing._xp import FloatArray
+from vanishing._xp import FloatArray, unmasked
 
 
 class Contrast(ABC):
@@ -34,7 +34,7 @@ class Contrast(ABC):
         array of shape (n_samples, n_features)
             In the dtype of X, if that is a floating one, in double precision otherwise.
         """
-        rows = np.asarray(X)
+        rows = np.asarray(unmasked(X, "X"))
         if rows.ndim != 2 or rows.size == 0:
             raise ValueError(
                 "X must be 2-D, of shape (n_samples, n_features), with at least one row and one "

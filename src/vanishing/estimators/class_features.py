@@ -8,12 +8,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from vanishing._xp import Array, namespace
 from vanishing.estimators.fitting import ContrastError, check_discriminates, settings_of
 from vanishing.estimators.ideal import VanishingIdeal
-from vanishing.estimators.inputs import DTYPES, labelled, new_points, take_over
+from vanishing.estimators.inputs import labelled, new_points, take_over, validated
 from vanishing.estimators.saving import Saveable
 from vanishing.normalizations import resolve_normalization
 from vanishing.samples import ArraySource, ConcatenatedSource
@@ -91,7 +91,7 @@ class ClassVanishingFeatures(Saveable, TransformerMixin, BaseEstimator):
                 f"({type(X).__name__}); read them first, or fit a VanishingIdeal to each class"
             )
         fitted = copy(self)  # a fit that fails leaves the estimator as it was
-        X, y = validate_data(fitted, X, y, dtype=DTYPES)
+        X, y = validated(fitted, X, y=y)
         check_classification_targets(y)
         weights = None
         if sample_weight is not None:
@@ -164,7 +164,7 @@ class ClassVanishingFeatures(Saveable, TransformerMixin, BaseEstimator):
 
             n_features = sum(ideal.basis_.count() for ideal in ideals)
             return lazily(new_points(self, X), features, n_features)
-        X = validate_data(self, X, dtype=DTYPES, reset=False)
+        X = validated(self, X, reset=False)
         return np.hstack([ideal.transform(X) for ideal in self.ideals_])
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:

@@ -7,11 +7,11 @@ from sklearn import get_config
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_array, validate_data
 
-from vanishing._xp import Array, namespace, on_host
+from vanishing._xp import Array, namespace, on_host, unmasked
 from vanishing.export.model import names_for
 from vanishing.polynomials.memory import as_text
 from vanishing.samples import ArraySource, SampleSource, as_source
-from vanishing.samples.checks import refuse_sparse
+from vanishing.samples.checks import dense
 from vanishing.samples.coerce import is_chunked
 from vanishing.samples.source import closed_after
 
@@ -31,11 +31,29 @@ def is_foreign_array(data: object) -> bool:
     return library in ("torch", "array_api_strict", "cupy", "jaxlib", "jax")
 
 
+def validated(estimator: Any, X: Any, **options: Any) -> Any:
+    """Check one table by scikit-learn, whose own check takes what a mask hides.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : array-like
+    **options
+        Of ``sklearn.utils.validation.validate_data``, such as y.
+
+    Returns
+    -------
+    array, or arrays X and y
+    """
+    if (y := options.get("y")) is not None:
+        options["y"] = unmasked(y, "y")
+    return validate_data(estimator, dense(X, "X"), dtype=DTYPES, **options)
+
+
 def fit_source(estimator: Any, X: Any) -> SampleSource:
     """Check training data, record its width and names on ``estimator``, wrap it."""
     if not is_chunked(X) and not is_foreign_array(X):
-        refuse_sparse(X, "X")
-        return ArraySource(validate_data(estimator, X, dtype=DTYPES))
+        return ArraySource(validated(estimator, X))
     source = as_source(X, name="X")
     if hasattr(estimator, "feature_names_in_"):  # of an earlier fit
         del estimator.feature_names_in_
@@ -78,7 +96,7 @@ def fit_table(estimator: Any, X: Any) -> Array:
         if source.n_samples < 2:
             raise ValueError(f"X has {source.n_samples} row, but at least two are required")
         return next(source.blocks(source.n_samples))
-    return validate_data(estimator, X, dtype=DTYPES, ensure_min_samples=2)
+    return validated(estimator, X, ensure_min_samples=2)
 
 
 def new_table(estimator: Any, X: Any) -> Array:
@@ -90,7 +108,7 @@ def new_table(estimator: Any, X: Any) -> Array:
         return table
     if is_foreign_array(X):
         return new_points(estimator, X)
-    return validate_data(estimator, X, dtype=DTYPES, reset=False)
+    return validated(estimator, X, reset=False)
 
 
 def as_table(source: SampleSource, most_bytes: int) -> Array | None:
@@ -123,7 +141,7 @@ def contrast_source(contrast: Any, *, n_features: int, feature_names: Any = None
         source = as_source(contrast, name=name)
         _check_names(name, source.feature_names, feature_names)
     else:
-        refuse_sparse(contrast, name)
+        contrast = dense(contrast, name)
         _check_names(name, getattr(contrast, "columns", None), feature_names)
         try:
             array = check_array(contrast, dtype=DTYPES, input_name=name)
@@ -163,8 +181,7 @@ def new_points(estimator: Any, X: Any) -> Array | SampleSource:
     Chunks come back as a source, anything else as an array.
     """
     if not is_chunked(X) and not is_foreign_array(X):
-        refuse_sparse(X, "X")
-        return validate_data(estimator, X, dtype=DTYPES, reset=False)
+        return validated(estimator, X, reset=False)
     if isinstance(X, np.memmap):
         X = X.view(np.ndarray)  # all rows are wanted
     source = as_source(X, name="X")

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from vanishing._xp import FloatArray, IntArray
+from vanishing._xp import FloatArray, IntArray, unmasked
 from vanishing.export.latex import latex_sum, latex_symbol
 from vanishing.export.simplify import MOST_DIGITS
 from vanishing.export.sympy import import_sympy
@@ -101,7 +101,7 @@ class TidyEquation:
         -------
         array of shape (n_samples,)
         """
-        points = np.asarray(x, dtype=np.float64)
+        points = np.asarray(unmasked(x, "x"), dtype=np.float64)
         values = np.zeros(len(points))
         for coefficient, powers in zip(self.coefficients, self.exponents, strict=True):
             values += coefficient * np.prod(points**powers, axis=1)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from vanishing._xp import FloatArray
+from vanishing._xp import FloatArray, unmasked
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +27,7 @@ class ExactPoints:
     @classmethod
     def of(cls, points: Any, *, denominator: int, n_features: int) -> "ExactPoints":
         """Read points of any kind that ``to_rational`` takes."""
-        table = np.asarray(points, dtype=object)
+        table = np.asarray(unmasked(points, "points"), dtype=object)
         if table.ndim != 2 or table.shape[1] != n_features or not len(table):
             raise ValueError(
                 f"expected points of shape (n_samples, {n_features}) with at least one row, "

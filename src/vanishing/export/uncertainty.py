@@ -11,12 +11,12 @@ of coordinates.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from vanishing._xp import FloatArray, is_array, on_host
+from vanishing._xp import FloatArray, is_array, on_host, unmasked
+from vanishing._xp.lazy import lazy
 from vanishing.export.model import expanded
 from vanishing.export.sizes import monomial_sizes
 from vanishing.polynomials import PolynomialBasis
@@ -76,22 +76,22 @@ class Sample:
             squares += np.sum(values**2, axis=1)
         return np.asarray(np.sqrt(squares / len(self.X)))
 
-    @cached_property
+    @lazy
     def _rows(self) -> FloatArray:
         """Some of the rows, spread evenly."""
         n_gradients = self.basis.count("nonvanishing") * self.basis.n_features
         n_rows = max(FEWEST_ROWS, MOST_NUMBERS // max(len(self.table), n_gradients))
         return self.X[:: -(-len(self.X) // n_rows)]
 
-    @cached_property
+    @lazy
     def _monomial_values(self) -> FloatArray:
         return np.asarray(self.table.values(self._rows.T).T)
 
-    @cached_property
+    @lazy
     def _nonvanishing_values(self) -> FloatArray:
         return np.asarray(self.basis.evaluate(self._rows, which="nonvanishing"))
 
-    @cached_property
+    @lazy
     def _nonvanishing_gradients(self) -> FloatArray:
         return np.asarray(self.basis.jacobian(self._rows, which="nonvanishing"))
 
@@ -177,6 +177,7 @@ class Sample:
 
 
 def _checked(X: Any, n_features: int) -> FloatArray:
+    X = unmasked(X, "X")
     points = np.asarray(on_host(X) if is_array(X) else X, dtype=np.float64)
     if points.ndim != 2 or points.shape[1] != n_features or not len(points):
         raise ValueError(

@@ -6,11 +6,11 @@ M T with T = [-L; I].
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from vanishing._xp import Array, FloatArray, IntArray, move_to_numpy
+from vanishing._xp.lazy import lazy
 from vanishing.normalizations.moments import MomentSource
 from vanishing.normalizations.passes import Pass
 from vanishing.polynomials.block import DegreeBlock
@@ -97,17 +97,17 @@ class Stage:
         """Number of candidates."""
         return int(self.left.shape[0])
 
-    @cached_property
+    @lazy
     def n_lower(self) -> int:
         """Number of nonvanishing polynomials of lower degree, the constant included."""
         return Evaluator(self.blocks).n_nonvanishing
 
-    @cached_property
+    @lazy
     def on_points(self) -> Factor:
         """The factor of [F C_pre] on X."""
         return self.factor_on(self.source)
 
-    @cached_property
+    @lazy
     def split(self) -> tuple[FloatArray, FloatArray]:
         """L, and the factor of the candidates on X."""
         return self.on_points.split(self.n_lower)

@@ -33,7 +33,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         with given.open("wb") as file:
             yield file
         return
-    with written_whole(given) as unfinished, unfinished.open("xb") as file:
+    with written_whole(given) as unfinished, unfinished.open("wb") as file:
         yield file
 
 

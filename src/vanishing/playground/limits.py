@@ -13,10 +13,12 @@ class Limits:
         Of X and Y together.
     degree : int, default=8
         Largest degree.
+    header_seconds : float, default=10.0
+        Time in which the headers of a request have to arrive; then the connection is closed.
     body_bytes : int, default=1_000_000
         Size of a request.
     body_seconds : float, default=10.0
-        Time in which a request has to arrive.
+        Time in which the rest of a request has to arrive.
     work_seconds : float, default=5.0
         Time for the work of one request; then the process that does it is killed and replaced.
     workers : int, default=2
@@ -29,6 +31,7 @@ class Limits:
 
     points: int = 5000
     degree: int = 8
+    header_seconds: float = 10.0
     body_bytes: int = 1_000_000
     body_seconds: float = 10.0
     work_seconds: float = 5.0
@@ -40,6 +43,6 @@ class Limits:
         for name, least in (("points", 1), ("degree", 1), ("body_bytes", 1), ("workers", 1)):
             if getattr(self, name) < least:
                 raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)!r}")
-        for name in ("body_seconds", "work_seconds", "queue", "queue_seconds"):
+        for name in ("header_seconds", "body_seconds", "work_seconds", "queue", "queue_seconds"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} must not be negative, got {getattr(self, name)!r}")

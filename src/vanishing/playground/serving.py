@@ -11,6 +11,7 @@ from ipaddress import ip_address
 from typing import Any
 
 from vanishing.playground.app import create_app
+from vanishing.playground.connections import impatient
 from vanishing.playground.guard import LOOPBACK
 from vanishing.playground.limits import Limits
 
@@ -46,6 +47,7 @@ def serve(
     """
     try:
         import uvicorn
+        from uvicorn.protocols.http.auto import AutoHTTPProtocol
     except ImportError as error:
         raise ImportError("the playground needs uvicorn: pip install 'vanishing[web]'") from error
 
@@ -58,6 +60,7 @@ def serve(
             stacklevel=2,
         )
         hosts += [socket.gethostname(), socket.getfqdn()]
+    limits = Limits() if limits is None else limits
     app = create_app(limits, hosts=hosts, any_address=any_address)
 
     with _listening(host, port) as listener:
@@ -73,6 +76,7 @@ def serve(
 
         config = uvicorn.Config(
             app,
+            http=impatient(AutoHTTPProtocol, limits.header_seconds),
             loop="asyncio",
             lifespan="on",
             log_level="warning",

@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from vanishing._xp import Array, BoolArray, FloatArray, IntArray, is_array, namespace
+from vanishing._xp import Array, BoolArray, FloatArray, IntArray, is_array, namespace, unmasked
 from vanishing.polynomials import expand, jacobian, pullback
 from vanishing.polynomials.affine import AffineMap
 from vanishing.polynomials.block import DegreeBlock
@@ -240,6 +240,7 @@ class PolynomialBasis(InNotebooks):
 
     def _checked(self, x: Array, which: str) -> Array:
         self._check_which(which)
+        x = unmasked(x, "x")
         if not is_array(x):
             x = np.asarray(x, dtype=np.float64)
         if x.ndim != 2 or x.shape[1] != self.n_features:

@@ -6,9 +6,9 @@ At degree 1 the candidates are the variables: x[left] · 1.
 """
 
 from dataclasses import dataclass, fields
-from functools import cached_property
 
 from vanishing._xp import FloatArray, IntArray
+from vanishing._xp.lazy import lazy
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,12 +45,12 @@ class DegreeBlock:
         """Number of products that the polynomials of this degree combine."""
         return int(self.left.shape[0])
 
-    @cached_property
+    @lazy
     def nonvanishing_lower(self) -> FloatArray:
         """L V_F: what F_t takes off from the lower degrees."""
         return self.projection @ self.nonvanishing
 
-    @cached_property
+    @lazy
     def vanishing_lower(self) -> FloatArray:
         """L V_G: what G_t takes off from the lower degrees."""
         return self.projection @ self.vanishing

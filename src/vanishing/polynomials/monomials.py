@@ -6,13 +6,14 @@ those of degree at most t-1 come first among those of degree at most t.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import combinations_with_replacement
 from math import comb
 
 import numpy as np
 
 from vanishing._xp import Array, FloatArray, IntArray, namespace
+from vanishing._xp.lazy import lazy
 
 
 def count(n_variables: int, degree: int) -> int:
@@ -34,7 +35,7 @@ class Monomials:
         """Return the index of the first monomial of a degree."""
         return count(self.n_variables, degree - 1) if degree > 0 else 0
 
-    @cached_property
+    @lazy
     def factors(self) -> list[IntArray]:
         """Per degree d, the variables of each monomial, ascending: shape (n_monomials_d, d)."""
         listed = []
@@ -43,7 +44,7 @@ class Monomials:
             listed.append(np.array(chosen, dtype=np.intp).reshape(len(chosen), degree))
         return listed
 
-    @cached_property
+    @lazy
     def exponents(self) -> IntArray:
         """Exponents, shape (n_monomials, n_variables)."""
         exponents = np.zeros((len(self), self.n_variables), dtype=np.intp)
@@ -55,7 +56,7 @@ class Monomials:
         exponents.setflags(write=False)  # shared by all who ask for these monomials
         return exponents
 
-    @cached_property
+    @lazy
     def times_variable(self) -> IntArray:
         """Index of x_j · x^a, shape (n_variables, n_monomials of degree < ``degree``)."""
         lower = count(self.n_variables, self.degree - 1)

@@ -1,11 +1,11 @@
 """Equations of a detector as formulas, in the columns of the table where that can be read."""
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from vanishing._xp import FloatArray
+from vanishing._xp.lazy import lazy
 from vanishing.anomaly.explain.affine import linear_part
 from vanishing.anomaly.parts import Part
 from vanishing.export.equation import TidyEquation
@@ -72,13 +72,13 @@ class Formulas:
     center: FloatArray
     scale: FloatArray
 
-    @cached_property
+    @lazy
     def _seen(self) -> FloatArray:
         """Some rows as the equations see them."""
         step = max(1, len(self.rows) // ROWS)
         return np.asarray(self.part.coordinates(self.rows[::step]), dtype=np.float64)
 
-    @cached_property
+    @lazy
     def _affine(self) -> AffineMap | None:
         """The map from features to coordinates, where it is to be used."""
         if len(self.names) > MOST_COLUMNS * self._seen.shape[1]:
@@ -92,7 +92,7 @@ class Formulas:
             return None
         return found
 
-    @cached_property
+    @lazy
     def _short_names(self) -> list[str]:
         return all_shortened(self.names, LONGEST_NAME)
 
@@ -101,7 +101,7 @@ class Formulas:
         """Whether formulas are in the columns of the table, or else in coordinates u1, u2, ..."""
         return self._affine is not None
 
-    @cached_property
+    @lazy
     def tidied(self) -> list[TidyEquation]:
         """The equations as short as the noise allows, of one ideal in the columns themselves.
 

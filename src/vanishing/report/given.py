@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from vanishing._xp import BoolArray, FloatArray, on_host
+from vanishing._xp import BoolArray, FloatArray, on_host, unmasked
 from vanishing.anomaly.detector import Detector
 from vanishing.estimators.inputs import names_of_features, new_table
 
@@ -125,7 +125,7 @@ def _table(detector: Detector, X: Any) -> FloatArray:
 
 
 def _vector(name: str, values: Any, n_rows: int) -> Any:
-    vector = np.asarray(values)
+    vector = np.asarray(unmasked(values, name))
     if vector.ndim == 2 and vector.shape[1] == 1:  # a column of a frame
         vector = vector[:, 0]
     if vector.shape != (n_rows,):

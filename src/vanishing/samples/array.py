@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from vanishing._xp import Array, namespace, on_cpu
+from vanishing._xp import Array, namespace, on_cpu, unmasked
 from vanishing.samples.source import SampleSource
 
 
@@ -16,7 +16,7 @@ class ArraySource(SampleSource):
     """
 
     def __init__(self, array: Array) -> None:
-        self.array = array
+        self.array = unmasked(array, "X")
 
     @property
     def n_features(self) -> int:

@@ -5,29 +5,28 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from vanishing._xp import Array, namespace
+from vanishing._xp import Array, namespace, unmasked
 
 #: The squares of so large numbers can be summed over some millions of rows.
 LARGEST = 1e150
 
 
-def refuse_sparse(data: Any, name: str) -> None:
-    """Raise if ``data`` is a sparse matrix of SciPy, a sparse tensor of torch, or masked."""
-    if isinstance(data, np.ma.MaskedArray):
-        raise TypeError(
-            f"{name} is a masked array, whose hidden entries would be used like the others; drop "
-            "the rows that have some, or put numbers in their place by '.filled(...)'"
-        )
+def dense(data: Any, name: str) -> Any:
+    """Return data without a mask, or raise: if it is sparse, or has hidden entries.
+
+    Sparse are matrices of SciPy and tensors of torch.
+    """
     if scipy.sparse.issparse(data) or getattr(data, "is_sparse", False) is True:
         raise TypeError(
             f"Sparse data was passed for {name}, but dense data is required: products of "
             f"polynomials fill up. Use '.toarray()' or '.to_dense()' to convert {name}."
         )
+    return unmasked(data, name)
 
 
-def check_block(block: Array, *, name: str, n_features: int | None = None) -> None:
-    """Raise if ``block`` is not a finite real matrix with ``n_features`` columns."""
-    refuse_sparse(block, name)
+def checked_block(block: Array, *, name: str, n_features: int | None = None) -> Array:
+    """Return a block without a mask; raise if it is no finite real matrix of ``n_features``."""
+    block = dense(block, name)
     xp = namespace(block)
     if block.ndim != 2:
         raise ValueError(
@@ -47,6 +46,7 @@ def check_block(block: Array, *, name: str, n_features: int | None = None) -> No
         raise ValueError(f"{name} has shape {tuple(block.shape)}: at least one column is required")
     if xp.isdtype(block.dtype, "real floating"):
         _refuse_nonfinite(block, name)
+    return block
 
 
 def too_large_to_square(block: Array) -> tuple[int, int] | None:

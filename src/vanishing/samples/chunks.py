@@ -1,10 +1,10 @@
 """Chunks of rows from anything that can be iterated over again."""
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
 from typing import Any
 
 from vanishing._xp import Array
+from vanishing._xp.lazy import lazy
 from vanishing.samples.frames import names_of
 from vanishing.samples.streamed import Chunk, StreamedSource, same_kind
 
@@ -38,8 +38,8 @@ class ChunkSource(StreamedSource):
         self._last: Any = None
         self.name = name
 
-    @cached_property
-    def feature_names(self) -> tuple[str, ...] | None:  # type: ignore[override]
+    @lazy
+    def feature_names(self) -> tuple[str, ...] | None:
         """Names of the columns, where the first chunk is a frame."""
         assert self.n_features  # sees the first chunk
         return names_of(self._columns)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from vanishing.samples.array import ArraySource
-from vanishing.samples.checks import check_block, refuse_sparse
+from vanishing.samples.checks import checked_block, dense
 from vanishing.samples.chunks import ChunkSource
 from vanishing.samples.dask import DaskSource, as_dask_array, is_dask
 from vanishing.samples.extras import comes_from
@@ -47,7 +47,12 @@ def _is_dataset(data: object) -> bool:
 
 
 def as_source(
-    data: Any, *, columns: Sequence[str] | None = None, name: str = "X", weights: Any = None
+    data: Any,
+    *,
+    columns: Sequence[str] | None = None,
+    header: bool | None = None,
+    name: str = "X",
+    weights: Any = None,
 ) -> SampleSource:
     """Wrap data of any kind as a source.
 
@@ -60,6 +65,9 @@ def as_source(
         or a callable that returns a fresh iterator over them each time it is called.
     columns : sequence of str, optional
         Which columns of a table in files to use, in this order; all by default.
+    header : bool, optional
+        Whether the first line of CSV files holds names; guessed by default. Columns without names
+        are chosen as x0, x1, ...
     name : str
         What the rows are called in error messages.
     weights : array-like of shape (n_samples,), optional
@@ -69,14 +77,18 @@ def as_source(
     -------
     SampleSource
     """
-    return with_weights(_unweighted(data, columns, name), weights)
+    return with_weights(_unweighted(data, columns, header, name), weights)
 
 
-def _unweighted(data: Any, columns: Sequence[str] | None, name: str) -> SampleSource:
+def _unweighted(
+    data: Any, columns: Sequence[str] | None, header: bool | None, name: str
+) -> SampleSource:
+    if is_path(data):
+        return open_path(data, columns=columns, header=header, name=name)
+    if header is not None:
+        raise ValueError(f"header is for the paths of CSV files, got a {type(data).__name__}")
     if _is_dataset(data):
         return TableSource(data, columns=columns, name=name)
-    if is_path(data):
-        return open_path(data, columns=columns, name=name)
     if columns is not None:
         raise ValueError(
             f"columns were named, but {name} is a {type(data).__name__}; they can be chosen of "
@@ -90,9 +102,7 @@ def _unweighted(data: Any, columns: Sequence[str] | None, name: str) -> SampleSo
         return StoredArraySource(data, name=name)
     if is_chunked(data):
         return ChunkSource(data, name=name)
-    refuse_sparse(data, name)
-    array = as_array(data, name)
-    check_block(array, name=name)
+    array = checked_block(as_array(dense(data, name), name), name=name)
     if array.shape[0] == 0 or array.shape[1] == 0:
         raise ValueError(
             f"{name} has shape {tuple(array.shape)}: at least one row and one column are required"

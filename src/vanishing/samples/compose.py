@@ -1,10 +1,10 @@
 """Sources made of sources, without copying a row."""
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
 from typing import Any
 
 from vanishing._xp import Array
+from vanishing._xp.lazy import lazy
 from vanishing.samples.dask import DaskSource
 from vanishing.samples.source import SampleSource, Summary, closed_after
 
@@ -23,7 +23,7 @@ class MappedSource(SampleSource):
         self.source = source
         self.function = function
 
-    @cached_property
+    @lazy
     def n_features(self) -> int:
         """Number of columns that the function returns, seen on one row."""
         with closed_after(self.source.blocks(1)) as blocks:

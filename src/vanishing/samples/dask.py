@@ -10,7 +10,7 @@ unless Dask moves one to a worker that has nothing else to do.
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import cached_property, reduce
+from functools import reduce
 from math import isnan
 from typing import Any
 from uuid import uuid4
@@ -18,8 +18,9 @@ from uuid import uuid4
 import numpy as np
 
 from vanishing._xp import Array, FloatArray, namespace, on_cpu
+from vanishing._xp.lazy import lazy
 from vanishing.samples.array import ArraySource, floating
-from vanishing.samples.checks import check_block
+from vanishing.samples.checks import checked_block
 from vanishing.samples.extras import comes_from, imported
 from vanishing.samples.frames import names_of
 from vanishing.samples.source import Summary, mismatch
@@ -103,7 +104,7 @@ class DaskSource(StreamedSource):
         """Number of columns."""
         return int(self.array.shape[1])
 
-    @cached_property
+    @lazy
     def n_samples(self) -> int:
         """Number of rows; costs a pass where Dask does not know."""
         known = self.array.shape[0]
@@ -116,12 +117,12 @@ class DaskSource(StreamedSource):
         """Whether the blocks live in the memory of the processor, as far as Dask knows."""
         return on_cpu(self.array._meta)
 
-    @cached_property
+    @lazy
     def _rows_of_blocks(self) -> list[Any]:
         """One ``Delayed`` for each block."""
         return list(self.array.to_delayed().ravel())
 
-    @cached_property
+    @lazy
     def _sizes(self) -> list[int]:
         """How many rows each block holds; costs a pass where Dask does not know."""
         sizes = self.array.chunks[0]
@@ -130,7 +131,7 @@ class DaskSource(StreamedSource):
         length = _dask().delayed(len, pure=False)
         return list(_dask().compute(*map(length, self._rows_of_blocks)))
 
-    @cached_property
+    @lazy
     def _places(self) -> list[str]:
         """Which rows each block holds, where that is known."""
         sizes = self.array.chunks[0]
@@ -302,7 +303,7 @@ def _summarize_block(
     block_id: tuple[int, ...] = (0,),
 ) -> Any | None:
     kernel, merge, names = _unpacked(packed)
-    check_block(rows, name=names[block_id[0]], n_features=n_features)
+    rows = checked_block(rows, name=names[block_id[0]], n_features=n_features)
     source = ArraySource(rows).named(names[block_id[0]])
     if weights is None:
         return source.summarize(kernel, merge, max_rows=max_rows)
@@ -318,7 +319,7 @@ def _merge_all(summaries: list[Any | None], packed: bytes) -> Any | None:
 def _apply_to_block(
     rows: Array, packed: bytes, name: str, n_features: int, block_id: tuple[int, ...] = (0,)
 ) -> Array:
-    check_block(rows, name=f"chunk {block_id[0]} of {name}", n_features=n_features)
+    rows = checked_block(rows, name=f"chunk {block_id[0]} of {name}", n_features=n_features)
     return _unpacked(packed)(floating(rows))
 
 

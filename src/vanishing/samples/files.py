@@ -61,15 +61,22 @@ def _read_parquet(fragment: Any, names: Sequence[str], schema: Any, n_rows: int)
 
 def _read_csv(fragment: Any, names: Sequence[str], schema: Any, n_rows: int) -> Iterator[Any]:
     csv = imported("pyarrow.csv", extra="io", purpose="reading tables")
+    said = fragment.format.default_fragment_scan_options  # by whoever opened the dataset
     convert = csv.ConvertOptions(
+        decimal_point=said.convert_options.decimal_point,
         column_types={name: schema.field(name).type for name in names},
         include_columns=list(names),
         include_missing_columns=True,
     )
-    read = csv.ReadOptions(block_size=CSV_BLOCK)
+    read = csv.ReadOptions(
+        block_size=CSV_BLOCK,
+        column_names=said.read_options.column_names,
+        skip_rows=said.read_options.skip_rows,
+    )
+    parse = fragment.format.parse_options
     with (
         fragment.open() as file,
-        csv.open_csv(file, read_options=read, convert_options=convert) as batches,
+        csv.open_csv(file, read, parse, convert) as batches,
     ):
         yield from batches
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from vanishing.samples.extras import imported
+from vanishing.samples.layout import csv_format
 from vanishing.samples.source import SampleSource
 from vanishing.samples.stored import StoredArraySource
 from vanishing.samples.tables import TableSource
@@ -49,7 +49,13 @@ def is_zarr_array(path: Path) -> bool:
         return False
 
 
-def open_path(data: Any, *, columns: Sequence[str] | None = None, name: str = "X") -> SampleSource:
+def open_path(
+    data: Any,
+    *,
+    columns: Sequence[str] | None = None,
+    header: bool | None = None,
+    name: str = "X",
+) -> SampleSource:
     """Open the file, folder or list of files that ``data`` names."""
     paths = [Path(part) for part in (data if isinstance(data, list | tuple) else [data])]
     for path in paths:
@@ -67,15 +73,17 @@ def open_path(data: Any, *, columns: Sequence[str] | None = None, name: str = "X
     try:
         # Of one folder its own files; a list is taken as it is.
         files: Any = str(first) if len(paths) == 1 else [str(path) for path in paths]
-        file_format = _table_format(paths, name)
-        opened = dataset.dataset(files, format=file_format)
+        file_format: Any = _table_format(paths, name)
+        schema, named = None, True
         if file_format == "csv":
-            schema = _without_guesses(opened.schema)
-            _warn_of_numbers(schema.names, name)
-            opened = dataset.dataset(files, format=file_format, schema=schema)
+            arrow = imported("pyarrow", extra="io", purpose="reading tables")
+            listed = dataset.dataset(files, format=file_format, schema=arrow.schema([])).files
+            file_format, named = csv_format(listed, header=header, name=name)
+            schema = _without_guesses(dataset.dataset(files, format=file_format).schema)
+        opened = dataset.dataset(files, format=file_format, schema=schema)
     except (OSError, ValueError) as error:  # pyarrow's own errors are of these
         raise ValueError(f"{name} cannot be opened: {error}") from error
-    return TableSource(opened, columns=columns, name=name, by_path=True)
+    return TableSource(opened, columns=columns, name=name, by_path=True, named=named)
 
 
 class NumpyFile:
@@ -120,21 +128,6 @@ def _without_guesses(schema: Any) -> Any:
         else field
         for field in schema
     )
-
-
-def _warn_of_numbers(names: list[str], name: str) -> None:
-    """Say that a line of numbers was taken for names, unless it counts the columns."""
-    try:
-        numbers = [float(column) for column in names]
-    except ValueError:
-        return
-    if numbers not in (list(range(len(names))), list(range(1, len(names) + 1))):
-        warnings.warn(
-            f"the first line of {name} holds numbers ({', '.join(names[:3])}, ...), and is taken "
-            "for the names of the columns; if it is a row, write a line of names above it",
-            UserWarning,
-            stacklevel=2,
-        )
 
 
 def _table_format(paths: list[Path], name: str) -> str:

@@ -3,12 +3,12 @@
 from abc import abstractmethod
 from collections.abc import Generator, Iterator
 from contextlib import closing
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from vanishing._xp import Array, namespace, on_cpu
+from vanishing._xp.lazy import lazy
 from vanishing.samples.array import ArraySource
-from vanishing.samples.checks import check_block, refuse_sparse
+from vanishing.samples.checks import checked_block, dense
 from vanishing.samples.frames import as_array, columns_of
 from vanishing.samples.prefetch import prefetched
 from vanishing.samples.source import SampleSource
@@ -46,7 +46,7 @@ class StreamedSource(SampleSource):
         """Whether reading takes time that can be spent while computing."""
         return True
 
-    @cached_property
+    @lazy
     def _first(self) -> tuple[int, bool]:
         """Width and place of the first chunk with rows."""
         with closing(self._checked(None)) as chunks:
@@ -64,7 +64,7 @@ class StreamedSource(SampleSource):
         """Whether the first chunk lives in the memory of the processor."""
         return self._first[1]
 
-    @cached_property
+    @lazy
     def n_samples(self) -> int:
         """Number of rows, counted in one pass."""
         with closing(self._chunks()) as chunks:
@@ -85,10 +85,9 @@ class StreamedSource(SampleSource):
         for index, chunk in enumerate(self._reading()):
             where = f" ({chunk.where})" if chunk.where else ""
             name = f"chunk {index}{where} of {self.name}"
-            refuse_sparse(chunk.rows, name)
-            self._check_same_columns(columns_of(chunk.rows), name)
-            block = as_array(chunk.rows, name)
-            check_block(block, name=name, n_features=n_features)
+            rows = dense(chunk.rows, name)
+            self._check_same_columns(columns_of(rows), name)
+            block = checked_block(as_array(rows, name), name=name, n_features=n_features)
             self._check_library(block, name)
             n_rows += int(block.shape[0])
             if block.shape[0]:

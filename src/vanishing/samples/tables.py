@@ -1,12 +1,12 @@
 """Parquet, CSV and Feather files through pyarrow."""
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from vanishing._xp import FloatArray
+from vanishing._xp.lazy import lazy
 from vanishing.samples.extras import imported
 from vanishing.samples.files import reader_of
 from vanishing.samples.schemas import Columns
@@ -29,6 +29,8 @@ class TableSource(StreamedSource):
         Whether the dataset was opened by the paths of files and nothing else: CSV files are then
         plain ones, and columns of other files have the type that each file says, rather than that
         of the dataset, which is that of the first file.
+    named : bool
+        Whether the names of the columns are those of the files, rather than our own.
     """
 
     def __init__(
@@ -38,6 +40,7 @@ class TableSource(StreamedSource):
         columns: Sequence[str] | None = None,
         name: str = "X",
         by_path: bool = False,
+        named: bool = True,
     ) -> None:
         self.dataset = dataset
         self.by_path = by_path
@@ -47,7 +50,9 @@ class TableSource(StreamedSource):
                 f"columns must be a list of names, got {columns!r}; write [{columns!r}]"
             )
         checked = Columns(self._schemas(), columns)
-        self.feature_names = checked.names
+        self._used = checked.names
+        # Our own names tell something only where some columns were chosen by them.
+        self.feature_names = self._used if named or columns is not None else None
         self._dtype = checked.dtype
 
     def _schemas(self) -> list[tuple[str, Any]]:
@@ -73,10 +78,9 @@ class TableSource(StreamedSource):
     @property
     def n_features(self) -> int:
         """Number of columns."""
-        assert self.feature_names is not None
-        return len(self.feature_names)
+        return len(self._used)
 
-    @cached_property
+    @lazy
     def n_samples(self) -> int:
         """Number of rows: from the headers of Parquet files, counted in CSV files."""
         return int(self.dataset.count_rows())
@@ -98,7 +102,7 @@ class TableSource(StreamedSource):
 
     def _batches(self, n_rows: int) -> Iterator[tuple[Any, Any]]:
         """Yield batches of at most so many rows, each with the file that it is of."""
-        names = list(self.feature_names or ())
+        names = list(self._used)
         read = reader_of(self.dataset, plain=self.by_path)
         if read is not None:
             for fragment in self.dataset.get_fragments():
@@ -126,11 +130,10 @@ class TableSource(StreamedSource):
 
     def _rows(self, batch: Any) -> FloatArray:
         """Copy the columns of a batch into a matrix that lies one column after the other."""
-        names = self.feature_names or ()
-        columns = np.full((len(names), batch.num_rows), np.nan, dtype=self._dtype)
+        columns = np.full((self.n_features, batch.num_rows), np.nan, dtype=self._dtype)
         arrow_type = "float" if self._dtype == np.float32 else "double"
         there = set(batch.schema.names)
-        for row, name in zip(columns, names, strict=True):
+        for row, name in zip(columns, self._used, strict=True):
             if name in there:
                 column = batch.column(name).cast(arrow_type, safe=False)
                 row[:] = column.to_numpy(zero_copy_only=False)

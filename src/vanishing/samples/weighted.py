@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from vanishing._xp import Array, FloatArray, is_array, on_host
+from vanishing._xp import Array, FloatArray, is_array, on_host, unmasked
 from vanishing.samples.array import ArraySource
 from vanishing.samples.source import SampleSource, Summary, closed_after, mismatch
 from vanishing.samples.wrapped import WrappedSource
@@ -94,6 +94,7 @@ def checked_weights(weights: Any, name: str, n_rows: int | None = None) -> Float
         How many there must be, where that is known.
     """
     what = f"the weights of {name}"
+    weights = unmasked(weights, f"the array of weights of {name}")
     try:
         numbers = on_host(weights) if is_array(weights) else np.asarray(weights)
         if np.iscomplexobj(numbers):

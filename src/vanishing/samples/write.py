@@ -43,9 +43,10 @@ def write(
         raise ValueError(
             f"{str(target)!r} must end in one of {', '.join(_WRITERS)}, which chooses the format"
         )
-    if target.suffix.lower() != ".zarr" and target.is_dir():
+    to_folder = target.suffix.lower() == ".zarr"
+    if not to_folder and target.is_dir():
         raise IsADirectoryError(f"{target} is a folder; name a file in it")
-    if target.suffix.lower() == ".zarr" and target.exists() and not is_zarr_array(target):
+    if to_folder and target.exists() and not is_zarr_array(target):
         raise FileExistsError(
             f"{target} is there already and is no single Zarr array; it is left alone"
         )
@@ -61,7 +62,10 @@ def write(
     if len(names) != n_columns or len(set(names)) != n_columns:
         raise ValueError(f"{n_columns} different column names are required, got {names}")
     n_rows = max(1, CHUNK_NUMBERS // n_columns)
-    with closed_after(source.blocks(n_rows)) as blocks, written_whole(target) as unfinished:
+    with (
+        closed_after(source.blocks(n_rows)) as blocks,
+        written_whole(target, folder=to_folder) as unfinished,
+    ):
         batches = _batches(map(on_host, blocks), n_rows)
         first = next(batches, None)
         if first is None:
@@ -98,11 +102,12 @@ def _write_npy(path: Path, first: npt.NDArray[Any], rest: Batches, names: Sequen
         }
         np.lib.format.write_array_header_1_0(file, description)
 
-    with path.open("xb") as file:
+    with path.open("wb") as file:
         header(len(first))
         begin, n_rows = file.tell(), 0
         for batch in _with_first(first, rest):
-            np.ascontiguousarray(batch).tofile(file)
+            # Not tofile, whose errors do not say that the disk is full.
+            file.write(np.ascontiguousarray(batch).data)
             n_rows += len(batch)
         header(n_rows)
         assert file.tell() == begin

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from types import EllipsisType
 from typing import Any, Protocol
 
@@ -11,6 +10,7 @@ from scipy.linalg import qr
 from scipy.sparse import csr_array
 
 from vanishing._xp import FloatArray, IntArray
+from vanishing._xp.lazy import lazy
 from vanishing.anomaly.explain.affine import linear_part, refuse_unless_equal
 from vanishing.anomaly.explain.path import mean_gradient
 from vanishing.anomaly.explain.projection import project
@@ -70,7 +70,7 @@ class Landscape:
         matrices = [linear_part(function, self.center, self.scale) for function in self.maps]
         object.__setattr__(self, "matrices", matrices)
 
-    @cached_property
+    @lazy
     def moves(self) -> tuple[FloatArray, list[Any]]:
         """Orthonormal directions, in units of the scale, that move the coordinates of any view.
 
@@ -85,7 +85,7 @@ class Landscape:
         moves = self.scale[:, None] * orthogonal[:, spanned]
         return moves, [matrix @ moves for matrix in self.matrices]
 
-    @cached_property
+    @lazy
     def directions(self) -> list[Any]:
         """Per view, how far each feature moves its coordinates by one unit of the scale.
 
@@ -94,7 +94,7 @@ class Landscape:
         found = [(matrix * self.scale).T for matrix in self.matrices]
         return [csr_array(d) if np.count_nonzero(d) <= SPARSE * d.size else d for d in found]
 
-    @cached_property
+    @lazy
     def lines(self) -> list[Through]:
         """Per view, the deviations on lines along single features."""
         pairs = zip(self.views, self.directions, strict=True)

@@ -1,5 +1,6 @@
 """Text files: CSV and its relatives."""
 
+import io
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -11,9 +12,9 @@ from pyarrow import csv
 
 from vanishing._xp import FloatArray
 from vanishing.cli.console import note
-from vanishing.cli.exits import DataError
-from vanishing.cli.tables.dialect import SAMPLE_SIZE, guess_dialect, is_number
+from vanishing.cli.exits import DataError, UsageError
 from vanishing.cli.tables.raw import Texts, column_name, refuse_texts
+from vanishing.samples.dialect import first_lines, guess_dialect, is_number
 
 
 class DelimitedFile:
@@ -34,14 +35,20 @@ class DelimitedFile:
     ) -> None:
         self.where = where
         self._content = _in_utf8(content, where)
-        beginning = _beginning(self._content)
-        self._dialect = guess_dialect(beginning, where, delimiter=delimiter, header=header)
+        beginning = first_lines(io.BytesIO(self._content))
+        delimiter = _one_character(delimiter)
+        try:
+            self._dialect = guess_dialect(beginning, delimiter=delimiter, header=header)
+        except ValueError as error:
+            raise DataError(f"{where}: {error}") from error
         self.names = self._dialect.header
         self.n_columns = self._dialect.n_columns
         if not self._dialect.n_sampled:
             raise DataError(f"{where} has no rows, only a header; at least one is required")
         if self.names is None and header is None:
             note(f"{where} has no header: its columns are called x0, x1, ... (or pass --header)")
+        if self._dialect.numbered and header is None:
+            note(f"{where}: the numbers of its first line are taken for names (or --no-header)")
 
     def numbers(self, columns: Sequence[int]) -> FloatArray:
         """Return columns as numbers, NaN where there is no value."""
@@ -128,20 +135,19 @@ class DelimitedFile:
         refuse_texts(self.where, found)
 
 
-def _beginning(content: bytes) -> bytes:
-    """Return the first lines of a file, three at least."""
-    size = SAMPLE_SIZE
-    while size < len(content) and content[:size].count(b"\n") < 3:
-        size *= 4
-    if size >= len(content):
-        return content
-    last_end = content.rfind(b"\n", 0, size)
-    return content[: size if last_end < 0 else last_end + 1]
+def _one_character(delimiter: str | None) -> str | None:
+    if delimiter in ("\\t", "tab"):
+        return "\t"
+    if delimiter is not None and (
+        len(delimiter) != 1 or not delimiter.isascii() or delimiter in '\r\n"'
+    ):
+        raise UsageError(f"--delimiter takes one plain character or 'tab', got {delimiter!r}")
+    return delimiter
 
 
 def _in_utf8(content: bytes, where: str) -> bytes:
     """Return the content in UTF-8; the tables of other offices come in other encodings."""
-    beginning = _beginning(content)
+    beginning = first_lines(io.BytesIO(content))
     if beginning.startswith((b"\xff\xfe", b"\xfe\xff")):
         return content.decode("utf-16", "replace").encode()
     if b"\0" in beginning:

@@ -1,5 +1,6 @@
 """From a file or a pipe to a table of finite numbers."""
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -92,8 +93,14 @@ def read_table(
 def check_inputs(paths: Sequence[str | None]) -> None:
     """Refuse files that are not there, before any of them is read."""
     for path in paths:
-        if path not in (None, PIPE) and not Path(str(path)).exists():
-            raise DataError(_no_file(str(path)))
+        if path is None or path == PIPE:
+            continue
+        try:
+            os.stat(path)
+        except FileNotFoundError as error:
+            raise DataError(_no_file(path)) from error
+        except OSError as error:
+            raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
 
 
 def _no_file(path: str) -> str:

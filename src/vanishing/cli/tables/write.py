@@ -15,9 +15,11 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from vanishing.cli.console import working
-from vanishing.cli.exits import FULL, OutputError, UsageError
+from vanishing.cli.console import say, working
+from vanishing.cli.exits import OutputError, UsageError
 from vanishing.cli.tables.read import PIPE
+from vanishing.samples.dialect import is_number
+from vanishing.samples.whole import FULL, followed
 
 SUFFIXES = {
     ".csv": "csv",
@@ -28,6 +30,10 @@ SUFFIXES = {
     ".npy": "npy",
     ".npz": "npz",
 }
+
+
+#: What formulas of spreadsheets begin with, or what comes before it.
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def write_table(
@@ -67,7 +73,7 @@ def output_format(path: str, format: str | None) -> str:
     suffix = Path(path).suffix.lower()
     if suffix in SUFFIXES:
         return SUFFIXES[suffix]
-    if suffix and not Path(path).exists():
+    if suffix and not os.path.exists(path):
         raise UsageError(
             f"{path}: unknown kind of table {suffix!r}; expected {', '.join(SUFFIXES)}, or pass "
             "--out-format"
@@ -79,30 +85,27 @@ def check_outputs(outputs: Sequence[str | None], inputs: Sequence[str | None]) -
     """Refuse files that cannot be written, before any work is done."""
     if list(inputs).count(PIPE) > 1:
         raise UsageError("standard input can be read once; name a file in place of one -")
-    used = {_place(path): path for path in inputs if path not in (None, PIPE)}
+    used = {os.path.realpath(path) for path in inputs if path is not None and path != PIPE}
     seen: set[Path] = set()
     for path in outputs:
         if path in (None, PIPE):
             continue
         assert path is not None
-        place = _place(path)
-        if Path(path).is_dir():
+        with refusals(path):  # a name that is too long, a link that leads to itself
+            place = followed(path)
+            there = place.exists()
+        if place.is_dir():
             raise OutputError(f"{path} is a folder; name a file in it")
         if not place.parent.is_dir():
             raise OutputError(f"there is no folder {Path(path).parent}; make it first")
-        if not os.access(place.parent if not place.exists() else place, os.W_OK):
+        if not os.access(place if there else place.parent, os.W_OK):
             raise OutputError(f"{path} may not be written; choose another place")
-        if place in used:
+        if str(place) in used:
             raise OutputError(f"{path} is also an input, which would be lost; choose another name")
         if place in seen:
             raise OutputError(f"{path} would be written twice; choose another name")
-        if not place.exists() or place.is_file():  # anything may go to /dev/null
+        if not there or place.is_file():  # anything may go to /dev/null
             seen.add(place)
-
-
-def _place(path: str | None) -> Path:
-    assert path is not None
-    return Path(path).resolve()
 
 
 @contextmanager
@@ -110,6 +113,11 @@ def output_file(path: str) -> Iterator[IO[bytes]]:
     """Open standard output, or a file that is there whole or not at all."""
     if path == PIPE:
         sys.stdout.flush()
+        if sys.stdout.isatty():
+            shown = io.BytesIO()
+            yield shown
+            say(shown.getvalue().decode(errors="replace").rstrip("\n"))
+            return
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
@@ -136,12 +144,26 @@ def refusals(path: str) -> Iterator[None]:
         raise OutputError(f"{path} was not written: {reason}") from error
 
 
+def no_formula(text: str) -> str:
+    """Return a text that spreadsheets do not compute, with an apostrophe in front if it needs one.
+
+    Numbers stay as they are.
+    """
+    return f"'{text}" if text.startswith(FORMULA) and not is_number(text, ".") else text
+
+
 def _write_csv(
     file: IO[bytes], columns: Mapping[str, npt.NDArray[Any]], *, delimiter: str = ","
 ) -> None:
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
+    columns = {
+        no_formula(name): np.array([no_formula(str(text)) for text in column], dtype=object)
+        if column.dtype.kind in "OU"
+        else column
+        for name, column in columns.items()
+    }
     header = io.StringIO()
     csv.writer(header, delimiter=delimiter, lineterminator="\n").writerow(columns)
     file.write(header.getvalue().encode())

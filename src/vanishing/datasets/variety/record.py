@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from vanishing._xp import unmasked
 from vanishing.datasets.variety.polynomial import Polynomial
 from vanishing.datasets.variety.sampler import RationalSampler, Sampler
 
@@ -78,7 +79,7 @@ class Variety:
         -------
         array of shape (n_samples, n_equations)
         """
-        points = np.asarray(X)
+        points = np.asarray(unmasked(X, "X"))
         if points.ndim != 2 or points.shape[1] != self.n_features:
             raise ValueError(
                 f"X must have the shape (n_samples, {self.n_features}), one column for each of "

@@ -5,8 +5,8 @@ import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-from vanishing.cli.exits import DataError, UsageError
+from itertools import pairwise
+from typing import IO
 
 #: Bytes that are looked at, about.
 SAMPLE_SIZE = 2**16
@@ -36,6 +36,8 @@ class Dialect:
         Rows that were looked at, without the header.
     commented : bool
         Whether the header is a comment, as ``numpy.savetxt`` writes it.
+    trimmed : bool
+        Whether names were surrounded by spaces.
     """
 
     delimiter: str
@@ -44,10 +46,27 @@ class Dialect:
     n_columns: int
     n_sampled: int
     commented: bool
+    trimmed: bool
+
+    @property
+    def numbered(self) -> bool:
+        """Whether the names are numbers, so that the guess may be wrong."""
+        return self.header is not None and all(is_number(name, ".") for name in self.header)
+
+
+def first_lines(file: IO[bytes]) -> bytes:
+    """Read the first lines of a file, three at least where there are as many."""
+    found = file.read(SAMPLE_SIZE)
+    while found.count(b"\n") < 3 and (more := file.read(3 * SAMPLE_SIZE)):
+        found += more
+    if not file.read(1):
+        return found
+    last_end = found.rfind(b"\n")
+    return found if last_end < 0 else found[: last_end + 1]
 
 
 def guess_dialect(
-    beginning: bytes, where: str, *, delimiter: str | None, header: bool | None
+    beginning: bytes, *, delimiter: str | None = None, header: bool | None = None
 ) -> Dialect:
     """Guess the layout of a file from its first lines.
 
@@ -55,11 +74,14 @@ def guess_dialect(
     ----------
     beginning : bytes
         In UTF-8, with or without a byte order mark; whole lines.
-    where : str
-        The file's name.
     delimiter : str or None
     header : bool or None
         What the user says; None to guess.
+
+    Raises
+    ------
+    ValueError
+        If there is nothing in the file.
     """
     # At \n alone: names may hold other signs that Python takes for ends of lines.
     lines = re.findall(r"[^\n]*\n|[^\n]+", beginning.decode("utf-8-sig", "replace"))
@@ -68,13 +90,9 @@ def guess_dialect(
         lines[0] = lines[0].lstrip("# ")
     if delimiter is None:
         delimiter = _guess_delimiter(lines)
-    elif delimiter in ("\\t", "tab"):
-        delimiter = "\t"
-    if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '\r\n"':
-        raise UsageError(f"--delimiter takes one plain character or 'tab', got {delimiter!r}")
     rows = _rows(lines, delimiter)
     if not rows:
-        raise DataError(f"{where} is empty; a table has a header and at least one row")
+        raise ValueError("the file is empty; a table has a header and at least one row")
     first, rest = rows[0], rows[1:]
     cells = [cell for row in rest or rows for cell in row]
     # Where commas separate, "1,000" in quotes is as likely a thousand as a one: text, to be mended.
@@ -85,9 +103,27 @@ def guess_dialect(
     )
     decimal = "," if comma else "."
     if header is None:
-        header = not all(is_number(cell, decimal) for cell in first)
+        header = not all(is_number(cell, decimal) for cell in first) or _counts_columns(
+            first, rest, decimal
+        )
     names = tuple(cell.strip() for cell in first) if header else None
-    return Dialect(delimiter, decimal, names, len(first), len(rows) - int(header), commented)
+    trimmed = names is not None and list(names) != first
+    n_sampled = len(rows) - int(header)
+    return Dialect(delimiter, decimal, names, len(first), n_sampled, commented, trimmed)
+
+
+def _counts_columns(first: Sequence[str], rest: Sequence[Sequence[str]], decimal: str) -> bool:
+    """Say whether numbers are names: whole ones that increase, above nothing but fractions.
+
+    So pandas writes columns without names (0, 1, 2), and columns that are years.
+    """
+    if len(first) < 2 or not rest or not all(cell.strip().isdecimal() for cell in first):
+        return False
+    numbers = [int(cell) for cell in first]
+    fraction = re.compile(rf"[+-]?\d*\{decimal}\d+([eE][+-]?\d+)?")
+    return all(a < b for a, b in pairwise(numbers)) and all(
+        fraction.fullmatch(cell.strip()) or cell.strip() in MISSING for row in rest for cell in row
+    )
 
 
 def is_number(cell: str, decimal: str) -> bool:
