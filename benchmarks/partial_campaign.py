@@ -61,11 +61,11 @@ class Variant:
         )
 
 
-def variants(n_variants: int, seed: int = 0) -> Iterator[Variant]:
-    """Draw variants."""
+def variants(n_variants: int, seed: int = 0, most_rows: int = 60) -> Iterator[Variant]:
+    """Draw variants of 10 rows and more."""
     rng = np.random.default_rng(seed)
     for number in range(n_variants):
-        n_rows = int(rng.integers(10, 61))
+        n_rows = int(rng.integers(10, most_rows + 1))
         yield Variant(
             seed=1000 * seed + number,
             n_rows=n_rows,
@@ -123,12 +123,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--variants", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--rows", type=int, default=60, help="the most rows of a table")
     parser.add_argument("--show", type=int, default=20, help="how many differences to print")
     arguments = parser.parse_args()
     different: list[tuple[Variant, Outcome]] = []
     refused: Counter[str] = Counter()
     angles = []
-    for variant in variants(arguments.variants, arguments.seed):
+    for variant in variants(arguments.variants, arguments.seed, arguments.rows):
         try:
             found = outcome(variant)
         except ValueError as error:

@@ -29,7 +29,11 @@ class Gradient(Normalization):
             constant = np.zeros((stage.n_features, 1))
             return stage.form(np.hstack([constant, np.eye(stage.n_features)[:, stage.left]]))
         if isinstance(stage.source, MomentSource):
-            return stage.form(*stage.source.gradients(stage.blocks, stage.left, stage.right))
+            return stage.form(
+                *stage.source.gradients(
+                    stage.blocks, stage.left, stage.right, stage.amplification
+                )
+            )
         return _from_coefficients(stage) or _from_points(stage)
 
 

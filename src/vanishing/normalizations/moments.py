@@ -215,9 +215,13 @@ class MomentSource(SampleSource):
         refuse_reading(self.name)
 
     def factor_with_candidates(
-        self, blocks: tuple[DegreeBlock, ...], left: IntArray, right: IntArray
+        self,
+        blocks: tuple[DegreeBlock, ...],
+        left: IntArray,
+        right: IntArray,
+        amplification: FloatArray,
     ) -> Factor:
-        """Return the factor of [F C_pre] on the points."""
+        """Return the factor of [F C_pre] on the points; ``amplification`` as in ``Stage``."""
         degree = len(blocks) + 1
         coefficients, n_lower = self._coefficients(blocks, left, right)
         R = self._up_to(degree)
@@ -230,12 +234,17 @@ class MomentSource(SampleSource):
             n_first, n_last = blocks[0].nonvanishing.shape[1], blocks[-1].nonvanishing.shape[1]
             first, last = rms[1 : 1 + n_first], rms[n_lower - n_last : n_lower]
             sizes[n_lower:] = np.maximum(rms[n_lower:], first[left] * last[right])
-        error = self._relative_error(self._error_up_to(degree) @ np.abs(coefficients), sizes)
+        errors = self._error_up_to(degree) @ np.abs(coefficients)
+        error = self._relative_error(errors, sizes, amplification)
         triangle = triangular_factor(np.ascontiguousarray(values.T))
         return Factor(np.asarray(triangle), self.moments.factor.n_rows, error)
 
     def gradients(
-        self, blocks: tuple[DegreeBlock, ...], left: IntArray, right: IntArray
+        self,
+        blocks: tuple[DegreeBlock, ...],
+        left: IntArray,
+        right: IntArray,
+        amplification: FloatArray,
     ) -> tuple[FloatArray, float]:
         """Return M with ‖M p‖² the mean of ‖∇p‖² for combinations p of [F C_pre], and its error."""
         degree = len(blocks) + 1
@@ -249,7 +258,7 @@ class MomentSource(SampleSource):
         sizes = np.linalg.norm(values, axis=0)
         rounding = self._error_up_to(degree - 1)
         errors = np.sqrt(sum((rounding @ np.abs(part)) ** 2 for part in by_x))
-        return values, self._relative_error(errors, sizes)
+        return values, self._relative_error(errors, sizes, amplification)
 
     def mean_squares(self, degree: int) -> FloatArray:
         """Return the means of the squared monomials of x of degree at most ``degree``."""
@@ -282,10 +291,17 @@ class MomentSource(SampleSource):
         """Return the rounding errors of the monomials of a degree and less."""
         return self.moments.error[: count(self.n_features, degree)]
 
-    def _relative_error(self, errors: FloatArray, sizes: FloatArray) -> float:
-        """Return rounding errors of sums relative to what is left of them where they cancel."""
+    def _relative_error(
+        self, errors: FloatArray, sizes: FloatArray, amplification: FloatArray
+    ) -> float:
+        """Return rounding errors of sums relative to what is left of them where they cancel.
+
+        Polynomials are known by their coefficients, with errors that are one unit of rounding
+        times their amplification, which the construction multiplies by what is returned here. The
+        errors of the factor come on top of those: they are not multiplied as well.
+        """
         unit = self.moments.factor.relative_error
-        relative = max(_largest(errors, sizes), unit)
+        relative = _largest(errors, sizes)
         if relative > LARGEST_CANCELLATION * unit:
             warnings.warn(
                 f"{self.name} is spread so unevenly that {np.log10(relative / unit):.0f} digits "
@@ -294,4 +310,7 @@ class MomentSource(SampleSource):
                 UserWarning,
                 stacklevel=2,
             )
-        return relative
+        n_lower = len(errors) - len(amplification)
+        least = np.full(n_lower, np.min(amplification, initial=np.inf))
+        known = sizes * np.concatenate([least, amplification])
+        return unit + _largest(errors, known)

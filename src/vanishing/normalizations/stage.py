@@ -120,7 +120,9 @@ class Stage:
             A triangular one, with as many columns as [F C_pre].
         """
         if isinstance(source, MomentSource):
-            return source.factor_with_candidates(self.blocks, self.left, self.right)
+            return source.factor_with_candidates(
+                self.blocks, self.left, self.right, self.amplification
+            )
         return self.passes.factor_with_candidates(source, self.blocks, self.left, self.right)
 
     def values(self, x: Array) -> FloatArray:
