@@ -74,6 +74,8 @@ class PairSolution:
         Number of directions that are zero on both sides.
     condition : float
         Condition number of the scaled, stacked factors on their range.
+    reduced : array of shape (n_columns, n_finite) or None
+        ``vectors`` less multiples of exact relations, for F, where these multiples are large.
     """
 
     vectors: FloatArray
@@ -82,6 +84,7 @@ class PairSolution:
     unbounded: FloatArray
     dropped: int
     condition: float
+    reduced: FloatArray | None = None
 
 
 def solve_pair(points: Side, form: Side) -> PairSolution:

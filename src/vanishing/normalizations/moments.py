@@ -260,9 +260,10 @@ class MomentSource(SampleSource):
         errors = np.sqrt(sum((rounding @ np.abs(part)) ** 2 for part in by_x))
         return values, self._relative_error(errors, sizes, amplification)
 
-    def mean_squares(self, degree: int) -> FloatArray:
-        """Return the means of the squared monomials of x of degree at most ``degree``."""
-        coefficients = monomials_of_affine(self.moments.frame.variables, degree)
+    def mean_squares(self, degree: int, exponents: IntArray) -> FloatArray:
+        """Return the means of the squared monomials of x / 2**exponents up to ``degree``."""
+        variables = np.ldexp(self.moments.frame.variables, -exponents)
+        coefficients = monomials_of_affine(variables, degree)
         return np.asarray(np.sum((self._up_to(degree) @ coefficients) ** 2, axis=0))
 
     def _coefficients(

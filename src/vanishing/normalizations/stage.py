@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from vanishing._xp import Array, FloatArray, IntArray, move_to_numpy
+from vanishing._xp import Array, FloatArray, IntArray, move_to_numpy, norms
 from vanishing.normalizations.moments import MomentSource
 from vanishing.normalizations.passes import Pass
 from vanishing.polynomials.block import DegreeBlock
@@ -22,6 +22,28 @@ from vanishing.reductions import Factor
 from vanishing.samples import SampleSource
 
 EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True, eq=False)
+class Coordinates:
+    """Combinations v of the candidates by coordinates of ordinary size, v = plain y.
+
+    Parameters
+    ----------
+    plain : array of shape (n_candidates, n_directions)
+        Orthogonal columns, in the units of the data: errors are small where y is.
+    factor : array of shape (n_directions, n_directions)
+        The size of v is ‖factor y‖ times 2**exponent. Rows may be of very different sizes, and each
+        is known to a unit of its own rounding.
+    exponent : int
+    condition : float
+        By how much rounding errors of the form exceed one unit.
+    """
+
+    plain: FloatArray
+    factor: FloatArray
+    exponent: int
+    condition: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,12 +60,15 @@ class Form:
         Size of the rounding error of each column.
     subspace : array of shape (n_candidates, n_directions) or None
         Orthonormal directions to which v is restricted; None for all.
+    coordinates : Coordinates or None
+        Where the factor alone would lose digits.
     """
 
     factor: FloatArray
     scale: FloatArray
     error: FloatArray
     subspace: FloatArray | None = None
+    coordinates: Coordinates | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,8 +216,7 @@ class Stage:
         projection = self.split[0]
         lower, products = matrix[:, : self.n_lower], matrix[:, self.n_lower :]
         with np.errstate(over="ignore"):  # infinite sizes are reported where they are used
-            lower_size = np.linalg.norm(lower, axis=0)
-            scale = np.linalg.norm(products, axis=0) + lower_size @ np.abs(projection)
+            scale = norms(products) + norms(lower) @ np.abs(projection)
         # L itself is known only to the accuracy of the pass over X.
         error = max(relative_error or EPS, self.on_points.relative_error)
         return Form(products - lower @ projection, scale, error * self.amplification * scale)
