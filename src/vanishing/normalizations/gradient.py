@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vanishing._xp import Array, namespace
+from vanishing._xp import Array, namespace, norms
 from vanishing.normalizations.moments import MomentSource
 from vanishing.normalizations.normalization import Normalization
 from vanishing.normalizations.stage import Form, Stage
@@ -53,7 +53,9 @@ def _from_coefficients(stage: Stage) -> Form | None:
         return below.values(first.nonvanishing(x)[1:, :])
 
     on_points = stage.passes.factor(stage.source, monomials_of_z, len(below))
-    lengths = np.linalg.norm(stage.blocks[0].nonvanishing, axis=0)
+    lengths = norms(stage.blocks[0].nonvanishing)
+    unit = np.max(lengths, initial=0.0) or 1.0  # squares of lengths in units of the data overflow
+    lengths = lengths / unit
     parts, terms = [], np.zeros(coefficients.shape[1])
     for variable, length in enumerate(lengths):
         derivative = length * table.derivative(coefficients, variable)
@@ -62,7 +64,7 @@ def _from_coefficients(stage: Stage) -> Form | None:
     gradients = np.vstack(parts)
     if np.any(terms > (LARGEST_CANCELLATION * np.linalg.norm(gradients, axis=0)) ** 2):
         return None
-    return stage.form(gradients, on_points.relative_error)
+    return stage.form(unit * gradients, on_points.relative_error)
 
 
 def _from_points(stage: Stage) -> Form:

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from vanishing._xp import Array, FloatArray, IntArray, triangular_factor
+from vanishing._xp import Array, FloatArray, IntArray, norms, triangular_factor
 from vanishing.normalizations.frame import Frame, affine_factor, joined
 from vanishing.normalizations.kept import KeptRows, KeptSource, refuse_reading
 from vanishing.normalizations.passes import Pass
@@ -104,7 +104,7 @@ class Moments:
         n_columns = 1 + len(self.frame.origin)
         variables = np.hstack([np.eye(n_columns, 1), self.frame.variables])
         R = self.factor.R[:n_columns, :n_columns] @ variables
-        sizes = np.linalg.norm(R, axis=0)
+        sizes = norms(R)
         errors = self.error[:n_columns] @ np.abs(variables)
         return replace(self.factor, R=R, relative_error=_largest(errors, sizes))
 
@@ -226,7 +226,7 @@ class MomentSource(SampleSource):
         coefficients, n_lower = self._coefficients(blocks, left, right)
         R = self._up_to(degree)
         values = R @ coefficients
-        rms = np.linalg.norm(values, axis=0)
+        rms = norms(values)
         # A product may be small because its factors are large in different places; its errors are
         # those of the factors all the same.
         sizes = rms.copy()
@@ -255,9 +255,9 @@ class MomentSource(SampleSource):
         by_x = np.tensordot(self.moments.frame.axes, by_u, axes=1)
         R = self._up_to(degree - 1)
         values = np.vstack([R @ part for part in by_x])
-        sizes = np.linalg.norm(values, axis=0)
         rounding = self._error_up_to(degree - 1)
-        errors = np.sqrt(sum((rounding @ np.abs(part)) ** 2 for part in by_x))
+        sizes = norms(values)
+        errors = norms(np.stack([rounding @ np.abs(part) for part in by_x]))
         return values, self._relative_error(errors, sizes, amplification)
 
     def mean_squares(self, degree: int, exponents: IntArray) -> FloatArray:

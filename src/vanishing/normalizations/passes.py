@@ -43,6 +43,10 @@ class Pass:
         rows = self._block_rows(n_columns, per_row, cpu=source.cpu)
 
         def summarize(x: Array, root_weights: Array | None = None) -> _Part:
+            with np.errstate(over="ignore", invalid="ignore"):  # seen and said below
+                return _summary(x, root_weights)
+
+        def _summary(x: Array, root_weights: Array | None) -> _Part:
             found = values(x)
             if root_weights is None:
                 return _Part(self.reduction.summarize(found), int(x.shape[0]))

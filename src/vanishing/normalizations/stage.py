@@ -20,6 +20,7 @@ from vanishing.polynomials.memory import BudgetError, as_text
 from vanishing.polynomials.monomials import count
 from vanishing.reductions import Factor
 from vanishing.samples import SampleSource
+from vanishing.samples.checks import LARGEST
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -124,7 +125,10 @@ class Stage:
     @cached_property
     def on_points(self) -> Factor:
         """The factor of [F C_pre] on X."""
-        return self.factor_on(self.source)
+        factor = self.factor_on(self.source)
+        if self.degree == 1:
+            _check_sizes(factor.column_rms[1:], self.source.name)
+        return factor
 
     @cached_property
     def split(self) -> tuple[FloatArray, FloatArray]:
@@ -220,3 +224,17 @@ class Stage:
         # L itself is known only to the accuracy of the pass over X.
         error = max(relative_error or EPS, self.on_points.relative_error)
         return Form(products - lower @ projection, scale, error * self.amplification * scale)
+
+
+def _check_sizes(sizes: FloatArray, name: str) -> None:
+    """Refuse data whose squares are out of the range of double precision.
+
+    Polynomials of higher degree are made of those of degree 1, which have size 1.
+    """
+    largest = float(np.max(sizes))
+    if largest > LARGEST or 0 < largest < 1 / LARGEST:
+        large = "large" if largest > 1 else "small"
+        raise ValueError(
+            f"{name} holds numbers about {largest:.0e} in size, too {large} to be squared; rescale "
+            "the data before fitting"
+        )

@@ -53,10 +53,13 @@ class Vca(Normalization):
 def _largest_spread(stage: Stage) -> float:
     """Largest principal standard deviation of X; 1 if X is a single point up to rounding."""
     residual = stage.split[1]
-    spread = float(np.linalg.norm(residual, 2)) if residual.size else 0.0
     rms = stage.on_points.column_rms[stage.n_lower :]
-    rounding = 64 * stage.on_points.relative_error * np.linalg.norm(rms)
-    return spread if spread > rounding else 1.0
+    unit = np.max(rms)
+    if unit == 0:
+        return 1.0
+    spread = float(np.linalg.norm(residual / unit, 2)) if residual.size else 0.0
+    rounding = 64 * stage.on_points.relative_error * np.linalg.norm(rms / unit)
+    return float(spread * unit) if spread > rounding else 1.0
 
 
 def _diagonal(entries: FloatArray) -> Form:
