@@ -78,6 +78,21 @@ def is_ordinary(
     return bool(bits <= ORDINARY and degree * np.max(np.abs(exponents)) <= LARGEST / 2)
 
 
+def identity_form(stage: Stage, unit: float = 1.0) -> Form | None:
+    """Return ``unit`` times the identity on the columns, at degree 1; None if they are alike.
+
+    Parameters
+    ----------
+    stage : Stage
+    unit : float
+    """
+    variables, exponents = columns_in_units(stage)
+    if is_ordinary(np.zeros_like(variables), exponents, 1, homogeneous=True):
+        return None
+    weights = np.append(-np.inf, np.log2(unit) - exponents)  # nothing for the constant
+    return graded_form(stage, variables, exponents, weights)
+
+
 def graded_form(
     stage: Stage, variables: FloatArray, exponents: IntArray, weights: FloatArray
 ) -> Form:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vanishing._xp import Array, namespace, norms
+from vanishing.normalizations.graded import identity_form
 from vanishing.normalizations.moments import MomentSource
 from vanishing.normalizations.normalization import Normalization
 from vanishing.normalizations.stage import Form, Stage
@@ -26,6 +27,8 @@ class Gradient(Normalization):
     def form(self, stage: Stage) -> Form:
         """Differentiate coefficients where that is accurate, and pass over X where it is not."""
         if stage.degree == 1:
+            if (graded := identity_form(stage)) is not None:
+                return graded
             constant = np.zeros((stage.n_features, 1))
             return stage.form(np.hstack([constant, np.eye(stage.n_features)[:, stage.left]]))
         if isinstance(stage.source, MomentSource):

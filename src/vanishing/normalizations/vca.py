@@ -6,6 +6,7 @@ import numpy as np
 from scipy.linalg import qr
 
 from vanishing._xp import FloatArray
+from vanishing.normalizations.graded import identity_form
 from vanishing.normalizations.normalization import Normalization
 from vanishing.normalizations.stage import EPS, Form, Stage
 from vanishing.polynomials.expand import leading_forms, products_of_forms
@@ -31,7 +32,7 @@ class Vca(Normalization):
         n_candidates = stage.n_candidates
         if stage.degree == 1:
             unit = 1.0 if stage.paper_norm else _largest_spread(stage)
-            return _diagonal(np.full(n_candidates, unit))
+            return identity_form(stage, unit) or _diagonal(np.full(n_candidates, unit))
         if stage.all_products:
             return _diagonal(np.ones(n_candidates))
         if stage.degree == 2:
