@@ -4,7 +4,7 @@ Everything above this layer is written once, against the array API standard. The
 (LAPACK through SciPy for NumPy, ``torch.linalg`` for torch) live here and nowhere else.
 """
 
-from vanishing._xp.linalg import merge_triangular, triangular_factor
+from vanishing._xp.linalg import merge_triangular, norms, triangular_factor
 from vanishing._xp.masked import unmasked
 from vanishing._xp.namespace import (
     Array,
@@ -42,6 +42,7 @@ __all__ = [
     "move_to_numpy",
     "multiply_rows",
     "namespace",
+    "norms",
     "on_cpu",
     "on_host",
     "one_thread",

@@ -6,10 +6,14 @@ column-major order that LAPACK wants.
 """
 
 import array_api_compat
+import numpy as np
 
 from vanishing._xp.cholesky import factor_by_cholesky
 from vanishing._xp.lapack import merged_factor, qr_factor
-from vanishing._xp.namespace import Array, namespace, on_cpu
+from vanishing._xp.namespace import Array, FloatArray, namespace, on_cpu
+
+#: Between these sizes squares neither overflow nor lose digits, even if many are added up.
+SMALLEST, LARGEST = 1e-140, 1e140
 
 
 def triangular_factor(values: Array) -> Array:
@@ -39,3 +43,14 @@ def merge_triangular(first: Array, second: Array) -> Array:
         return merged_factor(first, second)
     xp = namespace(first)
     return triangular_factor(xp.concat([first, second], axis=0).T)
+
+
+def norms(matrix: FloatArray) -> FloatArray:
+    """Return the Euclidean norms of the columns, also of numbers too large or small to square."""
+    with np.errstate(over="ignore"):
+        found = np.asarray(np.linalg.norm(matrix, axis=0))
+    if found.size and np.all((found > SMALLEST) & (found < LARGEST)):
+        return found
+    largest = np.max(np.abs(matrix), axis=0, initial=0.0)
+    unit = np.where(np.isfinite(largest) & (largest > 0), largest, 1.0)
+    return np.asarray(np.linalg.norm(matrix / unit, axis=0) * unit)

@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.linalg import get_lapack_funcs, lapack, qr, solve_triangular, svd
 
-from vanishing._xp import FloatArray, IntArray, triangular_factor
+from vanishing._xp import FloatArray, IntArray, norms, triangular_factor
 
 #: Rounding errors are taken to be at most this many units.
 SAFETY = 64.0
@@ -86,7 +86,7 @@ class Side:
 
     def norms(self, v: FloatArray) -> FloatArray:
         """Return ‖factor @ v‖, one value a column of ``v``."""
-        return np.asarray(np.linalg.norm(self.factor @ v, axis=0))
+        return norms(self.factor @ v)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +113,8 @@ class PairSolution:
         Number of directions that are zero on both sides up to rounding errors too large to tell.
     condition : float
         Condition number of the scaled, stacked factors on their range.
+    reduced : array of shape (n_columns, n_finite) or None
+        ``vectors`` less multiples of exact relations, for F, where these multiples are large.
     """
 
     vectors: FloatArray
@@ -123,6 +125,7 @@ class PairSolution:
     dropped: int
     lost: int
     condition: float
+    reduced: FloatArray | None = None
 
 
 def solve_pair(points: Side, form: Side) -> PairSolution:
@@ -131,10 +134,7 @@ def solve_pair(points: Side, form: Side) -> PairSolution:
     # Columns get norm about 1 in the stack, the sides equal weight. Sizes before projection are
     # used: the rounding errors are relative to them, so that blowing up a small residual would
     # only blow up its noise.
-    weight_a, weight_b = (
-        _inverse(np.linalg.norm(points.scale)),
-        _inverse(np.linalg.norm(form.scale)),
-    )
+    weight_a, weight_b = (_inverse(norms(each.scale[:, None])[0]) for each in (points, form))
     d = _inverse(np.hypot(points.scale * weight_a, form.scale * weight_b))
     a = _compressed(points.factor * (weight_a * d))
     b = _compressed(form.factor * (weight_b * d))
@@ -258,7 +258,7 @@ def _echelon(vectors: FloatArray) -> FloatArray:
     """Rotate columns among themselves to lower trapezoidal form, which is unique up to signs."""
     if vectors.shape[1] < 2:
         return vectors
-    scale = np.linalg.norm(vectors, axis=1).max()
+    scale = norms(vectors.T).max()
     rotation = qr(vectors.T / scale, mode="economic", check_finite=False)[0]
     return np.asarray(vectors @ rotation)
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from vanishing._xp import BoolArray, FloatArray, all_threads
 from vanishing.construction.candidates import Candidates, Products, choose_candidates
+from vanishing.construction.coordinates import solve_in_coordinates
 from vanishing.construction.pair import (
     SAFETY,
     PairSolution,
@@ -254,7 +255,9 @@ def _amplification(state: State, candidates: Candidates) -> FloatArray:
 
 
 def _solve(points: Side, form: Form) -> PairSolution:
-    """Solve the pair, inside the subspace of the form where it has one."""
+    """Solve the pair, in the coordinates or inside the subspace of the form where it has some."""
+    if form.coordinates is not None:
+        return solve_in_coordinates(points, form.coordinates)
     norms = Side(form.factor, form.scale, form.error, form.scale, points.unit)
     if form.subspace is None:
         return solve_pair(points, norms)
@@ -276,7 +279,8 @@ def _nonvanishing(
     solution: PairSolution, which: BoolArray, limit: int | None
 ) -> tuple[FloatArray, int]:
     """Return V_F with root mean square 1 on X, largest extents first, and how many were cut."""
-    finite = solution.vectors[:, which] / solution.extents[which]
+    vectors = solution.vectors if solution.reduced is None else solution.reduced
+    finite = vectors[:, which] / solution.extents[which]
     ordered = np.hstack([solution.unbounded, finite[:, ::-1]])
     kept = ordered if limit is None else ordered[:, :limit]
     return np.ascontiguousarray(kept), ordered.shape[1] - kept.shape[1]

@@ -1,11 +1,13 @@
 """Fitting to data that keeps arriving."""
 
 import warnings
+from dataclasses import replace
 from typing import Any, Self
 
 from vanishing.estimators.fitting import check_contrast, contrast_for, settings_of
 from vanishing.estimators.inputs import fit_source, new_points, take_over
-from vanishing.normalizations.moments import MomentSource, Seen
+from vanishing.normalizations.moments import Seen, as_source_of_fit
+from vanishing.reductions import Tsqr
 from vanishing.samples import as_source
 from vanishing.samples.weighted import with_weights
 
@@ -18,9 +20,10 @@ class PartialFit:
     ) -> Self:
         """Add rows to those of earlier calls, and find the polynomials that vanish on all of them.
 
-        The rows themselves are not kept, but the R factor of their monomials of degree at most
-        ``max_degree``, whose number must fit the memory budget. The outcome is that of one ``fit``
-        to all rows, up to rounding, whatever the parts are: the first one may be a single row.
+        Up to twice as many rows are kept as there are monomials of degree at most ``max_degree``.
+        Of more rows only the R factor of these monomials is kept, whose number must fit the memory
+        budget. The outcome is that of one ``fit`` to all rows, up to rounding, whatever the parts
+        are: the first one may be a single row. Where rounding costs many digits a warning says so.
         Factors are made by QR whatever ``reduction`` says.
 
         Parameters
@@ -52,13 +55,15 @@ def _add_rows(ideal: Any, X: Any, contrast: Any, sample_weight: Any) -> None:
     other = contrast_for(fitted, contrast)
     seen = Seen.after(seen, points, other, degree, ideal.memory_budget)
     fitted._seen = seen
-    fitted.n_samples_seen_ = seen.points.factor.n_rows
+    fitted.n_samples_seen_ = seen.points.n_rows
     on_contrast = None
     if settings.normalization.needs_contrast and seen.contrast is not None:
-        on_contrast = MomentSource(seen.contrast, "contrast")
+        on_contrast = as_source_of_fit(seen.contrast, "contrast")
+    settings = replace(settings, reduction=Tsqr())
     # Rows are still to come: that these are few, or that nothing tells them from the contrast, is
     # no reason to refuse them.
-    fitted._construct(MomentSource(seen.points, "X"), on_contrast, settings, by_itself=False)
+    on_points = as_source_of_fit(seen.points, "X")
+    fitted._construct(on_points, on_contrast, settings, by_itself=False)
     take_over(ideal, fitted)
 
 

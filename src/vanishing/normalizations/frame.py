@@ -53,7 +53,7 @@ class Frame:
         _, widths, directions = np.linalg.svd(R[1:, 1:] / unit)
         # Nothing is known about the size of flat directions: later rows may be wide there.
         widest = widths[0] if widths[0] > 0 else 1.0
-        flattest = error * widest + np.max(rounding / unit)
+        flattest = error * widest + np.abs(directions) @ (rounding / unit)
         widths = np.where(widths > flattest, widths, widest)
         return cls(
             origin,

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vanishing._xp import Array, namespace
+from vanishing._xp import Array, namespace, norms
+from vanishing.normalizations.graded import identity_form
 from vanishing.normalizations.moments import MomentSource
 from vanishing.normalizations.normalization import Normalization
 from vanishing.normalizations.stage import Form, Stage
@@ -26,10 +27,16 @@ class Gradient(Normalization):
     def form(self, stage: Stage) -> Form:
         """Differentiate coefficients where that is accurate, and pass over X where it is not."""
         if stage.degree == 1:
+            if (graded := identity_form(stage)) is not None:
+                return graded
             constant = np.zeros((stage.n_features, 1))
             return stage.form(np.hstack([constant, np.eye(stage.n_features)[:, stage.left]]))
         if isinstance(stage.source, MomentSource):
-            return stage.form(*stage.source.gradients(stage.blocks, stage.left, stage.right))
+            return stage.form(
+                *stage.source.gradients(
+                    stage.blocks, stage.left, stage.right, stage.amplification
+                )
+            )
         return _from_coefficients(stage) or _from_points(stage)
 
 
@@ -49,7 +56,9 @@ def _from_coefficients(stage: Stage) -> Form | None:
         return below.values(first.nonvanishing(x)[1:, :])
 
     on_points = stage.passes.factor(stage.source, monomials_of_z, len(below))
-    lengths = np.linalg.norm(stage.blocks[0].nonvanishing, axis=0)
+    lengths = norms(stage.blocks[0].nonvanishing)
+    unit = np.max(lengths, initial=0.0) or 1.0  # squares of lengths in units of the data overflow
+    lengths = lengths / unit
     parts, terms = [], np.zeros(coefficients.shape[1])
     for variable, length in enumerate(lengths):
         derivative = length * table.derivative(coefficients, variable)
@@ -58,7 +67,7 @@ def _from_coefficients(stage: Stage) -> Form | None:
     gradients = np.vstack(parts)
     if np.any(terms > (LARGEST_CANCELLATION * np.linalg.norm(gradients, axis=0)) ** 2):
         return None
-    return stage.form(gradients, on_points.relative_error)
+    return stage.form(unit * gradients, on_points.relative_error)
 
 
 def _from_points(stage: Stage) -> Form:

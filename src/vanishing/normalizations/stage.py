@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vanishing._xp import Array, FloatArray, IntArray, move_to_numpy
+from vanishing._xp import Array, FloatArray, IntArray, move_to_numpy, norms
 from vanishing._xp.lazy import lazy
 from vanishing.normalizations.moments import MomentSource
 from vanishing.normalizations.passes import Pass
@@ -20,8 +20,31 @@ from vanishing.polynomials.memory import BudgetError, as_text
 from vanishing.polynomials.monomials import count
 from vanishing.reductions import Factor
 from vanishing.samples import SampleSource
+from vanishing.samples.checks import LARGEST
 
 EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True, eq=False)
+class Coordinates:
+    """Combinations v of the candidates by coordinates of ordinary size, v = plain y.
+
+    Parameters
+    ----------
+    plain : array of shape (n_candidates, n_directions)
+        Orthogonal columns, in the units of the data: errors are small where y is.
+    factor : array of shape (n_directions, n_directions)
+        The size of v is ‖factor y‖ times 2**exponent. Rows may be of very different sizes, and each
+        is known to a unit of its own rounding.
+    exponent : int
+    condition : float
+        By how much rounding errors of the form exceed one unit.
+    """
+
+    plain: FloatArray
+    factor: FloatArray
+    exponent: int
+    condition: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +63,8 @@ class Form:
         Orthonormal directions to which v is restricted; None for all.
     terms : array of shape (n_candidates,) or None
         On the contrast, size of the terms of each column, those of its factors included.
+    coordinates : Coordinates or None
+        Where the factor alone would lose digits.
     """
 
     factor: FloatArray
@@ -47,6 +72,7 @@ class Form:
     error: FloatArray
     subspace: FloatArray | None = None
     terms: FloatArray | None = None
+    coordinates: Coordinates | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +131,10 @@ class Stage:
     @lazy
     def on_points(self) -> Factor:
         """The factor of [F C_pre] on X."""
-        return self.factor_on(self.source)
+        factor = self.factor_on(self.source)
+        if self.degree == 1:
+            _check_sizes(factor.column_rms[1:], self.source.name)
+        return factor
 
     @lazy
     def split(self) -> tuple[FloatArray, FloatArray]:
@@ -126,7 +155,9 @@ class Stage:
             A triangular one, with as many columns as [F C_pre].
         """
         if isinstance(source, MomentSource):
-            return source.factor_with_candidates(self.blocks, self.left, self.right)
+            return source.factor_with_candidates(
+                self.blocks, self.left, self.right, self.amplification
+            )
         return self.passes.factor_with_candidates(source, self.blocks, self.left, self.right)
 
     def values(self, x: Array) -> FloatArray:
@@ -195,8 +226,21 @@ class Stage:
         projection = self.split[0]
         lower, products = matrix[:, : self.n_lower], matrix[:, self.n_lower :]
         with np.errstate(over="ignore"):  # infinite sizes are reported where they are used
-            lower_size = np.linalg.norm(lower, axis=0)
-            scale = np.linalg.norm(products, axis=0) + lower_size @ np.abs(projection)
+            scale = norms(products) + norms(lower) @ np.abs(projection)
         # L itself is known only to the accuracy of the pass over X.
         error = max(relative_error or EPS, self.on_points.relative_error)
         return Form(products - lower @ projection, scale, error * self.amplification * scale)
+
+
+def _check_sizes(sizes: FloatArray, name: str) -> None:
+    """Refuse data whose squares are out of the range of double precision.
+
+    Polynomials of higher degree are made of those of degree 1, which have size 1.
+    """
+    largest = float(np.max(sizes))
+    if largest > LARGEST or 0 < largest < 1 / LARGEST:
+        large = "large" if largest > 1 else "small"
+        raise ValueError(
+            f"{name} holds numbers about {largest:.0e} in size, too {large} to be squared; rescale "
+            "the data before fitting"
+        )

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.linalg import qr
 
 from vanishing._xp import FloatArray
+from vanishing.normalizations.graded import identity_form
 from vanishing.normalizations.normalization import Normalization
 from vanishing.normalizations.stage import EPS, Form, Stage
 from vanishing.polynomials.expand import leading_forms, products_of_forms
@@ -31,7 +32,7 @@ class Vca(Normalization):
         n_candidates = stage.n_candidates
         if stage.degree == 1:
             unit = 1.0 if stage.paper_norm else _largest_spread(stage)
-            return _diagonal(np.full(n_candidates, unit))
+            return identity_form(stage, unit) or _diagonal(np.full(n_candidates, unit))
         if stage.all_products:
             return _diagonal(np.ones(n_candidates))
         if stage.degree == 2:
@@ -53,10 +54,13 @@ class Vca(Normalization):
 def _largest_spread(stage: Stage) -> float:
     """Largest principal standard deviation of X; 1 if X is a single point up to rounding."""
     residual = stage.split[1]
-    spread = float(np.linalg.norm(residual, 2)) if residual.size else 0.0
     rms = stage.on_points.column_rms[stage.n_lower :]
-    rounding = 64 * stage.on_points.relative_error * np.linalg.norm(rms)
-    return spread if spread > rounding else 1.0
+    unit = np.max(rms)
+    if unit == 0:
+        return 1.0
+    spread = float(np.linalg.norm(residual / unit, 2)) if residual.size else 0.0
+    rounding = 64 * stage.on_points.relative_error * np.linalg.norm(rms / unit)
+    return float(spread * unit) if spread > rounding else 1.0
 
 
 def _diagonal(entries: FloatArray) -> Form:

@@ -18,7 +18,8 @@ from vanishing.anomaly.mixture import Mixture
 from vanishing.anomaly.recipe import Member
 from vanishing.anomaly.residuals import LocalResiduals
 from vanishing.estimators import ClassVanishingFeatures, VanishingIdeal
-from vanishing.normalizations.moments import Seen
+from vanishing.normalizations.kept import KeptRows
+from vanishing.normalizations.moments import Moments, Seen
 from vanishing.persistence.errors import ModelFileError, require
 from vanishing.polynomials import PolynomialBasis
 from vanishing.polynomials.monomials import count
@@ -110,32 +111,59 @@ def _check_progress(ideal: VanishingIdeal) -> None:
 
 def check_seen(seen: Seen, width: int) -> None:
     """Check what is kept of the rows of partial fits."""
-    for moments in (seen.points, seen.contrast):
-        if moments is None:
+    for kept in (seen.points, seen.contrast):
+        if kept is None:
             continue
-        frame = moments.frame
-        require(
-            frame.origin.shape == (width,)
-            and frame.axes.shape == frame.inverse.shape == (width, width),
-            f"the coordinates of partial fits are not those of {width} columns",
-        )
-        require(
-            all(np.isfinite(part).all() for part in (frame.origin, frame.axes, frame.inverse)),
-            "the coordinates of partial fits are not finite",
-        )
         # Compared before counting: the number of monomials of a huge degree is never made.
-        require(0 < moments.degree <= LARGEST_DEGREE, "partial fits have an impossible degree")
-        n_monomials = count(width, moments.degree)
-        R = moments.factor.R
+        require(0 < kept.degree <= LARGEST_DEGREE, "partial fits have an impossible degree")
+        require(kept.degree == seen.points.degree, "partial fits have two degrees")
+        if isinstance(kept, KeptRows):
+            _check_rows(kept, width)
+        else:
+            _check_moments(kept, width)
+
+
+def _check_rows(kept: KeptRows, width: int) -> None:
+    """Check rows of partial fits that are kept themselves."""
+    require(
+        len(kept.parts) > 0
+        and all(part.ndim == 2 and part.shape[1] == width for part in kept.parts)
+        and all(len(part) > 0 and np.isfinite(part).all() for part in kept.parts),
+        f"the rows of partial fits are not those of {width} columns",
+    )
+    if kept.weights is not None:
         require(
-            moments.degree == seen.points.degree
-            and R.ndim == 2
-            and R.shape[1] == n_monomials
-            and 0 < R.shape[0] <= n_monomials
-            and bool(np.isfinite(R).all())
-            and moments.factor.n_rows > 0,
-            "the monomials of partial fits are not those of their degree",
+            kept.weights.shape == (len(kept),)
+            and bool(np.isfinite(kept.weights).all())
+            and bool((kept.weights > 0).all()),
+            "the weights of partial fits are not those of their rows",
         )
+
+
+def _check_moments(moments: Moments, width: int) -> None:
+    """Check the factor of the monomials of partial fits."""
+    frame = moments.frame
+    require(
+        frame.origin.shape == (width,)
+        and frame.axes.shape == frame.inverse.shape == (width, width),
+        f"the coordinates of partial fits are not those of {width} columns",
+    )
+    require(
+        all(np.isfinite(part).all() for part in (frame.origin, frame.axes, frame.inverse)),
+        "the coordinates of partial fits are not finite",
+    )
+    n_monomials = count(width, moments.degree)
+    R = moments.factor.R
+    require(
+        R.ndim == 2
+        and R.shape[1] == n_monomials
+        and 0 < R.shape[0] <= n_monomials
+        and moments.error.shape == (n_monomials,)
+        and bool(np.isfinite(R).all())
+        and bool(np.isfinite(moments.error).all())
+        and moments.factor.n_rows > 0,
+        "the monomials of partial fits are not those of their degree",
+    )
 
 
 def check_class_features(features: ClassVanishingFeatures) -> None:

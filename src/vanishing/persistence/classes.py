@@ -27,6 +27,7 @@ from vanishing.construction.step import Settings
 from vanishing.construction.warm import Progress
 from vanishing.estimators import ClassVanishingFeatures, VanishingIdeal
 from vanishing.normalizations.frame import Frame
+from vanishing.normalizations.kept import KeptRows
 from vanishing.normalizations.moments import Moments, Seen
 from vanishing.polynomials import PolynomialBasis
 from vanishing.polynomials.block import DegreeBlock
@@ -48,6 +49,7 @@ CLASSES: Mapping[str, type] = {
     "Progress": Progress,
     "Factor": reductions.Factor,
     "Frame": Frame,
+    "KeptRows": KeptRows,
     "Moments": Moments,
     "Seen": Seen,
     "LocalResiduals": LocalResiduals,

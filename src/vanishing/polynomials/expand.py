@@ -97,23 +97,24 @@ def monomials_of_affine(variables: FloatArray, degree: int) -> FloatArray:
 
     Parameters
     ----------
-    variables : array of shape (1 + n_variables, n_variables)
+    variables : array of shape (1 + n_coordinates, n_variables)
         The coefficients of each variable x on 1, u_1, u_2, ...
     degree : int
 
     Returns
     -------
-    array of shape (n_monomials, n_monomials)
+    array of shape (n_monomials of u, n_monomials of x)
         One monomial of x a column, by the monomials of u.
     """
     table = monomials(variables.shape[1], degree)
-    expanded = np.zeros((len(table), len(table)))
+    coordinates = monomials(variables.shape[0] - 1, degree)
+    expanded = np.zeros((len(coordinates), len(table)))
     expanded[0, 0] = 1.0
     for j, below, above in table.products():
         factor = expanded[:, below]
         product = variables[0, j] * factor
         for k in np.flatnonzero(variables[1:, j]):
-            raised = table.times_variable[k]
+            raised = coordinates.times_variable[k]
             product[raised] += variables[1 + k, j] * factor[: len(raised)]
         expanded[:, above] = product
     return expanded

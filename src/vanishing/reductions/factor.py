@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from vanishing._xp import FloatArray
+from vanishing._xp import FloatArray, norms
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,8 +30,7 @@ class Factor:
     @property
     def column_rms(self) -> FloatArray:
         """Root mean square of each column."""
-        with np.errstate(over="ignore"):  # infinite where numbers are too large to be squared
-            return np.asarray(np.linalg.norm(self.R, axis=0))
+        return norms(self.R)
 
     def with_weight(self, weight: float) -> "Factor":
         """Return the factor of the weighted mean, where values came multiplied by root weights.

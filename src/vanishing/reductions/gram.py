@@ -12,7 +12,16 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import get_lapack_funcs
 
-from vanishing._xp import Array, FloatArray, gram, machine_epsilon, move_to_numpy, same_dtype
+from vanishing._xp import (
+    Array,
+    FloatArray,
+    gram,
+    machine_epsilon,
+    move_like,
+    move_to_numpy,
+    namespace,
+    same_dtype,
+)
 from vanishing.reductions.factor import Factor
 
 #: Pivots of Cholesky's method below so many roots of a unit of rounding are not trusted.
@@ -20,11 +29,15 @@ SMALLEST_PIVOT = 64.0
 
 
 class GramSummary(NamedTuple):
-    """Sum of outer products of the rows, how many they were, and the coarsest unit of rounding."""
+    """Sum of outer products of the rows, how many they were, and the coarsest unit of rounding.
+
+    Where squares would overflow or underflow, values are in ``units``, powers of two.
+    """
 
     matrix: Array
     n_rows: int
     eps: float
+    units: FloatArray | None = None
 
 
 @dataclass(frozen=True)
@@ -33,12 +46,23 @@ class Gram:
 
     def summarize(self, values: Array) -> GramSummary:
         """Multiply one block with itself."""
-        return GramSummary(gram(values), int(values.shape[1]), machine_epsilon(values))
+        n_rows, eps = int(values.shape[1]), machine_epsilon(values)
+        with np.errstate(over="ignore", invalid="ignore"):
+            matrix = gram(values)
+        if _squares_hold(matrix):
+            return GramSummary(matrix, n_rows, eps)
+        xp = namespace(values)
+        units = _powers_of_two(move_to_numpy(xp.max(xp.abs(values), axis=1)))
+        return GramSummary(gram(values / move_like(units, values)[:, None]), n_rows, eps, units)
 
     def merge(self, first: GramSummary, second: GramSummary) -> GramSummary:
         """Add two Gram matrices."""
+        if first.units is not None or second.units is not None:
+            units = np.maximum(_units(first), _units(second))
+            first, second = _in_units(first, units), _in_units(second, units)
         a, b = same_dtype(first.matrix, second.matrix)
-        return GramSummary(a + b, first.n_rows + second.n_rows, max(first.eps, second.eps))
+        n_rows, eps = first.n_rows + second.n_rows, max(first.eps, second.eps)
+        return GramSummary(a + b, n_rows, eps, first.units)
 
     def resolve(self, summary: GramSummary) -> Factor:
         """Take the triangular root of the mean.
@@ -46,13 +70,40 @@ class Gram:
         Columns are scaled to norm 1 first, so that the accuracy is relative to each column.
         """
         matrix = move_to_numpy(summary.matrix) / summary.n_rows
-        if not np.isfinite(matrix).all():  # squares overflowed: it has no root, and is refused
-            return Factor(matrix, summary.n_rows, summary.eps)
+        if not np.isfinite(matrix).all():
+            return Factor(matrix, summary.n_rows, summary.eps)  # whoever asked for it says so
         scale = np.sqrt(np.diag(matrix))
         inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
         factor = _triangular_root(matrix * inverse[:, None] * inverse, summary.eps) * scale
+        if summary.units is not None:
+            factor = factor * summary.units
         # Errors of the eigenvalues are a few units relative to 1; their roots are taken.
         return Factor(factor, summary.n_rows, float(np.sqrt(summary.eps / 64)))
+
+
+def _squares_hold(matrix: Array) -> bool:
+    """Say whether the sums of squares are far from overflow and underflow."""
+    xp = namespace(matrix)
+    information = xp.finfo(matrix.dtype)
+    squares = xp.linalg.diagonal(matrix)
+    least, most = information.smallest_normal / information.eps**2, information.max / 2**20
+    return bool(xp.all((squares > least) & (squares < most)))
+
+
+def _powers_of_two(sizes: FloatArray) -> FloatArray:
+    """Return powers of two near sizes; 1 where these are zero or not finite."""
+    known = np.isfinite(sizes) & (sizes > 0)
+    return np.where(known, np.ldexp(1.0, np.frexp(np.where(known, sizes, 1.0))[1] - 1), 1.0)
+
+
+def _units(summary: GramSummary) -> FloatArray:
+    return np.ones(summary.matrix.shape[0]) if summary.units is None else summary.units
+
+
+def _in_units(summary: GramSummary, units: FloatArray) -> GramSummary:
+    """Change the units of a summary."""
+    ratio = move_like(_units(summary) / units, summary.matrix)
+    return summary._replace(matrix=summary.matrix * ratio[:, None] * ratio, units=units)
 
 
 def _triangular_root(matrix: FloatArray, eps: float) -> FloatArray:
