@@ -13,6 +13,7 @@ from vanishing.anomaly.explain import Explanation, Landscape
 from vanishing.anomaly.rounding import last_digits_moved, some_rows
 from vanishing.anomaly.streaming import moments, scores_of
 from vanishing.anomaly.threshold import (
+    MOST_ANOMALIES,
     Scored,
     check_attainable,
     conformal_offset,
@@ -29,6 +30,8 @@ from vanishing.samples.coerce import is_chunked
 USUAL = 0.9
 #: Rows that are scored to see what rounding does, at most.
 ROUNDED_ROWS = 1000
+#: Rounding that moves a threshold by a smaller part of it is left out.
+NEGLIGIBLE = 1e-6
 
 
 class Detector(Saveable, OutlierMixin, BaseEstimator):
@@ -162,7 +165,7 @@ class Detector(Saveable, OutlierMixin, BaseEstimator):
             assert self.contamination != "auto"
             held_out_scores = on_host(self._score(held_out))
             self.offset_ = conformal_offset(held_out_scores, self.contamination)
-        rounding = self._rounding(X)
+        rounding = self._rounding(X, self.offset_)
         self.offset_ -= rounding
         self._usual_score += rounding
 
@@ -173,24 +176,27 @@ class Detector(Saveable, OutlierMixin, BaseEstimator):
         where fits without some rows differ from that to all, by a tiny shift of all scores or by
         other equations: then the rows that were fitted to say what is normal.
         """
-        offset = quantile_offset(seen.scores, self.contamination, seen.counts)
-        if self.contamination == "auto":
-            offset = min(offset, quantile_offset(unseen.scores, "auto", unseen.counts))
+        share = self.contamination
+        offset = quantile_offset(seen.scores, share, seen.counts, most=MOST_ANOMALIES)
+        if share == "auto":
+            of_unseen = quantile_offset(unseen.scores, share, unseen.counts, most=MOST_ANOMALIES)
+            offset = min(offset, of_unseen)
         return offset
 
-    def _rounding(self, X: Array | SampleSource) -> float:
-        """Return how far the threshold is moved by rounding errors of the training data.
+    def _rounding(self, X: Array | SampleSource, offset: float) -> float:
+        """Return how far rounding errors of the training data move a threshold.
 
         Where equations are exact, scores are made of nothing else. Rows that differ in their last
-        digits are not told apart.
+        digits are not told apart. Zero where scores are far larger, as usual.
         """
         rows = some_rows(X, ROUNDED_ROWS)
         scores, moved = (on_host(self._score(x)) for x in (rows, last_digits_moved(rows)))
         worse = np.minimum(scores, moved)
-        if not np.isfinite(scores).any() or not np.isfinite(worse).any():
+        if not np.isfinite(worse).any():
             return 0.0
         share = self.contamination
-        return max(0.0, quantile_offset(scores, share) - quantile_offset(worse, share))
+        rounding = quantile_offset(scores, share) - quantile_offset(worse, share)
+        return rounding if rounding > NEGLIGIBLE * abs(offset) else 0.0
 
     def explain(self, X: Any, *, n_equations: int = 5) -> list[Explanation]:
         """Say for each sample which equations it breaks, and which features break them.

@@ -31,9 +31,11 @@ FINE_SCALE, COARSE_SCALE = 1e-6, 0.2
 #: Pieces of the second and third member.
 FEW_PIECES, ROWS_PER_PIECE = 10, 10
 MOST_PIECES, ROWS_PER_SMALL_PIECE = 80, 25
-#: Spread of log deviations, at least: where equations are exact it is rounding, which depends on
-#: the batch and must not be blown up.
+#: Spread of log deviations, at least.
 SMALLEST_SPREAD = 0.01
+#: Share of the rows whose log deviations are changed less by rounding than by one spread: where
+#: equations are exact nothing else is spread, and it must not be blown up.
+ROUNDED_LESS = 0.95
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +59,7 @@ class Member:
 
 
 def fit_members(
-    z: FloatArray, *, seed: int, counts: FloatArray | None = None
+    z: FloatArray, rounded: FloatArray, *, seed: int, counts: FloatArray | None = None
 ) -> tuple[list[Member], Scored]:
     """Fit the members, each with what is usual for it.
 
@@ -65,6 +67,8 @@ def fit_members(
     ----------
     z : array of shape (n_samples, n_columns)
         Standardized, without constant columns.
+    rounded : array of shape (n_samples, n_columns)
+        The same rows with other rounding errors.
     seed : int
         Of contrasts, clustering, and of the rows that are left out.
     counts : array of shape (n_samples,), optional
@@ -94,7 +98,9 @@ def fit_members(
     lower, medians, upper = np.maximum(
         _quartiles(unseen, unseen_counts), _quartiles(seen, counts)
     )
-    spreads = np.maximum(upper - lower, SMALLEST_SPREAD)
+    other = np.stack([member.standardized(rounded) for member in members], axis=1)
+    rounding = quantiles(_distances(seen, other), [ROUNDED_LESS], counts)[0]
+    spreads = np.maximum(upper - lower, np.maximum(rounding, SMALLEST_SPREAD))
     standardized = [
         replace(member, median=float(median), spread=float(spread))
         for member, median, spread in zip(members, medians, spreads, strict=True)
@@ -108,6 +114,12 @@ def _quartiles(deviations: FloatArray, counts: FloatArray | None) -> FloatArray:
     # Beyond all numbers, where equations overflow, is as far as the farthest.
     farthest = np.max(deviations, axis=0, where=np.isfinite(deviations), initial=np.log(TINY))
     return quantiles(np.minimum(deviations, farthest), [0.25, 0.5, 0.75], counts)
+
+
+def _distances(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return how far numbers are from each other; infinite ones are where they are."""
+    finite = np.isfinite(first) & np.isfinite(second)
+    return np.abs(np.subtract(first, second, out=np.zeros_like(first), where=finite))
 
 
 class _Plan(NamedTuple):

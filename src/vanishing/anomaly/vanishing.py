@@ -22,6 +22,7 @@ from vanishing.anomaly.explain.single import NormView
 from vanishing.anomaly.pieces import cluster
 from vanishing.anomaly.recipe import CONTRAST_ROWS, Member, fit_members
 from vanishing.anomaly.residuals import fit_residuals
+from vanishing.anomaly.rounding import last_digits_moved
 from vanishing.anomaly.streamed_vanishing import check_streams, fit_streamed
 from vanishing.anomaly.threshold import Scored, on_unseen_rows
 from vanishing.contrasts import Permuted
@@ -318,11 +319,14 @@ class VanishingDetector(Detector):
         self._scaler.fit(X, sample_weight=counts)
         # Up to rounding. A small unit, such as picofarads in farads, does not make it constant.
         self._constant = self._scaler.var_ <= (1e-15 + 1e-12 * np.abs(self._scaler.mean_)) ** 2
-        z = self._scaler.transform(X)[:, ~self._constant]
+        varies = ~self._constant
         self._members: list[Member] = []
         unseen = Scored(np.zeros(len(X)), counts)
-        if z.shape[1]:
-            self._members, unseen = fit_members(z, seed=self.random_state, counts=counts)
+        if varies.any():
+            z, rounded = (self._scaler.transform(x)[:, varies] for x in (X, last_digits_moved(X)))
+            self._members, unseen = fit_members(
+                z, rounded, seed=self.random_state, counts=counts
+            )
         self.ideals_ = [member.residuals.ideals for member in self._members]
         self.chosen_ = [member.name for member in self._members]
         if self._constant.any():
