@@ -21,6 +21,7 @@ from vanishing.anomaly.threshold import (
     quantile_offset,
 )
 from vanishing.estimators.inputs import fit_rows, new_points, new_table, too_large
+from vanishing.estimators.nested import HasIdeal
 from vanishing.estimators.saving import Saveable
 from vanishing.samples import SampleSource
 from vanishing.samples.checks import too_large_to_square
@@ -34,7 +35,7 @@ ROUNDED_ROWS = 1000
 NEGLIGIBLE = 1e-6
 
 
-class Detector(Saveable, OutlierMixin, BaseEstimator):
+class Detector(HasIdeal, Saveable, OutlierMixin, BaseEstimator):
     """Base of the detectors; subclasses define ``fit`` and ``_score``."""
 
     contamination: float | Literal["auto"]

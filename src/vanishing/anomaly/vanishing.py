@@ -67,7 +67,7 @@ class VanishingDetector(Detector):
     contamination : float or "auto", default="auto"
         "auto" leaves a fifth of the rows out of the fit in turn, as far as the table is not so
         large that it makes no difference, and uses the rule of box plots on their scores; it calls
-        at least one in a hundred of them anomalous. A number is the share of the training data
+        at least one in a hundred of them anomalous, and at most one in twenty. A number is the share of the training data
         that is called anomalous; of new data it may be far more, as equations fit the rows that
         they were found on best. With ``calibration`` it is the guaranteed rate of false alarms.
     calibration : float or None, default=None
@@ -183,6 +183,12 @@ class VanishingDetector(Detector):
         scores = np.concatenate([self._score(X), self._score(fresh)])
         scores = np.clip(scores, np.finfo(float).min, None)
         return float(roc_auc_score(np.repeat([1, 0], len(X)), scores))
+
+    def _default_ideal(self) -> VanishingIdeal:
+        raise ValueError(
+            "without an ideal the detector is a recipe, which has no parameters of an ideal; pass "
+            "one as well, such as VanishingIdeal(normalization='contrastive')"
+        )
 
     def _refuse_unused(self) -> None:
         if self.ideal is None:
