@@ -70,7 +70,8 @@ def _columns(kind: str, n_rows: int, n_columns: int, rng: np.random.Generator) -
     units = 10.0 ** rng.integers(-3, 4, size=n_columns)
     zeros = rng.choice([0.0, 1.0, 32.0, 1000.0], size=n_columns)
     if kind == "integers":
-        whole = rng.integers(0, int(rng.choice([2, 5, 20, 1000])), size=(n_rows, 1 + n_columns // 3))
+        largest = int(rng.choice([2, 5, 20, 1000]))
+        whole = rng.integers(0, largest, size=(n_rows, 1 + n_columns // 3))
         factors = rng.integers(-3, 4, size=(whole.shape[1], n_columns))
         return (whole @ factors + rng.integers(-9, 10, size=n_columns)).astype(float)
     if kind == "circle":

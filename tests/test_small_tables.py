@@ -4,8 +4,8 @@ import warnings
 
 import numpy as np
 import pytest
-
 from benchmarks.soak_detectors import flagged, is_violation, make_table
+
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
 from vanishing.anomaly import fit_to_mixed
 from vanishing.anomaly.rounding import last_digits_moved
@@ -101,7 +101,7 @@ def test_constant_rows_are_normal(detector):
     detector.fit(X)
     assert share_flagged(detector, X) == 0.0
     assert share_flagged(detector, X[:1]) == 0.0
-    assert share_flagged(detector, X + [0, 0, 1e-3]) == 1.0
+    assert share_flagged(detector, X + np.array([0, 0, 1e-3])) == 1.0
 
 
 def test_explanations_agree_that_rounding_is_usual():

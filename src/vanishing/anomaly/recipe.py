@@ -95,9 +95,7 @@ def fit_members(
             unseen_counts = some(counts, which)
     # Rows that were fitted to keep the equations at least as well as others. Where they do not, the
     # fits without some rows have found fewer or other equations, and say too little of this one.
-    lower, medians, upper = np.maximum(
-        _quartiles(unseen, unseen_counts), _quartiles(seen, counts)
-    )
+    lower, medians, upper = np.maximum(_quartiles(unseen, unseen_counts), _quartiles(seen, counts))
     other = np.stack([member.standardized(rounded) for member in members], axis=1)
     rounding = quantiles(_distances(seen, other), [ROUNDED_LESS], counts)[0]
     spreads = np.maximum(upper - lower, np.maximum(rounding, SMALLEST_SPREAD))

@@ -67,9 +67,10 @@ class VanishingDetector(Detector):
     contamination : float or "auto", default="auto"
         "auto" leaves a fifth of the rows out of the fit in turn, as far as the table is not so
         large that it makes no difference, and uses the rule of box plots on their scores; it calls
-        at least one in a hundred of them anomalous, and at most one in twenty. A number is the share of the training data
-        that is called anomalous; of new data it may be far more, as equations fit the rows that
-        they were found on best. With ``calibration`` it is the guaranteed rate of false alarms.
+        at least one in a hundred of them anomalous, and at most one in twenty. A number is the
+        share of the training data that is called anomalous; of new data it may be far more, as
+        equations fit the rows that they were found on best. With ``calibration`` it is the
+        guaranteed rate of false alarms. Rows that differ by rounding only are on the same side.
     calibration : float or None, default=None
         Share of the training data that is kept out of the fit and used for the threshold.
     random_state : int, default=0
@@ -330,9 +331,7 @@ class VanishingDetector(Detector):
         unseen = Scored(np.zeros(len(X)), counts)
         if varies.any():
             z, rounded = (self._scaler.transform(x)[:, varies] for x in (X, last_digits_moved(X)))
-            self._members, unseen = fit_members(
-                z, rounded, seed=self.random_state, counts=counts
-            )
+            self._members, unseen = fit_members(z, rounded, seed=self.random_state, counts=counts)
         self.ideals_ = [member.residuals.ideals for member in self._members]
         self.chosen_ = [member.name for member in self._members]
         if self._constant.any():
