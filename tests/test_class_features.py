@@ -14,7 +14,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from vanishing import ClassVanishingFeatures, VanishingIdeal
+from vanishing import (
+    ClassVanishingFeatures,
+    TransformationDetector,
+    VanishingDetector,
+    VanishingIdeal,
+)
 
 FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)
 
@@ -159,6 +164,37 @@ def test_single_precision_stays_single():
     np.testing.assert_allclose(
         features.transform(X), ClassVanishingFeatures().fit(X, y).transform(X), atol=1e-3
     )
+
+
+@pytest.mark.parametrize("in_pipeline", [False, True])
+def test_grid_search_reaches_into_the_default_ideal(in_pipeline):
+    X, y = load_iris(return_X_y=True)
+    features = ClassVanishingFeatures()
+    if in_pipeline:
+        model = make_pipeline(StandardScaler(), features, LinearSVC())
+        name, scoring = "classvanishingfeatures__ideal__tol", None
+    else:
+        model, name = features, "ideal__tol"
+        scoring = lambda fitted, X, y: -fitted.transform(X).mean()  # noqa: E731
+    search = GridSearchCV(model, {name: [0.1, 0.3]}, cv=FOLDS, scoring=scoring, error_score="raise")
+    search.fit(X, y)
+    assert features.ideal is None, "the default of what was passed stays"
+    found = search.best_estimator_
+    ideal = found[1].ideal if in_pipeline else found.ideal
+    assert ideal.tol == search.best_params_[name]
+    assert (ideal.max_degree, ideal.normalization) == (2, "contrastive")
+
+
+def test_parameters_of_the_default_ideal():
+    changed = ClassVanishingFeatures().set_params(ideal=None, ideal__tol=0.2, n_jobs=2)
+    assert (changed.ideal.tol, changed.n_jobs) == (0.2, 2)
+    given = ClassVanishingFeatures(VanishingIdeal(max_degree=3)).set_params(ideal__tol=0.2)
+    assert (given.ideal.tol, given.ideal.max_degree) == (0.2, 3)
+    detector = TransformationDetector().set_params(ideal__tol=0.2)
+    assert (detector.ideal.tol, detector.ideal.max_degree) == (0.2, 2)
+    with pytest.raises(ValueError, match="has no parameters of an ideal; pass one as well"):
+        VanishingDetector().set_params(ideal__tol=0.2)
+    assert VanishingDetector(VanishingIdeal()).set_params(ideal__tol=0.2).ideal.tol == 0.2
 
 
 def test_grid_search_reaches_into_the_ideal():

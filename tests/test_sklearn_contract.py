@@ -94,8 +94,9 @@ def array_api(monkeypatch):
     monkeypatch.setenv("SCIPY_ARRAY_API", "1")
 
 
-# The checks fit all kinds of tables, also such that random maps say little about.
+# The checks fit all kinds of tables, also small ones and such that random maps say little about.
 @pytest.mark.filterwarnings("ignore:no equation is smaller on transformation:UserWarning")
+@pytest.mark.filterwarnings("ignore::vanishing.estimators.InterpolationWarning")
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
 @pytest.mark.usefixtures("array_api")
 def test_scikit_learn_checks(estimator, check):
@@ -405,4 +406,10 @@ def test_fewer_rows_than_products_are_warned_of():
         VanishingIdeal(tol=0.1).fit(X)
     for settings in ({"tol": 0.0}, {"tol": 0.1, "max_degree": 1}):
         VanishingIdeal(**settings).fit(X)
-    VanishingIdeal(tol=0.1).fit(X[:20])  # a handful of points
+
+
+@pytest.mark.parametrize("n_rows", [5, 20, 49, 50])
+def test_few_rows_are_warned_of_however_few(n_rows):
+    X = np.random.default_rng(0).standard_normal((n_rows, 12))
+    with pytest.warns(InterpolationWarning, match=f"X has only {n_rows} rows"):
+        VanishingIdeal(tol=0.1).fit(X)

@@ -24,7 +24,15 @@ from vanishing._xp.namespace import (
 )
 from vanishing._xp.products import multiply_rows
 from vanishing._xp.symmetric import gram
-from vanishing._xp.threads import all_threads, at_most, mapped, one_thread, own_threads, threads_for
+from vanishing._xp.threads import (
+    all_threads,
+    at_most,
+    limited,
+    mapped,
+    one_thread,
+    own_threads,
+    threads_for,
+)
 
 __all__ = [
     "Array",
@@ -35,6 +43,7 @@ __all__ = [
     "at_most",
     "gram",
     "is_array",
+    "limited",
     "machine_epsilon",
     "mapped",
     "merge_triangular",

@@ -124,6 +124,19 @@ def own_threads(block: Array) -> AbstractContextManager[None]:
     return all_threads() if own else nullcontext()
 
 
+def limited(threads: int | None, user_api: str | None = None) -> AbstractContextManager[object]:
+    """Hold the libraries of an interface, "blas" or "openmp", or all, to so many threads.
+
+    Like ``threadpool_limits``, which looks for the libraries every time.
+    """
+    if threads is None:
+        return nullcontext()
+    limit: AbstractContextManager[object] = _libraries(user_api).limit(
+        limits=threads, user_api=user_api
+    )
+    return limit
+
+
 @contextmanager
 def _allowing(threads: int) -> Iterator[None]:
     global _allowed
@@ -151,6 +164,12 @@ def _in_main_thread() -> bool:
 def _blas_threads() -> int:
     libraries = _controller().lib_controllers
     return max((lib.num_threads for lib in libraries if lib.user_api == "blas"), default=1)
+
+
+@cache
+def _libraries(user_api: str | None) -> ThreadpoolController:
+    """Find the libraries once for each interface, when it is first needed and thus loaded."""
+    return ThreadpoolController()
 
 
 @cache

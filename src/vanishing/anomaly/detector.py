@@ -10,8 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 from vanishing._xp import Array, FloatArray, move_to_numpy, namespace, on_host, take_rows
 from vanishing.anomaly.counts import counted, mean_and_variance
 from vanishing.anomaly.explain import Explanation, Landscape
+from vanishing.anomaly.rounding import last_digits_moved, some_rows
 from vanishing.anomaly.streaming import moments, scores_of
 from vanishing.anomaly.threshold import (
+    MOST_ANOMALIES,
     Scored,
     check_attainable,
     conformal_offset,
@@ -19,6 +21,7 @@ from vanishing.anomaly.threshold import (
     quantile_offset,
 )
 from vanishing.estimators.inputs import fit_rows, new_points, new_table, too_large
+from vanishing.estimators.nested import HasIdeal
 from vanishing.estimators.saving import Saveable
 from vanishing.samples import SampleSource
 from vanishing.samples.checks import too_large_to_square
@@ -26,9 +29,13 @@ from vanishing.samples.coerce import is_chunked
 
 #: Share of the training data whose score is called usual in explanations.
 USUAL = 0.9
+#: Rows that are scored to see what rounding does, at most.
+ROUNDED_ROWS = 1000
+#: Rounding that moves a threshold by a smaller part of it is left out.
+NEGLIGIBLE = 1e-6
 
 
-class Detector(Saveable, OutlierMixin, BaseEstimator):
+class Detector(HasIdeal, Saveable, OutlierMixin, BaseEstimator):
     """Base of the detectors; subclasses define ``fit`` and ``_score``."""
 
     contamination: float | Literal["auto"]
@@ -154,12 +161,43 @@ class Detector(Saveable, OutlierMixin, BaseEstimator):
         constant = spread <= 1e-12 * np.abs(self._mean_row)
         self._spread_row = np.where(constant, np.abs(self._mean_row) + 1.0, spread)
         if held_out is None:
-            on = unseen if self.contamination == "auto" else seen
-            self.offset_ = quantile_offset(on.scores, self.contamination, on.counts)
+            self.offset_ = self._offset(seen, unseen)
         else:
             assert self.contamination != "auto"
             held_out_scores = on_host(self._score(held_out))
             self.offset_ = conformal_offset(held_out_scores, self.contamination)
+        rounding = self._rounding(X, self.offset_)
+        self.offset_ -= rounding
+        self._usual_score += rounding
+
+    def _offset(self, seen: Scored, unseen: Scored) -> float:
+        """Return the threshold, up to rounding.
+
+        Unseen rows score lower than those that were fitted to, if all else is the same. It is not
+        where fits without some rows differ from that to all, by a tiny shift of all scores or by
+        other equations: then the rows that were fitted to say what is normal.
+        """
+        share = self.contamination
+        offset = quantile_offset(seen.scores, share, seen.counts, most=MOST_ANOMALIES)
+        if share == "auto":
+            of_unseen = quantile_offset(unseen.scores, share, unseen.counts, most=MOST_ANOMALIES)
+            offset = min(offset, of_unseen)
+        return offset
+
+    def _rounding(self, X: Array | SampleSource, offset: float) -> float:
+        """Return how far rounding errors of the training data move a threshold.
+
+        Where equations are exact, scores are made of nothing else. Rows that differ in their last
+        digits are not told apart. Zero where scores are far larger, as usual.
+        """
+        rows = some_rows(X, ROUNDED_ROWS)
+        scores, moved = (on_host(self._score(x)) for x in (rows, last_digits_moved(rows)))
+        worse = np.minimum(scores, moved)
+        if not np.isfinite(worse).any():
+            return 0.0
+        share = self.contamination
+        rounding = quantile_offset(scores, share) - quantile_offset(worse, share)
+        return rounding if rounding > NEGLIGIBLE * abs(offset) else 0.0
 
     def explain(self, X: Any, *, n_equations: int = 5) -> list[Explanation]:
         """Say for each sample which equations it breaks, and which features break them.

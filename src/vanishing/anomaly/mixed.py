@@ -14,7 +14,7 @@ from vanishing._xp import FloatArray, IntArray, on_host
 from vanishing.anomaly.detector import Detector
 from vanishing.anomaly.picking import is_frame, picker
 from vanishing.anomaly.threshold import FOLDS, quantile_offset
-from vanishing.estimators.inputs import fit_table
+from vanishing.estimators.inputs import fit_table, new_table
 
 #: With fewer rows, none can be left out.
 FEWEST_ROWS = 20
@@ -141,9 +141,11 @@ def fit_to_mixed(
     if not better.any():  # rows that are all alike
         better = scores == worst
     fitted.fit(rows_of(np.flatnonzero(better)))
-    if share != "auto":
-        scores = np.asarray(on_host(fitted.score_samples(rows)))
-    fitted.offset_ = quantile_offset(scores, share)
+    final = np.asarray(on_host(fitted.score_samples(rows)))
+    offset = quantile_offset(final, share)
+    if share == "auto":
+        offset = min(offset, quantile_offset(scores, share))
+    fitted.offset_ = offset - fitted._rounding(new_table(fitted, rows), offset)
     if callback is not None:
         callback(N_FITS)
     return fitted

@@ -11,9 +11,8 @@ from typing import Literal
 
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
-from threadpoolctl import threadpool_limits
 
-from vanishing._xp import Array, FloatArray, IntArray, move_to_numpy, namespace, take_rows
+from vanishing._xp import Array, FloatArray, IntArray, limited, move_to_numpy, namespace, take_rows
 from vanishing.anomaly.components import Component, fit_component
 from vanishing.anomaly.counts import some
 from vanishing.anomaly.pieces import ContrastDraw
@@ -141,7 +140,7 @@ def fit_mixture(
     # Threads: the work is in BLAS and LAPACK, and the copies are shared. Many small problems run
     # fastest with one BLAS thread each.
     parallel = Parallel(n_jobs=n_jobs, prefer="threads")
-    with threadpool_limits(1 if n_pieces > 1 or parallel.n_jobs not in (None, 1) else None):
+    with limited(1 if n_pieces > 1 or parallel.n_jobs not in (None, 1) else None):
         components = parallel(delayed(fit_one)(own) for own in range(len(places)))
     return Mixture(components, n_pieces, smoothing)
 

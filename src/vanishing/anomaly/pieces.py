@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
 
-from vanishing._xp import FloatArray, IntArray
+from vanishing._xp import FloatArray, IntArray, limited
 
 #: A piece needs this many rows per dimension for its relations to mean anything.
 ROWS_PER_DIMENSION = 2
@@ -33,7 +32,7 @@ def cluster(
     if n_pieces <= 1:
         return np.zeros(len(points), dtype=np.intp)
     n_threads = 1 if len(points) < ROWS_FOR_THREADS else None
-    with threadpool_limits(n_threads, user_api="openmp"), warnings.catch_warnings():
+    with limited(n_threads, "openmp"), warnings.catch_warnings():
         # Fewer distinct points than pieces: there are then fewer pieces.
         warnings.simplefilter("ignore", ConvergenceWarning)
         means = KMeans(n_pieces, n_init=1, random_state=seed)

@@ -6,6 +6,7 @@ usual is learned from rows that are left out of the fit in turn.
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.decomposition import PCA
@@ -27,9 +28,14 @@ LARGEST_DIMENSION = 20
 #: were fitted to say nothing: all are then measured on a coarse scale, as those of small pieces.
 ROWS_PER_CANDIDATE = 3
 FINE_SCALE, COARSE_SCALE = 1e-6, 0.2
-#: Spread of log deviations, at least: where equations are exact it is rounding, which depends on
-#: the batch and must not be blown up.
+#: Pieces of the second and third member.
+FEW_PIECES, ROWS_PER_PIECE = 10, 10
+MOST_PIECES, ROWS_PER_SMALL_PIECE = 80, 25
+#: Spread of log deviations, at least.
 SMALLEST_SPREAD = 0.01
+#: Share of the rows whose log deviations are changed less by rounding than by one spread: where
+#: equations are exact nothing else is spread, and it must not be blown up.
+ROUNDED_LESS = 0.95
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +59,7 @@ class Member:
 
 
 def fit_members(
-    z: FloatArray, *, seed: int, counts: FloatArray | None = None
+    z: FloatArray, rounded: FloatArray, *, seed: int, counts: FloatArray | None = None
 ) -> tuple[list[Member], Scored]:
     """Fit the members, each with what is usual for it.
 
@@ -61,6 +67,8 @@ def fit_members(
     ----------
     z : array of shape (n_samples, n_columns)
         Standardized, without constant columns.
+    rounded : array of shape (n_samples, n_columns)
+        The same rows with other rounding errors.
     seed : int
         Of contrasts, clustering, and of the rows that are left out.
     counts : array of shape (n_samples,), optional
@@ -72,25 +80,25 @@ def fit_members(
     unseen : Scored
         Rows that the members were not fitted to.
     """
-    # The same for all rows and with some left out, whose scores could not be compared else.
-    scale = _scale_of_quadratics(*z.shape)
-    members = _members(z, counts, scale, seed)
+    plan = _Plan.of(*z.shape)
+    members = _members(z, counts, plan, seed)
 
     def log_deviations(rest: IntArray, unseen: IntArray) -> FloatArray:
-        members = _members(z[rest], some(counts, rest), scale, seed)
+        members = _members(z[rest], some(counts, rest), plan, seed)
         return np.stack([member.standardized(z[unseen]) for member in members], axis=1)
 
-    unseen = np.stack([member.standardized(z) for member in members], axis=1)
-    unseen_counts = counts
+    seen = np.stack([member.standardized(z) for member in members], axis=1)
+    unseen, unseen_counts = seen, counts
     if not all(member.residuals.is_trusted(len(z)) for member in members):
         with suppress(ValueError):  # some of the rows are all the same, though not all are
             unseen, which = on_unseen_rows(len(z), log_deviations, seed=seed)
             unseen_counts = some(counts, which)
-    # Beyond all numbers, where equations overflow, is as far as the farthest.
-    farthest = np.max(unseen, axis=0, where=np.isfinite(unseen), initial=np.log(TINY))
-    bounded = np.minimum(unseen, farthest)
-    lower, medians, upper = quantiles(bounded, [0.25, 0.5, 0.75], unseen_counts)
-    spreads = np.maximum(upper - lower, SMALLEST_SPREAD)
+    # Rows that were fitted to keep the equations at least as well as others. Where they do not, the
+    # fits without some rows have found fewer or other equations, and say too little of this one.
+    lower, medians, upper = np.maximum(_quartiles(unseen, unseen_counts), _quartiles(seen, counts))
+    other = np.stack([member.standardized(rounded) for member in members], axis=1)
+    rounding = quantiles(_distances(seen, other), [ROUNDED_LESS], counts)[0]
+    spreads = np.maximum(upper - lower, np.maximum(rounding, SMALLEST_SPREAD))
     standardized = [
         replace(member, median=float(median), spread=float(spread))
         for member, median, spread in zip(members, medians, spreads, strict=True)
@@ -99,14 +107,45 @@ def fit_members(
     return standardized, Scored(scores, unseen_counts)
 
 
-def _members(z: FloatArray, counts: FloatArray | None, scale: float, seed: int) -> list[Member]:
+def _quartiles(deviations: FloatArray, counts: FloatArray | None) -> FloatArray:
+    """Return the quartiles of each column of log deviations, shape (3, n_columns)."""
+    # Beyond all numbers, where equations overflow, is as far as the farthest.
+    farthest = np.max(deviations, axis=0, where=np.isfinite(deviations), initial=np.log(TINY))
+    return quantiles(np.minimum(deviations, farthest), [0.25, 0.5, 0.75], counts)
+
+
+def _distances(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return how far numbers are from each other; infinite ones are where they are."""
+    finite = np.isfinite(first) & np.isfinite(second)
+    return np.abs(np.subtract(first, second, out=np.zeros_like(first), where=finite))
+
+
+class _Plan(NamedTuple):
+    """What depends on the size of the table.
+
+    It is the same for all rows and with some left out: a fit to two pieces says nothing of the
+    scores of a fit to one.
+    """
+
+    scale: float
+    n_few: int
+    n_many: int
+
+    @classmethod
+    def of(cls, n_rows: int, n_columns: int) -> "_Plan":
+        most = max(1, n_rows // ROWS_PER_PIECE)
+        n_many = int(np.clip(n_rows // ROWS_PER_SMALL_PIECE, 1, MOST_PIECES))
+        return cls(_scale_of_quadratics(n_rows, n_columns), min(FEW_PIECES, most), n_many)
+
+
+def _members(z: FloatArray, counts: FloatArray | None, plan: _Plan, seed: int) -> list[Member]:
     """Fit what looks at the standardized data, not yet knowing what is usual."""
-    n_fine = int(np.clip(len(z) // 25, 1, 80))
-    fine = GaussianNoise(0.5)
+    shuffled, moved = Permuted(), GaussianNoise(0.5)
+    scale, n_few, n_many = plan
     return [
-        _member("whole", z, counts, 1, Permuted(), seed, degree=2, tol=0.5, smallest_scale=scale),
-        _member("few pieces", z, counts, 10, Permuted(), seed, smallest_scale=0.03),
-        _member("many pieces", z, counts, n_fine, fine, seed, smallest_scale=COARSE_SCALE),
+        _member("whole", z, counts, 1, shuffled, seed, degree=2, tol=0.5, smallest_scale=scale),
+        _member("few pieces", z, counts, n_few, shuffled, seed, smallest_scale=0.03),
+        _member("many pieces", z, counts, n_many, moved, seed, smallest_scale=COARSE_SCALE),
     ]
 
 
@@ -138,7 +177,7 @@ def _member(
     ideal = VanishingIdeal(
         max_degree=degree, tol=tol, normalization="contrastive", reduction="gram"
     )
-    pieces = cluster(z, min(n_pieces, len(z) // 10), seed=seed, counts=counts)
+    pieces = cluster(z, n_pieces, seed=seed, counts=counts)
     try:
         residuals = fit_residuals(
             z, pieces, other, ideal, smallest_scale=smallest_scale, counts=counts

@@ -9,6 +9,7 @@ from vanishing._xp import Array, FloatArray, IntArray, move_like, namespace
 from vanishing.anomaly.counts import mean_and_variance, some
 from vanishing.estimators import VanishingIdeal
 from vanishing.normalizations import resolve_normalization
+from vanishing.samples import ArraySource
 
 #: Added to deviations before their logarithm is taken.
 TINY = 1e-12
@@ -84,14 +85,16 @@ def fit_residuals(
     counts : array of shape (n_samples,), optional
         How often each point counts.
     """
-    if not resolve_normalization(template.normalization).needs_contrast:
-        contrast = None
+    # Sources, which are not checked again for every piece.
+    other = None
+    if contrast is not None and resolve_normalization(template.normalization).needs_contrast:
+        other = ArraySource(contrast)
     ideals, centers, scales = [], [], []
     for piece in np.unique(pieces):
         own = pieces == piece
         rows, own_counts = points[own], some(counts, own)
         ideal: VanishingIdeal = clone(template)
-        ideal._fit(rows, contrast, sample_weight=own_counts, by_itself=False)
+        ideal._fit(ArraySource(rows), other, sample_weight=own_counts, by_itself=False)
         if ideal.basis_.count():
             mean, variance = mean_and_variance(ideal.basis_.evaluate(rows), own_counts)
             ideals.append(ideal)

@@ -14,6 +14,10 @@ FOLDS = 5
 #: Left-out rows that are enough for quantiles: large tables need not leave out every part.
 ENOUGH_ROWS = 1000
 
+#: Shares of normal rows that "auto" calls anomalous: the rule of box plots is made for scores like
+#: those of a normal distribution, and flags up to a quarter of others.
+FEWEST_ANOMALIES, MOST_ANOMALIES = 0.01, 0.05
+
 
 class Scored(NamedTuple):
     """Scores of rows, higher is more normal, and how often each row counts (None: once)."""
@@ -26,6 +30,8 @@ def quantile_offset(
     scores: FloatArray,
     contamination: float | Literal["auto"],
     counts: FloatArray | None = None,
+    *,
+    most: float = 0.25,
 ) -> float:
     """Choose an offset below which samples are anomalous.
 
@@ -36,13 +42,16 @@ def quantile_offset(
     contamination : float or "auto"
         Share of the training data below the offset. "auto" is the rule of box plots, one and a
         half times the distance of the quartiles below the lower one, but calls at least one
-        sample in a hundred anomalous.
+        sample in a hundred anomalous, and at most the share ``most``.
     counts : array of shape (n_samples,), optional
         How often each sample counts.
+    most : float
+        The rule of box plots itself never calls more than a quarter anomalous.
     """
     if contamination == "auto":
-        lowest, lower, upper = finite_quantiles(scores, [0.01, 0.25, 0.75], counts)
-        return max(lowest, lower - 1.5 * (upper - lower))
+        shares = [FEWEST_ANOMALIES, most, 0.25, 0.75]
+        lowest, highest, lower, upper = finite_quantiles(scores, shares, counts)
+        return max(lowest, min(lower - 1.5 * (upper - lower), highest))
     return finite_quantiles(scores, [contamination], counts)[0]
 
 

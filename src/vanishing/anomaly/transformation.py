@@ -25,6 +25,7 @@ from vanishing._xp import (
     with_contiguous_columns,
 )
 from vanishing.anomaly.combination import Combination
+from vanishing.anomaly.components import DEFAULT_IDEAL
 from vanishing.anomaly.counts import check_takes_weights, fit_weighted, mean_and_variance, some
 from vanishing.anomaly.detector import Detector
 from vanishing.anomaly.explain import Landscape
@@ -97,8 +98,8 @@ class TransformationDetector(PerTransformation, Detector):
     contamination : float or "auto", default="auto"
         Share of the training data that is called anomalous. "auto" uses the rule of box plots on
         the scores of rows that are left out of the fit in turn, or with more than 2000 rows on the
-        training scores, and calls at least one in a hundred anomalous. With ``calibration`` it is
-        the guaranteed rate of false alarms.
+        training scores, and calls at least one in a hundred anomalous, and at most one in twenty.
+        With ``calibration`` it is the guaranteed rate of false alarms.
     calibration : float or None, default=None
         Share of the training data that is kept out of the fit and used for the threshold.
     random_state : int, default=0
@@ -230,6 +231,10 @@ class TransformationDetector(PerTransformation, Detector):
             fitted._finish(rows, held_out, scores, unseen, counts)
         take_over(self, fitted)
         return self
+
+    def _default_ideal(self) -> VanishingIdeal:
+        ideal: VanishingIdeal = clone(DEFAULT_IDEAL)
+        return ideal
 
     def _fit_models(
         self, train: Array, resolutions: list[int], counts: FloatArray | None

@@ -22,6 +22,7 @@ from vanishing.anomaly.explain.single import NormView
 from vanishing.anomaly.pieces import cluster
 from vanishing.anomaly.recipe import CONTRAST_ROWS, Member, fit_members
 from vanishing.anomaly.residuals import fit_residuals
+from vanishing.anomaly.rounding import last_digits_moved
 from vanishing.anomaly.streamed_vanishing import check_streams, fit_streamed
 from vanishing.anomaly.threshold import Scored, on_unseen_rows
 from vanishing.contrasts import Permuted
@@ -66,9 +67,10 @@ class VanishingDetector(Detector):
     contamination : float or "auto", default="auto"
         "auto" leaves a fifth of the rows out of the fit in turn, as far as the table is not so
         large that it makes no difference, and uses the rule of box plots on their scores; it calls
-        at least one in a hundred of them anomalous. A number is the share of the training data
-        that is called anomalous; of new data it may be far more, as equations fit the rows that
-        they were found on best. With ``calibration`` it is the guaranteed rate of false alarms.
+        at least one in a hundred of them anomalous, and at most one in twenty. A number is the
+        share of the training data that is called anomalous; of new data it may be far more, as
+        equations fit the rows that they were found on best. With ``calibration`` it is the
+        guaranteed rate of false alarms. Rows that differ by rounding only are on the same side.
     calibration : float or None, default=None
         Share of the training data that is kept out of the fit and used for the threshold.
     random_state : int, default=0
@@ -182,6 +184,12 @@ class VanishingDetector(Detector):
         scores = np.concatenate([self._score(X), self._score(fresh)])
         scores = np.clip(scores, np.finfo(float).min, None)
         return float(roc_auc_score(np.repeat([1, 0], len(X)), scores))
+
+    def _default_ideal(self) -> VanishingIdeal:
+        raise ValueError(
+            "without an ideal the detector is a recipe, which has no parameters of an ideal; pass "
+            "one as well, such as VanishingIdeal(normalization='contrastive')"
+        )
 
     def _refuse_unused(self) -> None:
         if self.ideal is None:
@@ -318,11 +326,12 @@ class VanishingDetector(Detector):
         self._scaler.fit(X, sample_weight=counts)
         # Up to rounding. A small unit, such as picofarads in farads, does not make it constant.
         self._constant = self._scaler.var_ <= (1e-15 + 1e-12 * np.abs(self._scaler.mean_)) ** 2
-        z = self._scaler.transform(X)[:, ~self._constant]
+        varies = ~self._constant
         self._members: list[Member] = []
         unseen = Scored(np.zeros(len(X)), counts)
-        if z.shape[1]:
-            self._members, unseen = fit_members(z, seed=self.random_state, counts=counts)
+        if varies.any():
+            z, rounded = (self._scaler.transform(x)[:, varies] for x in (X, last_digits_moved(X)))
+            self._members, unseen = fit_members(z, rounded, seed=self.random_state, counts=counts)
         self.ideals_ = [member.residuals.ideals for member in self._members]
         self.chosen_ = [member.name for member in self._members]
         if self._constant.any():

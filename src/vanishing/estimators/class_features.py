@@ -14,6 +14,7 @@ from vanishing._xp import Array, namespace
 from vanishing.estimators.fitting import ContrastError, check_discriminates, settings_of
 from vanishing.estimators.ideal import VanishingIdeal
 from vanishing.estimators.inputs import labelled, new_points, take_over, validated
+from vanishing.estimators.nested import HasIdeal
 from vanishing.estimators.saving import Saveable
 from vanishing.normalizations import resolve_normalization
 from vanishing.samples import ArraySource, ConcatenatedSource
@@ -22,7 +23,7 @@ from vanishing.samples.compose import lazily
 from vanishing.samples.weighted import checked_weights, with_weights
 
 
-class ClassVanishingFeatures(Saveable, TransformerMixin, BaseEstimator):
+class ClassVanishingFeatures(HasIdeal, Saveable, TransformerMixin, BaseEstimator):
     """Absolute values of polynomials that vanish on each class in turn.
 
     For each class an ideal is fitted to its samples; with the contrastive normalization the
@@ -104,9 +105,7 @@ class ClassVanishingFeatures(Saveable, TransformerMixin, BaseEstimator):
                 f"y has one class only ({classes[0]!r}), but features are made by contrasting "
                 "classes: at least two are required"
             )
-        template = self.ideal
-        if template is None:
-            template = VanishingIdeal(max_degree=2, tol=0.3, normalization="contrastive")
+        template = self._default_ideal() if self.ideal is None else self.ideal
         contrastive = resolve_normalization(template.normalization).needs_contrast
         parts = []
         for index in range(len(classes)):
@@ -188,6 +187,9 @@ class ClassVanishingFeatures(Saveable, TransformerMixin, BaseEstimator):
             for name in ideal.get_feature_names_out()
         ]
         return np.asarray(names, dtype=object)
+
+    def _default_ideal(self) -> VanishingIdeal:
+        return VanishingIdeal(max_degree=2, tol=0.3, normalization="contrastive")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -13,9 +13,6 @@ from vanishing.polynomials.memory import as_text
 from vanishing.reductions import resolve_reduction
 from vanishing.samples import SampleSource, WeightedSource
 
-#: With fewer rows nobody expects equations to hold on others.
-FEWEST_ROWS = 50
-
 
 class ContrastError(ValueError):
     """All that vanishes on X vanishes on the contrast too."""
@@ -135,16 +132,16 @@ def warn_of_left_out(found: Construction, memory_budget: int) -> None:
 def warn_of_interpolation(found: Construction, settings: Settings, points: SampleSource) -> None:
     """Say where equations within a tolerance hold on any rows, so few are there.
 
-    With ``tol=0``, or with a handful of points, that is wanted: it is exact algebra.
+    With ``tol=0`` that is wanted: it is exact algebra.
     """
+    if settings.tol == 0:
+        return
     # A weight makes no more rows of one.
     n_rows = found.state.n_rows
     if isinstance(points, WeightedSource):
         n_rows = points.n_counted
     elif points.weighted:
         n_rows = points.n_samples
-    if settings.tol == 0 or n_rows < FEWEST_ROWS:
-        return
     for step in found.trace:
         if step.vanishing and step.rank >= n_rows:
             warnings.warn(

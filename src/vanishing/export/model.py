@@ -1,13 +1,13 @@
 """What can be written down: the equations of a model, in the variables of the user."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from vanishing._xp import FloatArray, IntArray
+from vanishing._xp.lazy import lazy
 from vanishing.export.preprocessing import affine_map, composed
 from vanishing.export.sizes import DataScale
 from vanishing.polynomials import PolynomialBasis
@@ -41,7 +41,7 @@ class Equations:
     source: str
     model: Any = None
 
-    @cached_property
+    @lazy
     def scale(self) -> DataScale:
         """How large the variables are on the data of the fit."""
         return DataScale.of(self.basis, self.model)

@@ -7,12 +7,12 @@ and the command line, takes its terms and digits from here.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from vanishing._xp import FloatArray, IntArray
+from vanishing._xp.lazy import lazy
 from vanishing.polynomials import PolynomialBasis
 from vanishing.polynomials.monomials import Monomials, monomials
 
@@ -73,7 +73,7 @@ class DataScale:
             points[:, first.left] = first.projection[0] + drawn @ np.linalg.pinv(directions)
         return cls(points, is_complete=rms is not None and _is_whole(basis, model))
 
-    @cached_property
+    @lazy
     def _spread(self) -> FloatArray:
         with np.errstate(over="ignore", invalid="ignore"):
             return np.asarray(np.std(self.points, axis=0))
