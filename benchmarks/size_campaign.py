@@ -19,9 +19,7 @@ from vanishing import VanishingIdeal
 NORMALIZATIONS = ("vca", "coefficient", "gradient", "gradient-weighted", "contrastive")
 SIZES = {
     "float64": tuple(
-        10.0**e
-        for e in (-300, -200, -160, -154, -150, -120, -90, -60, -30, -8, 8, 30, 60, 90, 120, 150)
-        + (154, 160, 200, 300)
+        size for e in (8, 30, 60, 90, 120, 150, 154, 160, 200, 300) for size in (10.0**-e, 10.0**e)
     ),
     "float32": tuple(10.0**e for e in (-30, -22, -19, -15, -8, 8, 15, 19, 22, 30)),
 }

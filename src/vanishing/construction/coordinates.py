@@ -14,7 +14,7 @@ relative to each of them (Demmel and Veselić, 1992).
 """
 
 import numpy as np
-from scipy.linalg import lapack, qr, solve_triangular, svd
+from scipy.linalg import qr, solve_triangular, svd
 
 from vanishing._xp import FloatArray, norms
 from vanishing.construction.pair import (
@@ -22,14 +22,11 @@ from vanishing.construction.pair import (
     SAFETY,
     PairSolution,
     Side,
-    _without_arbitrary_rotation,
+    right_singular_vectors,
     with_fixed_signs,
+    without_arbitrary_rotation,
 )
 from vanishing.normalizations.stage import Coordinates
-
-#: Codes of LAPACK's gejsv: accurate relative to each column, no U, V, the full range of numbers,
-#: no transposition, no perturbation of tiny numbers.
-_BY_COLUMNS = {"joba": 0, "jobu": 3, "jobv": 0, "jobr": 0, "jobt": 0, "jobp": 0}
 
 
 def solve_in_coordinates(points: Side, coordinates: Coordinates) -> PairSolution:
@@ -42,42 +39,42 @@ def solve_in_coordinates(points: Side, coordinates: Coordinates) -> PairSolution
         Directions outside of them are zero under the form and on the points.
     """
     plain, B = coordinates.plain, coordinates.factor
-    null, others = _null_directions(points, plain)
+    null, free = _null_directions(points, plain)
     n_null = null.shape[1]
     relations = null @ inverse_factor(B @ null)  # size 1 under the form
     q = qr(B @ null, check_finite=False)[0]
-    K = others @ inverse_factor(q[:, n_null:].T @ (B @ others))
+    K = free @ inverse_factor(q[:, n_null:].T @ (B @ free))
     K, relations = (np.ldexp(each, -coordinates.exponent) for each in (K, relations))
 
-    rest = plain @ (K @ _right_singular_vectors(points.factor @ (plain @ K)))
-    (exact, small), (rest, extents) = (
-        _without_arbitrary_rotation(part, points.norms(part), points, SAFETY * EPS)
+    rest = plain @ (K @ right_singular_vectors(points.factor @ (plain @ K)))
+    (exact, small), (others, extents) = (
+        without_arbitrary_rotation(part, points.norms(part), points, SAFETY * EPS)
         for part in (plain @ relations, rest)
     )
     # Made orthogonal to the relations under the form. That may add large multiples of them; F
     # does without these, which are zero on the points.
     sizes = norms(plain)
-    y = ((plain / sizes).T @ rest) / sizes[:, None]
+    y = ((plain / sizes).T @ others) / sizes[:, None]
     multiples = np.ldexp((B @ relations).T @ (B @ y), 2 * coordinates.exponent)
-    vanishing = rest - plain @ (relations @ multiples)
+    vanishing = others - plain @ (relations @ multiples)
     # What is a rounding error is settled.
     doubt = np.concatenate(
         [
             np.maximum(points.noise(exact), small),
-            np.minimum(points.noise(rest), 0.5 * extents),
+            np.minimum(points.noise(others), 0.5 * extents),
         ]
     )
     vectors = with_fixed_signs(np.hstack([exact, vanishing]))
     return PairSolution(
         vectors=vectors,
         extents=np.concatenate([small, extents]),
-        noise=np.minimum(doubt, points.negligible(np.hstack([exact, rest]))),
+        noise=np.minimum(doubt, points.negligible(np.hstack([exact, others]))),
         doubt=doubt,
         unbounded=np.zeros((len(plain), 0)),
         dropped=len(plain) - plain.shape[1],
         lost=0,
         condition=coordinates.condition,
-        reduced=with_fixed_signs(np.hstack([exact, rest])),
+        reduced=with_fixed_signs(np.hstack([exact, others])),
     )
 
 
@@ -113,16 +110,3 @@ def _null_directions(points: Side, plain: FloatArray) -> tuple[FloatArray, Float
     y = svd(on_points, full_matrices=True, check_finite=False)[2].T
     null = norms(on_points @ y) <= points.noise(plain @ y)
     return np.asarray(y[:, null]), np.asarray(y[:, ~null])
-
-
-def _right_singular_vectors(matrix: FloatArray) -> FloatArray:
-    n_rows, n_columns = matrix.shape
-    largest = np.max(norms(matrix), initial=0.0)
-    if largest == 0:
-        return np.eye(n_columns)
-    tall = np.zeros((max(n_rows, n_columns), n_columns), order="F")
-    tall[:n_rows] = matrix / largest
-    _, _, vectors, _, _, info = lapack.dgejsv(tall, **_BY_COLUMNS)
-    if info != 0:
-        raise np.linalg.LinAlgError(f"LAPACK's gejsv returned info={info}")
-    return np.asarray(vectors)

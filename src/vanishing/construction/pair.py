@@ -35,6 +35,9 @@ KNOWN_SIZE = 0.1
 SIGN_TIE = 1e-6
 #: Extents that differ by less than this share are tied: their directions may be mixed.
 EXTENT_TIE = 1e-10
+#: Codes of LAPACK's gejsv: accurate relative to each column, no U, V, the full range of numbers,
+#: no transposition, no perturbation of tiny numbers.
+_BY_COLUMNS = {"joba": 0, "jobu": 3, "jobv": 0, "jobr": 0, "jobt": 0, "jobp": 0}
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +186,7 @@ def solve_pair(points: Side, form: Side) -> PairSolution:
     extents = points.norms(found)
     if np.any((extents > points.noise(found)) & (extents <= resolution)):
         found = _refined(found, unbounded, points, form)
-    found, extents = _without_arbitrary_rotation(found, points.norms(found), points, noise)
+    found, extents = without_arbitrary_rotation(found, points.norms(found), points, noise)
     # What is refined has been separated twice, each time up to the errors of the stack.
     rounding = SAFETY * EPS * resolution
     doubt = np.maximum(points.noise(found), rounding)
@@ -208,8 +211,8 @@ def _refined(vectors: FloatArray, unbounded: FloatArray, points: Side, form: Sid
 
     Columns of X in very different units, a timestamp beside a temperature, have extents of 1e12
     and 1. The error of the long direction in the short one, eps of the former, hides the latter.
-    In the coordinates of the first solution the columns of A are graded, and Jacobi's method finds
-    the singular values of a graded matrix each to its own accuracy (Demmel and Veselić, 1992).
+    In the coordinates of the first solution the columns of A are graded, and the singular values
+    of a graded matrix can be found each to its own accuracy.
 
     Parameters
     ----------
@@ -226,15 +229,27 @@ def _refined(vectors: FloatArray, unbounded: FloatArray, points: Side, form: Sid
     triangle = qr(form.factor @ vectors, mode="r", check_finite=False)[0][: vectors.shape[1]]
     vectors = solve_triangular(triangle, vectors.T, trans="T", check_finite=False).T
     vectors = vectors[:, np.argsort(-points.norms(vectors), kind="stable")]
-    graded = points.factor @ vectors
-    missing = max(0, graded.shape[1] - graded.shape[0])
-    graded = np.pad(graded, ((0, missing), (0, 0)))
-    # Column-pivoted QR and one-sided Jacobi rotations; the left vectors are not needed.
-    _, _, rotation, _, _, failed = lapack.dgejsv(graded, joba=0, jobu=3, jobv=0)
-    return vectors if failed else np.asarray(vectors @ rotation)
+    return np.asarray(vectors @ right_singular_vectors(points.factor @ vectors))
 
 
-def _without_arbitrary_rotation(
+def right_singular_vectors(matrix: FloatArray) -> FloatArray:
+    """Return the right singular vectors of a matrix whose columns are of very different sizes.
+
+    Jacobi's method on the columns is accurate relative to each of them (Demmel and Veselić, 1992).
+    """
+    n_rows, n_columns = matrix.shape
+    largest = np.max(norms(matrix), initial=0.0)
+    if largest == 0:
+        return np.eye(n_columns)
+    tall = np.zeros((max(n_rows, n_columns), n_columns), order="F")
+    tall[:n_rows] = matrix / largest
+    _, _, vectors, _, _, info = lapack.dgejsv(tall, **_BY_COLUMNS)
+    if info != 0:
+        raise np.linalg.LinAlgError(f"LAPACK's gejsv returned info={info}")
+    return np.asarray(vectors)
+
+
+def without_arbitrary_rotation(
     vectors: FloatArray, extents: FloatArray, points: Side, noise: float
 ) -> tuple[FloatArray, FloatArray]:
     """Sort by extents, and fix the directions among tied ones, which the decomposition leaves open.
