@@ -70,7 +70,7 @@ class DataScale:
         directions = np.hstack([first.vanishing, first.nonvanishing])
         drawn = np.random.default_rng(0).normal(size=(N_POINTS, len(values))) * values
         with np.errstate(over="ignore", invalid="ignore"):
-            points[:, first.left] = first.projection[0] + drawn @ np.linalg.pinv(directions)
+            points[:, first.left] = first.projection[0] + _solved(directions, drawn)
         return cls(points, is_complete=rms is not None and _is_whole(basis, model))
 
     @lazy
@@ -222,6 +222,14 @@ def monomial_sizes(points: FloatArray, table: Monomials) -> FloatArray:
         powers = np.where(powers > 0, powers, 1.0) * largest ** np.arange(table.degree + 1)[:, None]
         of_variables = powers[table.exponents, np.arange(points.shape[1])]
         return np.asarray(np.prod(of_variables, axis=1))
+
+
+def _solved(directions: FloatArray, values: FloatArray) -> FloatArray:
+    """Return the smallest d with ``d @ directions`` equal to values."""
+    try:
+        return np.asarray(np.linalg.solve(directions.T, values.T).T)  # many times as fast
+    except np.linalg.LinAlgError:  # not square, where directions were dropped or cut, or singular
+        return np.asarray(values @ np.linalg.pinv(directions))
 
 
 def _nonvanishing_rms(basis: PolynomialBasis, model: Any) -> float | None:
