@@ -248,6 +248,7 @@ def test_every_row_gets_its_features():
 
 
 def test_weights_of_a_device_source():
+    pytest.importorskip("torch")
     X, weights = points(), np.arange(60) % 3
     with pytest.raises(ValueError, match=r"as_source\(DeviceSource"):
         DeviceSource(as_source(X, weights=weights), "cpu")
@@ -270,11 +271,16 @@ def chunks_that_fail():
     yield points(20) * np.nan
 
 
+def device_source(chunks):
+    pytest.importorskip("torch")
+    return DeviceSource(chunks, "cpu")
+
+
 @pytest.mark.parametrize(
     "wrap",
     [
         lambda chunks: as_source(chunks, weights=np.ones(40)),
-        lambda chunks: DeviceSource(chunks, "cpu"),
+        device_source,
     ],
     ids=["weights", "device"],
 )
