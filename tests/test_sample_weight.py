@@ -220,17 +220,20 @@ def test_weights_are_routed_and_split_with_the_rows():
             seen.append(sample_weight)
             return super().fit(X, sample_weight=sample_weight)
 
-        def score(self, X, y=None, sample_weight=None):
-            return 0.0
-
     weights = np.arange(1.0, 61.0)
     with sklearn.config_context(enable_metadata_routing=True):
         pipeline = make_pipeline(
             StandardScaler().set_fit_request(sample_weight=False),
-            Remembering().set_fit_request(sample_weight=True).set_score_request(sample_weight=True),
+            Remembering().set_fit_request(sample_weight=True),
         )
-        parameters = {"sample_weight": weights}
-        cross_validate(pipeline, points(), cv=KFold(3), params=parameters, error_score="raise")
+        cross_validate(
+            pipeline,
+            points(),
+            cv=KFold(3),
+            params={"sample_weight": weights},
+            scoring=lambda model, X: 0.0,
+            error_score="raise",
+        )
     for fold, given_weights in zip(KFold(3).split(weights), seen, strict=True):
         np.testing.assert_array_equal(given_weights, weights[fold[0]])
 
