@@ -220,17 +220,20 @@ def test_weights_are_routed_and_split_with_the_rows():
             seen.append(sample_weight)
             return super().fit(X, sample_weight=sample_weight)
 
-        def score(self, X, y=None, sample_weight=None):
-            return 0.0
-
     weights = np.arange(1.0, 61.0)
     with sklearn.config_context(enable_metadata_routing=True):
         pipeline = make_pipeline(
             StandardScaler().set_fit_request(sample_weight=False),
-            Remembering().set_fit_request(sample_weight=True).set_score_request(sample_weight=True),
+            Remembering().set_fit_request(sample_weight=True),
         )
-        parameters = {"sample_weight": weights}
-        cross_validate(pipeline, points(), cv=KFold(3), params=parameters, error_score="raise")
+        cross_validate(
+            pipeline,
+            points(),
+            cv=KFold(3),
+            params={"sample_weight": weights},
+            scoring=lambda model, X: 0.0,
+            error_score="raise",
+        )
     for fold, given_weights in zip(KFold(3).split(weights), seen, strict=True):
         np.testing.assert_array_equal(given_weights, weights[fold[0]])
 
@@ -248,6 +251,7 @@ def test_every_row_gets_its_features():
 
 
 def test_weights_of_a_device_source():
+    pytest.importorskip("torch")
     X, weights = points(), np.arange(60) % 3
     with pytest.raises(ValueError, match=r"as_source\(DeviceSource"):
         DeviceSource(as_source(X, weights=weights), "cpu")
@@ -270,11 +274,16 @@ def chunks_that_fail():
     yield points(20) * np.nan
 
 
+def device_source(chunks):
+    pytest.importorskip("torch")
+    return DeviceSource(chunks, "cpu")
+
+
 @pytest.mark.parametrize(
     "wrap",
     [
         lambda chunks: as_source(chunks, weights=np.ones(40)),
-        lambda chunks: DeviceSource(chunks, "cpu"),
+        device_source,
     ],
     ids=["weights", "device"],
 )

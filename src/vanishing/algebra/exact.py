@@ -81,4 +81,4 @@ def _contains(generators: list[Any], polynomial: Any) -> bool:
     import sympy
 
     basis = sympy.groebner(generators, *polynomial.gens, order="grevlex")
-    return bool(basis.contains(polynomial))
+    return bool(basis.contains(polynomial.as_expr()))  # SymPy 1.13 takes no Poly

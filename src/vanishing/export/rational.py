@@ -221,7 +221,7 @@ def _minimal(polynomials: list[Any]) -> list[Any]:
         if not others:
             break
         groebner_basis = sympy.groebner(others, *polynomial.gens, order="grevlex")
-        if groebner_basis.contains(polynomial):
+        if groebner_basis.contains(polynomial.as_expr()):  # SymPy 1.13 takes no Poly
             kept = others
     return kept
 
