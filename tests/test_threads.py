@@ -211,6 +211,25 @@ def test_same_bits_with_any_number_of_threads(monkeypatch, normalization, reduct
             np.testing.assert_array_equal(values, expected)
 
 
+@pytest.mark.parametrize(("n_columns", "same"), [(15, True), (16, False)])
+@pytest.mark.parametrize(("reduction", "rtol"), [("tsqr", 1e-12), ("gram", 1e-8)])
+def test_what_the_page_on_scaling_promises(n_columns, same, reduction, rtol):
+    """The same bits below 256 products, and rounding from there on."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3000, n_columns))
+    X[:, -1] = X[:, 0] * X[:, 1] + 1e-3 * rng.standard_normal(3000)
+    spectra = []
+    for threads in (1, 2, 3):
+        with threadpool_limits(threads, user_api="blas"):
+            ideal = VanishingIdeal(max_degree=2, tol=0.05, reduction=reduction).fit(X)
+        spectra.append(ideal.trace_[-1].spectrum)
+    assert len(spectra[0]) == n_columns * (n_columns + 1) // 2
+    for spectrum in spectra[1:]:
+        if same:
+            np.testing.assert_array_equal(spectrum, spectra[0])
+        np.testing.assert_allclose(spectrum, spectra[0], rtol=rtol)
+
+
 def test_kernels_see_rows_in_order():
     X = np.arange(100.0)[:, None]
     with threadpool_limits(3, user_api="blas"):

@@ -1,8 +1,8 @@
 """Threads: several blocks of rows at once, instead of several threads inside of BLAS.
 
 A block is evaluated, multiplied and reduced by one thread from beginning to end. That keeps all
-cores busy where BLAS would keep them busy in its own part of the work only, and what comes of the
-rows does not depend on how many threads there are.
+cores busy where BLAS would keep them busy in its own part of the work only, and the order in which
+rows are summed up does not depend on how many threads there are.
 """
 
 import os
