@@ -86,7 +86,7 @@ NUMPY = {
     "objects": (np.array([[1, 2, "a"]], dtype=object), ValueError, ["convert string to float"]),
     "sparse": (scipy.sparse.csr_array(points()), TypeError, ["Sparse", "X", "dense", ".toarray()"]),
     "1-D": (points()[:, 0], ValueError, ["2D array", "1D array", ".reshape(-1, 1)"]),
-    "3-D": (points()[None], ValueError, ["dim 3", "dim <= 2"]),
+    "3-D": (points()[None], ValueError, ["dim 3", "<= 2"]),
     "number": (3.0, ValueError, ["2D array", "scalar array", ".reshape(-1, 1)"]),
     "empty list": ([], ValueError, ["2D array", "1D array"]),
     "ragged list": ([[1.0, 2.0, 3.0], [4.0]], ValueError, ["inhomogeneous shape"]),

@@ -103,6 +103,10 @@ class MeanThresholder:
     def predict(self, scores):
         return (scores > self.thresh_).astype(int)
 
+    def eval(self, scores):  # by PyOD 2
+        self.fit(scores)
+        return self.labels_
+
 
 def test_thresholder_in_place_of_contamination():
     detector = VanishingOD(contamination=MeanThresholder()).fit(TRAIN)
