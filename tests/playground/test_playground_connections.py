@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import pytest
 
@@ -117,15 +117,15 @@ def test_whole_requests_are_answered_for_longer(port):
 
 
 def test_many_halves_do_not_keep_others_out(port):
-    halves = [socket.create_connection(("127.0.0.1", port), timeout=20) for _ in range(200)]
-    for half in halves:
-        half.sendall(REQUEST[:20])
-    with connected(port) as connection:
-        connection.sendall(REQUEST)
-        assert answer_of(connection).startswith(b"HTTP/1.1 200")
-    for half in halves:
-        assert rest_of(half).startswith(b"HTTP/1.1 408")
-        half.close()
+    with ExitStack() as opened:
+        halves = [opened.enter_context(connected(port)) for _ in range(200)]
+        for half in halves:
+            half.sendall(REQUEST[:20])
+        with connected(port) as connection:
+            connection.sendall(REQUEST)
+            assert answer_of(connection).startswith(b"HTTP/1.1 200")
+        for half in halves:
+            assert rest_of(half).startswith(b"HTTP/1.1 408")
 
 
 def test_the_protocol_without_httptools():
