@@ -104,6 +104,8 @@ def test_vca_has_unit_coordinates_from_degree_two_on(problem):
             np.testing.assert_allclose(size, 1, rtol=1e-9)
 
 
+# A Gram matrix of nearly flat points leaves it open at degree 2.
+@pytest.mark.filterwarnings("ignore::vanishing.estimators.fitting.UndecidedWarning")
 @pytest.mark.parametrize("reduction", ["tsqr", "gram"])
 @pytest.mark.parametrize("normalization", NORMALIZATIONS)
 @given(problem=problems())

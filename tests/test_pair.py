@@ -12,7 +12,7 @@ EPS = np.finfo(float).eps
 
 def side(factor):
     scale = np.linalg.norm(factor, axis=0)
-    return Side(factor, scale, EPS * scale)
+    return Side(factor, scale, EPS * scale, scale)
 
 
 def planted(rng, n_regular, n_null, n_infinite, n_common, scale_a, scale_b):

@@ -148,11 +148,14 @@ def show_basis(model: Any, name: str | None) -> None:
     key, ideal = choose_ideal(model, name)
     title = Text(f"ideal {key}, ended: {ideal.stop_reason_}")  # which may look like markup
     table = RichTable(title=title, title_justify="left")
-    for column in ("degree", "candidates", "equations", "nonvanishing", "dropped", "cut", "tol"):
-        table.add_column(column, justify="right")
+    columns = ["degree", "candidates", "vanishing", "nonvanishing", "dropped", "cut"]
+    if any(trace.undecided for trace in ideal.trace_):
+        columns.append("undecided")
+    for column in (*columns, "tol"):
+        table.add_column("equations" if column == "vanishing" else column, justify="right")
     for trace in ideal.trace_:
-        cells = (trace.degree, trace.candidates, trace.vanishing, trace.nonvanishing)
-        table.add_row(*map(str, cells), str(trace.dropped), str(trace.cut), f"{trace.tol:.3g}")
+        cells = [str(getattr(trace, column)) for column in columns]
+        table.add_row(*cells, f"{trace.tol:.3g}")
     out().print(table)
 
 

@@ -20,6 +20,7 @@ TRACED = (
     "unbounded",
     "cut",
     "left_out",
+    "undecided",
     "tol",
     "condition",
     "seconds",

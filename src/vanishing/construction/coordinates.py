@@ -60,19 +60,19 @@ def solve_in_coordinates(points: Side, coordinates: Coordinates) -> PairSolution
     y = ((plain / sizes).T @ rest) / sizes[:, None]
     multiples = np.ldexp((B @ relations).T @ (B @ y), 2 * coordinates.exponent)
     vanishing = rest - plain @ (relations @ multiples)
-    # What is a rounding error is settled.
-    noise = np.concatenate(
-        [
-            np.maximum(points.noise(exact), small),
-            np.minimum(points.noise(rest), 0.5 * extents),
-        ]
+    # What is a rounding error is settled, unless these errors are larger than those of the data.
+    doubt = np.concatenate(
+        [np.maximum(points.noise(exact), small), np.minimum(points.noise(rest), 0.5 * extents)]
     )
+    vectors = np.hstack([exact, vanishing])
     return PairSolution(
-        vectors=with_fixed_signs(np.hstack([exact, vanishing])),
+        vectors=with_fixed_signs(vectors),
         extents=np.concatenate([small, extents]),
-        noise=noise,
+        noise=np.minimum(doubt, points.negligible(np.hstack([exact, rest]))),
+        doubt=doubt,
         unbounded=np.zeros((len(plain), 0)),
         dropped=len(plain) - plain.shape[1],
+        lost=0,
         condition=coordinates.condition,
         reduced=with_fixed_signs(np.hstack([exact, rest])),
     )

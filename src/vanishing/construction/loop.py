@@ -10,7 +10,7 @@ from vanishing.construction.trace import DegreeTrace
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.samples import SampleSource
 
-StopReason = Literal["exhausted", "max_degree"]
+StopReason = Literal["exhausted", "max_degree", "undecided"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,8 +21,9 @@ class Construction:
     ----------
     basis : PolynomialBasis
     trace : tuple of DegreeTrace
-    stop_reason : {"exhausted", "max_degree"}
-        Whether the last degree left nothing nonvanishing, or the bound on the degree was hit.
+    stop_reason : {"exhausted", "max_degree", "undecided"}
+        Whether the last degree left nothing nonvanishing, the bound on the degree was hit, or
+        rounding errors left nothing that is known to be nonvanishing.
     state : State
         From which a later construction may go on.
     """
@@ -80,5 +81,6 @@ def _construct(
         if callback is not None:
             callback(record)
         if record.nonvanishing == 0:
-            return Construction(state.basis, tuple(trace), "exhausted", state)
+            reason: StopReason = "undecided" if record.undecided else "exhausted"
+            return Construction(state.basis, tuple(trace), reason, state)
     return Construction(state.basis, tuple(trace), "max_degree", state)

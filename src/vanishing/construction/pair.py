@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from scipy.linalg import get_lapack_funcs, qr, solve_triangular, svd
+from scipy.linalg import get_lapack_funcs, lapack, qr, solve_triangular, svd
 
-from vanishing._xp import FloatArray, norms, triangular_factor
+from vanishing._xp import FloatArray, IntArray, norms, triangular_factor
 
 #: Rounding errors are taken to be at most this many units.
 SAFETY = 64.0
@@ -23,6 +23,14 @@ EPS = float(np.finfo(np.float64).eps)
 WELL_CONDITIONED = 1e-9
 #: Directions that are zero up to less than this are exact for all purposes.
 EXACT_NULL = 1e-12
+#: Rounding errors up to this share of the size of the terms are those of the data itself, which
+#: nobody wants to be told of: a relation that holds to that accuracy is called exact.
+EXACT = 1e-8
+#: Coarse arithmetic (Gram matrices, single precision) is trusted as far as this many times its own
+#: rounding error.
+COARSE = 16.0
+#: A size under the normalization with a larger relative error than this is not known at all.
+KNOWN_SIZE = 0.1
 #: Entries within this share of the largest are tied when the sign is chosen.
 SIGN_TIE = 1e-6
 #: Extents that differ by less than this share are tied: their directions may be mixed.
@@ -40,11 +48,37 @@ class Side:
         Size of each column before projection.
     error : array of shape (n_columns,)
         Size of the rounding error of each column.
+    terms : array of shape (n_columns,)
+        Size of what each column is made of, which may be larger than the column itself.
+    unit : float
+        Relative rounding error of the values themselves, without what earlier degrees add.
     """
 
     factor: FloatArray
     scale: FloatArray
     error: FloatArray
+    terms: FloatArray
+    unit: float = EPS
+
+    @property
+    def trusted(self) -> float:
+        """The largest rounding error, relative to the size of the terms, that is no concern."""
+        return max(EXACT, COARSE * SAFETY * self.unit)
+
+    def restricted(self, subspace: FloatArray) -> "Side":
+        """Return the side in the coordinates of a subspace, given by orthonormal columns."""
+        sizes = np.abs(subspace)
+        return Side(
+            self.factor @ subspace,
+            self.scale @ sizes,
+            self.error @ sizes,
+            self.terms @ sizes,
+            self.unit,
+        )
+
+    def negligible(self, v: FloatArray) -> FloatArray:
+        """Return what ‖factor @ v‖ may be for ``v`` to be called zero, one value a column."""
+        return np.asarray(self.trusted * (self.terms @ np.abs(v)))
 
     def noise(self, v: FloatArray) -> FloatArray:
         """Bound the rounding error of ‖factor @ v‖, one value a column of ``v``."""
@@ -63,15 +97,20 @@ class PairSolution:
     ----------
     vectors : array of shape (n_columns, n_finite)
         Size 1 under the normalization. Extents ascend, except where they are tied: the order
-        there does not hang on rounding.
+        there does not depend on rounding.
     extents : array of shape (n_finite,)
         ‖A v‖.
     noise : array of shape (n_finite,)
-        Extents below this are rounding errors.
+        Extents up to this are rounding errors: the polynomial vanishes as far as anybody can tell.
+    doubt : array of shape (n_finite,)
+        Extents between ``noise`` and this may be rounding errors or not: the errors are larger than
+        those of the data, and the arithmetic does not decide.
     unbounded : array of shape (n_columns, n_unbounded)
         Directions of size 0 under the normalization and ‖A v‖ = 1.
     dropped : int
         Number of directions that are zero on both sides.
+    lost : int
+        Number of directions that are zero on both sides up to rounding errors too large to tell.
     condition : float
         Condition number of the scaled, stacked factors on their range.
     reduced : array of shape (n_columns, n_finite) or None
@@ -81,8 +120,10 @@ class PairSolution:
     vectors: FloatArray
     extents: FloatArray
     noise: FloatArray
+    doubt: FloatArray
     unbounded: FloatArray
     dropped: int
+    lost: int
     condition: float
     reduced: FloatArray | None = None
 
@@ -102,7 +143,8 @@ def solve_pair(points: Side, form: Side) -> PairSolution:
     )
     stacked, height = np.vstack([a, b]), len(a)
     del a, b  # square matrices, of which there are many here
-    q, triangle, order = _rank_revealing_qr(stacked, noise)
+    trusted = max(points.trusted, form.trusted)
+    q, triangle, order, lost = _rank_revealing_qr(stacked, noise, trusted)
     del stacked
     rank = len(triangle)
 
@@ -125,23 +167,71 @@ def solve_pair(points: Side, form: Side) -> PairSolution:
     # A side may also be zero below the rounding of the decomposition itself (alpha, beta <= eps).
     zero_a = (norm_a <= points.noise(vectors)) | (alpha <= SAFETY * EPS)
     zero_b = (norm_b <= form.noise(vectors)) | (beta <= SAFETY * EPS)
-    finite, infinite = ~zero_b, zero_b & ~zero_a
-
-    found, extents = _without_arbitrary_rotation(
-        vectors[:, finite] / norm_b[finite], norm_a[finite] / norm_b[finite], points, noise
+    finite, infinite, neither = ~zero_b, zero_b & ~zero_a, zero_b & zero_a
+    lost += int(
+        np.sum(
+            (norm_a[neither] > points.negligible(vectors[:, neither]))
+            | (norm_b[neither] > form.negligible(vectors[:, neither]))
+        )
     )
+
+    found: FloatArray = vectors[:, finite] / norm_b[finite]
+    unbounded = vectors[:, infinite] / norm_a[infinite]
     # In the stack a vector of size 1 under the form has length weight_b, and its part on X,
-    # weight_a |A v|, is known to eps of that.
-    floor = np.maximum(points.noise(found), SAFETY * EPS * _inverse(weight_a) * weight_b)
-    unbounded = _echelon(vectors[:, infinite] / norm_a[infinite])
+    # weight_a |A v|, is known to eps of that. Above the errors of A itself, that can be bettered.
+    resolution = SAFETY * EPS * float(_inverse(weight_a) * weight_b)
+    extents = points.norms(found)
+    if np.any((extents > points.noise(found)) & (extents <= resolution)):
+        found = _refined(found, unbounded, points, form)
+    found, extents = _without_arbitrary_rotation(found, points.norms(found), points, noise)
+    # What is refined has been separated twice, each time up to the errors of the stack.
+    rounding = SAFETY * EPS * resolution
+    doubt = np.maximum(points.noise(found), rounding)
+    # Where the normalization of a direction is not known, its extent is not either.
+    is_known = form.noise(found) <= KNOWN_SIZE
+    negligible = np.where(is_known, np.maximum(points.negligible(found), rounding), 0.0)
+    n_zero = n_columns - int(finite.sum()) - int(infinite.sum())
     return PairSolution(
         vectors=with_fixed_signs(found),
         extents=extents,
-        noise=floor,
-        unbounded=with_fixed_signs(unbounded),
-        dropped=n_columns - int(finite.sum()) - int(infinite.sum()),
+        noise=np.minimum(doubt, negligible),
+        doubt=doubt,
+        unbounded=with_fixed_signs(_echelon(unbounded)),
+        dropped=n_zero - lost,
+        lost=lost,
         condition=_condition(triangle[:, :rank]),
     )
+
+
+def _refined(vectors: FloatArray, unbounded: FloatArray, points: Side, form: Side) -> FloatArray:
+    """Separate directions whose extents differ by more than the rounding error of the stack.
+
+    Columns of X in very different units, a timestamp beside a temperature, have extents of 1e12
+    and 1. The error of the long direction in the short one, eps of the former, hides the latter.
+    In the coordinates of the first solution the columns of A are graded, and Jacobi's method finds
+    the singular values of a graded matrix each to its own accuracy (Demmel and Veselić, 1992).
+
+    Parameters
+    ----------
+    vectors : array of shape (n_columns, n_finite)
+        Of size 1 under the form.
+    unbounded : array of shape (n_columns, n_unbounded)
+        Of size 0 under the form and 1 on the points.
+    points, form : Side
+    """
+    if vectors.shape[1] < 2 and not unbounded.size:
+        return vectors
+    on_points = points.factor @ unbounded
+    vectors = vectors - unbounded @ (on_points.T @ (points.factor @ vectors))
+    triangle = qr(form.factor @ vectors, mode="r", check_finite=False)[0][: vectors.shape[1]]
+    vectors = solve_triangular(triangle, vectors.T, trans="T", check_finite=False).T
+    vectors = vectors[:, np.argsort(-points.norms(vectors), kind="stable")]
+    graded = points.factor @ vectors
+    missing = max(0, graded.shape[1] - graded.shape[0])
+    graded = np.pad(graded, ((0, missing), (0, 0)))
+    # Column-pivoted QR and one-sided Jacobi rotations; the left vectors are not needed.
+    _, _, rotation, _, _, failed = lapack.dgejsv(graded, joba=0, jobu=3, jobv=0)
+    return vectors if failed else np.asarray(vectors @ rotation)
 
 
 def _without_arbitrary_rotation(
@@ -186,18 +276,23 @@ def _compressed(factor: FloatArray) -> FloatArray:
 
 
 def _rank_revealing_qr(
-    stacked: FloatArray, noise: float
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return Q, R and the order of columns of the part above the noise."""
+    stacked: FloatArray, noise: float, trusted: float
+) -> tuple[FloatArray, FloatArray, IntArray, int]:
+    """Return Q, R and the order of columns of the part above the noise.
+
+    The last value is how many of the directions below the noise are not negligible.
+    """
     q, triangle = qr(stacked, mode="economic", check_finite=False)
     if triangle.shape[0] == triangle.shape[1] and _reciprocal_condition(triangle) > max(
         WELL_CONDITIONED, noise
     ):
-        return q, triangle, np.arange(triangle.shape[1])
+        return q, triangle, np.arange(triangle.shape[1]), 0
     q, triangle, order = qr(stacked, mode="economic", pivoting=True, check_finite=False)
     diagonal = np.abs(np.diag(triangle))
-    rank = int(np.sum(diagonal > noise * (diagonal[0] if diagonal.size else 0.0)))
-    return q[:, :rank], triangle[:rank], order
+    largest = diagonal[0] if diagonal.size else 0.0
+    rank = int(np.sum(diagonal > noise * largest))
+    lost = int(np.sum(diagonal[rank:] > trusted * largest))
+    return q[:, :rank], triangle[:rank], order, lost
 
 
 def _cs_decomposition(

@@ -9,7 +9,13 @@ import numpy as np
 from vanishing._xp import BoolArray, FloatArray, all_threads
 from vanishing.construction.candidates import Candidates, Products, choose_candidates
 from vanishing.construction.coordinates import solve_in_coordinates
-from vanishing.construction.pair import PairSolution, Side, solve_pair, with_fixed_signs
+from vanishing.construction.pair import (
+    SAFETY,
+    PairSolution,
+    Side,
+    solve_pair,
+    with_fixed_signs,
+)
 from vanishing.construction.tolerance import Tolerance, widest_gap
 from vanishing.construction.trace import DegreeTrace
 from vanishing.normalizations import Form, Normalization, Stage
@@ -72,17 +78,22 @@ class State:
     references : tuple of float or None
         Per degree from 0, the smallest nonvanishing extent of the last degree that had one, for
         ``tol="gap"``.
-    noise : tuple of arrays
-        Per degree from 1, below what the extents of its spectrum are rounding errors.
+    noise, doubt : tuples of arrays
+        Per degree from 1, up to what the extents of its spectrum are rounding errors, and up to
+        what they may be.
     n_rows : float
         Number of points, or the sum of their weights; 0 as long as it is not known.
+    contrast_terms : tuple of arrays
+        Per degree from 0, the size on the contrast of the terms of F, where there is one.
     """
 
     basis: PolynomialBasis
     rounding: tuple[FloatArray, ...] = (np.ones(1),)
     references: tuple[float | None, ...] = (None,)
     noise: tuple[FloatArray, ...] = ()
+    doubt: tuple[FloatArray, ...] = ()
     n_rows: float = 0.0
+    contrast_terms: tuple[FloatArray, ...] = (np.ones(1),)
 
 
 def grow(
@@ -125,6 +136,7 @@ def _grow(
         passes=Pass(settings.reduction, settings.memory_budget),
         paper_norm=settings.paper_norm,
         all_products=settings.products == "all",
+        contrast_terms=state.contrast_terms,
     )
     projection, residual = stage.split
     root_n = np.sqrt(stage.on_points.n_rows)
@@ -132,17 +144,22 @@ def _grow(
     rms = stage.on_points.column_rms[stage.n_lower :]
     # An error in one factor of a product is multiplied by the other one, even where the product
     # itself is small because its factors are large in different places.
-    error = stage.amplification * (rms if stage.degree == 1 else np.maximum(rms, size**2))
-    points = Side(residual, rms, stage.on_points.relative_error * error)
+    terms = rms if stage.degree == 1 else np.maximum(rms, size**2)
+    # c = c_pre - F L: the errors of all its terms add up.
+    below = np.concatenate(state.rounding) @ np.abs(projection)
+    error, unit = stage.amplification * terms + size * below, stage.on_points.relative_error
+    points = Side(residual, rms, unit * error, terms, unit)
     form = settings.normalization.form(stage)
     _check_finite(source, contrast, points, form)
     solution = _solve(points, form)
 
     ascending = np.argsort(solution.extents, kind="stable")
-    spectrum, noise = solution.extents[ascending], solution.noise[ascending]
+    spectrum, noise, doubt = (
+        each[ascending] for each in (solution.extents, solution.noise, solution.doubt)
+    )
     tol = settings.threshold(spectrum, noise, state.references[-1], stage.on_points.n_rows)
-    vanishes = solution.extents <= np.maximum(tol, solution.noise)
-    nonvanishing, cut = _nonvanishing(solution, vanishes, settings.max_nonvanishing)
+    vanishes, is_decided = decide(solution.extents, solution.noise, solution.doubt, tol)
+    nonvanishing, cut = _nonvanishing(solution, is_decided & ~vanishes, settings.max_nonvanishing)
     nonvanishing *= size
     block = DegreeBlock(
         left=candidates.left,
@@ -155,7 +172,7 @@ def _grow(
     trace = DegreeTrace(
         degree=stage.degree,
         candidates=stage.n_candidates,
-        rank=stage.n_candidates - solution.dropped,
+        rank=stage.n_candidates - solution.dropped - solution.lost,
         vanishing=int(vanishes.sum()),
         nonvanishing=nonvanishing.shape[1],
         dropped=solution.dropped,
@@ -166,19 +183,50 @@ def _grow(
         condition=solution.condition,
         spectrum=spectrum,
         seconds=time.perf_counter() - started,
+        undecided=int(np.sum(~is_decided)) + solution.lost,
     )
-    kept = solution.extents[~vanishes]
-    # f = C_pre v - F (L v): the errors of its terms add up.
-    below = np.concatenate(state.rounding) @ np.abs(projection)
-    rounding = (error + size * below) @ np.abs(nonvanishing) / size
+    kept = solution.extents[is_decided & ~vanishes]
+    rounding = error @ np.abs(nonvanishing) / size
     grown = State(
         PolynomialBasis(basis.n_features, (*basis.blocks, block)),
         (*state.rounding, rounding),
         (*state.references, float(kept.min()) if kept.size else state.references[-1]),
         (*state.noise, noise),
+        (*state.doubt, doubt),
         float(stage.on_points.n_rows),
+        state.contrast_terms
+        if form.terms is None
+        else (*state.contrast_terms, form.terms @ np.abs(nonvanishing)),
     )
     return grown, trace
+
+
+def decide(
+    extents: FloatArray, noise: FloatArray, doubt: FloatArray, tol: float
+) -> tuple[BoolArray, BoolArray]:
+    """Tell which polynomials vanish, and of which that can be said at all.
+
+    Parameters
+    ----------
+    extents : array of shape (n_polynomials,)
+    noise, doubt : arrays of shape (n_polynomials,)
+        Up to ``noise`` an extent is a rounding error, up to ``doubt`` it may be one.
+    tol : float
+
+    Returns
+    -------
+    vanishes, is_decided : bool arrays of shape (n_polynomials,)
+        What is not decided counts neither as vanishing nor as nonvanishing: as an equation it may
+        be wrong, and as a nonvanishing polynomial it may be rounding errors, which would spoil
+        all higher degrees.
+    """
+    bound = np.maximum(tol, noise)
+    # Without its safety factor the bound on the errors is about as large as they are. Where that
+    # is above what counts as zero, a small extent is chance: with as many polynomials as points
+    # it comes out as zero whatever the errors are.
+    is_clear = doubt <= SAFETY * bound
+    vanishes = (extents <= bound) & is_clear
+    return vanishes, vanishes | (extents > np.maximum(tol, doubt))
 
 
 def _most_candidates(basis: PolynomialBasis) -> int:
@@ -210,29 +258,29 @@ def _solve(points: Side, form: Form) -> PairSolution:
     """Solve the pair, in the coordinates or inside the subspace of the form where it has some."""
     if form.coordinates is not None:
         return solve_in_coordinates(points, form.coordinates)
+    norms = Side(form.factor, form.scale, form.error, form.scale, points.unit)
     if form.subspace is None:
-        return solve_pair(points, Side(form.factor, form.scale, form.error))
+        return solve_pair(points, norms)
     u = form.subspace
-    inside = solve_pair(
-        Side(points.factor @ u, points.scale @ np.abs(u), points.error @ np.abs(u)),
-        Side(form.factor @ u, form.scale @ np.abs(u), form.error @ np.abs(u)),
-    )
+    inside = solve_pair(points.restricted(u), norms.restricted(u))
     return PairSolution(
         vectors=with_fixed_signs(u @ inside.vectors),
         extents=inside.extents,
         noise=inside.noise,
+        doubt=inside.doubt,
         unbounded=with_fixed_signs(u @ inside.unbounded),
         dropped=inside.dropped + u.shape[0] - u.shape[1],
+        lost=inside.lost,
         condition=inside.condition,
     )
 
 
 def _nonvanishing(
-    solution: PairSolution, vanishes: BoolArray, limit: int | None
+    solution: PairSolution, which: BoolArray, limit: int | None
 ) -> tuple[FloatArray, int]:
     """Return V_F with root mean square 1 on X, largest extents first, and how many were cut."""
     vectors = solution.vectors if solution.reduced is None else solution.reduced
-    finite = vectors[:, ~vanishes] / solution.extents[~vanishes]
+    finite = vectors[:, which] / solution.extents[which]
     ordered = np.hstack([solution.unbounded, finite[:, ::-1]])
     kept = ordered if limit is None else ordered[:, :limit]
     return np.ascontiguousarray(kept), ordered.shape[1] - kept.shape[1]

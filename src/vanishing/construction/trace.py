@@ -27,13 +27,16 @@ class DegreeTrace:
     left_out : int
         Nonvanishing polynomials of the degree below that were not multiplied further because
         their products would exceed the memory budget.
+    undecided : int
+        Polynomials that are neither: their values on X are no larger than the rounding errors
+        that the lower degrees have left, and these are much larger than those of the data.
     tol : float
         The tolerance that was applied, as a root mean square.
     condition : float
         Condition number of the generalized problem after scaling; normalizations hold to about
         ``100 * eps * condition``.
-    spectrum : array of shape (vanishing + nonvanishing + cut - unbounded,)
-        All finite extents, ascending.
+    spectrum : array of shape (n_finite,)
+        All finite extents, ascending, those of undecided polynomials included.
     seconds : float
         Wall-clock time.
     """
@@ -51,3 +54,4 @@ class DegreeTrace:
     condition: float
     spectrum: FloatArray
     seconds: float
+    undecided: int = 0

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from vanishing._xp import FloatArray
-from vanishing.construction.step import Settings, State
+from vanishing.construction.step import Settings, State, decide
 from vanishing.construction.trace import DegreeTrace
 from vanishing.polynomials.basis import PolynomialBasis
 
@@ -25,7 +25,7 @@ class Progress:
     settings : Settings
     data : str
         Digest of the points and of the contrast.
-    rounding, references, noise, n_rows
+    rounding, references, noise, n_rows, doubt, contrast_terms
         As in ``State``.
     """
 
@@ -35,11 +35,22 @@ class Progress:
     references: tuple[float | None, ...]
     noise: tuple[FloatArray, ...]
     n_rows: float
+    doubt: tuple[FloatArray, ...] = ()
+    contrast_terms: tuple[FloatArray, ...] = ()
 
     @classmethod
     def of(cls, state: State, settings: Settings, data: str) -> "Progress":
         """Keep what is needed of a finished construction."""
-        return cls(settings, data, state.rounding, state.references, state.noise, state.n_rows)
+        return cls(
+            settings,
+            data,
+            state.rounding,
+            state.references,
+            state.noise,
+            state.n_rows,
+            state.doubt,
+            state.contrast_terms,
+        )
 
     def resume(
         self,
@@ -53,12 +64,13 @@ class Progress:
         comparable = replace(
             self.settings, tol=settings.tol, max_nonvanishing=settings.max_nonvanishing
         )
-        if data != self.data or comparable != settings:
-            return None
+        if data != self.data or comparable != settings or not self.doubt:
+            return None  # models of older files do not know what was in doubt
         kept: list[DegreeTrace] = []
-        for step, noise, reference in zip(trace, self.noise, self.references, strict=False):
+        degrees = zip(trace, self.noise, self.doubt, self.references, strict=False)
+        for step, noise, doubt, reference in degrees:
             tol = settings.threshold(step.spectrum, noise, reference, self.n_rows)
-            if len(kept) == max_degree or not _splits_alike(step, noise, tol, settings):
+            if len(kept) == max_degree or not _splits_alike(step, noise, doubt, tol, settings):
                 break
             kept.append(replace(step, tol=tol))
         n = len(kept)
@@ -67,14 +79,18 @@ class Progress:
             self.rounding[: n + 1],
             self.references[: n + 1],
             self.noise[:n],
+            self.doubt[:n],
             self.n_rows,
+            self.contrast_terms[: n + 1],
         )
         return state, tuple(kept)
 
 
-def _splits_alike(step: DegreeTrace, noise: FloatArray, tol: float, settings: Settings) -> bool:
-    vanishes, vanished = (step.spectrum <= np.maximum(bound, noise) for bound in (tol, step.tol))
+def _splits_alike(
+    step: DegreeTrace, noise: FloatArray, doubt: FloatArray, tol: float, settings: Settings
+) -> bool:
+    new, old = (decide(step.spectrum, noise, doubt, bound) for bound in (tol, step.tol))
     n_nonvanishing = step.nonvanishing + step.cut
     limit = settings.max_nonvanishing
     n_kept = n_nonvanishing if limit is None else min(limit, n_nonvanishing)
-    return np.array_equal(vanishes, vanished) and n_kept == step.nonvanishing
+    return np.array_equal(new, old) and n_kept == step.nonvanishing

@@ -2,7 +2,7 @@
 
 from vanishing.estimators import onnx  # noqa: F401  (tells export about the estimators)
 from vanishing.estimators.class_features import ClassVanishingFeatures
-from vanishing.estimators.fitting import InterpolationWarning
+from vanishing.estimators.fitting import InterpolationWarning, UndecidedWarning
 from vanishing.estimators.ideal import VanishingIdeal
 
-__all__ = ["ClassVanishingFeatures", "InterpolationWarning", "VanishingIdeal"]
+__all__ = ["ClassVanishingFeatures", "InterpolationWarning", "UndecidedWarning", "VanishingIdeal"]

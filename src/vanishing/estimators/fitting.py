@@ -21,6 +21,10 @@ class ContrastError(ValueError):
     """All that vanishes on X vanishes on the contrast too."""
 
 
+class UndecidedWarning(UserWarning):
+    """Rounding errors hide whether a polynomial vanishes."""
+
+
 class InterpolationWarning(UserWarning):
     """Equations hold because there are too few rows for anything else, not because of the data."""
 
@@ -87,7 +91,7 @@ def check_discriminates(
             uses_all_products=False,
             memory_budget=settings.memory_budget,
         )
-        n_lost = len(distinct.left) - step.vanishing - step.nonvanishing - step.cut
+        n_lost = len(distinct.left) - step.vanishing - step.nonvanishing - step.cut - step.undecided
         if n_lost > 0:
             lost.append((step.degree, n_lost))
     if lost:
@@ -96,6 +100,21 @@ def check_discriminates(
             f"every polynomial that vanishes on X also vanishes on the contrast ({counts}): the "
             "contrast lies inside the variety of X, so nothing tells the two apart; choose a "
             "contrast that breaks the relations of X, or raise tol or max_degree"
+        )
+
+
+def warn_of_undecided(found: Construction) -> None:
+    """Say where rounding errors do not let the construction decide."""
+    undecided = [(step.degree, step.undecided) for step in found.trace if step.undecided]
+    if undecided:
+        counts = ", ".join(f"{number} of degree {degree}" for degree, number in undecided)
+        stopped = "; the fit stopped there" if found.stop_reason == "undecided" else ""
+        warnings.warn(
+            f"rounding errors hide whether some polynomials vanish ({counts}): they count neither "
+            f"as equations nor as nonvanishing{stopped}. Centre and scale the columns of X, lower "
+            "max_degree, use more distinct contrast points, or set tol above the rounding errors",
+            UndecidedWarning,
+            stacklevel=5,
         )
 
 

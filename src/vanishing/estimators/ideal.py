@@ -23,6 +23,7 @@ from vanishing.estimators.fitting import (
     settings_of,
     warn_of_interpolation,
     warn_of_left_out,
+    warn_of_undecided,
 )
 from vanishing.estimators.inputs import (
     fit_source,
@@ -102,8 +103,9 @@ class VanishingIdeal(
         Root mean square on X of each vanishing polynomial, in the order of ``transform``'s columns.
     trace_ : tuple of DegreeTrace
         An account of every degree.
-    stop_reason_ : {"exhausted", "max_degree"}
-        Why the loop ended: nothing nonvanishing was left, or the bound on the degree was hit.
+    stop_reason_ : {"exhausted", "max_degree", "undecided"}
+        Why the loop ended: nothing nonvanishing was left, the bound on the degree was hit, or
+        rounding errors left nothing that is known to be nonvanishing.
     n_samples_seen_ : int or float
         After ``partial_fit``: the number of rows so far, or the sum of their weights.
     n_features_in_ : int
@@ -244,6 +246,7 @@ class VanishingIdeal(
             if other is not None:
                 check_discriminates(found.basis, found.trace, settings)
             warn_of_interpolation(found, settings, points)
+            warn_of_undecided(found)
         warn_of_left_out(found, settings.memory_budget)
         self.basis_ = found.basis
         self.extents_ = found.basis.extents

@@ -63,6 +63,8 @@ class Form:
         Orthonormal directions to which v is restricted; None for all.
     coordinates : Coordinates or None
         Where the factor alone would lose digits.
+    terms : array of shape (n_candidates,) or None
+        On the contrast, size of the terms of each column, those of its factors included.
     """
 
     factor: FloatArray
@@ -70,6 +72,7 @@ class Form:
     error: FloatArray
     subspace: FloatArray | None = None
     coordinates: Coordinates | None = None
+    terms: FloatArray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +97,8 @@ class Stage:
         Whether the paper's convention for tolerances is in force.
     all_products : bool
         Whether the candidates are the paper's full list of products, repeats included.
+    contrast_terms : tuple of arrays
+        Per lower degree from 0, the size on the contrast of the terms of F.
     """
 
     n_features: int
@@ -106,6 +111,7 @@ class Stage:
     passes: Pass
     paper_norm: bool = False
     all_products: bool = False
+    contrast_terms: tuple[FloatArray, ...] = (np.ones(1),)
 
     @property
     def degree(self) -> int:

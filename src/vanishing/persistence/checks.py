@@ -84,7 +84,9 @@ def _check_progress(ideal: VanishingIdeal) -> None:
     require(
         len(ideal.basis_.blocks) == len(progress.noise) == n_degrees
         and len(progress.references) == len(progress.rounding) == n_degrees + 1
-        and progress.rounding[0].shape == (1,),
+        and progress.rounding[0].shape == (1,)
+        and len(progress.doubt) in (0, n_degrees)
+        and len(progress.contrast_terms) in (0, 1, n_degrees + 1),
         "what a warm start needs is not there for every degree",
     )
     for step, block, noise, rounding in zip(
@@ -95,6 +97,15 @@ def _check_progress(ideal: VanishingIdeal) -> None:
             and rounding.shape == (block.nonvanishing.shape[1],)
             and block.nonvanishing.shape[1] == step.nonvanishing,
             f"what a warm start needs does not fit degree {step.degree}",
+        )
+    for step, doubt in zip(ideal.trace_, progress.doubt, strict=False):
+        require(
+            doubt.shape == step.spectrum.shape,
+            f"what a warm start needs does not fit degree {step.degree}",
+        )
+    for rounding, terms in zip(progress.rounding, progress.contrast_terms, strict=False):
+        require(
+            terms.shape == rounding.shape, "what a warm start needs of the contrast does not fit"
         )
 
 

@@ -85,6 +85,12 @@ CLASSES: Mapping[str, type] = {
 }
 NAMES: Mapping[type, str] = {kept: name for name, kept in CLASSES.items()}
 
+#: Fields that the first files of the format do not have; each has a default.
+ADDED_LATER: Mapping[type, set[str]] = {
+    DegreeTrace: {"undecided"},
+    Progress: {"doubt", "contrast_terms"},
+}
+
 #: What ``save`` takes and ``load`` returns.
 MODELS = (VanishingIdeal, ClassVanishingFeatures, VanishingDetector, TransformationDetector)
 

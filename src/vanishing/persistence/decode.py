@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline
 
 from vanishing.persistence.checks import CHECKS
 from vanishing.persistence.classes import (
+    ADDED_LATER,
     CLASSES,
     FITTED,
     build,
@@ -115,7 +116,7 @@ class Decoder:
     ) -> Any:
         types = field_types(kept)
         nodes = _sections(parts, ("fields",), path)["fields"]
-        _check_names(nodes, types, types, path)
+        _check_names(nodes, types.keys() - ADDED_LATER.get(kept, set()), types, path)
         values = self._decode_all(nodes, path, fitted=fitted, depth=depth)
         _check_types(values, types, path)
         return build(kept, values)
