@@ -49,10 +49,10 @@ def solve_in_coordinates(points: Side, coordinates: Coordinates) -> PairSolution
     K = others @ inverse_factor(q[:, n_null:].T @ (B @ others))
     K, relations = (np.ldexp(each, -coordinates.exponent) for each in (K, relations))
 
-    rest = plain @ (K @ _right_singular_vectors(points.factor @ (plain @ K)))
+    turned = plain @ (K @ _right_singular_vectors(points.factor @ (plain @ K)))
     (exact, small), (rest, extents) = (
         _without_arbitrary_rotation(part, points.norms(part), points, SAFETY * EPS)
-        for part in (plain @ relations, rest)
+        for part in (plain @ relations, turned)
     )
     # Made orthogonal to the relations under the form. That may add large multiples of them; F
     # does without these, which are zero on the points.

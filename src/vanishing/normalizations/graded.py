@@ -121,9 +121,8 @@ def graded_form(
     triangle, pivots = qr(sorted_rows, mode="r", pivoting=True, check_finite=False)
     triangle = triangle[: rows.shape[1]]
     diagonal = np.abs(np.diag(triangle))
-    if (
-        diagonal.size
-        and (diagonal.min() < 2.0 ** (-LARGEST) * diagonal.max() or abs(top) > 2 * LARGEST)
+    if diagonal.size and (
+        diagonal.min() < 2.0 ** (-LARGEST) * diagonal.max() or abs(top) > 2 * LARGEST
     ):
         raise _out_of_range(stage)
     by_rows = np.empty_like(triangle)
@@ -139,9 +138,7 @@ def graded_form(
     )
 
 
-def _coefficients(
-    stage: Stage, exponents: IntArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _coefficients(stage: Stage, exponents: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the singular value decomposition U diag(s) V' of E, less what is zero."""
     if stage.degree == 1:
         return (

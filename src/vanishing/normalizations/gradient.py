@@ -33,9 +33,7 @@ class Gradient(Normalization):
             return stage.form(np.hstack([constant, np.eye(stage.n_features)[:, stage.left]]))
         if isinstance(stage.source, MomentSource):
             return stage.form(
-                *stage.source.gradients(
-                    stage.blocks, stage.left, stage.right, stage.amplification
-                )
+                *stage.source.gradients(stage.blocks, stage.left, stage.right, stage.amplification)
             )
         return _from_coefficients(stage) or _from_points(stage)
 
