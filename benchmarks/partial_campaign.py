@@ -18,6 +18,9 @@ from vanishing import VanishingIdeal
 
 NORMALIZATIONS = ("vca", "coefficient", "gradient", "gradient-weighted", "contrastive")
 
+#: Spans farther apart than this, the sine of an angle, are different.
+FARTHEST = 1e-3
+
 Points = npt.NDArray[np.float64]
 
 
@@ -82,17 +85,21 @@ def variants(n_variants: int, seed: int = 0, most_rows: int = 60) -> Iterator[Va
 
 @dataclass(frozen=True)
 class Outcome:
-    """Numbers of polynomials of each degree, and whether anybody was warned."""
+    """Numbers of polynomials of each degree, whether a warning came, and the spans of F.
 
-    whole: list[tuple[int, int]]
-    parts: list[tuple[int, int]]
+    Numbers of vanishing, nonvanishing and undecided polynomials; ``angle`` is the sine of the
+    largest angle between the spans of F on the points, 1 where the numbers differ.
+    """
+
+    whole: list[tuple[int, int, int]]
+    parts: list[tuple[int, int, int]]
     warned: bool
     angle: float
 
     @property
     def differs(self) -> bool:
-        """Say whether the counts or the spans differ."""
-        return self.whole != self.parts
+        """Say whether the numbers or the spans differ."""
+        return self.whole != self.parts or self.angle > FARTHEST
 
 
 def outcome(variant: Variant) -> Outcome:
@@ -106,7 +113,10 @@ def outcome(variant: Variant) -> Outcome:
             parts.partial_fit(X[start:stop], contrast=None if Y is None else Y[start:stop])
         warned = bool(caught)
         whole.fit(X, contrast=Y)
-    both = [[(s.vanishing, s.nonvanishing) for s in i.trace_] for i in (whole, parts)]
+    both = [
+        [(step.vanishing, step.nonvanishing, step.undecided) for step in ideal.trace_]
+        for ideal in (whole, parts)
+    ]
     return Outcome(both[0], both[1], warned, _angle(whole, parts, X) if both[0] == both[1] else 1.0)
 
 
@@ -128,7 +138,7 @@ def main() -> None:
     arguments = parser.parse_args()
     different: list[tuple[Variant, Outcome]] = []
     refused: Counter[str] = Counter()
-    angles = []
+    angles: list[float] = []
     for variant in variants(arguments.variants, arguments.seed, arguments.rows):
         try:
             found = outcome(variant)

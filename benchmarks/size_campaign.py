@@ -15,13 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from vanishing import VanishingIdeal
+from vanishing.construction import DegreeTrace
+from vanishing.estimators import UndecidedWarning
 
 NORMALIZATIONS = ("vca", "coefficient", "gradient", "gradient-weighted", "contrastive")
-SIZES = {
-    "float64": tuple(
-        size for e in (8, 30, 60, 90, 120, 150, 154, 160, 200, 300) for size in (10.0**-e, 10.0**e)
-    ),
-    "float32": tuple(10.0**e for e in (-30, -22, -19, -15, -8, 8, 15, 19, 22, 30)),
+EXPONENTS = {
+    "float64": (8, 30, 60, 90, 120, 150, 154, 160, 200, 300),
+    "float32": (8, 15, 19, 22, 30),
 }
 
 
@@ -49,8 +49,8 @@ class Case:
             X = rng.standard_normal((50, 2))
         return np.asarray(X * size, dtype=self.dtype)
 
-    def fit(self, size: float) -> list[tuple[int, int]]:
-        """Return the numbers of vanishing and nonvanishing polynomials of each degree."""
+    def fit(self, size: float) -> tuple[DegreeTrace, ...]:
+        """Return the account of a fit to the data at a size."""
         contrast = None
         if self.normalization == "contrastive":
             cloud = 2 * size * np.random.default_rng(4).standard_normal((80, 2))
@@ -62,13 +62,13 @@ class Case:
             tol=0.0,
         ).fit(self.points(size), contrast=contrast)
         ideal.transform(self.points(size))
-        return [(step.vanishing, step.nonvanishing) for step in ideal.trace_]
+        return ideal.trace_
 
 
 def cases(degrees: tuple[int, ...] = (1, 2, 3, 4)) -> Iterator[Case]:
     """List all cases."""
-    for dtype, sizes in SIZES.items():
-        for size in sizes:
+    for dtype, exponents in EXPONENTS.items():
+        for size in (10.0 ** (sign * e) for e in exponents for sign in (-1, 1)):
             for normalization in NORMALIZATIONS:
                 for reduction in ("tsqr", "gram"):
                     for degree in degrees:
@@ -80,21 +80,29 @@ def verdict(case: Case) -> str:
     """Return "same", or what is different: counts, a warning or an error.
 
     The coefficient normalization is not equivariant: other polynomials F may have fewer independent
-    products, and it is their number alone that must not change.
+    products, and it is their number alone that must not change. Nor must more when the arithmetic
+    is so coarse (Gram matrices in single precision) that a fit says that it is undecided.
     """
-    expected = case.fit(1.0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.simplefilter("ignore", UndecidedWarning)
+        expected = case.fit(1.0)
         try:
             found = case.fit(case.size)
         except ValueError as error:
             return f"error: {error}"
         except Exception as error:
             return f"broken: {type(error).__name__}: {error}"
-    alike = found == expected
-    if case.normalization == "coefficient":
-        alike = [f for _, f in found] == [f for _, f in expected]
-    return "same" if alike else f"counts {expected} became {found}"
+    coarse = any(step.undecided for step in (*expected, *found))
+    if case.normalization == "coefficient" or coarse:
+        alike = [step.nonvanishing for step in found] == [step.nonvanishing for step in expected]
+    else:
+        alike = _counts(found) == _counts(expected)
+    return "same" if alike else f"counts {_counts(expected)} became {_counts(found)}"
+
+
+def _counts(trace: tuple[DegreeTrace, ...]) -> list[tuple[int, int]]:
+    return [(step.vanishing, step.nonvanishing) for step in trace]
 
 
 def main() -> None:
