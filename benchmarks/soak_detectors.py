@@ -161,8 +161,8 @@ def main() -> int:
             seconds = (time.perf_counter() - started) / done
             found = sum(map(len, violations.values()))
             print(
-                f"{done} tables up to --start {number + 1}, {seconds:.3f} s a table, "
-                f"{found} violations",
+                f"{done} tables, to go on with --start {number + 1}: {seconds:.3f} s a table, "
+                f"{found} violations, at most {max(worst.values()):.1%} flagged",
                 flush=True,
             )
     for name in names:
