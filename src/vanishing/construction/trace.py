@@ -27,9 +27,6 @@ class DegreeTrace:
     left_out : int
         Nonvanishing polynomials of the degree below that were not multiplied further because
         their products would exceed the memory budget.
-    undecided : int
-        Polynomials that are neither: their values on X are no larger than the rounding errors
-        that the lower degrees have left, and these are much larger than those of the data.
     tol : float
         The tolerance that was applied, as a root mean square.
     condition : float
@@ -39,6 +36,9 @@ class DegreeTrace:
         All finite extents, ascending, those of undecided polynomials included.
     seconds : float
         Wall-clock time.
+    undecided : int
+        Polynomials that are neither: their values on X are no larger than the rounding errors
+        that the lower degrees have left, and these are much larger than those of the data.
     """
 
     degree: int
