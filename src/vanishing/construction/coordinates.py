@@ -71,8 +71,8 @@ def solve_in_coordinates(points: Side, coordinates: Coordinates) -> PairSolution
         noise=np.minimum(doubt, points.negligible(np.hstack([exact, others]))),
         doubt=doubt,
         unbounded=np.zeros((len(plain), 0)),
-        dropped=len(plain) - plain.shape[1],
-        lost=0,
+        dropped=len(plain) - plain.shape[1] - coordinates.lost,
+        lost=coordinates.lost,
         condition=coordinates.condition,
         reduced=with_fixed_signs(np.hstack([exact, others])),
     )

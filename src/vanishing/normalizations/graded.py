@@ -130,11 +130,12 @@ def graded_form(
     factor = np.ldexp((by_rows * sizes) @ right.T, int(top))
     scale = norms(factor)
     condition = _condition(triangle / diagonal[:, None]) * _ratio(sizes)
+    lost = 0 if stage.all_products else stage.n_candidates - len(sizes)
     return Form(
         factor,
         scale,
         EPS * stage.amplification * scale,
-        coordinates=Coordinates(right / sizes, by_rows, int(top), condition),
+        coordinates=Coordinates(right / sizes, by_rows, int(top), condition, lost),
     )
 
 

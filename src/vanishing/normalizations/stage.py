@@ -39,12 +39,15 @@ class Coordinates:
     exponent : int
     condition : float
         By how much rounding errors of the form exceed one unit.
+    lost : int
+        Number of independent directions whose coefficients are rounding errors.
     """
 
     plain: FloatArray
     factor: FloatArray
     exponent: int
     condition: float
+    lost: int = 0
 
 
 @dataclass(frozen=True, eq=False)
