@@ -67,3 +67,8 @@ def test_tolerance_above_the_errors_decides():
 def test_no_equation_is_wrong_in_exact_arithmetic():
     """A part of ``python -m benchmarks.soak_extents``, which runs 20,000 fits."""
     assert run(0, 240) == []
+
+
+def test_points_bound_the_number_of_nonvanishing_polynomials():
+    """Six points, columns of sizes 1e-6 to 1e5: rounding errors were taken for polynomials."""
+    assert run(5889, 1) == []

@@ -190,6 +190,10 @@ def solve_pair(points: Side, form: Side) -> PairSolution:
     # What is refined has been separated twice, each time up to the errors of the stack.
     rounding = SAFETY * EPS * resolution
     doubt = np.maximum(points.noise(found), rounding)
+    # There are no more nonvanishing directions than rows of A: the rest is zero, whatever comes out.
+    n_zero_on_points = max(0, len(extents) + unbounded.shape[1] - len(points.factor))
+    smallest = np.argsort(extents, kind="stable")[:n_zero_on_points]
+    doubt[smallest] = np.maximum(doubt[smallest], extents[smallest])
     # Where the normalization of a direction is not known, its extent is not either.
     is_known = form.noise(found) <= KNOWN_SIZE
     negligible = np.where(is_known, np.maximum(points.negligible(found), rounding), 0.0)
