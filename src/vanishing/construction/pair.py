@@ -190,7 +190,7 @@ def solve_pair(points: Side, form: Side) -> PairSolution:
     # What is refined has been separated twice, each time up to the errors of the stack.
     rounding = SAFETY * EPS * resolution
     doubt = np.maximum(points.noise(found), rounding)
-    # There are no more nonvanishing directions than rows of A: the rest is zero, whatever comes out.
+    # No more directions are nonvanishing than A has rows: the rest is zero, whatever comes out.
     n_zero_on_points = max(0, len(extents) + unbounded.shape[1] - len(points.factor))
     smallest = np.argsort(extents, kind="stable")[:n_zero_on_points]
     doubt[smallest] = np.maximum(doubt[smallest], extents[smallest])
