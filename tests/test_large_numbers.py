@@ -47,6 +47,8 @@ def result_or_error(work):
     return None
 
 
+# Gram matrices of such numbers leave it open which cubics vanish.
+@pytest.mark.filterwarnings("ignore::vanishing.estimators.UndecidedWarning")
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("columns", ["all", "one"])
 @pytest.mark.parametrize("reduction", ["tsqr", "gram"])

@@ -1,16 +1,19 @@
 """Equations of points in the plane, without and with contrast."""
 
+import warnings
 from typing import Any
 
 import numpy as np
 
 from vanishing._xp import FloatArray
-from vanishing.estimators import VanishingIdeal
+from vanishing.estimators import InterpolationWarning, UndecidedWarning, VanishingIdeal
 from vanishing.estimators.ideal import ContrastError
 from vanishing.export.sizes import DataScale
 
 #: Significant digits of coefficients, at least.
 DIGITS = 3
+#: Coordinates below this are zero.
+SMALLEST = 1e-100
 
 
 def fit(
@@ -42,6 +45,8 @@ def fit(
         write: which ones, and with how many digits.
     """
     X, Y = (np.asarray(points, dtype=np.float64).reshape(-1, 2) for points in (x, y))
+    # Nobody draws that finely, and squares of such numbers would underflow.
+    X, Y = (np.where(np.abs(points) < SMALLEST, 0.0, points) for points in (X, Y))
     plain = VanishingIdeal(max_degree=degree, tol=tol, normalization=normalization)
     contrastive = VanishingIdeal(max_degree=degree, tol=contrast_tol, normalization="contrastive")
     return {"plain": _fitted(plain, X, Y, None), "contrastive": _fitted(contrastive, X, Y, Y)}
@@ -55,7 +60,10 @@ def _fitted(
     if contrast is not None and len(contrast) == 0:
         return {"problem": "no-contrast"}
     try:
-        ideal.fit(X, contrast=contrast)
+        with warnings.catch_warnings():  # the page shows what comes out of a few points, too
+            warnings.simplefilter("ignore", InterpolationWarning)
+            warnings.simplefilter("ignore", UndecidedWarning)
+            ideal.fit(X, contrast=contrast)
     except ContrastError:
         return {"problem": "contrast-within"}
     exponents, coefficients = ideal.basis_.expand()

@@ -83,7 +83,13 @@ def open_path(
         opened = dataset.dataset(files, format=file_format, schema=schema)
     except (OSError, ValueError) as error:  # pyarrow's own errors are of these
         raise ValueError(f"{name} cannot be opened: {error}") from error
-    return TableSource(opened, columns=columns, name=name, by_path=True, named=named)
+    try:
+        return TableSource(opened, columns=columns, name=name, by_path=True, named=named)
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{name} cannot be opened: its column names are no utf-8 text ({error}); save the file "
+            "as UTF-8"
+        ) from error
 
 
 class NumpyFile:
