@@ -166,6 +166,8 @@ def started(tmp_path, module, name, then, *arguments):
         stderr=subprocess.PIPE,
         env=environment(),
         cwd=tmp_path,
+        # Shells let what they start in the background ignore interrupts, and so the tests too.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     for _ in range(1200):
         if (tmp_path / "there").exists():
