@@ -25,7 +25,7 @@ SHOWN := /^(numpy|scipy|scikit-learn|onnx|onnxruntime|pandas|dask)$$/
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo quick test test-all test-newest test-lowest lint docs bench reproduce clean distclean
+.PHONY: help demo quick test test-all test-newest test-lowest lint house docs bench reproduce clean distclean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -60,6 +60,9 @@ lint: $(VENV)/.installed-lint  ## check style, types, layers and changelog fragm
 	$(BIN)/lint-imports
 	@echo "$(BIN)/towncrier build --draft"
 	@out=$$($(BIN)/towncrier build --draft --version next 2>&1) || { echo "$$out" >&2; exit 1; }
+
+house: $(VENV)/.installed-test  ## measure the source tree: files, lines, files that a call runs through
+	$(BIN)/python tools/house.py
 
 docs: $(VENV)/.installed-docs  ## build the documentation into docs/_build/html, run its gallery
 	$(ONE_THREAD) $(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html

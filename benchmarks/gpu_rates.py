@@ -13,10 +13,10 @@ import numpy as np
 import torch
 
 from vanishing import VanishingIdeal
-from vanishing._xp import gram, products, triangular_factor
-from vanishing.polynomials.evaluate import Evaluator
-from vanishing.polynomials.memory import block_rows
-from vanishing.samples import DeviceSource
+from vanishing.arrays import gram, products, triangular_factor
+from vanishing.arrays.memory import block_rows
+from vanishing.data import DeviceSource
+from vanishing.polynomials.evaluation import Evaluator
 
 #: Rows of one block, features and degree of the passes whose parts are timed.
 PASSES = ((200_000, 20, 3), (1_000_000, 20, 2), (200_000, 10, 4))

@@ -125,7 +125,7 @@ def _data(task: Task) -> Iterator[tuple[Any, Any]]:
 
 def _transform(ideal: "VanishingIdeal", points: Any) -> None:
     """Evaluate on all points; values of a source are let go block by block."""
-    from vanishing.samples import as_source
+    from vanishing.data import as_source
 
     if type(points).__name__ == "ndarray":
         ideal.transform(points)

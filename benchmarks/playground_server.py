@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 
 ROOT = Path(__file__).parents[1]
-COMMAND = "from vanishing.playground import serve; serve(port=0)"
+COMMAND = "from vanishing.app.playground import serve; serve(port=0)"
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from vanishing import VanishingIdeal
 from vanishing.construction import DegreeTrace
-from vanishing.estimators import UndecidedWarning
+from vanishing.ideal import UndecidedWarning
 
 NORMALIZATIONS = ("vca", "coefficient", "gradient", "gradient-weighted", "contrastive")
 EXPONENTS = {

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from vanishing import VanishingIdeal
-from vanishing.estimators.fitting import ContrastError
+from vanishing.ideal import ContrastError
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from exact import vanishing_values

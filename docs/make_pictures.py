@@ -12,9 +12,9 @@ import pandas as pd
 from matplotlib import pyplot as plt
 
 from vanishing import VanishingDetector, VanishingIdeal
+from vanishing.app.report import write_report
 from vanishing.datasets import make_variety
 from vanishing.plotting import BasisDisplay, SpectrumDisplay, ZeroSetDisplay
-from vanishing.report import write_report
 
 OUTPUT = Path(__file__).parent / "_static"
 

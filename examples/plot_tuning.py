@@ -89,7 +89,7 @@ plt.show()
 # ``select_without_labels`` compares them: it leaves clusters of the normal images out in turn, and
 # asks which detector finds them strange.
 
-from vanishing.anomaly import select_without_labels
+from vanishing.detectors import select_without_labels
 from vanishing.transformations import Translations
 
 reduction = PCA(12, random_state=0)

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from vanishing import TransformationDetector, VanishingIdeal, anomaly
+from vanishing import TransformationDetector, VanishingIdeal
+from vanishing import detectors as anomaly
 
 #: The library's own, which the text of the page names.
 _OURS = anomaly.image_detector((28, 28))

@@ -9,7 +9,7 @@ from experiments import page
 from experiments.cell import Cell
 from experiments.configuration import image_detector
 from experiments.images import ALL, N_TEST, SETS, SHAPE, evaluate, one_label
-from vanishing.datasets.mnist import DIGITS, GARMENTS
+from vanishing.datasets.images import DIGITS, GARMENTS
 
 TITLE = "Beyond the paper: one class against the rest"
 

@@ -10,7 +10,7 @@ from experiments import page
 from experiments.cell import Cell
 from experiments.images import N_TEST, SETS, SHAPE, auc, even_labels, on_device
 from vanishing import TransformationDetector, VanishingIdeal
-from vanishing.anomaly import image_detector, select_without_labels
+from vanishing.detectors import image_detector, select_without_labels
 from vanishing.transformations import Rotations, Translations, Union
 
 TITLE = "Choosing without labels"

@@ -15,8 +15,8 @@ from vanishing.algebra import (
     minimal_generators,
     minimal_generators_exactly,
     project,
-    singular,
 )
+from vanishing.algebra import groebner as singular
 from vanishing.algebra.hilbert import growth
 from vanishing.datasets import describe_variety, make_variety, varieties
 from vanishing.polynomials.monomials import monomials

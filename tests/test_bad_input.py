@@ -17,8 +17,8 @@ from vanishing import (
     VanishingDetector,
     VanishingIdeal,
 )
-from vanishing.polynomials.memory import BudgetError
-from vanishing.samples import ArraySource, ConcatenatedSource, MappedSource, as_source
+from vanishing.arrays.memory import BudgetError
+from vanishing.data import ArraySource, ConcatenatedSource, MappedSource, as_source
 
 
 def points(n_samples=30, n_features=3, seed=0):

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vanishing import VanishingIdeal
-from vanishing.polynomials.independent import independent_columns
-from vanishing.polynomials.memory import BudgetError
+from vanishing.arrays.memory import BudgetError
+from vanishing.polynomials.monomials import independent_columns
 
 
 @given(

@@ -21,7 +21,7 @@ from sklearn.preprocessing import (
 
 from vanishing import ClassVanishingFeatures, VanishingIdeal
 from vanishing.datasets import make_variety
-from vanishing.export import affine_map, model, to_latex, to_rational, to_sympy
+from vanishing.equations import affine_map, model, to_latex, to_rational, to_sympy
 from vanishing.polynomials import AffineMap
 
 PREPROCESSORS = {

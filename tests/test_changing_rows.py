@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 import zarr
 
-from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
-from vanishing.estimators import inputs
-from vanishing.samples import MappedSource, as_source, write
+from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal, inputs
+from vanishing.data import MappedSource, as_source, write
 
 FORMATS = pytest.mark.parametrize("ending", [".npy", ".csv", ".parquet", ".zarr"])
 

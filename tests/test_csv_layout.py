@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vanishing import VanishingIdeal
-from vanishing.samples import as_source
+from vanishing.data import as_source
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("typer")
@@ -23,8 +23,8 @@ def rows_of(source):
 
 
 def by_the_command_line(path):
-    from vanishing.cli.options import Reading
-    from vanishing.cli.tables import read_table
+    from vanishing.app.cli.options import Reading
+    from vanishing.app.cli.tables import read_table
 
     return read_table(str(path), Reading())
 

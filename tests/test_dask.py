@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vanishing import VanishingIdeal
-from vanishing.samples import ConcatenatedSource, DaskSource, MappedSource, as_source
-from vanishing.samples.dask import WARN_OF_LARGE_GRAPHS, _merge_all
+from vanishing.data import ConcatenatedSource, DaskSource, MappedSource, as_source
+from vanishing.data.dask import WARN_OF_LARGE_GRAPHS, _merge_all
 
 
 @pytest.fixture(autouse=True)
@@ -127,7 +127,7 @@ def test_summaries_are_merged_in_a_tree(monkeypatch):
         merged.append(len(summaries))
         return _merge_all(summaries, packed)
 
-    monkeypatch.setattr("vanishing.samples.dask._merge_all", watched)
+    monkeypatch.setattr("vanishing.data.dask._merge_all", watched)
     source = as_source(as_dask(np.ones((100, 1)), (1,) * 100))
     assert source.map_reduce(len, int.__add__, max_rows=10) == 100
     assert sorted(merged) == [2, 4, 5] + [8] * 13

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from vanishing.datasets import images as mnist_module
 from vanishing.datasets import load_digits_images, load_fashion_mnist, load_mnist
-from vanishing.datasets import mnist as mnist_module
-from vanishing.datasets.mnist import (
+from vanishing.datasets.images import (
     FASHION_MNIST,
     MNIST,
     TEST_IMAGES,

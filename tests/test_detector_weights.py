@@ -12,8 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
-from vanishing.anomaly import image_detector
-from vanishing.anomaly.counts import counted, fit_pca, quantiles
+from vanishing.detectors import image_detector
+from vanishing.detectors.sample_weights import counted, fit_pca, quantiles
 
 SINGLE = VanishingDetector(VanishingIdeal(tol=0.2), contamination=0.1)
 
@@ -276,6 +276,6 @@ def test_refusals(monkeypatch):
         with pytest.raises(ValueError, match=f"{type(preprocessor).__name__} takes none"):
             detector.fit(X, sample_weight=ones)
         assert not hasattr(detector, "n_features_in_")
-    monkeypatch.setattr("vanishing.estimators.inputs.TABLE_BYTES", 100)
+    monkeypatch.setattr("vanishing.inputs.TABLE_BYTES", 100)
     with pytest.raises(ValueError, match="sample_weight of a detector needs all rows"):
         SINGLE.fit([X, X], sample_weight=np.ones(80))

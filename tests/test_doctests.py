@@ -15,9 +15,9 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 MODULES = ["vanishing"] + [
     module.name
     for module in pkgutil.walk_packages(vanishing.__path__, "vanishing.")
-    if module.name != "vanishing._xp.triton_kernels"
+    if module.name != "vanishing.arrays.triton_kernels"
 ]
-NEED_TORCH = {"vanishing.samples.device"}
+NEED_TORCH = {"vanishing.data.device"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

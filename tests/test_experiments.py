@@ -17,7 +17,7 @@ from experiments.cell import Cell
 from experiments.configuration import DISTANCE_WEIGHT, RESOLUTIONS, SHIFT, TOL, image_detector
 from experiments.setting import FIXED, Setting, best, compare
 
-from vanishing import anomaly
+from vanishing import detectors as anomaly
 from vanishing.transformations import Rotations
 
 SIZES = ("small", "full")

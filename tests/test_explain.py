@@ -17,11 +17,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
-from vanishing.anomaly.explain.joint import LogSumView
-from vanishing.anomaly.explain.local import LocalView
-from vanishing.anomaly.explain.single import NormView
-from vanishing.anomaly.explain.transformed import TransformedView
-from vanishing.anomaly.explain.view import View
+from vanishing.detectors.views import LocalView, LogSumView, NormView, TransformedView
+from vanishing.explain.view import View
 from vanishing.transformations import Callable, Rotations, Translations, Union
 
 N_SENSORS = 8

@@ -11,11 +11,12 @@ from scipy.sparse import csr_array
 from test_explain import BROKEN, NORMAL, VIEWS, sensors, view_and_coordinates
 
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
-from vanishing.anomaly.explain.changes import Changes
-from vanishing.anomaly.explain.lines import Bundle, Squares
-from vanishing.anomaly.explain.local import LocalView
-from vanishing.anomaly.residuals import LocalResiduals
-from vanishing.polynomials import PolynomialBasis, lines
+from vanishing.detectors.residuals import LocalResiduals
+from vanishing.detectors.views import LocalView
+from vanishing.explain.counterfactual import Changes
+from vanishing.explain.view import Bundle, Squares
+from vanishing.polynomials import PolynomialBasis
+from vanishing.polynomials.evaluation import vanishing_along_lines
 
 # --- polynomials ---------------------------------------------------------------------------------
 
@@ -48,7 +49,7 @@ def test_coefficients_are_those_of_the_values(
     x = rng.standard_normal((1 if meet else 5, 3))
     directions = length * rng.standard_normal((5, 3)) * rng.integers(0, 2, (5, 3))
     given_as = csr_array(directions) if sparse else directions
-    coefficients = lines.vanishing(polynomials.blocks, x, given_as)
+    coefficients = vanishing_along_lines(polynomials.blocks, x, given_as)
     assert len(coefficients) == polynomials.degrees().max() + 1
     assert coefficients[0].shape == (polynomials.count(), len(x))
     np.testing.assert_allclose(coefficients[0].T, polynomials.evaluate(x), rtol=1e-9, atol=1e-12)
@@ -64,7 +65,7 @@ def test_coefficients_of_very_different_sizes():
     circle = VanishingIdeal(max_degree=2, tol=1e-9).fit(
         np.column_stack([np.cos(np.arange(9.0)), np.sin(np.arange(9.0))])
     )
-    constant, slope, square = lines.vanishing(
+    constant, slope, square = vanishing_along_lines(
         circle.basis_.blocks, np.array([[3.0, 0.0]]), np.array([[1e100, 0.0]])
     )
     # A multiple of x² + y² - 1 at x = 3 + 10¹⁰⁰ t.

@@ -13,7 +13,7 @@ SCRIPT = """
 import os, sys, threading, time, warnings
 import numpy as np
 from vanishing import VanishingDetector, VanishingIdeal
-from vanishing._xp import threads
+from vanishing.arrays import threads
 
 warnings.simplefilter("ignore")  # Python 3.12 warns of forks beside threads
 X = np.random.default_rng(0).standard_normal((3000, 6))

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from vanishing import ClassVanishingFeatures, VanishingDetector, VanishingIdeal
-from vanishing.samples import DeviceSource, as_source, write
+from vanishing.data import DeviceSource, as_source, write
 
 NAMES = ["längs", "b", "c"]
 REORDERED = ["c", "längs", "b"]

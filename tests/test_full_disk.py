@@ -6,13 +6,13 @@ import sys
 
 import pytest
 
-from vanishing.samples import as_source
+from vanishing.data import as_source
 
 SCRIPT = """
 import resource, signal, sys
 from pathlib import Path
 import numpy as np
-from vanishing.samples import write
+from vanishing.data import write
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # writing beyond the limit is an error then
 folder = Path(sys.argv[1])

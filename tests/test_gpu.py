@@ -6,9 +6,9 @@ from cases import NORMALIZATIONS, REDUCTIONS, counts, gaussian_contrast
 from sklearn.decomposition import PCA
 
 from vanishing import TransformationDetector, VanishingIdeal
-from vanishing._xp import products
-from vanishing._xp.cholesky import factor_by_cholesky
-from vanishing.samples import DeviceSource
+from vanishing.arrays import products
+from vanishing.arrays.factorizations import factor_by_cholesky
+from vanishing.data import DeviceSource
 from vanishing.transformations import Rotations
 
 torch = pytest.importorskip("torch")
@@ -88,7 +88,7 @@ def test_transformation_detector():
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_streamed_from_the_host(dtype, monkeypatch):
-    monkeypatch.setattr("vanishing.samples.device.TRANSFERRED", 5_000)  # many small transfers
+    monkeypatch.setattr("vanishing.data.device.TRANSFERRED", 5_000)  # many small transfers
     X, Y = noisy_surface()
     ideal = VanishingIdeal(max_degree=3, tol=0.05, normalization="contrastive")
     expected = ideal.fit(X, contrast=Y).extents_

@@ -11,7 +11,7 @@ from vanishing import (
     VanishingDetector,
     VanishingIdeal,
 )
-from vanishing.estimators import UndecidedWarning
+from vanishing.ideal import UndecidedWarning
 
 SIZES = [1e75, 1e100, 1e150, 1e154, 1e200, 1e300, 1e307]
 NORMALIZATIONS = ["gradient", "gradient-weighted", "coefficient", "vca", "contrastive"]

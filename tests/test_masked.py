@@ -5,10 +5,10 @@ import pytest
 
 from vanishing import ClassVanishingFeatures, VanishingIdeal
 from vanishing.algebra import estimate_variety, project
-from vanishing.anomaly import TransformationDetector, VanishingDetector, select_without_labels
 from vanishing.contrasts import GaussianNoise
-from vanishing.export import tidy, to_rational
-from vanishing.samples import ArraySource, as_source
+from vanishing.data import ArraySource, as_source
+from vanishing.detectors import TransformationDetector, VanishingDetector, select_without_labels
+from vanishing.equations import tidy, to_rational
 from vanishing.transformations import RandomAffine
 
 REFUSED = (
@@ -126,7 +126,7 @@ def test_blocks_of_dask():
 
 def test_pyod():
     pytest.importorskip("pyod")
-    from vanishing.integrations.pyod import VanishingOD
+    from vanishing.detectors.pyod import VanishingOD
 
     with pytest.raises(TypeError, match=REFUSED):
         VanishingOD().fit(masked(X))
@@ -136,8 +136,8 @@ def test_pyod():
 
 def test_plots_and_reports(tmp_path):
     pytest.importorskip("matplotlib")
+    from vanishing.app.report import write_report
     from vanishing.plotting import ZeroSetDisplay
-    from vanishing.report import write_report
 
     with pytest.raises(TypeError, match=REFUSED):
         ZeroSetDisplay.from_estimator(IDEAL, masked(X))

@@ -10,9 +10,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
-from vanishing.anomaly import fit_to_mixed, score_unseen
-from vanishing.anomaly.mixed import N_FITS
-from vanishing.anomaly.threshold import FOLDS, quantile_offset
+from vanishing.detectors import fit_to_mixed, score_unseen
+from vanishing.detectors.contamination import N_FITS
+from vanishing.detectors.threshold import FOLDS, quantile_offset
 
 ONE_IDEAL = VanishingDetector(VanishingIdeal(tol=0.1))
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from vanishing import VanishingIdeal
 
 # Many problems here have fewer rows than products, as exact algebra may.
-pytestmark = pytest.mark.filterwarnings("ignore::vanishing.estimators.InterpolationWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::vanishing.ideal.InterpolationWarning")
 
 EPS = np.finfo(float).eps
 
@@ -108,7 +108,7 @@ def test_vca_has_unit_coordinates_from_degree_two_on(problem):
 
 
 # A Gram matrix of nearly flat points leaves it open at degree 2.
-@pytest.mark.filterwarnings("ignore::vanishing.estimators.fitting.UndecidedWarning")
+@pytest.mark.filterwarnings("ignore::vanishing.ideal.UndecidedWarning")
 @pytest.mark.parametrize("reduction", ["tsqr", "gram"])
 @pytest.mark.parametrize("normalization", NORMALIZATIONS)
 @given(problem=problems())

@@ -12,11 +12,16 @@ from sklearn.preprocessing import StandardScaler
 
 from vanishing import VanishingDetector, VanishingIdeal
 from vanishing.datasets import make_variety
-from vanishing.export.excerpt import excerpt
-from vanishing.export.markup import element, rendered
-from vanishing.export.mathml import mathml_equation
-from vanishing.export.notebook import MOST_EQUATIONS, MOST_TERMS
-from vanishing.export.writing import all_shortened, significant
+from vanishing.equations.markup import (
+    MOST_EQUATIONS,
+    MOST_TERMS,
+    all_shortened,
+    element,
+    excerpt,
+    mathml_equation,
+    rendered,
+    significant,
+)
 from vanishing.polynomials import PolynomialBasis
 
 
@@ -101,11 +106,11 @@ def test_what_would_take_long_is_not_expanded(monkeypatch):
     basis = VanishingIdeal(max_degree=3, tol=1e-9).fit(X).basis_
     counted = basis.degrees().tolist().count
     # As many coefficients as there are up to degree 2.
-    monkeypatch.setattr("vanishing.export.excerpt.MOST_COEFFICIENTS", 10 * 6)
+    monkeypatch.setattr("vanishing.equations.markup.MOST_COEFFICIENTS", 10 * 6)
     latex = basis._repr_latex_()
     assert latex.count("&= 0") == counted(2) == 3
     assert f"{counted(3)} more equations" in latex
-    monkeypatch.setattr("vanishing.export.excerpt.MOST_COEFFICIENTS", 10)
+    monkeypatch.setattr("vanishing.equations.markup.MOST_COEFFICIENTS", 10)
     monkeypatch.setattr(PolynomialBasis, "expand", None)
     assert f"{basis.count()} equations, too large to be written out" in basis._repr_latex_()
 

@@ -27,9 +27,9 @@ from vanishing import (
     VanishingIdeal,
     load,
 )
-from vanishing.anomaly import image_detector
-from vanishing.export import to_onnx
-from vanishing.export.onnx import model as onnx_model
+from vanishing.detectors import image_detector
+from vanishing.equations import to_onnx
+from vanishing.equations.onnx import model as onnx_model
 from vanishing.transformations import (
     Callable,
     Flips,
@@ -599,7 +599,7 @@ def test_types_are_checked():
 
 
 def test_models_beyond_the_format_are_refused(monkeypatch):
-    monkeypatch.setattr("vanishing.export.onnx.graph.LARGEST", 100)
+    monkeypatch.setattr("vanishing.equations.onnx.graph.LARGEST", 100)
     refused("all that a file of ONNX can hold", VanishingIdeal(tol=0.4).fit(curve()))
 
 

@@ -20,7 +20,7 @@ def problem(seed):
     return X, Y, tol, int(rng.integers(1, 4)), rng.standard_normal((20, n_features))
 
 
-@pytest.mark.filterwarnings("ignore::vanishing.estimators.InterpolationWarning")
+@pytest.mark.filterwarnings("ignore::vanishing.ideal.InterpolationWarning")
 @pytest.mark.parametrize("tol_norm", ["rms", "euclidean"])
 @pytest.mark.parametrize("products", ["independent", "all"])
 @pytest.mark.parametrize("normalization", NORMALIZATIONS)

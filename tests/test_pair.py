@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vanishing.construction.pair import Side, solve_pair, with_fixed_signs
+from vanishing.construction.gsvd import Side, solve_pair, with_fixed_signs
 
 EPS = np.finfo(float).eps
 

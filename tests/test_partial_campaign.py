@@ -9,9 +9,9 @@ from benchmarks.partial_campaign import Variant, outcome, variants
 from cases import NORMALIZATIONS, counts
 
 from vanishing import VanishingIdeal, load
-from vanishing.normalizations.kept import KeptRows
-from vanishing.persistence.checks import check_seen
-from vanishing.persistence.errors import ModelFileError
+from vanishing.construction.moments import KeptRows
+from vanishing.persistence.container import ModelFileError
+from vanishing.persistence.schema import check_seen
 
 #: Thousands of variants: ``VANISHING_VARIANTS=5000 pytest tests/test_partial_campaign.py``.
 N_VARIANTS = int(os.environ.get("VANISHING_VARIANTS", "80"))
@@ -29,7 +29,7 @@ REPORTED = Variant(
     normalization="gradient",
 )
 
-pytestmark = pytest.mark.filterwarnings("ignore::vanishing.estimators.UndecidedWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::vanishing.ideal.UndecidedWarning")
 
 
 @pytest.mark.parametrize("normalization", NORMALIZATIONS)

@@ -29,12 +29,12 @@ from vanishing import (
     VanishingDetector,
     VanishingIdeal,
 )
+from vanishing.construction.normalizations import Gradient, Normalization
+from vanishing.construction.reductions import Gram
 from vanishing.contrasts import GaussianNoise, Mixture, Permuted, Uniform
-from vanishing.export import to_sympy
-from vanishing.normalizations import Gradient, Normalization
+from vanishing.equations import to_sympy
 from vanishing.persistence import ModelFileError, save
 from vanishing.persistence.container import digest, pack, unpack
-from vanishing.reductions import Gram
 from vanishing.transformations import (
     Callable,
     Flips,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from vanishing.anomaly.pieces import ROWS_PER_DIMENSION, ContrastDraw, split_into_pieces
+from vanishing.detectors.clusters import ROWS_PER_DIMENSION, ContrastDraw, split_into_pieces
 
 
 def blobs(sizes, n_dimensions=3, seed=0):

@@ -12,9 +12,10 @@ from matplotlib.text import Text
 from sklearn.ensemble import IsolationForest
 
 from vanishing import VanishingDetector
-from vanishing.anomaly.explain import BrokenEquation, Explanation
+from vanishing.equations.markup import shortened
+from vanishing.explain import BrokenEquation, Explanation
 from vanishing.plotting import ExplanationDisplay
-from vanishing.plotting.style import LESS, MORE, diverging_colors, shortened
+from vanishing.plotting.style import LESS, MORE, diverging_colors
 
 
 @pytest.fixture(autouse=True)

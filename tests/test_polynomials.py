@@ -10,8 +10,8 @@ from cases import NORMALIZATIONS, fit
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vanishing.arrays.memory import block_rows
 from vanishing.polynomials import PolynomialBasis
-from vanishing.polynomials.memory import block_rows
 from vanishing.polynomials.monomials import Monomials, monomials
 
 

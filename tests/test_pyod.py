@@ -23,8 +23,8 @@ from pyod.utils.data import evaluate_print
 from pyod.utils.utility import check_detector, precision_n_scores, standardizer
 
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
-from vanishing.integrations import pyod as integration
-from vanishing.integrations.pyod import VanishingOD
+from vanishing.detectors import pyod as integration
+from vanishing.detectors.pyod import VanishingOD
 
 ROOT = Path(__file__).parents[1]
 NAMES = ["speed", "force", "power"]

@@ -14,9 +14,14 @@ from hypothesis import strategies as st
 
 from vanishing import VanishingIdeal
 from vanishing.datasets import make_variety
-from vanishing.export import CertificateError, rounding, to_rational
-from vanishing.export.echelon import reduced_echelon, reduced_modulo
-from vanishing.export.rounding import rational_candidates, simplest_fraction
+from vanishing.equations import CertificateError, to_rational
+from vanishing.equations import rational as rounding
+from vanishing.equations.rational import (
+    rational_candidates,
+    reduced_echelon,
+    reduced_modulo,
+    simplest_fraction,
+)
 
 x, y, z, w = sympy.symbols("x y z w")
 

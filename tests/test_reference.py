@@ -22,14 +22,14 @@ NOT_DEMANDED = {"ES01", "EX01", "SA01", "PR07", "RT03", "RT05"}
 PACKAGES = [
     "vanishing",
     "vanishing.algebra",
-    "vanishing.anomaly",
+    "vanishing.detectors",
     "vanishing.contrasts",
     "vanishing.datasets",
-    "vanishing.export",
-    "vanishing.normalizations",
+    "vanishing.equations",
+    "vanishing.construction.normalizations",
     "vanishing.persistence",
     "vanishing.plotting",
-    "vanishing.samples",
+    "vanishing.data",
     "vanishing.transformations",
 ]
 #: What a package of users has for the layers above.

@@ -19,13 +19,13 @@ from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import FunctionTransformer
 
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal, load
-from vanishing.anomaly.parts import parts_of
-from vanishing.report import anomalies, write_report
-from vanishing.report.charts import round_ticks
-from vanishing.report.formulas import Formulas
-from vanishing.report.given import image_shape_of
-from vanishing.report.metrics import curves_of
-from vanishing.report.pictures import png
+from vanishing.app.report import anomalies, write_report
+from vanishing.app.report.charts import round_ticks
+from vanishing.app.report.content import image_shape_of
+from vanishing.app.report.equations import Formulas
+from vanishing.app.report.pictures import png
+from vanishing.app.report.scores import curves_of
+from vanishing.detectors.parts import parts_of
 from vanishing.transformations import Identity, RandomAffine, Rotations, Translations, Union
 
 CHROMIUM = shutil.which("chromium")

@@ -129,7 +129,7 @@ def test_expanding_hands_out_copies():
 
 
 # Which of the polynomials of degree 3 vanish is hidden by rounding.
-@pytest.mark.filterwarnings("ignore::vanishing.estimators.fitting.UndecidedWarning")
+@pytest.mark.filterwarnings("ignore::vanishing.ideal.UndecidedWarning")
 @pytest.mark.parametrize("seed", [71, 5288])
 def test_size_holds_where_directions_are_dropped_and_rounding_is_large(seed):
     """Nearly flat data far from the origin, fewer rows than candidates (found by search)."""

@@ -18,13 +18,7 @@ from vanishing import (
     VanishingDetector,
     VanishingIdeal,
 )
-from vanishing.samples import (
-    ArraySource,
-    ConcatenatedSource,
-    DeviceSource,
-    MappedSource,
-    as_source,
-)
+from vanishing.data import ArraySource, ConcatenatedSource, DeviceSource, MappedSource, as_source
 
 EVERY = pytest.mark.parametrize("normalization", NORMALIZATIONS)
 
@@ -109,7 +103,9 @@ def test_gradients_are_weighted_means():
 
 def test_gradients_at_points_are_weighted_means(monkeypatch):
     """The way that is taken where coefficients would cost digits."""
-    monkeypatch.setattr("vanishing.normalizations.gradient._from_coefficients", lambda stage: None)
+    monkeypatch.setattr(
+        "vanishing.construction.normalizations._from_coefficients", lambda stage: None
+    )
     X, weights = points(), np.random.default_rng(3).integers(0, 3, 60)
     assert_same(fit(X, "gradient", weights), fit(np.repeat(X, weights, axis=0), "gradient"))
 
@@ -263,7 +259,7 @@ def test_weights_of_a_device_source():
 @pytest.mark.parametrize("most_bytes", [2**30, 100])
 @pytest.mark.parametrize("detector", [VanishingDetector(), TransformationDetector()], ids=str)
 def test_detectors_take_weights_by_themselves(detector, most_bytes, monkeypatch):
-    monkeypatch.setattr("vanishing.estimators.inputs.TABLE_BYTES", most_bytes)
+    monkeypatch.setattr("vanishing.inputs.TABLE_BYTES", most_bytes)
     X = points()
     with pytest.raises(ValueError, match="weights by themselves, as sample_weight"):
         detector.fit(as_source(X, weights=np.ones(len(X))))

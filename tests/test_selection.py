@@ -8,7 +8,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
-from vanishing.anomaly import select_without_labels
+from vanishing.detectors import select_without_labels
 from vanishing.transformations import Rotations, Translations
 
 SHAPE = (8, 8)

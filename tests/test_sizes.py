@@ -64,7 +64,7 @@ def test_both_ways_to_the_form_agree(normalization, monkeypatch):
     X[:, 2] = X[:, 0] * X[:, 1] + 0.05 * rng.standard_normal(200)
     X += [0.5, -1.0, 0.0]
     plain = fit(X, normalization, tol=0.1, max_degree=4)
-    monkeypatch.setattr("vanishing.normalizations.graded.ORDINARY", -1.0)
+    monkeypatch.setattr("vanishing.construction.normalizations.ORDINARY", -1.0)
     graded = fit(X, normalization, tol=0.1, max_degree=4)
     assert counts(graded) == counts(plain)
     for one, other in zip(graded.trace_, plain.trace_, strict=True):

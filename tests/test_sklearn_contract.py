@@ -20,10 +20,10 @@ from vanishing import (
     VanishingDetector,
     VanishingIdeal,
 )
-from vanishing.estimators import InterpolationWarning
-from vanishing.normalizations import Contrastive, Gradient, resolve_normalization
-from vanishing.reductions import Gram
-from vanishing.samples import as_source
+from vanishing.construction.normalizations import Contrastive, Gradient, resolve_normalization
+from vanishing.construction.reductions import Gram
+from vanishing.data import as_source
+from vanishing.ideal import InterpolationWarning
 
 with pytest.MonkeyPatch.context() as patch:
     # scikit-learn 1.6 cannot be imported from here without it where array-api-compat is installed.
@@ -96,7 +96,7 @@ def array_api(monkeypatch):
 
 # The checks fit all kinds of tables, also small ones and such that random maps say little about.
 @pytest.mark.filterwarnings("ignore:no equation is smaller on transformation:UserWarning")
-@pytest.mark.filterwarnings("ignore::vanishing.estimators.InterpolationWarning")
+@pytest.mark.filterwarnings("ignore::vanishing.ideal.InterpolationWarning")
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
 @pytest.mark.usefixtures("array_api")
 def test_scikit_learn_checks(estimator, check):

@@ -7,8 +7,8 @@ import pytest
 from benchmarks.soak_detectors import flagged, is_violation, make_table
 
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
-from vanishing.anomaly import fit_to_mixed
-from vanishing.anomaly.rounding import last_digits_moved
+from vanishing.detectors import fit_to_mixed
+from vanishing.detectors.threshold import last_digits_moved
 
 #: Tables of which thresholds once called all rows, or far too many, anomalous.
 HARD_FOR_VANISHING = [44, 65, 71, 103, 129, 149, 326, 423, 547]

@@ -18,7 +18,8 @@ from sklearn.preprocessing import StandardScaler
 
 from vanishing import VanishingIdeal
 from vanishing.datasets import make_variety
-from vanishing.export import tables, to_c, to_python
+from vanishing.equations import code as tables
+from vanishing.equations import to_c, to_python
 
 needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 FLAGS = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O2", "-shared", "-fPIC"]

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold, cross_validate
 
 from vanishing import VanishingIdeal
-from vanishing.samples import (
+from vanishing.data import (
     ArraySource,
     ChunkSource,
     ConcatenatedSource,

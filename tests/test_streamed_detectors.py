@@ -9,8 +9,8 @@ import pytest
 from sklearn.decomposition import PCA, IncrementalPCA
 
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal, load
-from vanishing.anomaly.streaming import Moments, drawn_rows, moments
-from vanishing.samples import as_source
+from vanishing.data import as_source
+from vanishing.detectors.base import Moments, drawn_rows, moments
 from vanishing.transformations import Callable, Rotations
 
 CONTRASTIVE = VanishingIdeal(max_degree=2, tol=0.5, normalization="contrastive")
@@ -29,7 +29,7 @@ def chunks(X, n=7):
 
 def streamed():
     """Take everything for too large to be read into memory."""
-    return patch("vanishing.estimators.inputs.TABLE_BYTES", 1000)
+    return patch("vanishing.inputs.TABLE_BYTES", 1000)
 
 
 def in_threads():
@@ -203,7 +203,7 @@ def test_moments_do_not_depend_on_blocks_and_survive_an_offset():
 
 def test_drawn_rows_are_equally_likely_and_do_not_depend_on_blocks():
     X = np.arange(3000.0)[:, None]
-    with patch("vanishing.anomaly.streaming.DRAWN_NUMBERS", 300):
+    with patch("vanishing.detectors.base.DRAWN_NUMBERS", 300):
         drawn = drawn_rows(as_source(X), seed=1)
         again = drawn_rows(as_source(chunks(X, 50)), seed=1)
         many = np.concatenate([drawn_rows(as_source(X), seed=s)[:, 0] for s in range(40)])

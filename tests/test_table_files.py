@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vanishing import VanishingIdeal
-from vanishing.samples import as_source
+from vanishing.data import as_source
 
 pa = pytest.importorskip("pyarrow")
 feather = pytest.importorskip("pyarrow.feather")

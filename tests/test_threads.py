@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from vanishing import VanishingIdeal
-from vanishing._xp import (
+from vanishing.arrays import (
     all_threads,
     at_most,
     mapped,
@@ -19,10 +19,10 @@ from vanishing._xp import (
     threads_for,
     triangular_factor,
 )
-from vanishing._xp.threads import one_thread
-from vanishing.normalizations.passes import Pass
-from vanishing.reductions import Gram
-from vanishing.samples import as_source
+from vanishing.arrays.threads import one_thread
+from vanishing.construction.moments import Pass
+from vanishing.construction.reductions import Gram
+from vanishing.data import as_source
 
 
 def blas_threads():
@@ -180,7 +180,7 @@ def test_rows_of_a_block(n_columns, per_row, budget):
 @pytest.mark.parametrize("normalization", NORMALIZATIONS)
 def test_same_bits_with_any_number_of_threads(monkeypatch, normalization, reduction):
     """Also of weighted rows and of chunks, and of what is evaluated."""
-    monkeypatch.setattr("vanishing.polynomials.memory.CPU_BLOCK", 2**14)
+    monkeypatch.setattr("vanishing.arrays.memory.CPU_BLOCK", 2**14)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((4000, 4))
     X[:, 3] = X[:, 0] * X[:, 1] + 1e-3 * rng.standard_normal(4000)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
-from vanishing.anomaly.threshold import conformal_offset, on_unseen_rows, quantile_offset
+from vanishing.detectors.threshold import conformal_offset, on_unseen_rows, quantile_offset
 from vanishing.transformations import RandomAffine
 
 

@@ -13,9 +13,8 @@ from sklearn.preprocessing import StandardScaler
 
 from vanishing import VanishingIdeal
 from vanishing.datasets import describe_variety, make_variety, varieties
-from vanishing.export import TidyEquation, tidy
-from vanishing.export.adjustable import Adjustable
-from vanishing.export.simplify import significant_digits
+from vanishing.equations import TidyEquation, tidy
+from vanishing.equations.tidy import Adjustable, significant_digits
 
 NOISE = 1e-3
 

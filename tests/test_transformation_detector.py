@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
-from vanishing.anomaly import image_detector
+from vanishing.detectors import image_detector
 from vanishing.transformations import Callable, Identity, RandomAffine, Rotations, Translations
 
 ROTATIONS = Rotations(image_shape=(8, 8))
@@ -467,7 +467,7 @@ def test_distance_from_a_transformation_that_loses_all_polynomials(digits, monke
         u[problem.components[0]] = 0.0
         return u
 
-    monkeypatch.setattr("vanishing.anomaly.mixture.convex_weights", nothing_for_the_first)
+    monkeypatch.setattr("vanishing.detectors.mixture.convex_weights", nothing_for_the_first)
     model = detector(weighting="convex", distance_weight=0.3)
     refused(ValueError, "lower sparsity, or leave distance_weight out", model, digits[0])
 

@@ -6,7 +6,7 @@ from benchmarks.soak_extents import run
 from exact import Exact, vanishing_values
 
 from vanishing import VanishingIdeal, load
-from vanishing.estimators import UndecidedWarning
+from vanishing.ideal import UndecidedWarning
 
 
 def test_exact_arithmetic_is_exact():

@@ -12,9 +12,9 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV
 
 from vanishing import VanishingDetector, VanishingIdeal
-from vanishing.anomaly import vanishing as module
-from vanishing.anomaly.residuals import NothingVanishesError
 from vanishing.contrasts import GaussianNoise, Permuted
+from vanishing.detectors import vanishing as module
+from vanishing.detectors.residuals import NothingVanishesError
 
 NAMES = ["speed", "force", "power", "mode"]
 

@@ -11,9 +11,7 @@ from scipy import integrate, stats
 
 from vanishing import VanishingIdeal
 from vanishing.datasets import describe_variety, make_variety, varieties
-from vanishing.datasets.variety.charts import Charts
-from vanishing.datasets.variety.polynomial import Polynomial
-from vanishing.datasets.variety.sections import LineSections
+from vanishing.datasets.samplers import Charts, LineSections, Polynomial
 from vanishing.polynomials.monomials import monomials
 
 PRIME = 2_147_483_647  # products of two residues fit into int64

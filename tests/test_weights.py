@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import approx_fprime, minimize
 
-from vanishing.anomaly.scores import negative_log_probability
-from vanishing.anomaly.weights import (
+from vanishing.detectors.mixture import (
     LARGEST_WEIGHT,
     WeightProblem,
     convex_weights,
     descent_weights,
+    negative_log_probability,
 )
 
 

@@ -12,10 +12,8 @@ import numpy as np
 import pytest
 
 from vanishing import VanishingIdeal
-from vanishing.persistence.whole import write_whole
-from vanishing.samples import as_source, write
-from vanishing.samples.unfinished import Unfinished
-from vanishing.samples.whole import written_whole
+from vanishing.data import as_source, write
+from vanishing.data.atomic import Unfinished, write_whole, written_whole
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="rights of POSIX")
 
@@ -130,7 +128,7 @@ def test_long_names(tmp_path):
 
 WRITER = """
 import sys, time
-from vanishing.samples.whole import written_whole
+from vanishing.data.atomic import written_whole
 folder = sys.argv[2] == "folder"
 with written_whole(sys.argv[1], folder=folder) as unfinished:
     (unfinished / "part" if folder else unfinished).write_text("half")
@@ -211,7 +209,7 @@ def test_a_file_that_is_swept_before_it_is_locked_is_made_again(tmp_path, monkey
 
 AT_ONCE = """
 import sys, time
-from vanishing.persistence.whole import write_whole
+from vanishing.data.atomic import write_whole
 end = time.monotonic() + 3
 n = 0
 while time.monotonic() < end:

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vanishing import VanishingDetector, VanishingIdeal
-from vanishing.anomaly.explain import Explanation
-from vanishing.anomaly.explain.words import written_change, written_values
-from vanishing.export.writing import as_given, changed_number
+from vanishing.equations.markup import as_given, changed_number
+from vanishing.explain import Explanation
+from vanishing.explain.record import written_change, written_values
 
 
 def explanation(sample, reference, spread=None):
@@ -121,7 +121,7 @@ def test_text_and_pages_agree(readings):
 def test_terminal_and_json_agree(readings, tmp_path, monkeypatch):
     from typer.testing import CliRunner
 
-    from vanishing.cli.app import app
+    from vanishing.app.cli.commands import app
 
     monkeypatch.chdir(tmp_path)
     readings.to_csv("normal.csv", index=False)

@@ -17,12 +17,18 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from vanishing import VanishingDetector, VanishingIdeal
-from vanishing.anomaly.parts import parts_of
-from vanishing.cli.equations import equation_texts
-from vanishing.export import to_c, to_latex, to_python
-from vanishing.export.sizes import ALL_DIGITS, MOST_DIGITS, NEGLIGIBLE, DataScale, terms_that_count
-from vanishing.playground import plane
-from vanishing.report.formulas import Formulas
+from vanishing.app.cli.equations import equation_texts
+from vanishing.app.playground import scenes as plane
+from vanishing.app.report.equations import Formulas
+from vanishing.detectors.parts import parts_of
+from vanishing.equations import to_c, to_latex, to_python
+from vanishing.equations.sizes import (
+    ALL_DIGITS,
+    MOST_DIGITS,
+    NEGLIGIBLE,
+    DataScale,
+    terms_that_count,
+)
 
 SCRIPTS = Path(plane.__file__).parent / "static" / "js"
 
@@ -213,7 +219,7 @@ def test_reports_hold_on_the_data():
 
 
 def test_reports_hold_where_there_are_too_few_rows_to_tidy(monkeypatch):
-    monkeypatch.setattr("vanishing.report.formulas.ROWS_PER_TERM", 10**9)
+    monkeypatch.setattr("vanishing.app.report.equations.ROWS_PER_TERM", 10**9)
     test_reports_hold_on_the_data()
 
 

@@ -27,7 +27,7 @@ from experiments.ideal_quotient.algebra import Ideal, polynomial_ring
 from experiments.ideal_quotient.examples import Example
 from experiments.ideal_quotient.varieties import Point, Variety
 from vanishing import VanishingIdeal
-from vanishing.estimators.ideal import ContrastError
+from vanishing.ideal import ContrastError
 
 #: Points on each variety that is not a point.
 N_POINTS = 120

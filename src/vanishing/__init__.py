@@ -8,9 +8,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from vanishing.anomaly import TransformationDetector, VanishingDetector
-    from vanishing.estimators import ClassVanishingFeatures, VanishingIdeal
-    from vanishing.persistence import load
+    from vanishing.class_features import ClassVanishingFeatures
+    from vanishing.detectors.transformation import TransformationDetector
+    from vanishing.detectors.vanishing import VanishingDetector
+    from vanishing.ideal import VanishingIdeal
+    from vanishing.persistence.model import load
 
 __version__ = "0.1.0.dev0"
 
@@ -24,10 +26,10 @@ __all__ = [
 ]
 
 _HOMES = {
-    "ClassVanishingFeatures": "vanishing.estimators",
-    "TransformationDetector": "vanishing.anomaly",
-    "VanishingDetector": "vanishing.anomaly",
-    "VanishingIdeal": "vanishing.estimators",
+    "ClassVanishingFeatures": "vanishing.class_features",
+    "TransformationDetector": "vanishing.detectors",
+    "VanishingDetector": "vanishing.detectors",
+    "VanishingIdeal": "vanishing.ideal",
     "load": "vanishing.persistence",
 }
 

@@ -2,7 +2,7 @@
 
 import sys
 
-from vanishing.cli import main
+from vanishing.app.cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -10,7 +10,7 @@ import pytest
 from running import environment, parabola, write_csv
 
 from vanishing import VanishingDetector, VanishingIdeal
-from vanishing.cli import main
+from vanishing.app.cli import main
 
 
 @pytest.fixture

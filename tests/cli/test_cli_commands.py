@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 import vanishing
 from vanishing import VanishingDetector, VanishingIdeal
-from vanishing.cli.app import EXAMPLES
+from vanishing.app.cli.commands import EXAMPLES
 from vanishing.persistence import save
 
 COMMANDS = [command.__name__ for command in EXAMPLES]
@@ -160,8 +160,8 @@ def test_image_detector(call, tmp_path):
 def test_transform_to_every_kind_of_file(call, tables, models, kind):
     done = call("transform", "new.csv", "-m", "ideal.safetensors", "-o", f"f.{kind}", "--signed")
     assert done.code == 0, done.err
-    from vanishing.cli.options import Reading
-    from vanishing.cli.tables import read_table
+    from vanishing.app.cli.options import Reading
+    from vanishing.app.cli.tables import read_table
 
     found = read_table(f"f.{kind}", Reading()).values
     expected = models.ideal.basis_.evaluate(tables.new)
@@ -610,7 +610,7 @@ def test_missing_extras_are_named(call, monkeypatch):
 def test_serve_without_the_playground(call, monkeypatch):
     import sys
 
-    monkeypatch.setitem(sys.modules, "vanishing.playground", None)
+    monkeypatch.setitem(sys.modules, "vanishing.app.playground", None)
     done = call("serve")
     assert done.code == 6
     assert done.err.count("\n") == 1
@@ -621,9 +621,9 @@ def test_serve_passes_its_options_on(call, monkeypatch):
     from types import ModuleType
 
     given = []
-    playground = ModuleType("vanishing.playground")
+    playground = ModuleType("vanishing.app.playground")
     playground.serve = lambda *arguments, **options: given.append((arguments, options))
-    monkeypatch.setitem(sys.modules, "vanishing.playground", playground)
+    monkeypatch.setitem(sys.modules, "vanishing.app.playground", playground)
     assert call("serve", "--port", "0", "--open").code == 0
     assert given == [(("127.0.0.1", 0), {"open_browser": True})]
 
@@ -669,7 +669,7 @@ def test_unexpected_errors_are_told_apart(call, tables, monkeypatch):
     def broken(*_, **__):
         raise RuntimeError("all\nis lost")
 
-    monkeypatch.setattr("vanishing.cli.tables.read_table", broken)
+    monkeypatch.setattr("vanishing.app.cli.tables.read_table", broken)
     done = call("fit", "normal.csv")
     assert done.code == 70
     assert done.err == (

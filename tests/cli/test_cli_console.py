@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from vanishing import VanishingIdeal
-from vanishing.cli import console, equations
-from vanishing.cli.bars import bar
-from vanishing.cli.equations import equation_texts
-from vanishing.cli.exits import ModelError
+from vanishing.app.cli import console, equations
+from vanishing.app.cli.console import ModelError, bar
+from vanishing.app.cli.equations import equation_texts
 
 
 @pytest.mark.parametrize(

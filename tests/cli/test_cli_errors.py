@@ -12,10 +12,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, PolynomialFeatures, StandardScaler
 
 from vanishing import ClassVanishingFeatures, VanishingDetector, VanishingIdeal
-from vanishing.cli import main
-from vanishing.cli.coordinates import written
-from vanishing.cli.models import ideals_of
-from vanishing.export.sizes import DataScale
+from vanishing.app.cli import main
+from vanishing.app.cli.equations import written
+from vanishing.app.cli.models import ideals_of
+from vanishing.equations.sizes import DataScale
 from vanishing.persistence import save
 
 # --- names of functions --------------------------------------------------------------------------
@@ -190,7 +190,7 @@ def test_there_is_one_object_though_the_exit_code_is_not_0(call, tables):
 
 
 def test_a_missing_package_is_an_object(monkeypatch, capsys):
-    monkeypatch.setattr("vanishing.cli.find_spec", lambda name: None)
+    monkeypatch.setattr("vanishing.app.cli.find_spec", lambda name: None)
     assert main(["info", "--json"]) == 6
     shown = capsys.readouterr()
     assert json.loads(shown.out) == {"error": shown.err[len("vanishing: ") : -1], "code": 6}

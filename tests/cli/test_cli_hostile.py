@@ -11,10 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from running import environment, parabola
 
-from vanishing.cli.options import Reading
-from vanishing.cli.tables import read_table, write_table
-from vanishing.cli.tables.write import no_formula
-from vanishing.cli.visible import visible, visible_json
+from vanishing.app.cli.console import visible, visible_json
+from vanishing.app.cli.options import Reading
+from vanishing.app.cli.tables import no_formula, read_table, write_table
 
 #: Red; a title of the window; CSI in one character; back to the start of the line; right to left.
 ESCAPES = ["\x1b[31m", "\x1b]0;owned\x07", "\x9b31m", "\b\b", "\x7f", "\u202e", "\u2066"]

@@ -26,7 +26,7 @@ def reached(*arguments, **options):
     {then}
     return real(*arguments, **options)
 module.{name} = reached
-from vanishing.cli import main
+from vanishing.app.cli import main
 sys.argv = ["vanishing", *sys.argv[1:]]
 main()
 """
@@ -111,7 +111,7 @@ def test_errors_are_one_line(program, tables, arguments, code, said):
 
 def test_help_does_not_wait_for_the_libraries():
     code = (
-        "import sys; from vanishing.cli import main; main(['detect', '--help']);"
+        "import sys; from vanishing.app.cli import main; main(['detect', '--help']);"
         "slow = {'sklearn', 'scipy', 'torch', 'matplotlib', 'pyarrow', 'sympy', 'numpy'};"
         "sys.exit(str(slow & set(sys.modules)) if slow & set(sys.modules) else 0)"
     )

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vanishing.cli.exits import DataError, OutputError, UsageError
-from vanishing.cli.options import Reading
-from vanishing.cli.tables import check_outputs, read_table, write_table
+from vanishing.app.cli.console import DataError, OutputError, UsageError
+from vanishing.app.cli.options import Reading
+from vanishing.app.cli.tables import check_outputs, read_table, write_table
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False, width=64)
 NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=8)

@@ -10,7 +10,7 @@ def server():
     pytest.importorskip("starlette")
     from playground_running import playground
 
-    from vanishing.playground import Limits
+    from vanishing.app.playground import Limits
 
     with playground(Limits(queue_seconds=20, work_seconds=20)) as running:
         yield running

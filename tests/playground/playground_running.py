@@ -11,7 +11,7 @@ import httpx
 import uvicorn
 
 import vanishing
-from vanishing.playground import Limits, create_app
+from vanishing.app.playground import Limits, create_app
 
 SRC = Path(vanishing.__file__).parents[1]
 

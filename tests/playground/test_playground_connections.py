@@ -17,13 +17,13 @@ import uvicorn
 from playground_running import SRC
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from vanishing.playground.connections import impatient
+from vanishing.app.playground.server import impatient
 
 pytestmark = pytest.mark.programs
 
 SECONDS = 1.5
 SERVER = f"""
-from vanishing.playground import Limits, serve
+from vanishing.app.playground import Limits, serve
 serve(port=0, limits=Limits(header_seconds={SECONDS}))
 """
 REQUEST = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"

@@ -21,9 +21,10 @@ pytest.importorskip("starlette")
 import httpx
 from playground_running import SRC, assert_refused, fit_request, playground
 
-from vanishing.playground import Limits, digits, serve, worker
-from vanishing.playground.app import STATIC
-from vanishing.playground.refusal import RefusalError
+from vanishing.app.playground import Limits, serve, worker
+from vanishing.app.playground import scenes as digits
+from vanishing.app.playground.requests import RefusalError
+from vanishing.app.playground.server import STATIC
 
 pytestmark = pytest.mark.programs
 
@@ -155,7 +156,7 @@ def start(code):
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 def test_ctrl_c_ends_everything_quietly():
-    process = start("from vanishing.playground import serve; serve(port=0)")
+    process = start("from vanishing.app.playground import serve; serve(port=0)")
     line = process.stderr.readline()
     url = re.search(r"http://127\.0\.0\.1:(\d+)/", line)
     assert url, line + process.stderr.read()

@@ -14,8 +14,9 @@ import httpx
 from playground_running import assert_refused, fit_request
 
 from vanishing import VanishingIdeal
-from vanishing.playground import checks, plane, scenes
-from vanishing.playground.app import STATIC
+from vanishing.app.playground import checks, scenes
+from vanishing.app.playground import scenes as plane
+from vanishing.app.playground.server import STATIC
 
 # --- answers --------------------------------------------------------------------------------------
 
@@ -272,7 +273,7 @@ def test_pages_hold_nothing_inline_and_nothing_from_elsewhere():
 def test_errors_of_ours_carry_the_headers_and_nothing_of_the_machine():
     import asyncio
 
-    from vanishing.playground.guard import HEADERS, LOOPBACK, Guard
+    from vanishing.app.playground.server import HEADERS, LOOPBACK, Guard
 
     async def broken(scope, receive, send):
         raise RuntimeError("/home/somebody/secret.py")

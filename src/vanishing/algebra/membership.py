@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from vanishing._xp import FloatArray
-from vanishing.polynomials import PolynomialBasis
-from vanishing.polynomials.monomials import count, monomials
-from vanishing.polynomials.multiples import multiples, spanning, unit_columns
+from vanishing.arrays.namespace import FloatArray
+from vanishing.polynomials.basis import PolynomialBasis
+from vanishing.polynomials.monomials import count, monomials, multiples, spanning, unit_columns
 
 #: Multiples of norm 1 whose combinations are smaller than this are dependent.
 DEPENDENT = 1e-9

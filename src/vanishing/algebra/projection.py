@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from vanishing._xp import BoolArray, FloatArray, unmasked
-from vanishing.algebra.local import Gradients, most_frequent, size_about_center
-from vanishing.polynomials import PolynomialBasis
+from vanishing.algebra.hilbert import Gradients, most_frequent, size_about_center
+from vanishing.arrays.namespace import BoolArray, FloatArray, unmasked
+from vanishing.polynomials.basis import PolynomialBasis
 
 #: Damping of the first step, and by how much it changes, relative to the squared gradients.
 FIRST_DAMPING, HARDER, EASIER, LEAST_DAMPING = 1e-3, 10.0, 0.1, 1e-15

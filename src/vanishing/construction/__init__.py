@@ -1,6 +1,6 @@
 """The algorithm VCA(X, Y): candidates, the generalized problem, one degree, the loop."""
 
 from vanishing.construction.loop import Construction, construct
-from vanishing.construction.trace import DegreeTrace
+from vanishing.construction.step import DegreeTrace
 
 __all__ = ["Construction", "DegreeTrace", "construct"]

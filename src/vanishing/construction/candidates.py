@@ -10,12 +10,11 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from vanishing._xp import IntArray
+from vanishing.arrays.memory import BudgetError, as_text
+from vanishing.arrays.namespace import IntArray
 from vanishing.polynomials.block import DegreeBlock
-from vanishing.polynomials.expand import leading_forms, products_of_forms
-from vanishing.polynomials.independent import independent_columns
-from vanishing.polynomials.memory import BudgetError, as_text
-from vanishing.polynomials.monomials import count
+from vanishing.polynomials.expansion import leading_forms, products_of_forms
+from vanishing.polynomials.monomials import count, independent_columns
 
 Products = Literal["independent", "all"]
 

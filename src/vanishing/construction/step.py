@@ -3,27 +3,123 @@
 import time
 from contextlib import nullcontext
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
-from vanishing._xp import BoolArray, FloatArray, all_threads
+from vanishing.arrays.namespace import BoolArray, FloatArray
+from vanishing.arrays.threads import all_threads
 from vanishing.construction.candidates import Candidates, Products, choose_candidates
-from vanishing.construction.coordinates import solve_in_coordinates
-from vanishing.construction.pair import (
+from vanishing.construction.gsvd import (
     SAFETY,
     PairSolution,
     Side,
+    solve_in_coordinates,
     solve_pair,
     with_fixed_signs,
 )
-from vanishing.construction.tolerance import Tolerance, widest_gap
-from vanishing.construction.trace import DegreeTrace
-from vanishing.normalizations import Form, Normalization, Stage
-from vanishing.normalizations.passes import Pass
+from vanishing.construction.moments import Pass
+from vanishing.construction.normalizations import Normalization
+from vanishing.construction.reductions import Reduction
+from vanishing.construction.stage import Form, Stage
+from vanishing.data.source import SampleSource
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.block import DegreeBlock
-from vanishing.reductions import Reduction
-from vanishing.samples import SampleSource
+
+# --- Where vanishing ends: a fixed tolerance, or the widest gap of the spectrum -------------------
+
+Tolerance = float | Literal["gap"]
+
+#: Neighbouring extents that differ by less than this factor are not split.
+NARROWEST_GAP = 5.0
+
+
+def widest_gap(extents: FloatArray, noise: FloatArray, reference: float | None) -> float:
+    """Choose a tolerance in the widest gap of a spectrum.
+
+    Parameters
+    ----------
+    extents : array of shape (n_extents,)
+        Ascending.
+    noise : array of shape (n_extents,)
+        Extents below this are rounding errors: they vanish in any case, and a gap above them says
+        nothing about the noise of the data.
+    reference : float or None
+        An extent known not to vanish, from the degree below: it lets a degree vanish as a whole.
+
+    Returns
+    -------
+    float
+        The geometric middle of the gap; 0 if no gap is wide enough.
+    """
+    known = extents[extents > noise]
+    if reference is not None and known.size and reference > known[-1]:
+        known = np.append(known, reference)
+    if known.size < 2:
+        return 0.0
+    gaps = known[1:] / known[:-1]
+    widest = int(np.argmax(gaps))
+    if gaps[widest] < NARROWEST_GAP:
+        return 0.0
+    return float(np.sqrt(known[widest] * known[widest + 1]))
+
+
+# --- What happened at each degree -----------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class DegreeTrace:
+    """Account of one degree.
+
+    Parameters
+    ----------
+    degree : int
+    candidates : int
+        Products that entered.
+    rank : int
+        Directions that are not zero both on X and under the normalization.
+    vanishing, nonvanishing : int
+        Polynomials found.
+    dropped : int
+        Directions that are zero both on X and under the normalization.
+    unbounded : int
+        Nonvanishing polynomials that are zero under the normalization (infinite extent).
+    cut : int
+        Nonvanishing polynomials given up because of ``max_nonvanishing``.
+    left_out : int
+        Nonvanishing polynomials of the degree below that were not multiplied further because
+        their products would exceed the memory budget.
+    tol : float
+        The tolerance that was applied, as a root mean square.
+    condition : float
+        Condition number of the generalized problem after scaling; normalizations hold to about
+        ``100 * eps * condition``.
+    spectrum : array of shape (n_finite,)
+        All finite extents, ascending, those of undecided polynomials included.
+    seconds : float
+        Wall-clock time.
+    undecided : int
+        Polynomials that are neither: their values on X are no larger than the rounding errors
+        that the lower degrees have left, and these are much larger than those of the data.
+    """
+
+    degree: int
+    candidates: int
+    rank: int
+    vanishing: int
+    nonvanishing: int
+    dropped: int
+    unbounded: int
+    cut: int
+    left_out: int
+    tol: float
+    condition: float
+    spectrum: FloatArray
+    seconds: float
+    undecided: int = 0
+
+
+# --- One degree: candidates, their values on X, the normalization, the split into G and F ---------
 
 #: With so many candidates their matrices are large enough for several threads of LAPACK.
 LARGE = 256

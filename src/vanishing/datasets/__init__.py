@@ -3,10 +3,8 @@
 One file a set of images; the folder ``variety`` has the algebraic sets.
 """
 
-from vanishing.datasets.digits import load_digits_images
-from vanishing.datasets.image_set import ImageSet
-from vanishing.datasets.mnist import load_fashion_mnist, load_mnist
-from vanishing.datasets.variety import Variety, describe_variety, make_variety, varieties
+from vanishing.datasets.images import ImageSet, load_digits_images, load_fashion_mnist, load_mnist
+from vanishing.datasets.varieties import Variety, describe_variety, make_variety, varieties
 
 __all__ = [
     "ImageSet",

@@ -4,7 +4,7 @@ A file is a safetensors container: the arrays of the model, and in its metadata 
 says what they belong to. Nothing in a file is executed when it is loaded.
 """
 
-from vanishing.persistence.errors import ModelFileError
+from vanishing.persistence.container import ModelFileError
 from vanishing.persistence.model import load, save
 
 __all__ = ["ModelFileError", "load", "save"]

@@ -1,8 +1,4 @@
-"""Bytes of a file: safetensors, with one text, the manifest, and a digest in its metadata.
-
-The digest covers manifest and arrays. It tells of damage, such as a flipped bit in a coefficient,
-and is no protection against intent: whoever changes a file can write a new digest as well.
-"""
+"""The container of a model: a safetensors file with a JSON header."""
 
 import hashlib
 import json
@@ -14,7 +10,23 @@ import numpy.typing as npt
 from safetensors import SafetensorError, deserialize
 from safetensors.numpy import save as to_bytes
 
-from vanishing.persistence.errors import ModelFileError, require
+# --- The one error of model files -----------------------------------------------------------------
+
+
+class ModelFileError(ValueError):
+    """A model cannot be written to a file, or a file holds no model that can be read."""
+
+
+def require(condition: bool, message: str) -> None:
+    """Raise ``ModelFileError`` unless the condition holds."""
+    if not condition:
+        raise ModelFileError(message)
+
+
+# --- Bytes of a file: safetensors, with one text, the manifest, and a digest in its metadata ------
+#
+# The digest covers manifest and arrays. It tells of damage, such as a flipped bit in a coefficient,
+# and is no protection against intent: whoever changes a file can write a new digest as well.
 
 Arrays = dict[str, npt.NDArray[Any]]
 

@@ -1,5 +1,6 @@
-"""A model to a file and back."""
+"""Saving and loading models."""
 
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -11,14 +12,53 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 import vanishing
-from vanishing.persistence.checks import check_model_pipeline, input_width
-from vanishing.persistence.classes import MODELS
-from vanishing.persistence.container import digest, pack, parse_json, unpack
-from vanishing.persistence.decode import Decoder
-from vanishing.persistence.encode import Encoder
-from vanishing.persistence.errors import ModelFileError, require
-from vanishing.persistence.fingerprint import fingerprint
-from vanishing.persistence.whole import write_whole
+from vanishing.class_features import ClassVanishingFeatures
+from vanishing.data.atomic import write_whole
+from vanishing.detectors.base import Detector
+from vanishing.ideal import VanishingIdeal
+from vanishing.persistence.coding import Decoder, Encoder
+from vanishing.persistence.container import (
+    ModelFileError,
+    digest,
+    pack,
+    parse_json,
+    require,
+    unpack,
+)
+from vanishing.persistence.schema import MODELS, check_model_pipeline, input_width
+
+# --- Which data a model was fitted to, without the data -------------------------------------------
+
+
+def fingerprint(model: Any) -> str:
+    """Return a digest of the statistics of the training data that a fitted model holds.
+
+    Models of one class that were fitted to the same data with the same parameters have the same
+    fingerprint, and other data has another one: means and spreads of the columns for a detector,
+    the extents of all polynomials, of every degree, for an ideal.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    """
+    found = hashlib.sha256()
+    for name in getattr(model, "feature_names_in_", ()):
+        found.update(repr(str(name)).encode())
+    for statistic in _statistics(model):
+        found.update(repr(statistic.shape).encode())
+        found.update(np.ascontiguousarray(statistic, dtype="<f8").data)
+    return found.hexdigest()[:16]
+
+
+def _statistics(model: Any) -> list[Any]:
+    if isinstance(model, Detector):
+        return [model._mean_row, model._spread_row]
+    ideals = model.ideals_ if isinstance(model, ClassVanishingFeatures) else [model]
+    assert all(isinstance(ideal, VanishingIdeal) for ideal in ideals)
+    return [step.spectrum for ideal in ideals for step in ideal.trace_]
+
+
+# --- A model to a file and back -------------------------------------------------------------------
 
 FORMAT = "vanishing model"
 #: Raised when files of an earlier version would be misread; those versions stay readable.

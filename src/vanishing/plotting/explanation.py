@@ -1,18 +1,247 @@
-"""ExplanationDisplay: the features that make a sample anomalous, for tables and images."""
+"""ExplanationDisplay: an explanation as bars, or on the pixels of an image."""
 
+from collections.abc import Sequence
+from math import prod
+from textwrap import fill
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from vanishing.anomaly.explain import Explanation
-from vanishing.plotting.bars import draw_bars
-from vanishing.plotting.pixels import draw_pixels
-from vanishing.plotting.style import pyplot
+from vanishing.arrays.namespace import FloatArray, IntArray
+from vanishing.equations.markup import number, shortened
+from vanishing.explain.record import (
+    TYPICAL,
+    BrokenEquation,
+    Explanation,
+    chosen_features,
+    written_change,
+    written_equation,
+)
+from vanishing.plotting.style import (
+    INK,
+    LESS,
+    MORE,
+    NEUTRAL,
+    NOTE,
+    NOTE_SIZE,
+    TEXT_SIZE,
+    TITLE_SIZE,
+    diverging_colors,
+    new_axes,
+    pyplot,
+)
+
+# --- The explanation of a row of a table: a bar for each feature, and the broken equations --------
+
+#: Inches: width of the figure, height of a bar, of a line of text, and of what is always there.
+WIDTH, BAR, LINE, FIXED = 7.0, 0.34, 0.18, 1.0
+#: Points: from the bars to the equations below them, and to the heading of the values above.
+BELOW, ABOVE = 28, 6
+
+
+def draw_bars(explanation: Explanation, n_features: int, ax: Any) -> Any:
+    """Draw an explanation as bars.
+
+    Parameters
+    ----------
+    explanation : Explanation
+    n_features : int
+        Bars, at most, except for one that sums up the rest.
+    ax : matplotlib Axes or None
+        None for a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    shown, rest = chosen_features(explanation.shares, n_features)
+    is_typical = len(shown) == 0
+    equations = () if is_typical else explanation.equations
+    if ax is None:
+        n_bars = 0 if is_typical else len(shown) + (len(rest) > 0)
+        n_lines = len(equations) + 1 if equations else 0
+        ax = new_axes(1, (WIDTH, FIXED + BAR * n_bars + LINE * n_lines))
+    elif np.ndim(ax) > 0:
+        raise ValueError("ax must be one Axes for a table; pass image_shape if x is an image")
+    score = f"Score {number(explanation.score, '.3g')}"
+    ax.set(xticks=[], yticks=[])
+    ax.spines[:].set_visible(False)
+    if is_typical:
+        ax.text(0, 0.5, fill(TYPICAL, 66), fontsize=TEXT_SIZE, color=INK, va="center")
+    else:
+        score += f", {number(explanation.reference_score, '.3g')} when mended"
+        _draw_chosen(ax, explanation, shown, rest)
+    ax.set_title(score, loc="left", fontsize=TITLE_SIZE, color=INK, pad=12)
+    _write_equations(ax, equations)
+    return ax
+
+
+def _draw_chosen(ax: Any, explanation: Explanation, shown: IntArray, rest: IntArray) -> None:
+    """Draw one bar a feature, names on the left and values on the right."""
+    shares = explanation.shares[shown]
+    names = [shortened(explanation.feature_names[j]) for j in shown]
+    values = [written_change(explanation, j) for j in shown]
+    colors = [MORE if share > 0 else LESS for share in shares]
+    if len(rest):
+        shares = np.append(shares, explanation.shares[rest].sum())
+        names.append(f"{len(rest)} other features")
+        values.append("")
+        colors.append(NEUTRAL)
+    places = np.arange(len(shares))
+    bars = ax.barh(places, shares, height=0.62, color=colors)
+    written = [number(share, "+.3g") if share else "0" for share in shares]
+    ax.bar_label(bars, written, padding=4, fontsize=NOTE_SIZE, color=INK)
+    ax.axvline(0, color=INK, linewidth=0.8)
+    # Space for the numbers at the ends of the bars.
+    low, high = min(shares.min(), 0.0), max(shares.max(), 0.0)
+    space = 0.2 * (high - low)
+    ax.set_xlim(low - space * (low < 0), high + space)
+    ax.set_ylim(len(shares) - 0.5, -0.5)
+    ax.set_yticks(places, names, fontsize=TEXT_SIZE, color=INK)
+    ax.tick_params(axis="y", length=0, pad=6)
+    ax.set_xlabel("what each feature adds to the score", fontsize=NOTE_SIZE, color=NOTE, loc="left")
+    for place, value in zip(places, values, strict=True):
+        ax.text(
+            1.02,
+            place,
+            value,
+            transform=ax.get_yaxis_transform(),
+            va="center",
+            fontsize=TEXT_SIZE,
+            color=INK,
+        )
+    _write_beside(ax, "value → mended", corner=(1.02, 1), points=ABOVE)
+
+
+def _write_equations(ax: Any, equations: Sequence[BrokenEquation]) -> None:
+    """Write the broken equations below the bars."""
+    if equations:
+        lines = ["Broken equations:", *map(written_equation, equations)]
+        _write_beside(ax, "\n".join(lines), corner=(0, 0), points=-BELOW)
+
+
+def _write_beside(ax: Any, text: str, *, corner: tuple[float, float], points: float) -> None:
+    """Write a note above or below the axes, at a distance from a corner."""
+    ax.annotate(
+        text,
+        xy=corner,
+        xycoords="axes fraction",
+        xytext=(0, points),
+        textcoords="offset points",
+        va="top" if points < 0 else "bottom",
+        fontsize=NOTE_SIZE,
+        color=NOTE,
+        linespacing=1.4,
+    )
+
+
+# --- The explanation of an image: the image, the mended one, and the shares of the pixels ---------
+
+#: Inches.
+SIZE = (8.4, 2.9)
+#: How much of the image is seen below its shares, and how many times smaller than the largest a
+#: share may be to hide it all the same.
+FAINT, OPAQUE = 0.25, 4.0
+
+
+def draw_pixels(
+    explanation: Explanation, image_shape: tuple[int, ...], cmap: Any, ax: Any
+) -> list[Any]:
+    """Draw an explanation as three images.
+
+    Parameters
+    ----------
+    explanation : Explanation
+    image_shape : tuple of int
+        Height, width and perhaps channels.
+    cmap : str or matplotlib Colormap
+        For images of one channel.
+    ax : sequence of three matplotlib Axes, or None
+        None for a new figure.
+
+    Returns
+    -------
+    list of three matplotlib Axes
+    """
+    shape = _checked_shape(image_shape, len(explanation.shares))
+    if ax is None:
+        ax = new_axes(3, SIZE)
+    elif np.shape(ax) != (3,):
+        raise ValueError(
+            "ax must be a sequence of three Axes for an image, such as those of plt.subplots(1, 3)"
+        )
+    left, middle, right = axes = list(ax)
+    sample, mended = (
+        _drawable(values.reshape(shape), explanation.sample)
+        for values in (explanation.sample, explanation.reference)
+    )
+    look = {"cmap": cmap, "vmin": 0.0, "vmax": 1.0}
+    left.imshow(sample, **look)
+    middle.imshow(mended, **look)
+    right.imshow(sample, alpha=FAINT, **look)
+    _draw_shares(right, explanation.shares.reshape(shape).sum(axis=2), axes)
+    for panel, title in zip(axes, _titles(explanation), strict=True):
+        panel.set_title(title, fontsize=TITLE_SIZE, color=INK)
+        panel.set(xticks=[], yticks=[])
+        panel.spines[:].set_color(NEUTRAL)
+    return axes
+
+
+def _draw_shares(ax: Any, shares: FloatArray, axes: list[Any]) -> None:
+    """Draw the shares over what is there, and their scale beside all axes."""
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
+    largest = np.abs(shares).max()
+    if largest == 0.0:
+        return
+    colors = {"cmap": diverging_colors(), "norm": Normalize(-largest, largest)}
+    ax.imshow(shares, alpha=np.minimum(OPAQUE * np.abs(shares) / largest, 1.0), **colors)
+    # The scale of the heat map itself would fade as it does.
+    bar = ax.figure.colorbar(ScalarMappable(**colors), ax=axes, shrink=0.8, pad=0.02)
+    bar.ax.tick_params(labelsize=NOTE_SIZE, colors=INK)
+    bar.outline.set_visible(False)
+
+
+def _checked_shape(image_shape: Any, n_features: int) -> tuple[int, int, int]:
+    """Return height, width and channels."""
+    shape = tuple(image_shape) if np.ndim(image_shape) == 1 else ()
+    if len(shape) not in (2, 3) or min(shape) < 1 or (*shape, 1)[2] not in (1, 3):
+        raise ValueError(
+            "image_shape must be (height, width), or (height, width, channels) with 1 or 3 "
+            f"channels, got {image_shape!r}"
+        )
+    if prod(shape) != n_features:
+        raise ValueError(
+            f"image_shape {shape} has {prod(shape)} values, the sample has {n_features} features; "
+            "pass the shape of one image, or leave image_shape out for a table"
+        )
+    height, width, channels = (*shape, 1)[:3]
+    return height, width, channels
+
+
+def _drawable(image: FloatArray, sample: FloatArray) -> FloatArray:
+    """Return grey levels or colours from 0 to 1, the range of the sample, cut off there."""
+    low, high = sample.min(), sample.max()
+    levels: FloatArray = np.clip((image - low) / (high - low or 1.0), 0.0, 1.0)
+    return levels[:, :, 0] if levels.shape[2] == 1 else levels
+
+
+def _titles(explanation: Explanation) -> tuple[str, str, str]:
+    """Return what is written above the three images."""
+    sample = f"score {number(explanation.score, '.3g')}"
+    if not explanation.shares.any():
+        return sample, "mended: the same", "no pixel adds"
+    mended = f"mended: score {number(explanation.reference_score, '.3g')}"
+    return sample, mended, "what each pixel adds"
+
+
+# --- ExplanationDisplay: the features that make a sample anomalous, for tables and images ---------
 
 
 class ExplanationDisplay:
-    """Picture of an :class:`~vanishing.anomaly.explain.Explanation`.
+    """Picture of an :class:`~vanishing.explain.Explanation`.
 
     For a table: a bar for each feature, what it adds to the score, with its value and the mended
     one, and the broken equations below. For an image: the image, the mended one, and what each

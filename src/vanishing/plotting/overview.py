@@ -4,9 +4,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from vanishing._xp import FloatArray
-from vanishing.estimators.inputs import names_of_features
-from vanishing.plotting.given import fitted_ideal, points_of
+from vanishing.arrays.namespace import FloatArray
+from vanishing.equations.markup import number, shortened
+from vanishing.inputs import names_of_features
 from vanishing.plotting.style import (
     INK,
     LESS,
@@ -15,12 +15,12 @@ from vanishing.plotting.style import (
     NOTE_SIZE,
     TEXT_SIZE,
     TITLE_SIZE,
+    fitted_ideal,
     new_axes,
-    number,
+    points_of,
     pyplot,
-    shortened,
 )
-from vanishing.polynomials import PolynomialBasis
+from vanishing.polynomials.basis import PolynomialBasis
 
 #: Inches: width of the two narrow panels, of a column of shares, and heights.
 NARROW, COLUMN, ROW = 2.3, 0.34, 0.22

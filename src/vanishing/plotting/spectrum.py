@@ -4,9 +4,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from vanishing._xp import FloatArray
-from vanishing.construction import DegreeTrace
-from vanishing.plotting.given import fitted_ideal, points_of
+from vanishing.arrays.namespace import FloatArray
+from vanishing.construction.step import DegreeTrace
+from vanishing.equations.markup import number
 from vanishing.plotting.style import (
     INK,
     LESS,
@@ -16,8 +16,9 @@ from vanishing.plotting.style import (
     NOTE_SIZE,
     TEXT_SIZE,
     TITLE_SIZE,
+    fitted_ideal,
     new_axes,
-    number,
+    points_of,
     pyplot,
 )
 

@@ -1,31 +1,92 @@
-"""ZeroSetDisplay: where the polynomials of an ideal are zero, with the points, in 2-D and 3-D."""
+"""ZeroSetDisplay: where the equations vanish, in the plane and in space."""
 
 from typing import Any, Literal, Self
 
 import numpy as np
 
-from vanishing._xp import FloatArray
-from vanishing.algebra import minimal_generators
-from vanishing.estimators import VanishingIdeal
-from vanishing.estimators.inputs import names_of_features
+from vanishing.algebra.generators import minimal_generators
+from vanishing.arrays.namespace import FloatArray
+from vanishing.equations.markup import number, shortened
+from vanishing.ideal import VanishingIdeal
+from vanishing.inputs import names_of_features
 from vanishing.plotting import space
-from vanishing.plotting.given import chosen_polynomials, fitted_ideal, points_of
-from vanishing.plotting.plane import draw_contours
 from vanishing.plotting.style import (
     INK,
     LESS,
     MORE,
+    NEUTRAL,
     NOTE,
     NOTE_SIZE,
     SERIES,
     STROKES,
+    chosen_polynomials,
+    fitted_ideal,
     new_axes,
-    number,
+    points_of,
     pyplot,
     same_units,
-    shortened,
 )
-from vanishing.polynomials import PolynomialBasis
+from vanishing.polynomials.basis import PolynomialBasis
+
+# --- Zero sets in the plane: contours, and the regions of either sign -----------------------------
+
+#: Points of the grid along each axis.
+RESOLUTION = 400
+#: How strongly the regions of either sign are tinted.
+TINT = 0.16
+
+
+def draw_contours(
+    ax: Any, basis: PolynomialBasis, limits: Any, resolution: int | None, *, sign_regions: bool
+) -> list[bool]:
+    """Draw where each polynomial of two variables is zero.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+    basis : PolynomialBasis
+        Its vanishing polynomials are drawn.
+    limits : pair of pairs of float
+    resolution : int or None
+        Points of the grid along each axis.
+    sign_regions : bool
+        Whether to tint where the only polynomial is positive and negative.
+
+    Returns
+    -------
+    list of bool
+        Whether each polynomial has zeros within the limits.
+    """
+    axes = [np.linspace(low, high, resolution or RESOLUTION) for low, high in limits]
+    grid = np.stack(np.meshgrid(*axes), axis=-1)
+    values = basis.evaluate(grid.reshape(-1, 2)).reshape(*grid.shape[:2], -1)
+    if sign_regions:
+        size = np.abs(values[..., 0]).max() or 1.0
+        # The colours of less and more, as in the other displays.
+        ax.contourf(*axes, values[..., 0], levels=[-size, 0, size], colors=[LESS, MORE], alpha=TINT)
+    found = []
+    for which in range(values.shape[-1]):
+        surface = values[..., which]
+        found.append(bool(surface.min() < 0 < surface.max()))
+        if found[-1]:
+            ax.contour(
+                *axes,
+                surface,
+                levels=[0.0],
+                colors=[SERIES[which % len(SERIES)]],
+                linewidths=1.8,
+                linestyles=[STROKES[which % len(STROKES)]],
+                zorder=3,
+            )
+    ax.set(xlim=limits[0], ylim=limits[1])
+    if same_units(limits):
+        ax.set_aspect("equal")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set_color(NEUTRAL)
+    return found
+
+
+# --- ZeroSetDisplay: where the polynomials of an ideal are zero, with the points, in 2-D and 3-D --
 
 Kind = Literal["auto", "surfaces", "curve", "both"]
 

@@ -1,17 +1,54 @@
-"""A basis of polynomials by degree, immutable, holding no data."""
+"""PolynomialBasis: the polynomials of all degrees, and what can be asked of them."""
 
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
-from vanishing._xp import Array, BoolArray, FloatArray, IntArray, is_array, namespace, unmasked
-from vanishing.polynomials import expand, jacobian, pullback
-from vanishing.polynomials.affine import AffineMap
+from vanishing.arrays.memory import for_row_slices
+from vanishing.arrays.namespace import (
+    Array,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    is_array,
+    namespace,
+    unmasked,
+)
 from vanishing.polynomials.block import DegreeBlock
-from vanishing.polynomials.evaluate import Evaluator
-from vanishing.polynomials.memory import for_row_slices
-from vanishing.polynomials.notebook import InNotebooks
+from vanishing.polynomials.evaluation import (
+    Evaluator,
+    jacobian_of_nonvanishing,
+    jacobian_of_vanishing,
+    pullback_of_vanishing,
+)
+from vanishing.polynomials.expansion import expand_in_variables
+from vanishing.polynomials.monomials import AffineMap
+
+# --- What a notebook shows of a basis -------------------------------------------------------------
+
+
+class InNotebooks:
+    """Mixin of the basis, whose first equations appear in notebooks in x0, x1, ..."""
+
+    n_features: int
+
+    # Upwards, since forms that people read know the basis; pyproject.toml allows these lines.
+    def _repr_latex_(self) -> str:
+        from vanishing.equations.markup import notebook_latex
+
+        return notebook_latex(self, self._plain_names())  # type: ignore[arg-type]
+
+    def _repr_html_(self) -> str:
+        from vanishing.equations.markup import notebook_html
+
+        return notebook_html(self, self._plain_names())  # type: ignore[arg-type]
+
+    def _plain_names(self) -> list[str]:
+        return [f"x{j}" for j in range(self.n_features)]
+
+
+# --- A basis of polynomials by degree, immutable, holding no data ---------------------------------
 
 Which = Literal["vanishing", "nonvanishing"]
 
@@ -78,7 +115,7 @@ class PolynomialBasis(InNotebooks):
         shape = (x.shape[0], self.count(which), self.n_features)
         derivatives = xp.empty(shape, dtype=x.dtype, device=x.device)
         n_all = self.count("vanishing") + self.count("nonvanishing")
-        kernel = jacobian.vanishing if which == "vanishing" else jacobian.nonvanishing
+        kernel = jacobian_of_vanishing if which == "vanishing" else jacobian_of_nonvanishing
 
         def fill(rows: slice) -> None:
             derivatives[rows, ...] = xp.permute_dims(kernel(self.blocks, x[rows, :]), (2, 0, 1))
@@ -105,7 +142,7 @@ class PolynomialBasis(InNotebooks):
         n_all = self.count("vanishing") + self.count("nonvanishing")
 
         def fill(rows: slice) -> None:
-            gradients[rows, :] = pullback.of_vanishing(self.blocks, x[rows, :], outer[rows, :].T).T
+            gradients[rows, :] = pullback_of_vanishing(self.blocks, x[rows, :], outer[rows, :].T).T
 
         for_row_slices(fill, x, width=2 * (n_all + 2 * self._widest))
         return gradients
@@ -124,7 +161,7 @@ class PolynomialBasis(InNotebooks):
         coefficients : array of shape (n_monomials, n_polynomials)
         """
         self._check_which(which)
-        exponents, coefficients = expand.in_variables(self.n_features, self.blocks, which)
+        exponents, coefficients = expand_in_variables(self.n_features, self.blocks, which)
         return exponents.copy(), coefficients
 
     def degrees(self, *, which: Which = "vanishing") -> IntArray:

@@ -7,8 +7,7 @@ At degree 1 the candidates are the variables: x[left] · 1.
 
 from dataclasses import dataclass, fields
 
-from vanishing._xp import FloatArray, IntArray
-from vanishing._xp.lazy import lazy
+from vanishing.arrays.namespace import FloatArray, IntArray, lazy
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,4 @@
-"""Monomials of bounded degree: exponents, products with a variable, derivatives, values.
-
-Monomials are ordered by degree, then lexicographically with the first variable largest, so that
-those of degree at most t-1 come first among those of degree at most t.
-"""
+"""Monomials: counting, values, derivatives, affine changes of variables, independence."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,9 +7,14 @@ from itertools import combinations_with_replacement
 from math import comb
 
 import numpy as np
+from scipy.linalg import qr
 
-from vanishing._xp import Array, FloatArray, IntArray, namespace
-from vanishing._xp.lazy import lazy
+from vanishing.arrays.namespace import Array, FloatArray, IntArray, lazy, namespace
+
+# --- Monomials of bounded degree: exponents, products with a variable, derivatives, values --------
+#
+# Monomials are ordered by degree, then lexicographically with the first variable largest, so that
+# those of degree at most t-1 come first among those of degree at most t.
 
 
 def count(n_variables: int, degree: int) -> int:
@@ -150,3 +151,212 @@ def _tuples_from(n_variables: int, length: int) -> IntArray:
 def monomials(n_variables: int, degree: int) -> Monomials:
     """Return the (cached) table of monomials."""
     return Monomials(n_variables, degree)
+
+
+# --- Affine maps z = A x + b, through which polynomials in z become polynomials in x --------------
+
+
+@dataclass(frozen=True, eq=False)
+class AffineMap:
+    """The map z = A x + b.
+
+    Parameters
+    ----------
+    matrix : array of shape (n_out, n_in)
+        The matrix A.
+    offset : array of shape (n_out,)
+        The vector b.
+    center : array of shape (n_in,), optional
+        A point in the middle of the data x, where it is known: of several points with the same
+        image the one nearest to it is preferred. The origin by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vanishing.polynomials import AffineMap
+    >>> halved = AffineMap(np.eye(2) / 2, np.array([1.0, 0.0]))
+    >>> summed = AffineMap(np.array([[1.0, 1.0]]), np.zeros(1))
+    >>> summed.after(halved)(np.array([[4.0, 2.0]]))
+    array([[4.]])
+    """
+
+    matrix: FloatArray
+    offset: FloatArray
+    center: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        n_out, n_in = self.matrix.shape
+        middle = np.zeros(n_in) if self.center is None else self.center
+        if self.offset.shape != (n_out,) or middle.shape != (n_in,):
+            raise ValueError(
+                f"expected an offset of {n_out} and a center of {n_in} numbers for a matrix of "
+                f"shape {self.matrix.shape}, got shapes {self.offset.shape} and {middle.shape}"
+            )
+
+    @classmethod
+    def identity(cls, n_features: int) -> "AffineMap":
+        """Return the map that changes nothing.
+
+        Parameters
+        ----------
+        n_features : int
+
+        Returns
+        -------
+        AffineMap
+        """
+        return cls(np.eye(n_features), np.zeros(n_features))
+
+    @property
+    def n_in(self) -> int:
+        """Number of coordinates of x."""
+        return int(self.matrix.shape[1])
+
+    @property
+    def n_out(self) -> int:
+        """Number of coordinates of z."""
+        return int(self.matrix.shape[0])
+
+    def __call__(self, x: FloatArray) -> FloatArray:
+        """Map rows, from shape (n_samples, n_in) to (n_samples, n_out)."""
+        return np.asarray(x @ self.matrix.T + self.offset)
+
+    def after(self, first: "AffineMap") -> "AffineMap":
+        """Return the map that applies ``first`` and then this one.
+
+        Parameters
+        ----------
+        first : AffineMap
+
+        Returns
+        -------
+        AffineMap
+        """
+        if first.n_out != self.n_in:
+            raise ValueError(
+                f"the first map gives {first.n_out} coordinates, and the second takes {self.n_in}"
+            )
+        matrix, offset = self.matrix @ first.matrix, self.matrix @ first.offset + self.offset
+        center = first.center if self.center is None else first.preimage(self.center)
+        return AffineMap(matrix, offset, center)
+
+    def preimage(self, z: FloatArray) -> FloatArray:
+        """Return the point x nearest to the center with A x + b = z.
+
+        Parameters
+        ----------
+        z : array of shape (n_out,)
+
+        Returns
+        -------
+        array of shape (n_in,)
+
+        Raises
+        ------
+        ValueError
+            If the map does not reach all z.
+        """
+        scales = np.diagonal(self.matrix)
+        if self.n_in == self.n_out and np.array_equal(self.matrix, np.diag(scales)):
+            # Scaling is undone column by column, so that small scales beside large ones count.
+            rank = int(np.count_nonzero(scales))
+            found = (z - self.offset) / np.where(scales == 0, 1.0, scales)
+        else:
+            start = np.zeros(self.n_in) if self.center is None else self.center
+            missing = z - self.offset - self.matrix @ start
+            step, _, rank_found, _ = np.linalg.lstsq(self.matrix, missing, rcond=None)
+            found, rank = start + step, int(rank_found)
+        if rank < self.n_out:
+            raise ValueError(
+                f"the map from {self.n_in} to {self.n_out} coordinates has rank {rank} only, so "
+                "that it does not reach every point"
+            )
+        return np.asarray(found)
+
+
+# --- Multiples x^a g of polynomials, as coefficients on monomials ---------------------------------
+
+
+def multiples(coefficients: FloatArray, table: Monomials, factors: IntArray) -> FloatArray:
+    """Multiply polynomials by monomials.
+
+    Parameters
+    ----------
+    coefficients : array of shape (n_rows, n_polynomials)
+        On the first monomials of the table.
+    table : Monomials
+        Large enough for the products.
+    factors : int array of shape (n_factors, n_variables)
+        Exponents of the monomials.
+
+    Returns
+    -------
+    array of shape (n_monomials, n_factors * n_polynomials)
+        On the table, all multiples by the first factor first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vanishing.polynomials.monomials import multiples
+    >>> from vanishing.polynomials.monomials import monomials
+    >>> x_plus_1 = np.array([[1.0], [1.0]])
+    >>> multiples(x_plus_1, monomials(1, 3), np.array([[0], [2]])).T
+    array([[1., 1., 0., 0.],
+           [0., 0., 1., 1.]])
+    """
+    n_rows, n_polynomials = coefficients.shape
+    products = np.zeros((len(table), len(factors), n_polynomials))
+    for number, powers in enumerate(factors.tolist()):
+        place = np.arange(n_rows)
+        for variable, power in enumerate(powers):
+            for _ in range(power):
+                place = table.times_variable[variable][place]
+        products[place, number] = coefficients
+    return products.reshape(len(table), -1)
+
+
+def unit_columns(columns: FloatArray) -> FloatArray:
+    """Scale columns to norm 1; zero columns stay."""
+    norms = np.linalg.norm(columns, axis=0)
+    return np.asarray(columns / np.where(norms > 0, norms, 1.0))
+
+
+def spanning(columns: FloatArray, tol: float) -> FloatArray:
+    """Return an orthonormal basis of what columns span, up to singular values of ``tol``."""
+    left, singular, _ = np.linalg.svd(columns, full_matrices=False)
+    return np.asarray(left[:, singular > tol])
+
+
+# --- A maximal set of independent columns, chosen the same way every time -------------------------
+
+#: Columns whose residuals differ by less than this are tied; ties go to the lower index.
+TIE = 1e-6
+#: A column is dependent if its residual is below this share of its own norm.
+DEPENDENT = 1e-8
+
+
+def independent_columns(matrix: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Choose columns by pivoted QR.
+
+    Parameters
+    ----------
+    matrix : array of shape (n_rows, n_columns)
+
+    Returns
+    -------
+    chosen : int array of shape (rank,)
+        Indices of the columns, ascending.
+    triangle : array of shape (rank, n_columns)
+        The leading rows of R, columns in the order of ``matrix``: they span its row space.
+    """
+    n_columns = matrix.shape[1]
+    norms = np.linalg.norm(matrix, axis=0)
+    # A slope far above rounding and far below any difference that matters settles ties.
+    slope = 1.0 - TIE * np.arange(n_columns) / max(1, n_columns)
+    triangle, order = qr(matrix * slope, mode="r", pivoting=True, check_finite=False)
+    residuals = np.abs(np.diag(triangle))
+    independent = residuals > DEPENDENT * norms[order[: len(residuals)]]
+    rank = len(residuals) if independent.all() else int(np.argmin(independent))
+    unpermuted = np.empty((rank, n_columns))
+    unpermuted[:, order] = triangle[:rank]
+    return np.sort(order[:rank]), unpermuted / slope

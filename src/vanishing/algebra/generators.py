@@ -1,0 +1,225 @@
+"""Minimal generators of an ideal, and exact rational points."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.linalg import qr
+
+from vanishing.arrays.namespace import FloatArray, IntArray
+from vanishing.polynomials.basis import PolynomialBasis
+from vanishing.polynomials.monomials import monomials, multiples, spanning, unit_columns
+
+# --- Polynomials with rational coefficients, as exact algebra needs them --------------------------
+
+
+def rational_polynomials(polynomials: Sequence[Any]) -> list[Any]:
+    """Check that polynomials are exact and in the same variables.
+
+    Parameters
+    ----------
+    polynomials : sequence of sympy.Poly
+        At least one.
+
+    Returns
+    -------
+    list of sympy.Poly
+        The nonzero ones.
+    """
+    import sympy
+
+    if not polynomials:
+        raise ValueError("expected at least one polynomial; the variables are taken from them")
+    for polynomial in polynomials:
+        if not isinstance(polynomial, sympy.Poly):
+            raise TypeError(f"expected polynomials of type sympy.Poly, got {polynomial!r}")
+        if polynomial.gens != polynomials[0].gens:
+            raise ValueError(
+                f"expected polynomials in the same variables, got {polynomials[0].gens} and "
+                f"{polynomial.gens}"
+            )
+        check_rational(polynomial)
+    return [polynomial for polynomial in polynomials if polynomial]
+
+
+def check_rational(polynomial: Any) -> None:
+    """Refuse a polynomial with rounded or irrational coefficients."""
+    if not (polynomial.domain.is_ZZ or polynomial.domain.is_QQ):
+        raise ValueError(
+            f"expected rational coefficients, got {polynomial}; a fitted basis becomes exact "
+            "by to_rational"
+        )
+
+
+# --- Generators and membership in exact arithmetic, by Groebner bases -----------------------------
+
+
+def minimal_generators_exactly(polynomials: Sequence[Any]) -> list[Any]:
+    """Leave out polynomials that are combinations of others, as far as degrees go.
+
+    The exact counterpart of :func:`minimal_generators`. Homogenized, a polynomial is in the ideal
+    of others if and only if it is a sum of their multiples none of which exceeds its degree.
+
+    Parameters
+    ----------
+    polynomials : sequence of sympy.Poly
+        With rational coefficients, for instance from ``to_rational``.
+
+    Returns
+    -------
+    list of sympy.Poly
+        By degree. If degrees are allowed to rise on the way, still fewer may do: then see
+        ``to_rational(..., minimal=True)``.
+
+    Examples
+    --------
+    >>> from sympy import Poly
+    >>> from sympy.abc import x, y, z
+    >>> from vanishing.algebra import minimal_generators_exactly
+    >>> twisted = [Poly(p, x, y, z) for p in (y - x**2, z - x * y, x * z - y**2, z - x**3)]
+    >>> [p.as_expr() for p in minimal_generators_exactly(twisted)]
+    [-x**2 + y, -x*y + z, x*z - y**2]
+    """
+    import sympy
+
+    level = sympy.Dummy("level")
+    kept: list[Any] = []
+    homogeneous: list[Any] = []
+    by_degree = sorted(rational_polynomials(polynomials), key=lambda p: p.total_degree())
+    for polynomial in by_degree:
+        candidate = polynomial.homogenize(level)
+        if not homogeneous or not _contains(homogeneous, candidate):
+            kept.append(polynomial)
+            homogeneous.append(candidate)
+    return kept
+
+
+def contains_exactly(generators: Sequence[Any], polynomial: Any) -> bool:
+    """Tell whether a polynomial is in the ideal that others generate.
+
+    Parameters
+    ----------
+    generators : sequence of sympy.Poly
+        With rational coefficients, for instance from ``to_rational``.
+    polynomial : sympy.Poly or sympy.Expr
+        With rational coefficients.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> from sympy import Poly
+    >>> from sympy.abc import x, y
+    >>> from vanishing.algebra import contains_exactly
+    >>> circle = [Poly(x**2 + y**2 - 1, x, y)]
+    >>> contains_exactly(circle, x**4 - (1 - y**2) ** 2), contains_exactly(circle, x - 1)
+    (True, False)
+    """
+    import sympy
+
+    rational = rational_polynomials(generators)
+    wanted = sympy.Poly(polynomial, *generators[0].gens)
+    check_rational(wanted)
+    return _contains(rational, wanted) if rational else not wanted
+
+
+def _contains(generators: list[Any], polynomial: Any) -> bool:
+    import sympy
+
+    basis = sympy.groebner(generators, *polynomial.gens, order="grevlex")
+    return bool(basis.contains(polynomial.as_expr()))  # SymPy 1.13 takes no Poly
+
+
+# --- Minimal generators, by leading forms ---------------------------------------------------------
+#
+# The vanishing polynomials of a fit are an H-basis: every polynomial of degree t in the ideal is a
+# sum of multiples h·g of degree at most t. If the leading form of some g of degree t lies in the
+# span
+# of the leading forms of multiples of others, g less these multiples is of lower degree and in the
+# ideal, so that g is a combination of the others. What remains when all such g are left out is a
+# minimal H-basis; homogenized, it is a minimal set of generators of the projective closure, and the
+# numbers by degree do not depend on the choices made.
+#
+# The Hilbert function bounds these numbers. Of the forms of degree t, those that are leading forms
+# of
+# the ideal have as many dimensions as there are forms less nonvanishing polynomials of this degree;
+# multiples of lower generators span some of them, and no more can be new than the rest. Counts
+# withstand noise better than the angles between forms do.
+
+
+def minimal_generators(basis: PolynomialBasis, *, tol: float = 1e-6) -> PolynomialBasis:
+    """Leave out vanishing polynomials that are combinations of others, as far as degrees go.
+
+    Which ones remain is a choice, their number by degree is not. Polynomials are left out and not
+    recombined: within one degree, those whose leading forms are independent modulo multiples of
+    lower generators span the rest.
+
+    Parameters
+    ----------
+    basis : PolynomialBasis
+    tol : float
+        A leading form of norm 1 that is nearer than this to the span of others lies in it. The
+        norm is that of the coefficients, so variables should be of like size. On noisy data, a few
+        times the noise relative to the size of the data; the Hilbert function often corrects a
+        tolerance that is too small.
+
+    Returns
+    -------
+    PolynomialBasis
+        With all nonvanishing polynomials and the needed vanishing ones.
+
+    Examples
+    --------
+    On a sphere, everything follows from one equation:
+
+    >>> from vanishing import VanishingIdeal
+    >>> from vanishing.algebra import minimal_generators
+    >>> from vanishing.datasets import make_variety
+    >>> ideal = VanishingIdeal(max_degree=4, tol=1e-9).fit(make_variety("sphere", 300))
+    >>> ideal.basis_.degrees()
+    array([2, 3, 3, 3, 4, 4, 4, 4, 4, 4])
+    >>> minimal_generators(ideal.basis_).degrees()
+    array([2])
+    """
+    if tol < 0:
+        raise ValueError(f"tol must be at least 0, got {tol}")
+    _, coefficients = basis.expand()
+    degrees = basis.degrees()
+    kept = np.zeros(len(degrees), dtype=bool)
+    for degree in np.unique(degrees).tolist():
+        here = np.flatnonzero(degrees == degree)
+        forms = _leading_forms(coefficients[:, here], basis.n_features, degree, degree)
+        lower = [
+            _leading_forms(
+                coefficients[:, kept & (degrees == below)], basis.n_features, below, degree
+            )
+            for below in np.unique(degrees[kept]).tolist()
+        ]
+        known = spanning(np.hstack([forms[:, :0], *lower]), tol)
+        outside = forms - known @ (known.T @ forms)
+        n_leading = len(forms) - basis.blocks[degree - 1].nonvanishing.shape[1]
+        n_new = max(0, n_leading - known.shape[1])
+        kept[here[_independent(outside, tol, at_most=n_new)]] = True
+    return basis.restricted(kept)
+
+
+def _leading_forms(
+    coefficients: FloatArray, n_variables: int, degree: int, raised_to: int
+) -> FloatArray:
+    """Leading forms, of norm 1, of all multiples x^a g that have the degree ``raised_to``."""
+    table = monomials(n_variables, raised_to)
+    forms = coefficients[: len(monomials(n_variables, degree))].copy()
+    forms[: table.first_of(degree)] = 0.0
+    missing = monomials(n_variables, raised_to - degree)
+    factors = missing.exponents[missing.first_of(missing.degree) :]
+    return multiples(unit_columns(forms), table, factors)[table.first_of(raised_to) :]
+
+
+def _independent(columns: FloatArray, tol: float, *, at_most: int) -> IntArray:
+    """Choose columns one by one, always the furthest from the span of those chosen before."""
+    triangle, order = qr(columns, mode="r", pivoting=True)
+    # Distances fall, so that the first small one ends the choice.
+    n_far = int(np.sum(np.abs(np.diag(triangle)) > tol))
+    return np.sort(order[: min(n_far, at_most)])

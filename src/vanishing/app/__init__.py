@@ -1,0 +1,3 @@
+"""Applications built on the library: command line, report and playground."""
+
+__all__: list[str] = []

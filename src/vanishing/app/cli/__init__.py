@@ -1,0 +1,45 @@
+"""The command line: ``vanishing``, or ``python -m vanishing``. One file a command."""
+
+import atexit
+import json
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib.util import find_spec
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line, and return its exit code.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        By default those of the process, without the name of the program.
+
+    Returns
+    -------
+    int
+        0 where all went well.
+    """
+    for needed in ("typer", "rich", "pyarrow"):
+        if find_spec(needed) is None:
+            message = f"the command line needs {needed}: pip install 'vanishing[cli]'"
+            sys.stderr.write(f"vanishing: {message}\n")
+            if "--json" in (sys.argv[1:] if arguments is None else arguments):
+                sys.stdout.write(json.dumps({"error": message, "code": 6}) + "\n")
+            return 6
+    from vanishing.app.cli.commands import app, run
+
+    if arguments is not None:
+        return run(app, arguments)
+    code = run(app, sys.argv[1:])
+    # Without the destructors of C++: those of Arrow's thread pools abort now and then, long after
+    # all is done, and spoil the exit code (apache/arrow#34314).
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):  # closed by whoever read it
+            stream.flush()
+    os._exit(code)

@@ -1,0 +1,217 @@
+"""The commands, and what happens around each of them."""
+
+import inspect
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import wraps
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+import vanishing
+from vanishing.app.cli.console import (
+    CliError,
+    Exit,
+    ReaderGoneError,
+    TerminatedError,
+    complain,
+    emit,
+    say,
+    state,
+    warnings_as_notes,
+)
+from vanishing.app.cli.demo import demo, serve
+from vanishing.app.cli.detect import detect, explain
+from vanishing.app.cli.export import export
+from vanishing.app.cli.fit import fit, score, transform
+from vanishing.app.cli.options import expanded
+from vanishing.app.cli.show import info, show
+
+# --- One call of the command line: arguments in, exit code out ------------------------------------
+
+
+def run(app: Any, arguments: Sequence[str]) -> int:
+    """Run the command that the arguments name, and return its exit code.
+
+    Parameters
+    ----------
+    app : typer.Typer
+    arguments : sequence of str
+        Without the name of the program.
+    """
+    state.debug = "--debug" in arguments
+    state.json = "--json" in arguments
+    state.quiet = state.emitted = False
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            # Terminals that lack a sign, such as a small 2, get its code.
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        with _terminated_like_interrupted(), warnings_as_notes():
+            code = typer.main.get_command(app).main(
+                args=list(arguments), prog_name="vanishing", standalone_mode=False
+            )
+            sys.stdout.flush()
+    except (KeyboardInterrupt, typer.Abort):
+        code = Exit.INTERRUPTED
+    except TerminatedError as error:
+        return _fail("terminated: nothing was left half written", error.code)
+    except (ReaderGoneError, BrokenPipeError):
+        _close_stdout()
+        return Exit.READER_GONE
+    except CliError as error:
+        return _fail(str(error), error.code)
+    except MemoryError as error:
+        return _fail(f"not enough memory: {error}; use fewer rows, columns or degrees", Exit.DATA)
+    except ImportError as error:
+        return _fail(str(error), Exit.MISSING)
+    except OSError as error:
+        from vanishing.data.atomic import FULL  # here, since --help needs no libraries
+
+        if error.errno not in FULL:
+            return _unexpected(error)
+        _close_stdout()  # files say so themselves
+        return _fail("standard output takes no more: no space is left there", Exit.OUTPUT)
+    except Exception as error:
+        if hasattr(error, "format_message"):  # typer's own, whose class depends on its version
+            return _fail(_usage(error), Exit.USAGE)
+        return _unexpected(error)
+    if code == Exit.INTERRUPTED:
+        return _fail("interrupted: nothing was left half written", Exit.INTERRUPTED)
+    return int(code or 0)
+
+
+def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a command whose errors typer does not turn into its own exit codes."""
+
+    @wraps(command)
+    def call(*, quiet: bool = False, debug: bool = False, **given: Any) -> Any:
+        state.quiet = quiet
+        state.debug = state.debug or debug
+        try:
+            return command(**given)
+        except BrokenPipeError as error:
+            raise ReaderGoneError from error
+
+    return call
+
+
+@contextmanager
+def _terminated_like_interrupted() -> Iterator[None]:
+    """Make other ends than Ctrl-C exceptions too, so that what is unfinished is cleaned up."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def terminate(number: int, _: Any) -> NoReturn:
+        raise TerminatedError(number)
+
+    # Not where they are ignored, as after nohup.
+    before = {
+        number: signal.signal(number, terminate)
+        for name in ("SIGTERM", "SIGHUP")
+        if (number := getattr(signal, name, None)) is not None
+        and signal.getsignal(number) != signal.SIG_IGN
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _fail(message: str, code: int) -> int:
+    if state.debug:
+        complain(traceback.format_exc().rstrip("\n"))
+    line = " ".join(message.split())
+    with suppress(BrokenPipeError):
+        complain(f"vanishing: {line}")
+    if state.json and not state.emitted and not sys.stdout.closed:
+        with suppress(OSError):  # standard error has it
+            emit({"error": line, "code": int(code)})
+            sys.stdout.flush()
+    return code
+
+
+def _unexpected(error: Exception) -> int:
+    reason = f"{type(error).__name__}: {error}"
+    return _fail(f"unexpected error, please report it: {reason}", Exit.BUG)
+
+
+def _usage(error: Any) -> str:
+    path = error.ctx.command_path if getattr(error, "ctx", None) else "vanishing"
+    return f"{error.format_message().rstrip('.')}; see {path} --help"
+
+
+def _close_stdout() -> None:
+    """Keep Python from complaining about the closed pipe when it ends."""
+    with suppress(OSError):
+        sys.stdout.close()
+
+
+# --- The commands, and how they are presented -----------------------------------------------------
+
+EXAMPLES: dict[Callable[..., Any], str] = {
+    demo: "vanishing demo",
+    fit: "vanishing fit X.csv --contrast Y.csv --degree 2 --tol 0.01 --save circle.safetensors",
+    transform: "vanishing transform new.csv --model circle.safetensors --out features.parquet",
+    detect: "vanishing detect data.csv --train normal.csv --degree 2 --tol 0.02 --report out.html",
+    score: "vanishing score new.csv --model circle.safetensors --out scores.csv",
+    explain: "vanishing explain data.csv --model pump.safetensors --row 17",
+    show: "vanishing show circle.safetensors spectrum",
+    export: "vanishing export circle.safetensors latex --digits 3",
+    serve: "vanishing serve --open",
+    info: "vanishing info circle.safetensors",
+}
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No notes and no progress.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        say(f"vanishing {vanishing.__version__}")
+        raise typer.Exit
+
+
+def _vanishing(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Find the polynomial equations that points satisfy, and the rows that break them."""
+
+
+def _registered(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a command as typer takes it, with the options that all commands have."""
+    shown = expanded(command)
+    call = guarded(shown)
+    common = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=kind)
+        for name, kind in (("quiet", Quiet), ("debug", Debug))
+    ]
+    own = inspect.signature(shown).parameters.values()
+    call.__signature__ = inspect.Signature([*own, *common])  # type: ignore[attr-defined]
+    return call
+
+
+def _help(command: Callable[..., Any]) -> str:
+    """Return the docstring of a command, each paragraph in one line for the terminal to wrap."""
+    paragraphs = (inspect.getdoc(command) or "").split("\n\n")
+    return "\n\n".join(" ".join(each.split()) for each in paragraphs)
+
+
+app = typer.Typer(
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Start with: vanishing demo",
+)
+app.callback()(_vanishing)
+for _command, _example in EXAMPLES.items():
+    app.command(help=_help(_command), epilog=f"Example: {_example}")(_registered(_command))

@@ -1,0 +1,139 @@
+"""The commands ``demo`` and ``serve``."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from vanishing.app.cli.console import MissingError, OutputError, emit, out, required, say
+from vanishing.app.cli.options import Equations, Json, Reading, Threshold
+
+# --- ``vanishing demo``: from nothing to equations, scored rows and a report ----------------------
+
+#: Rows of the two tables, and the faults in the second.
+N_NORMAL, N_NEW, FAULTS = 400, 200, (17, 58, 93, 140, 171)
+
+
+def demo(
+    folder: Annotated[
+        Path, typer.Argument(help="Folder for the files, made if it is not there.")
+    ] = Path("vanishing_demo"),
+    json: Json = False,
+) -> None:
+    """Make two small tables of a pump, find the equations of the first, and judge the second."""
+    from vanishing.app.cli.describe import show_equations
+    from vanishing.app.cli.findings import find, findings_record, show_findings
+    from vanishing.app.cli.models import fit_detector, truth
+    from vanishing.app.cli.tables import read_table, write_table
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{folder} cannot be made: {error.strerror}; name another") from error
+    files = {name: str(folder / name) for name in ("normal.csv", "new.csv", "scores.csv")}
+    for name, columns in zip(files, _pump(), strict=False):
+        write_table(files[name], columns)
+
+    normal = read_table(files["normal.csv"], Reading(id="time"))
+    new = read_table(files["new.csv"], Reading(id="time"), label="fault", model=normal)
+    detector = fit_detector(
+        normal, Threshold(contamination="0.01"), Equations(degree=2, tol="0.02")
+    )
+    findings = find(detector, new, truth(new, None), top=5)
+    model = folder / "pump.safetensors"
+    detector.save(model)
+    write_table(
+        files["scores.csv"],
+        {
+            "time": new.ids,
+            "score": findings.scores,
+            "anomaly": findings.anomalous.astype("int64"),
+        },
+    )
+    report = _report(folder / "report.html", detector, normal, new, truth(new, None))
+    if json:
+        emit(findings_record(findings, new) | {"files": sorted(map(str, folder.iterdir()))})
+        return
+    say(f"{files['normal.csv']}: {len(normal)} readings of a pump that runs well")
+    say("equations that they satisfy, found without being told of any:")
+    show_equations(detector, None, terms=12, table=normal)
+    say("  (power is torque times speed)\n")
+    say(f"{files['new.csv']}: {len(new)} new readings, {len(FAULTS)} of them faulty")
+    show_findings(findings, new, out())
+    say(f"\nwrote {files['scores.csv']}, {model}" + (f" and {report}" if report else ""))
+    say("\ntry next:")
+    worst = new.row_name(int(findings.worst[0]))
+    for line in (
+        f"vanishing explain {files['new.csv']} --model {model} --id time --row {worst}",
+        f"vanishing score {files['new.csv']} --model {model} --id time",
+        f"vanishing show {model}",
+        f"vanishing fit {files['normal.csv']} --drop time --tol 0.02",
+        f"vanishing detect {files['new.csv']} --train {files['normal.csv']} --id time "
+        "--label fault --degree 2 --tol 0.02 --contamination 0.01",
+        "vanishing detect your.csv",
+    ):
+        say(f"  {line}")
+
+
+def _pump() -> list[dict[str, Any]]:
+    """Return readings of a pump: of one that runs well, and of one that has faults."""
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    faulty = np.array(FAULTS)
+    tables: list[dict[str, Any]] = []
+    for n_rows in (N_NORMAL, N_NEW):
+        speed, torque = rng.uniform(0.2, 4, (2, n_rows))
+        if n_rows == N_NEW:
+            # Single readings stay in their usual range: only their relation is broken.
+            speed[faulty], torque[faulty] = rng.uniform(1, 2, (2, len(faulty)))
+        power = speed * torque + 0.01 * rng.standard_normal(n_rows)
+        time = np.array([f"{8 + i // 60:02}:{i % 60:02}" for i in range(n_rows)], dtype=object)
+        readings = {"speed": speed, "torque": torque, "power": power}
+        tables.append({"time": time, **{name: each.round(4) for name, each in readings.items()}})
+    new = tables[1]
+    new["power"][faulty] = (new["power"][faulty] * [1.3, 0.8, 1.1, 0.7, 1.2]).round(4)
+    new["fault"] = np.isin(np.arange(N_NEW), faulty).astype(np.int64)
+    return tables
+
+
+def _report(path: Path, detector: Any, normal: Any, new: Any, known: Any) -> Path | None:
+    from vanishing.app.cli.console import required
+
+    try:
+        write_report = required("vanishing.app.report", "write_report", extra="cli")
+    except MissingError:
+        return None
+    write_report(
+        path,
+        detector,
+        new.for_model,
+        labels=known.astype("int64"),
+        ids=new.ids,
+        feature_names=new.shown_names,
+        title="Readings of a pump",
+        train=normal.for_model,
+    )
+    return path
+
+
+# --- ``vanishing serve``: the playground in the browser -------------------------------------------
+
+
+def serve(
+    port: Annotated[
+        int, typer.Option("--port", "-p", min=0, max=65535, help="Port; 0 takes a free one.")
+    ] = 8765,
+    host: Annotated[
+        str, typer.Option("--host", help="Address; others than the default let others in.")
+    ] = "127.0.0.1",
+    open_browser: Annotated[
+        bool, typer.Option("--open", help="Open the page in the browser.")
+    ] = False,
+) -> None:
+    """Serve the playground: draw points, see their equations at once. Ctrl-C stops it."""
+    start = required("vanishing.app.playground", "serve", extra="web")
+    try:
+        start(host, port, open_browser=open_browser)
+    except OSError as error:
+        raise OutputError(str(error)) from error

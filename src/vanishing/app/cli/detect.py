@@ -1,0 +1,305 @@
+"""The commands ``detect`` and ``explain``."""
+
+from typing import Annotated, Any
+
+import typer
+
+from vanishing.app.cli.console import (
+    DataError,
+    Exit,
+    ModelError,
+    UsageError,
+    emit,
+    err,
+    note,
+    out,
+    say,
+    state,
+    tracked,
+    working,
+)
+from vanishing.app.cli.options import (
+    DetectorEquations,
+    Json,
+    Label,
+    OutputFormat,
+    Reading,
+    Threshold,
+    Top,
+)
+
+# --- ``vanishing detect``: which rows are not like the others -------------------------------------
+
+
+def detect(
+    data: Annotated[str, typer.Argument(help="Table of rows to judge, or - for a pipe.")],
+    reading: Reading,
+    wanted: DetectorEquations,
+    threshold: Threshold,
+    train: Annotated[
+        str | None,
+        typer.Option("--train", help="Table of normal rows.", show_default="the data itself"),
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", "-m", help="Detector of an earlier --save.")
+    ] = None,
+    out_file: Annotated[
+        str | None,
+        typer.Option("--out", "-o", help="File for the scores of all rows, or - for a pipe."),
+    ] = None,
+    out_format: Annotated[
+        OutputFormat | None,
+        typer.Option(
+            "--out-format", help="Kind of the output.", show_default="by suffix, else csv"
+        ),
+    ] = None,
+    report: Annotated[
+        str | None, typer.Option("--report", help="HTML page to write, complete in itself.")
+    ] = None,
+    save: Annotated[str | None, typer.Option("--save", "-s", help="Model file to write.")] = None,
+    label: Label = None,
+    anomalous: Annotated[
+        str | None,
+        typer.Option("--anomalous", help="Value of --label that marks anomalies.", metavar="VALUE"),
+    ] = None,
+    top: Top = 10,
+    fail_on_anomaly: Annotated[
+        bool, typer.Option("--fail-on-anomaly", help="Exit with 1 if there are anomalies.")
+    ] = False,
+    json: Json = False,
+) -> int:
+    """Find the rows that break the equations of normal ones, and what would mend them.
+
+    With --degree, --tol or --normalization these are the equations of one ideal, as fit finds them;
+    without, a mixture of many local ones.
+
+    Without --train and --model, the equations are those of the data itself, most of which should
+    be normal then; rows are judged by equations that they were left out of.
+    """
+    from vanishing.app.cli.console import required
+    from vanishing.app.cli.findings import find, findings_record, show_findings
+    from vanishing.app.cli.models import (
+        fit_detector,
+        fit_to_itself,
+        kind_of,
+        library_errors,
+        load_model,
+        refuse_unused,
+        row_column,
+        truth,
+    )
+    from vanishing.app.cli.tables import (
+        check_inputs,
+        check_outputs,
+        output_format,
+        read_table,
+        refusals,
+        write_table,
+    )
+
+    if train is not None and model is not None:
+        raise UsageError("--train fits a detector and --model is one; leave one of them out")
+    if model is not None:
+        refuse_unused(wanted, threshold, "a model is fitted already")
+    if anomalous is not None and label is None:
+        raise UsageError("--anomalous is a value of the column --label; name that too")
+    if json and out_file == "-":
+        raise UsageError("--json and --out - would share standard output; name a file with --out")
+    write_report = None
+    if report is not None:
+        if report == "-":
+            raise UsageError("the report is a file; name one with --report")
+        write_report = required("vanishing.app.report", "write_report", extra="cli")
+    check_inputs([data, train])
+    check_outputs([out_file, report, save], [data, train, model])
+    if out_file is not None:
+        output_format(out_file, out_format)
+    if model is not None:
+        detector = load_model(model)
+        if not hasattr(detector, "explain"):
+            raise UsageError(
+                f"{model} holds a {kind_of(detector)}, which explains nothing; use vanishing "
+                "score, or make a detector with vanishing fit --kind detector"
+            )
+        table = read_table(data, reading, label=label, model=detector)
+        normal = None
+    elif train is not None:
+        normal = read_table(train, reading, label=label, secondary=True)
+        table = read_table(data, reading, label=label, model=normal)
+        detector = fit_detector(normal, threshold, wanted)
+    else:
+        normal = None
+        table = read_table(data, reading, label=label)
+        detector = fit_to_itself(table, threshold, wanted)
+    known = None if label is None else truth(table, anomalous)
+    findings = find(detector, table, known, top=top)
+    if save is not None:
+        with refusals(save):
+            detector.save(save)
+    if report is not None and write_report is not None:
+        with refusals(report), library_errors("report"), working("writing the report"):
+            write_report(
+                report,
+                detector,
+                table.for_model,
+                scores=-findings.scores,
+                labels=None if known is None else known.astype("int64"),
+                ids=table.ids if table.ids is not None else table.rows,
+                feature_names=table.shown_names,
+                title=f"Anomalies in {table.where}",
+                train=None if normal is None else normal.for_model,
+            )
+    if out_file is not None:
+        columns = row_column(table, reading.id) | {
+            "score": findings.scores,
+            "anomaly": findings.anomalous.astype("int64"),
+        }
+        write_table(out_file, columns, format=out_format)
+    if json:
+        files = {"out": out_file, "report": report, "saved": save}
+        emit(findings_record(findings, table) | files)
+    elif out_file != "-" or not state.quiet:
+        # The rows have standard output for themselves.
+        show_findings(findings, table, err() if out_file == "-" else out())
+        for path in (out_file, report, save):
+            if path not in (None, "-"):
+                note(f"wrote {path}")
+    if fail_on_anomaly and findings.anomalous.any():
+        return Exit.ANOMALIES
+    return Exit.DONE
+
+
+# --- ``vanishing explain``: why a row has its score -----------------------------------------------
+
+#: Names of rows that an error lists, at most.
+ROWS_NAMED = 5
+
+
+def explain(
+    data: Annotated[str, typer.Argument(help="Table of rows, or - for a pipe.")],
+    reading: Reading,
+    wanted: DetectorEquations,
+    threshold: Threshold,
+    row: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--row",
+            "-r",
+            help="Number of a row, from 1, or its name with --id; may be repeated.",
+            show_default="the row of largest score",
+        ),
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", "-m", help="Model file of fit or detect.")
+    ] = None,
+    train: Annotated[
+        str | None,
+        typer.Option("--train", help="Table of normal rows.", show_default="the data itself"),
+    ] = None,
+    label: Label = None,
+    equations: Annotated[
+        int, typer.Option("--equations", min=0, help="Broken equations to name.")
+    ] = 5,
+    features: Annotated[int, typer.Option("--features", min=1, help="Features to list.")] = 10,
+    picture: Annotated[
+        str | None,
+        typer.Option("--picture", help="Draw the explanation of the first row: PNG, SVG or PDF."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Say which equations a row breaks, and the smallest change that would mend it."""
+    from vanishing import ClassVanishingFeatures
+    from vanishing.app.cli.findings import (
+        explain_row,
+        explanation_record,
+        show_explanation,
+        show_values,
+    )
+    from vanishing.app.cli.models import (
+        anomaly_scores,
+        core,
+        fit_detector,
+        fit_to_itself,
+        is_detector,
+        load_model,
+        refuse_unused,
+        save_picture,
+    )
+    from vanishing.app.cli.tables import check_inputs, check_outputs, read_table
+
+    if train is not None and model is not None:
+        raise UsageError("--train fits a detector and --model is one; leave one of them out")
+    if model is not None:
+        refuse_unused(wanted, threshold, "a model is fitted already")
+    check_inputs([data, train])
+    check_outputs([picture], [data, model, train])
+    fitted: Any
+    normal = None
+    if model is not None:
+        fitted = load_model(model)
+        table = read_table(data, reading, label=label, model=fitted)
+    elif train is not None:
+        normal = read_table(train, reading, label=label, secondary=True)
+        table = read_table(data, reading, label=label, model=normal)
+        fitted = fit_detector(normal, threshold, wanted)
+    else:
+        table = read_table(data, reading, label=label)
+        fitted = fit_to_itself(table, threshold, wanted)
+    if row:
+        chosen = [_index(table, each) for each in row]
+    else:
+        chosen = [int(anomaly_scores(fitted, table).argmax())]
+    if is_detector(fitted) and not hasattr(fitted, "explain"):
+        raise ModelError("a pipeline explains nothing; fit a detector to the columns themselves")
+    if isinstance(core(fitted), ClassVanishingFeatures):
+        raise ModelError("a model of classes explains nothing; fit one with --kind detector")
+    if not is_detector(fitted):
+        if picture is not None:
+            raise ModelError("equations alone have no explanation to draw; use a detector")
+        records = [show_values(fitted, table, i, equations, silent=json) for i in chosen]
+        if json:
+            emit({"rows": records})
+        return
+    found = [
+        (i, explain_row(fitted, table, i, n_equations=equations))
+        for i in tracked(chosen, "explaining", len(chosen))
+    ]
+    if picture is not None:
+        if found[0][1] is None:
+            raise DataError(f"row {table.row_name(chosen[0])} is too far from normal data to draw")
+        display = _display()
+        save_picture(picture, lambda: display.from_explanation(found[0][1]))
+    if json:
+        emit({"rows": [explanation_record(fitted, table, i, why) for i, why in found]})
+        return
+    for number, (i, why) in enumerate(found):
+        if number:
+            say()
+        show_explanation(fitted, table, i, why, n_features=features, normal=normal, console=out())
+
+
+def _index(table: Any, name: str) -> int:
+    """Return the place of a row that the user names."""
+    import numpy as np
+
+    names = table.rows.astype(str) if table.ids is None else table.ids.astype(str)
+    found = np.flatnonzero(names == name)
+    if not found.size:
+        listed = names.tolist()
+        if table.ids is None:
+            called = name
+            has = f"rows are numbered from {listed[0]} to {listed[-1]}, without the header"
+            remedy = "pass such a number, or choose a column of names with --id"
+        else:
+            shown = ", ".join(listed[:ROWS_NAMED]) + (", ..." if len(listed) > ROWS_NAMED else "")
+            called = repr(name)
+            has = f"the column that --id chose names its rows: {shown}"
+            remedy = "pass one of these, or leave --id out to pass the number of a row"
+        raise DataError(f"{table.where} has no row {called}; {has}; {remedy}")
+    return int(found[0])
+
+
+def _display() -> Any:
+    from vanishing.app.cli.console import required
+
+    return required("vanishing.plotting", "ExplanationDisplay", extra="plot")

@@ -1,0 +1,313 @@
+"""What ``detect`` and ``explain`` print."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from rich.table import Table as RichTable
+
+from vanishing.app.cli.console import DataError, ModelError, bar, cell, out, say, tracked
+from vanishing.app.cli.describe import TERMS, explanation_table
+from vanishing.app.cli.equations import equation_texts, tidy_texts, written
+from vanishing.app.cli.models import (
+    anomaly_scores,
+    choose_ideal,
+    core,
+    ideals_of,
+    library_errors,
+    preprocessed,
+    threshold_of,
+)
+from vanishing.app.cli.tables import Table
+from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
+from vanishing.explain.record import written_change
+from vanishing.polynomials.monomials import count
+
+# --- What a detector finds in a table -------------------------------------------------------------
+
+#: Features named beside an anomaly.
+REASONS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """Scores of all rows, and explanations of the worst.
+
+    Parameters
+    ----------
+    scores : array of shape (n_rows,)
+        Larger for rows that are less normal.
+    threshold : float
+    anomalous : bool array of shape (n_rows,)
+    worst : int array
+        The anomalous rows of largest score, largest first.
+    explanations : list of Explanation or None
+        Of the worst rows; None where there is none, as for scores that are not finite.
+    auc : float or None
+        Area under the ROC curve, where labels of both kinds are known.
+    """
+
+    scores: FloatArray
+    threshold: float
+    anomalous: BoolArray
+    worst: IntArray
+    explanations: list[Any]
+    auc: float | None
+
+
+def find(detector: Any, table: Table, known: BoolArray | None, *, top: int) -> Findings:
+    """Score all rows, and explain the most anomalous ones."""
+    scores = anomaly_scores(detector, table)
+    threshold = threshold_of(detector)
+    anomalous = scores > threshold
+    order = np.argsort(-scores, kind="stable")
+    worst = order[: min(top, int(anomalous.sum()))]
+    explanations = []
+    for index in tracked(worst, "explaining", len(worst)):
+        try:
+            explanations.append(explain_row(detector, table, index))
+        except DataError:  # no reason to keep the scores back
+            explanations.append(None)
+    auc = None
+    if known is not None and 0 < known.sum() < len(known):
+        from sklearn.metrics import roc_auc_score
+
+        auc = float(roc_auc_score(known, np.clip(scores, None, np.finfo(float).max)))
+    return Findings(scores, threshold, anomalous, worst, explanations, auc)
+
+
+def explain_row(detector: Any, table: Table, index: int, *, n_equations: int = 5) -> Any:
+    """Explain one row; None where its score is not finite."""
+    row = table.keep(np.array([index]))
+    if not np.isfinite(anomaly_scores(detector, row))[0]:
+        return None
+    with library_errors(f"{table.where}, row {table.row_name(index)}"):
+        return detector.explain(row.for_model, n_equations=n_equations)[0]
+
+
+def findings_record(findings: Findings, table: Table) -> dict[str, Any]:
+    """Return what was found, for JSON."""
+    return {
+        "n_rows": len(table),
+        "n_anomalies": int(findings.anomalous.sum()),
+        "threshold": findings.threshold,
+        "auc": findings.auc,
+        "anomalies": [
+            {
+                "row": int(table.rows[index]),
+                "id": None if table.ids is None else str(table.ids[index]),
+                "score": float(findings.scores[index]),
+                "features": {} if why is None else dict(why.ranked()),
+            }
+            for index, why in zip(findings.worst, findings.explanations, strict=True)
+        ],
+    }
+
+
+def show_findings(findings: Findings, table: Table, console: Any) -> None:
+    """Print how many anomalies there are, and of the worst the smallest change that mends them."""
+    number = int(findings.anomalous.sum())
+    console.print(
+        f"{number} of {len(table)} rows {'is' if number == 1 else 'are'} anomalous "
+        f"(score above {findings.threshold:.4g})",
+        soft_wrap=True,
+        markup=False,
+    )
+    if findings.auc is not None:
+        console.print(f"area under the ROC curve: {findings.auc:.3f}")
+    if not len(findings.worst):
+        return
+    rows = RichTable(box=None, pad_edge=False)
+    rows.add_column("row", justify="right")
+    rows.add_column("score", justify="right")
+    rows.add_column("")
+    rows.add_column("mended by changing")
+    finite = findings.scores[np.isfinite(findings.scores)]
+    largest = float(finite.max(initial=0.0)) or 1.0
+    for index, why in zip(findings.worst, findings.explanations, strict=True):
+        score = float(findings.scores[index])
+        rows.add_row(
+            cell(table.row_name(index)),
+            f"{score:.4g}",
+            cell(bar(score / largest, 12)),
+            cell(_reasons(why)),
+        )
+    console.print(rows)
+    if len(findings.worst) < number:
+        console.print(f"... and {number - len(findings.worst)} more (--top, --out)", markup=False)
+
+
+def _reasons(why: Any) -> str:
+    if why is None:
+        return "(cannot be said)"
+    gap = float(why.score - why.reference_score)
+    changed = np.flatnonzero((why.shares > 0.05 * gap) & (gap > 0))
+    order = changed[np.argsort(-why.shares[changed], kind="stable")][:REASONS]
+    named = [f"{why.feature_names[j]} ({_change(why, j)})" for j in order]
+    return ", ".join(named) or "all columns together"
+
+
+def _change(why: Any, j: int) -> str:
+    """Write two numbers with signs that every terminal has."""
+    return written_change(why, j).replace("→", "to").replace("\u2212", "-")
+
+
+# --- Explanations in tables and JSON --------------------------------------------------------------
+
+#: With fewer rows for each term of an equation, these do not tell its noise.
+ROWS_PER_TERM = 3
+
+
+def explanation_record(detector: Any, table: Table, index: int, why: Any) -> dict[str, Any]:
+    """Return an explanation, for JSON."""
+    record: dict[str, Any] = {
+        "row": int(table.rows[index]),
+        "id": None if table.ids is None else str(table.ids[index]),
+        "threshold": threshold_of(detector),
+    }
+    if why is None:
+        return record | {"score": None, "features": [], "equations": []}
+    return record | {
+        "score": why.score,
+        "mended_score": why.reference_score,
+        "features": [
+            {"name": name, "value": value, "mended": mended, "changed": changed, "share": share}
+            for name, value, mended, changed, share in zip(
+                why.feature_names,
+                why.sample,
+                why.reference,
+                why.changed.tolist(),
+                why.shares,
+                strict=True,
+            )
+        ],
+        "equations": [
+            {
+                "part": each.part,
+                "ideal": f"{each.ideal[0]},{each.ideal[1]}",
+                "index": each.index,
+                "degree": each.degree,
+                "value": each.value,
+                "usual": each.usual,
+                "typical": each.typical,
+                "times_typical": each.times_typical,
+            }
+            for each in why.equations
+        ],
+    }
+
+
+def show_explanation(
+    detector: Any,
+    table: Table,
+    index: int,
+    why: Any,
+    *,
+    n_features: int,
+    normal: Table | None,
+    console: Any,
+) -> None:
+    """Print the shares of the features, and the broken equations.
+
+    These are written as short as the noise of normal rows allows: those of ``normal``, or of the
+    table itself.
+    """
+    name = table.row_name(index)
+    if why is None:
+        say(f"row {name}: too far from normal data for its score to be shared out")
+        return
+    verdict = "anomalous" if why.score > threshold_of(detector) else "normal"
+    say(f"row {name}: score {why.score:.4g}, {verdict} (threshold {threshold_of(detector):.4g})")
+    if not why.shares.any():
+        say("it keeps the equations as well as normal rows do")
+        return
+    say(f"the nearest row that keeps the equations has the score {why.reference_score:.4g}\n")
+    console.print(explanation_table(why, n_features))
+    if why.equations:
+        say("\nequations it breaks:")
+        tidied = _tidied(detector, table if normal is None else normal)
+        for each in why.equations:
+            say(f"  {each}")
+            text = tidied[each.index] if tidied else _equation(detector, each)
+            say(f"    {text}")
+
+
+def _tidied(detector: Any, table: Table) -> list[str]:
+    """Return rounded equations of a detector that is one ideal, where there are rows enough."""
+    ideal, names, meaning = written(detector, choose_ideal(detector, None)[0])
+    n_monomials = count(ideal.basis_.n_features, len(ideal.basis_.blocks))
+    if meaning or len(ideals_of(detector)) > 1 or len(table) < ROWS_PER_TERM * n_monomials:
+        return []
+    usual = table.keep(anomaly_scores(detector, table) <= threshold_of(detector))
+    if len(usual) < ROWS_PER_TERM * n_monomials:
+        return []
+    texts = tidy_texts(ideal, usual.values, names) or []
+    return [f"rounded and scaled: {text}" for text, _ in texts]
+
+
+def _equation(detector: Any, broken: Any) -> str:
+    """Return the equation itself, as far as it can be written out."""
+    key = f"{broken.ideal[0]},{broken.ideal[1]}"
+    ideal, names, _ = written(detector, key)
+    try:
+        (text,) = equation_texts(ideal, names, terms=TERMS, only=broken.index)
+    except ModelError:
+        return f"(ideal {key}, number {broken.index}: too many terms to write out)"
+    return text
+
+
+def show_values(
+    model: Any, table: Table, index: int, n_equations: int, *, silent: bool
+) -> dict[str, Any]:
+    """Print the values of an ideal's equations at a row, the worst first; return them for JSON.
+
+    An ideal knows how large its equations are on the data that it was fitted to, their extents, and
+    nothing else of it, so that features get no shares.
+    """
+    ideal = core(model)
+    shown_ideal, names, meaning = written(model, "0")
+    row = preprocessed(model, table.keep(np.array([index])).for_model)
+    extents = ideal.extents_
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        values = ideal.transform(row, output="signed")[0]
+        times = np.where(values == 0, 0.0, np.abs(values) / extents)
+    order = np.argsort(-times, kind="stable")[:n_equations]
+    texts = equation_texts(shown_ideal, names, terms=TERMS)
+    labels = ideal.get_feature_names_out()
+    record = {
+        "row": int(table.rows[index]),
+        "id": None if table.ids is None else str(table.ids[index]),
+        "score": float(np.linalg.norm(values)),
+        "equations": [
+            {
+                "name": str(labels[k]),
+                "value": float(values[k]),
+                "extent": float(extents[k]),
+                "times_extent": float(times[k]),
+            }
+            for k in order
+        ],
+    }
+    if silent:
+        return record
+    say(f"row {table.row_name(index)}: score {record['score']:.4g}\n")
+    shown = RichTable(box=None, pad_edge=False)
+    for column in ("equation", "value", "extent", "times extent"):
+        shown.add_column(column, justify="left" if column == "equation" else "right")
+    shown.add_column("")
+    finite = times[np.isfinite(times)]
+    largest = float(finite.max(initial=0.0)) or 1.0
+    for k in order:
+        shown.add_row(
+            cell(str(labels[k])),
+            f"{values[k]:.4g}",
+            f"{extents[k]:.3g}",
+            f"{times[k]:.3g}",
+            cell(bar(float(times[k]) / largest)),
+        )
+    out().print(shown)
+    say(f"\nequations, {meaning}:" if meaning else "")
+    for k in order:
+        say(f"  {labels[k]}: {texts[k]}")
+    say("\na detector (vanishing fit --kind detector) also says what would mend the row")
+    return record

@@ -1,0 +1,469 @@
+"""Models as the command line fits, saves and loads them."""
+
+import dataclasses
+import io
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.utils._param_validation import InvalidParameterError
+
+from vanishing import ClassVanishingFeatures, VanishingDetector, VanishingIdeal, load
+from vanishing.app.cli.console import (
+    DataError,
+    MissingError,
+    ModelError,
+    UsageError,
+    emit,
+    note,
+    working,
+)
+from vanishing.app.cli.options import Equations, Threshold, Writing
+from vanishing.app.cli.tables import PIPE, Table, output_file, write_table
+from vanishing.arrays.namespace import BoolArray, FloatArray
+from vanishing.data.source import too_large_to_square
+from vanishing.detectors.contamination import FEWEST_ROWS, N_FITS, fit_to_mixed
+from vanishing.detectors.residuals import NothingVanishesError
+from vanishing.detectors.transformation import image_detector
+from vanishing.persistence.container import ModelFileError
+
+# --- Models as the commands see them: loaded, described, scored -----------------------------------
+
+#: Rows that are scored at a time, between two steps of the progress bar.
+BLOCK = 5000
+
+
+def load_model(path: str) -> Any:
+    """Read a model file."""
+    try:
+        return load(path)
+    except FileNotFoundError as error:
+        raise ModelError(
+            f"there is no model file {path}; make one with vanishing fit ... --save {path}"
+        ) from error
+    except ModelFileError as error:
+        raise ModelError(f"{error}; make it anew with vanishing fit ... --save") from error
+    except OSError as error:
+        raise ModelError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def core(model: Any) -> Any:
+    """Return the model itself, without the steps that come before it in a pipeline."""
+    while isinstance(model, Pipeline):
+        model = model.steps[-1][1]
+    return model
+
+
+def preprocessing(model: Any) -> Pipeline | None:
+    """Return the steps that come before the model itself, None if there are none."""
+    steps = []
+    while isinstance(model, Pipeline):
+        steps += [step for _, step in model.steps[:-1]]
+        model = model.steps[-1][1]
+    return make_pipeline(*steps) if steps else None
+
+
+def preprocessed(model: Any, rows: Any) -> Any:
+    """Return rows as the model itself sees them, behind the steps of a pipeline."""
+    steps = preprocessing(model)
+    return rows if steps is None else steps.transform(rows)
+
+
+def is_detector(model: Any) -> bool:
+    """Whether a model has a threshold."""
+    return hasattr(core(model), "score_samples")
+
+
+def kind_of(model: Any) -> str:
+    """Return the name of a model's class, with the steps before it."""
+    if isinstance(model, Pipeline):
+        return " > ".join(kind_of(step) for _, step in model.steps)
+    return type(model).__name__
+
+
+def threshold_of(detector: Any) -> float:
+    """Return the score above which rows are called anomalous."""
+    return 0.0 - float(core(detector).offset_)  # never -0
+
+
+@contextmanager
+def library_errors(where: str) -> Iterator[None]:
+    """Say of an error of the library where it came from, and that the user can mend it."""
+    try:
+        yield
+    except InvalidParameterError as error:
+        raise UsageError(str(error)) from error
+    except NothingVanishesError as error:
+        raise DataError(f"{where}: {nothing_vanishes(error.smallest, error.tol)}") from error
+    except ValueError as error:
+        raise DataError(f"{where}: {error}") from error
+
+
+def nothing_vanishes(smallest: float, tol: float | str) -> str:
+    """Say in words of the command line that there is no equation, and what to try."""
+    words = f"no equation holds up to --tol {tol if isinstance(tol, str) else format(tol, 'g')}"
+    if not 0 < smallest < np.inf:
+        return f"{words}: try a larger --degree"
+    step = 10.0 ** np.floor(np.log10(smallest))
+    larger = next(m * step for m in (1.5, 2, 3, 5, 10, 15) if m * step >= 1.2 * smallest)
+    return (
+        f"{words}; the best one reaches {smallest:.3g}: try --tol {larger:.2g} or a larger --degree"
+    )
+
+
+def anomaly_scores(model: Any, table: Table) -> FloatArray:
+    """Return a score for each row, larger for rows that break the equations more.
+
+    Of a detector it is minus ``score_samples``, of an ideal the Euclidean norm of its values.
+    """
+    if isinstance(core(model), ClassVanishingFeatures):
+        raise ModelError(
+            "a model of classes makes features and has no score; use vanishing transform, or fit "
+            "one with --kind detector"
+        )
+    if isinstance(core(model), VanishingIdeal) and not core(model).basis_.count():
+        raise ModelError(
+            "the model has no equations, so that nothing can break them; fit again with a larger "
+            "--tol or --degree"
+        )
+    scores = np.empty(len(table))
+    # Far from normal data polynomials overflow: such rows are as anomalous as can be.
+    with (
+        working("scoring", len(table)) as step,
+        library_errors(table.where),
+        np.errstate(over="ignore", invalid="ignore"),
+    ):
+        for start in range(0, len(table), BLOCK):
+            part = table.keep(np.arange(start, min(start + BLOCK, len(table))))
+            if is_detector(model):
+                found = -model.score_samples(part.for_model)
+            else:
+                found = np.linalg.norm(model.transform(part.for_model), axis=1)
+            scores[start : start + len(part)] = np.where(np.isnan(found), np.inf, found)
+            step(len(part))
+    return scores
+
+
+def feature_names(model: Any) -> list[str]:
+    """Return the names of the columns that a model was fitted to."""
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        return [f"x{j}" for j in range(model.n_features_in_)]
+    return [str(name) for name in names]
+
+
+def ideals_of(model: Any) -> dict[str, VanishingIdeal]:
+    """Return the ideals of a model by the names that ``--ideal`` takes."""
+    model = core(model)
+    if isinstance(model, VanishingIdeal):
+        return {"0": model}
+    if isinstance(model, ClassVanishingFeatures):
+        return {
+            str(label): ideal for label, ideal in zip(model.classes_, model.ideals_, strict=True)
+        }
+    return {
+        f"{i},{j}": ideal for i, part in enumerate(model.ideals_) for j, ideal in enumerate(part)
+    }
+
+
+def choose_ideal(model: Any, name: str | None) -> tuple[str, VanishingIdeal]:
+    """Return one ideal of a model; the first, unless one is named."""
+    ideals = ideals_of(model)
+    if not ideals:
+        raise ModelError("the model has no ideals: all columns were constant in training")
+    if name is None:
+        return next(iter(ideals.items()))
+    key = name.replace(" ", "")
+    if key not in ideals:
+        shown = ", ".join(list(ideals)[:12]) + (", ..." if len(ideals) > 12 else "")
+        raise UsageError(f"there is no ideal {name!r} in the model; it has {shown}")
+    return key, ideals[key]
+
+
+def _behind(model: Pipeline) -> str:
+    """Say what u0, u1, ... are for the ideals of a pipeline."""
+    steps = preprocessing(model)
+    names = [kind_of(step) for _, step in steps.steps] if steps else []
+    if coordinate_names(core(model), next(iter(ideals_of(model))))[1]:
+        names.append(kind_of(core(model)))  # which changes its coordinates once more
+    return f"in the preprocessed columns u0, u1, ... (after {' and '.join(names)})"
+
+
+def coordinate_names(model: Any, key: str) -> tuple[list[str], str]:
+    """Return the names of the variables of one of the ideals, and what they mean in words."""
+    names = feature_names(model)
+    if isinstance(model, Pipeline):
+        width = ideals_of(model)[key].basis_.n_features
+        return [f"u{i}" for i in range(width)], _behind(model)
+    if not is_detector(model):
+        return names, ""
+    if isinstance(model, VanishingDetector):
+        if model._form != "recipe":
+            return names, ""
+        member = model._members[int(key.partition(",")[0])]
+        kept = [name for name, constant in zip(names, model._constant, strict=True) if not constant]
+        if member.reduction is None:
+            return [
+                f"{name}'" for name in kept
+            ], "in standardized columns, x' = (x - mean) / spread"
+        width = member.reduction.n_components_
+        return [f"pc{i}" for i in range(width)], "in principal components of the columns"
+    ideal = ideals_of(model)[key]
+    width = ideal.basis_.n_features
+    return [f"u{i}" for i in range(width)], "in the transformed and preprocessed features"
+
+
+# --- Detectors made from options ------------------------------------------------------------------
+
+
+def make_ideal(wanted: Equations, *, contrastive: bool) -> VanishingIdeal:
+    """Return an ideal that is not fitted yet.
+
+    Parameters
+    ----------
+    wanted : Equations
+        What the user says of it.
+    contrastive : bool
+        Whether there is a contrast, where the user does not say.
+    """
+    chosen: dict[str, Any] = {"normalization": "contrastive" if contrastive else "gradient"}
+    if wanted.degree is not None:
+        chosen["max_degree"] = wanted.degree
+    if wanted.normalization is not None:
+        chosen["normalization"] = wanted.normalization
+    if wanted.tol is not None:
+        chosen["tol"] = _tolerance(wanted.tol)
+    return VanishingIdeal(**chosen)
+
+
+def _tolerance(text: str) -> float | str:
+    if text == "gap":
+        return text
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise UsageError(f"--tol takes a number from 0 up or 'gap', got {text!r}")
+    return value
+
+
+def refuse_unused(wanted: Equations, threshold: Threshold, reason: str) -> None:
+    """Refuse options that would have no effect.
+
+    Parameters
+    ----------
+    wanted : Equations
+    threshold : Threshold
+    reason : str
+        Why they have none.
+    """
+    given = [
+        f"--{each.name.replace('_', '-')}"
+        for group in (wanted, threshold)
+        for each in dataclasses.fields(group)
+        if getattr(group, each.name) != each.default
+    ]
+    if given:
+        raise UsageError(f"{' and '.join(given)} would have no effect: {reason}; leave it out")
+
+
+def fit_detector(table: Table, threshold: Threshold, wanted: Equations) -> Any:
+    """Fit a detector to normal rows.
+
+    Parameters
+    ----------
+    table : Table
+    threshold : Threshold
+    wanted : Equations
+        Which equations; where the user does not say, those of the recipe.
+    """
+    detector = _detector(table, threshold, wanted)
+    _refuse_huge(table)
+    with library_errors(table.where), working(f"fitting {len(table)} rows"):
+        return detector.fit(table.for_model)
+
+
+def fit_to_itself(table: Table, threshold: Threshold, wanted: Equations) -> Any:
+    """Fit a detector to rows of which most, and not all, are normal.
+
+    Parameters
+    ----------
+    table : Table
+    threshold : Threshold
+        Applies to all rows of the table.
+    wanted : Equations
+    """
+    if threshold.calibration is not None:
+        raise UsageError(
+            "--calibration gives a guarantee for rows like known normal ones: pass them with "
+            "--train"
+        )
+    detector = _detector(table, threshold, wanted)
+    _refuse_huge(table)
+    if len(table) < FEWEST_ROWS:
+        return fit_detector(table, threshold, wanted)
+    note(f"no --train: {table.where} is judged by itself, in {N_FITS} fits")
+    with library_errors(table.where), working("fitting parts of the rows", N_FITS) as step:
+        return fit_to_mixed(detector, table.for_model, callback=lambda _: step(1))
+
+
+def _refuse_huge(table: Table) -> None:
+    """Say which row cannot be fitted to, by its own name."""
+    if (place := too_large_to_square(table.values)) is not None:
+        row, column = place
+        name = table.shown_names[column]
+        raise DataError(
+            f"{table.where}: row {table.row_name(row)} has {table.values[place]:.3g} in column "
+            f"{name!r}, too large to be squared; leave such rows out, the column with --drop, or "
+            "write it in another unit"
+        )
+
+
+def _detector(table: Table, threshold: Threshold, wanted: Equations) -> Any:
+    ideal = make_ideal(wanted, contrastive=False) if wanted.given else None
+    options: dict[str, Any] = {
+        "contamination": contamination(threshold.contamination),
+        "calibration": threshold.calibration,
+        "random_state": threshold.seed,
+    }
+    if threshold.image_shape is None:
+        return VanishingDetector(ideal, **options)
+    if ideal is not None:
+        raise UsageError("--image-shape chooses its own equations; leave --degree, --tol out")
+    shape = _shape(threshold.image_shape)
+    if shape[0] * shape[1] != table.values.shape[1]:
+        raise UsageError(
+            f"images of {shape[0]}x{shape[1]} have {shape[0] * shape[1]} pixels, but "
+            f"{table.where} has {table.values.shape[1]} columns; choose them with --columns"
+        )
+    return image_detector(shape, **options)
+
+
+def contamination(text: str) -> float | Literal["auto"]:
+    """Return what the option says: a share, or "auto"."""
+    if text == "auto":
+        return "auto"
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0 < share <= 0.5:
+        raise UsageError(f"--contamination takes a share up to 0.5 or 'auto', got {text!r}")
+    return share
+
+
+def _shape(text: str) -> tuple[int, int]:
+    height, _, width = text.lower().partition("x")
+    if not (height.isdecimal() and width.isdecimal() and int(height) * int(width)):
+        raise UsageError(f"--image-shape takes height x width, such as 28x28, got {text!r}")
+    return int(height), int(width)
+
+
+# --- True labels, where the user has some ---------------------------------------------------------
+
+#: What people write, and whether it means an anomaly.
+_WORDS = (
+    ({"1", "1.0"}, {"0", "0.0"}),
+    ({"-1", "-1.0"}, {"1", "1.0"}),  # scikit-learn
+    ({"true", "yes", "y", "t"}, {"false", "no", "n", "f"}),
+    ({"anomaly", "anomalous", "outlier", "abnormal"}, {"normal", "inlier", "ok"}),
+)
+
+
+def truth(table: Table, anomalous: str | None) -> BoolArray:
+    """Say for each row whether its label marks an anomaly.
+
+    Parameters
+    ----------
+    table : Table
+        With labels.
+    anomalous : str or None
+        The label that does; None where it is plain from the labels.
+    """
+    labels = np.array([str(label).strip().lower() for label in table.labels], dtype=object)
+    found = set(labels.tolist())
+    if anomalous is not None:
+        wanted = anomalous.strip().lower()
+        if wanted not in found:
+            raise DataError(
+                f"{table.where}: no row has the label {anomalous!r}; there are {_listed(found)}"
+            )
+        return np.asarray(labels == wanted, dtype=np.bool_)
+    for bad, good in _WORDS:
+        if found <= bad | good:
+            return np.array([label in bad for label in labels], dtype=np.bool_)
+    raise DataError(
+        f"{table.where}: it is not plain which labels mark anomalies among {_listed(found)}; name "
+        "one with --anomalous"
+    )
+
+
+def _listed(labels: set[str]) -> str:
+    shown = ", ".join(map(repr, sorted(labels)[:8]))
+    return f"{shown} and {len(labels) - 8} more" if len(labels) > 8 else shown
+
+
+# --- Rows that a command gives back: a table, or JSON ---------------------------------------------
+
+Columns = Mapping[str, npt.NDArray[Any]]
+
+
+def row_column(table: Table, id: str | None) -> dict[str, npt.NDArray[Any]]:
+    """Return what the rows are called: their ids, or their numbers in the file."""
+    if table.ids is None:
+        return {"row": table.rows}
+    return {"id" if id is None or id.isdecimal() else id: table.ids}
+
+
+def emit_or_write(columns: Columns, writing: Writing, *, json: bool) -> None:
+    """Write rows where the user wants them; with ``json``, on standard output unless to a file."""
+    if json and writing.out == PIPE:
+        emit({"rows": records(columns)})
+        return
+    write_table(writing.out, columns, format=writing.out_format)
+    if json:
+        n_rows = len(next(iter(columns.values())))
+        emit({"out": writing.out, "n_rows": n_rows, "columns": list(columns)})
+
+
+def records(columns: Columns) -> list[dict[str, Any]]:
+    """Return one mapping a row."""
+    plain = {name: np.asarray(column).tolist() for name, column in columns.items()}
+    return [dict(zip(plain, row, strict=True)) for row in zip(*plain.values(), strict=True)]
+
+
+# --- Pictures, drawn by the library's displays ----------------------------------------------------
+
+KINDS = (".png", ".svg", ".pdf")
+
+
+def save_picture(path: str, draw: Callable[[], Any]) -> None:
+    """Draw, and write the picture whole or not at all.
+
+    Parameters
+    ----------
+    path : str
+    draw : callable
+        Returns a display with ``figure_``.
+    """
+    kind = Path(path).suffix.lower()
+    if kind not in KINDS:
+        raise UsageError(f"{path}: pictures are {', '.join(KINDS)}")
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise MissingError("pictures need matplotlib: pip install 'vanishing[plot]'") from error
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    display = draw()
+    content = io.BytesIO()
+    display.figure_.savefig(content, format=kind[1:], dpi=150, bbox_inches="tight")
+    pyplot.close(display.figure_)
+    with output_file(path) as file:
+        file.write(content.getbuffer())

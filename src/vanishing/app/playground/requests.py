@@ -1,0 +1,195 @@
+"""Requests to the playground: limits, bodies and refusals."""
+
+import asyncio
+import json
+from dataclasses import dataclass
+from typing import Any
+
+# --- How much one request may ask for -------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the server of the playground accepts.
+
+    Parameters
+    ----------
+    points : int, default=5000
+        Of X and Y together.
+    degree : int, default=8
+        Largest degree.
+    header_seconds : float, default=10.0
+        Time in which the headers of a request have to arrive; then the connection is closed.
+    body_bytes : int, default=1_000_000
+        Size of a request.
+    body_seconds : float, default=10.0
+        Time in which the rest of a request has to arrive.
+    work_seconds : float, default=5.0
+        Time for the work of one request; then the process that does it is killed and replaced.
+    workers : int, default=2
+        Processes that work, each on one request at a time and with one thread.
+    queue : int, default=100
+        Requests that may wait for a process; more are told that the server is busy.
+    queue_seconds : float, default=1.0
+        How long a request waits before it is told so.
+    """
+
+    points: int = 5000
+    degree: int = 8
+    header_seconds: float = 10.0
+    body_bytes: int = 1_000_000
+    body_seconds: float = 10.0
+    work_seconds: float = 5.0
+    workers: int = 2
+    queue: int = 100
+    queue_seconds: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name, least in (("points", 1), ("degree", 1), ("body_bytes", 1), ("workers", 1)):
+            if getattr(self, name) < least:
+                raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)!r}")
+        for name in ("header_seconds", "body_seconds", "work_seconds", "queue", "queue_seconds"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} must not be negative, got {getattr(self, name)!r}")
+
+
+# --- Answers other than the one that was asked for ------------------------------------------------
+
+
+class RefusalError(Exception):
+    """A request that is not answered, and why: what was expected, what came, what helps.
+
+    Parameters
+    ----------
+    status : int
+        Of HTTP.
+    error : str
+        A word for programs, such as "too-many-points".
+    expected, got, remedy : str
+        For people. None of them may name anything of the machine.
+    retry_after : int, optional
+        Seconds after which the same request may succeed.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        error: str,
+        *,
+        expected: str,
+        got: str,
+        remedy: str,
+        retry_after: int | None = None,
+    ) -> None:
+        super().__init__(error)
+        self.status = status
+        self.error = error
+        self.expected = expected
+        self.got = got
+        self.remedy = remedy
+        self.retry_after = retry_after
+
+    def body(self) -> dict[str, Any]:
+        """Return the answer as it is sent."""
+        return {
+            "error": self.error,
+            "message": f"Expected {self.expected}; got {self.got}. {self.remedy}",
+            "expected": self.expected,
+            "got": self.got,
+            "remedy": self.remedy,
+        }
+
+    def headers(self) -> dict[str, str]:
+        """Return the headers that belong to it."""
+        return {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
+
+
+def internal_error() -> RefusalError:
+    """Return what is said of an error that nobody foresaw: nothing of what happened where."""
+    return RefusalError(
+        500,
+        "internal",
+        expected="an answer",
+        got="an error inside the server",
+        remedy="The terminal of the server shows it; please report it together with the link of "
+        "this page.",
+    )
+
+
+# --- Reading what comes with a request, within limits ---------------------------------------------
+
+
+async def read_json(request: Any, limits: Limits) -> Any:
+    """Read the body of a request as JSON.
+
+    Parameters
+    ----------
+    request : starlette.requests.Request
+    limits : Limits
+
+    Raises
+    ------
+    RefusalError
+        If it is too large, too slow, or not JSON.
+    """
+    kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
+    if kind != "application/json":
+        # Also a guard: pages of other origins cannot send this type without asking first.
+        raise RefusalError(
+            415,
+            "not-json",
+            expected="the content type application/json",
+            got=repr(kind[:60]) if kind else "none",
+            remedy="Send JSON.",
+        )
+    try:
+        async with asyncio.timeout(limits.body_seconds):
+            content = await _read(request, limits)
+    except TimeoutError:
+        raise RefusalError(
+            408,
+            "too-slow-to-arrive",
+            expected=f"a request that arrives within {limits.body_seconds:g} s",
+            got="a part of it",
+            remedy="Send it again.",
+        ) from None
+    return _parsed(content)
+
+
+async def _read(request: Any, limits: Limits) -> bytes:
+    announced = request.headers.get("content-length", "")
+    if announced.isdecimal() and int(announced) > limits.body_bytes:
+        raise _too_large(limits, f"{announced} bytes")
+    content = bytearray()
+    async for chunk in request.stream():
+        content += chunk
+        if len(content) > limits.body_bytes:
+            raise _too_large(limits, "more")
+    return bytes(content)
+
+
+def _parsed(content: bytes) -> Any:
+    try:
+        return json.loads(content, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):  # also numbers of too many digits, bytes that are no text
+        raise RefusalError(
+            422,
+            "not-json",
+            expected="JSON",
+            got=f"{len(content)} bytes that are none, or hold NaN or infinity",
+            remedy="Send numbers, lists and objects as RFC 8259 has them.",
+        ) from None
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(name)
+
+
+def _too_large(limits: Limits, got: str) -> RefusalError:
+    return RefusalError(
+        413,
+        "too-large",
+        expected=f"a request of at most {limits.body_bytes} bytes",
+        got=got,
+        remedy="Send fewer points.",
+    )

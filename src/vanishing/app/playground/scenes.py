@@ -1,0 +1,286 @@
+"""What the playground's pages ask for: scenes, fits, explained images."""
+
+import warnings
+from functools import cache
+from typing import Any
+
+import numpy as np
+from sklearn.decomposition import PCA
+
+from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
+from vanishing.contrasts import Contrast, GaussianNoise, Permuted, Uniform
+from vanishing.datasets.images import ImageSet, load_digits_images
+from vanishing.datasets.varieties import describe_variety, make_variety, varieties
+from vanishing.detectors.transformation import TransformationDetector
+from vanishing.equations.sizes import DataScale
+from vanishing.ideal import ContrastError, InterpolationWarning, UndecidedWarning, VanishingIdeal
+from vanishing.transformations import Rotations
+
+# --- Points to start from: parts of a circle, known curves, contrasts made out of X ---------------
+
+#: Names of the curves in the plane that `make_variety` knows; single points are no curve.
+CURVES = tuple(
+    name
+    for name in varieties()
+    if describe_variety(name).n_features == 2 and describe_variety(name).dimension == 1
+)
+#: Angles between which the parts of the unit circle lie.
+ARCS = {"arc": (-1.2, 1.2), "rest": (1.5, 2 * np.pi - 1.5)}
+CONTRASTS: dict[str, Contrast] = {
+    "permuted": Permuted(),
+    "uniform": Uniform(margin=0.25),
+    "moved": GaussianNoise(scale=0.5),
+}
+X_SOURCES = (*ARCS, *CURVES)
+Y_SOURCES = (*ARCS, *CONTRASTS, *CURVES)
+
+
+def scene(
+    *, x: str | list[Any], y: str | list[Any], n_points: int, noise: float, seed: int
+) -> dict[str, Any]:
+    """Draw the points of both sets.
+
+    Parameters
+    ----------
+    x, y : str or list of points
+        A source, or the points themselves.
+    n_points : int
+        Of each set that is drawn.
+    noise : float
+        Standard deviation, in units of the size of the curve.
+    seed : int
+
+    Returns
+    -------
+    dict
+        The lists "x" and "y".
+    """
+    X = np.asarray(x) if isinstance(x, list) else _on_curve(x, n_points, noise, (seed, 0))
+    if isinstance(y, list):
+        Y = np.asarray(y)
+    elif y in CONTRASTS:
+        rng = np.random.default_rng((seed, 1))
+        Y = CONTRASTS[y].make(X, rng, n_points) if len(X) else X
+    else:
+        Y = _on_curve(y, n_points, noise, (seed, 1))
+    return {"x": X.tolist(), "y": Y.tolist()}
+
+
+def _on_curve(name: str, n_points: int, noise: float, seed: tuple[int, int]) -> FloatArray:
+    rng = np.random.default_rng(seed)
+    if name not in ARCS:
+        return make_variety(name, n_points, noise=noise, random_state=rng)
+    angle = rng.uniform(*ARCS[name], n_points)
+    exact = np.column_stack([np.cos(angle), np.sin(angle)])
+    return np.asarray(exact + noise * rng.standard_normal(exact.shape))
+
+
+# --- Equations of points in the plane, without and with contrast ----------------------------------
+
+#: Significant digits of coefficients, at least.
+DIGITS = 3
+#: Coordinates below this are zero.
+SMALLEST = 1e-100
+
+
+def fit(
+    *,
+    x: list[Any],
+    y: list[Any],
+    degree: int,
+    normalization: str,
+    tol: float,
+    contrast_tol: float,
+) -> dict[str, Any]:
+    """Fit both ideals that the page shows side by side.
+
+    Parameters
+    ----------
+    x, y : list of points
+        Either may be empty.
+    degree : int
+    normalization : str
+        Of the ideal without contrast.
+    tol, contrast_tol : float
+        Of the ideals without and with contrast.
+
+    Returns
+    -------
+    dict
+        "plain" and "contrastive"; each has a "problem", a word for why there is no ideal, or
+        None and "degrees", "exponents" and "equations". The "terms" of an equation are those to
+        write: which ones, and with how many digits.
+    """
+    X, Y = (np.asarray(points, dtype=np.float64).reshape(-1, 2) for points in (x, y))
+    # Nobody draws that finely, and squares of such numbers would underflow.
+    X, Y = (np.where(np.abs(points) < SMALLEST, 0.0, points) for points in (X, Y))
+    plain = VanishingIdeal(max_degree=degree, tol=tol, normalization=normalization)
+    contrastive = VanishingIdeal(max_degree=degree, tol=contrast_tol, normalization="contrastive")
+    return {"plain": _fitted(plain, X, Y, None), "contrastive": _fitted(contrastive, X, Y, Y)}
+
+
+def _fitted(
+    ideal: VanishingIdeal, X: FloatArray, Y: FloatArray, contrast: FloatArray | None
+) -> dict[str, Any]:
+    if len(X) == 0:
+        return {"problem": "no-points"}
+    if contrast is not None and len(contrast) == 0:
+        return {"problem": "no-contrast"}
+    try:
+        with warnings.catch_warnings():  # the page shows what comes out of a few points, too
+            warnings.simplefilter("ignore", InterpolationWarning)
+            warnings.simplefilter("ignore", UndecidedWarning)
+            ideal.fit(X, contrast=contrast)
+    except ContrastError:
+        return {"problem": "contrast-within"}
+    exponents, coefficients = ideal.basis_.expand()
+    return {
+        "problem": None,
+        "degrees": [
+            {
+                "degree": step.degree,
+                "candidates": step.candidates,
+                "vanishing": step.vanishing,
+                "dropped": step.dropped,
+                "unbounded": step.unbounded,
+                "spectrum": step.spectrum.tolist(),
+            }
+            for step in ideal.trace_
+        ],
+        "exponents": exponents.tolist(),
+        "equations": [
+            {
+                "degree": degree,
+                "extent": extent,
+                "onContrast": on_contrast,
+                "coefficients": column,
+                "terms": np.column_stack(chosen).tolist(),
+            }
+            for degree, extent, on_contrast, column, chosen in zip(
+                ideal.basis_.degrees().tolist(),
+                ideal.extents_.tolist(),
+                _sizes(ideal, Y),
+                coefficients.T.tolist(),
+                DataScale(X).terms(ideal.basis_, coefficients, digits=DIGITS),
+                strict=True,
+            )
+        ],
+    }
+
+
+def _sizes(ideal: VanishingIdeal, Y: FloatArray) -> list[float | None]:
+    """Return the root mean square of each equation on Y, whether or not Y was used."""
+    if len(Y) == 0:
+        return [None] * len(ideal.extents_)
+    sizes: list[float | None] = np.sqrt(np.mean(ideal.basis_.evaluate(Y) ** 2, axis=0)).tolist()
+    return sizes
+
+
+# --- Handwritten digits: the paper's detector, its scores and explanations ------------------------
+
+CONTAMINATION = 0.05
+N_EQUATIONS = 3
+
+
+def gallery(*, normal: str) -> dict[str, Any]:
+    """Score all test images.
+
+    Parameters
+    ----------
+    normal : str
+        Which digits are normal: "even", "odd" or a digit.
+
+    Returns
+    -------
+    dict
+        "images" (the grey level of each pixel, 0 to 16, as a character from "0" to "@"),
+        "labels", "scores", "isNormal" and "threshold". Anomalous is what scores above it.
+    """
+    images, detector = _images(), _detector(normal)
+    return {
+        "images": [_as_text(image) for image in images.test_images],
+        "labels": images.test_labels.tolist(),
+        "isNormal": _is_normal(images.test_labels, normal).tolist(),
+        "scores": (-detector.score_samples(images.test_images)).tolist(),
+        "threshold": -float(detector.offset_),
+        "trainedOn": int(_is_normal(images.train_labels, normal).sum()),
+    }
+
+
+def explain(*, normal: str, image: list[float]) -> dict[str, Any]:
+    """Explain the score of one image.
+
+    Parameters
+    ----------
+    normal : str
+    image : list of 64 floats
+
+    Returns
+    -------
+    dict
+        "score", "threshold", "mended" and its score, "shares" of the pixels, "rotations" with the
+        probability that each is recognized, and the "equations" that are broken most.
+    """
+    detector = _detector(normal)
+    row = np.asarray([image])
+    explanation = detector.explain(row, n_equations=N_EQUATIONS)[0]
+    return {
+        "score": explanation.score,
+        "threshold": -float(detector.offset_),
+        "mended": explanation.reference.tolist(),
+        "mendedScore": explanation.reference_score,
+        "shares": explanation.shares.tolist(),
+        "rotations": [
+            {"name": transformation.name, "image": moved.tolist(), "loss": loss}
+            for transformation, moved, loss in _rotations(detector, row)
+        ],
+        "equations": [
+            {
+                "part": equation.part,
+                "degree": equation.degree,
+                # A typical deviation of zero makes the ratio infinite, which JSON does not know.
+                "timesTypical": min(equation.times_typical, 1e9),
+            }
+            for equation in explanation.equations
+        ],
+    }
+
+
+def _rotations(
+    detector: TransformationDetector, row: FloatArray
+) -> list[tuple[Any, FloatArray, float]]:
+    """Return each rotated copy with its part of the score, -log P_i."""
+    (mixture,) = detector.mixtures_
+    found = []
+    for i, transformation in enumerate(detector.transformations_):
+        moved = transformation(row)
+        loss = mixture.loss(i, detector.preprocessor_.transform(moved))
+        found.append((transformation, moved[0], float(loss[0])))
+    return found
+
+
+@cache
+def _images() -> ImageSet:
+    return load_digits_images(dtype=np.float64)
+
+
+@cache  # there are as many as there are choices
+def _detector(normal: str) -> TransformationDetector:
+    images = _images()
+    detector = TransformationDetector(
+        Rotations(images.image_shape),
+        preprocessor=PCA(12, random_state=0),
+        weighting="convex",
+        contamination=CONTAMINATION,
+    )
+    return detector.fit(images.train_images[_is_normal(images.train_labels, normal)])
+
+
+def _is_normal(labels: IntArray, normal: str) -> BoolArray:
+    if normal in ("even", "odd"):
+        return np.asarray(labels % 2 == (normal == "odd"))
+    return np.asarray(labels == int(normal))
+
+
+def _as_text(image: FloatArray) -> str:
+    return "".join(chr(48 + grey) for grey in np.rint(16 * image).astype(int).tolist())

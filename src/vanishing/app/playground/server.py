@@ -1,0 +1,545 @@
+"""The playground's server: routes, guards, connections."""
+
+import asyncio
+import errno
+import json
+import socket
+import sys
+import threading
+import warnings
+import webbrowser
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from contextlib import asynccontextmanager, suppress
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from vanishing.app.playground import checks
+from vanishing.app.playground.requests import Limits, RefusalError, internal_error, read_json
+from vanishing.app.playground.scenes import CURVES, X_SOURCES, Y_SOURCES
+from vanishing.app.playground.workers import Workers
+
+# --- What every request passes before it is looked at, and every answer carries -------------------
+#
+# A page on this computer is within reach of every web page that is open in the same browser. The
+# guard answers only requests that name this server (against DNS rebinding), and has work done only
+# for its own pages.
+
+LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+
+HEADERS = {
+    "Content-Security-Policy": "; ".join(
+        [
+            "default-src 'none'",
+            "script-src 'self'",
+            "style-src 'self'",
+            "img-src 'self'",
+            "connect-src 'self'",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "frame-ancestors 'none'",
+            "require-trusted-types-for 'script'",
+        ]
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+}
+ENCODED = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+
+
+class Guard:
+    """ASGI middleware.
+
+    Parameters
+    ----------
+    app : ASGI application
+    hosts : collection of str
+        Names by which the server may be called.
+    any_address : bool
+        Whether every IP address is one too. A rebound name is not an address, so that this is safe.
+    """
+
+    def __init__(self, app: Any, *, hosts: Collection[str], any_address: bool) -> None:
+        self.app = app
+        self.hosts = frozenset(host.lower() for host in hosts)
+        self.any_address = any_address
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer a request that is refused, pass on all others."""
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            return  # the server closes connections of other kinds
+
+        begun = False
+
+        async def send_with_headers(message: Any) -> None:
+            nonlocal begun
+            if message["type"] == "http.response.start":
+                begun = True
+                message = {**message, "headers": [*message["headers"], *ENCODED]}
+            await send(message)
+
+        headers = {name.decode("latin-1"): v.decode("latin-1") for name, v in scope["headers"]}
+        try:
+            self._check_host(headers.get("host", ""))
+            if scope["path"].startswith("/api/"):
+                _check_origin(headers)
+        except RefusalError as refusal:
+            await _send(refusal, send_with_headers)
+        else:
+            try:
+                await self.app(scope, receive, send_with_headers)
+            except Exception:
+                # Here and not by Starlette, whose own answer would come without the headers.
+                if not begun:
+                    await _send(internal_error(), send_with_headers)
+                raise
+
+    def _check_host(self, header: str) -> None:
+        name = _without_port(header).lower().rstrip(".")
+        if name not in self.hosts and not (self.any_address and _is_address(name)):
+            raise RefusalError(
+                421,
+                "unknown-host",
+                expected="a request to a name of this server",
+                got=repr(header[:80]),
+                remedy="Open the address that the server printed when it started.",
+            )
+
+
+def _check_origin(headers: dict[str, str]) -> None:
+    """Refuse what the page of another origin sent; programs that are no browsers send neither."""
+    site, origin = headers.get("sec-fetch-site", "same-origin"), headers.get("origin")
+    if site != "same-origin" or (origin is not None and _netloc(origin) != headers["host"]):
+        raise RefusalError(
+            403,
+            "cross-origin",
+            expected="a request from the playground's own page",
+            got=f"one from {origin[:80]!r}" if origin else f"a {site[:20]!r} request",
+            remedy="Use the page itself, or a program that is no browser.",
+        )
+
+
+def _netloc(origin: str) -> str:
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:  # half an address, such as http://[::1
+        return ""
+
+
+def _without_port(header: str) -> str:
+    name, colon, port = header.rpartition(":")
+    return name if colon and port.isdecimal() else header
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ip_address(name.strip("[]"))
+    except ValueError:
+        return False
+    return True
+
+
+async def _send(refusal: RefusalError, send: Any) -> None:
+    body = json.dumps(refusal.body()).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+# --- Connections on which no request comes are closed ---------------------------------------------
+#
+# uvicorn waits as long as it takes for the end of a request's headers; whoever sends half of them
+# on
+# many connections would use up the files that the server may open.
+
+REFUSAL = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+
+
+def impatient(protocol: Any, seconds: float) -> Any:
+    """Return a protocol of uvicorn that waits so long, and no longer, for the headers of a request.
+
+    Parameters
+    ----------
+    protocol : class
+        Of uvicorn: ``uvicorn.protocols.http.auto.AutoHTTPProtocol``.
+    seconds : float
+        From the beginning of the connection, or from the first byte of a later request.
+
+    Returns
+    -------
+    class
+    """
+
+    class Impatient(protocol):
+        app: Any
+
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            self._answering = 0
+            self._more = False  # has come in the meantime, perhaps the next request
+            self._deadline: asyncio.TimerHandle | None = None
+            answer = self.app
+
+            async def app(scope: Any, receive: Any, send: Any) -> None:
+                self._calm()  # called when the headers are there
+                self._answering += 1
+                try:
+                    await answer(scope, receive, send)
+                finally:
+                    self._answering -= 1
+                    if self._more:
+                        self._wait()
+
+            self.app = app
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self._wait()
+
+        def data_received(self, data: bytes) -> None:
+            self._more = True
+            self._wait()
+            super().data_received(data)
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._calm()
+            super().connection_lost(exc)
+
+        def _wait(self) -> None:
+            # Not put off by more bytes: they may come one by one.
+            if self._answering or self._deadline is not None or self.transport.is_closing():
+                return
+            self._more = False
+            self._deadline = asyncio.get_running_loop().call_later(seconds, self._give_up)
+
+        def _calm(self) -> None:
+            if self._deadline is not None:
+                self._deadline.cancel()
+                self._deadline = None
+
+        def _give_up(self) -> None:
+            self._deadline = None
+            if self.transport.is_closing():
+                return
+            if self.transport.get_write_buffer_size():  # of an answer that nobody reads
+                self.transport.abort()
+                return
+            self.transport.write(REFUSAL)
+            self.transport.close()
+
+    return Impatient
+
+
+# --- The application: which address gives what ----------------------------------------------------
+
+STATIC = Path(__file__).parent / "static"
+PAGES = {"/": "plane.html", "/images": "images.html"}
+#: Files are asked for again each time, and are sent only if they changed.
+REVALIDATE = {"Cache-Control": "no-cache"}
+NO_STORE = {"Cache-Control": "no-store"}
+
+Handler = Callable[[Any], Awaitable[Any]]
+
+
+def create_app(
+    limits: Limits | None = None,
+    *,
+    hosts: Collection[str] = LOOPBACK,
+    any_address: bool = False,
+) -> Any:
+    """Make the web application of the playground, for a server of one's own.
+
+    Parameters
+    ----------
+    limits : Limits, optional
+        What requests may ask for.
+    hosts : collection of str
+        Names by which browsers may call the server, without the port; by default those of this
+        computer itself. Requests to other names are refused.
+    any_address : bool, default=False
+        Whether IP addresses are accepted as names as well.
+
+    Returns
+    -------
+    ASGI application
+    """
+    try:
+        from starlette.applications import Starlette
+        from starlette.middleware import Middleware
+        from starlette.routing import Mount, Route
+        from starlette.staticfiles import StaticFiles
+    except ImportError as error:
+        raise ImportError("the playground needs Starlette: pip install 'vanishing[web]'") from error
+
+    chosen = Limits() if limits is None else limits
+    workers = Workers(chosen)
+
+    @asynccontextmanager
+    async def lifespan(_: Any) -> AsyncIterator[None]:
+        try:
+            await workers.start()
+            yield
+        finally:
+            await workers.stop()
+
+    class Files(StaticFiles):
+        def file_response(self, *arguments: Any, **keywords: Any) -> Any:
+            response = super().file_response(*arguments, **keywords)
+            response.headers.update(REVALIDATE)
+            return response
+
+    app = Starlette(
+        routes=[
+            *(Route(path, _page(name)) for path, name in PAGES.items()),
+            Route("/api/about", _about(chosen)),
+            *(
+                Route(f"/api/{task}", _endpoint(task, check, chosen, workers), methods=["POST"])
+                for task, check in _checks(chosen).items()
+            ),
+            Mount("/static", Files(directory=STATIC)),
+        ],
+        middleware=[Middleware(Guard, hosts=hosts, any_address=any_address)],
+        exception_handlers={
+            RefusalError: _refused,
+            404: _not_found,
+            405: _wrong_method,
+        },
+        lifespan=lifespan,
+    )
+    app.state.workers = workers
+    return app
+
+
+def _checks(limits: Limits) -> dict[str, Callable[[Any], dict[str, Any]]]:
+    """Return the check of what comes with each task."""
+    list_of_points = checks.points(limits)
+
+    def source(names: Collection[str]) -> checks.Check:
+        known = checks.one_of(names)
+        return lambda name, value: (known if isinstance(value, str) else list_of_points)(
+            name, value
+        )
+
+    def scene(body: Any) -> dict[str, Any]:
+        asked = checks.checked(
+            body,
+            {
+                "x": source(X_SOURCES),
+                "y": source(Y_SOURCES),
+                "n_points": checks.whole(1, max(1, limits.points // 2)),
+                "noise": checks.real(0, 1),
+                "seed": checks.whole(0, 2**31 - 1),
+            },
+        )
+        return _within(limits, asked, drawn=asked["n_points"])
+
+    def fit(body: Any) -> dict[str, Any]:
+        asked = checks.checked(
+            body,
+            {
+                "x": list_of_points,
+                "y": list_of_points,
+                "degree": checks.whole(1, limits.degree),
+                "normalization": checks.one_of(checks.PLAIN),
+                "tol": checks.real(0, 1e6),
+                "contrast_tol": checks.real(0, 1e6),
+            },
+        )
+        return _within(limits, asked, drawn=0)
+
+    normal = checks.one_of(checks.NORMAL)
+    return {
+        "scene": scene,
+        "fit": fit,
+        "gallery": lambda body: checks.checked(body, {"normal": normal}),
+        "explain": lambda body: checks.checked(body, {"normal": normal, "image": checks.pixels}),
+    }
+
+
+def _within(limits: Limits, asked: dict[str, Any], *, drawn: int) -> dict[str, Any]:
+    """Refuse more points than the limit, those that will be drawn included."""
+    count = sum(len(s) if isinstance(s, list) else drawn for s in (asked["x"], asked["y"]))
+    if count > limits.points:
+        raise checks.too_many_points(limits, count)
+    return asked
+
+
+def _endpoint(
+    task: str, check: Callable[[Any], dict[str, Any]], limits: Limits, workers: Workers
+) -> Handler:
+    from starlette.responses import Response
+
+    async def handle(request: Any) -> Any:
+        arguments = check(await read_json(request, limits))
+        status, body = await workers.run(task, arguments)
+        return Response(body, status, media_type="application/json", headers=NO_STORE)
+
+    return handle
+
+
+def _page(name: str) -> Handler:
+    from starlette.responses import FileResponse
+
+    async def page(_: Any) -> Any:
+        return FileResponse(STATIC / name, headers=REVALIDATE)
+
+    return page
+
+
+def _about(limits: Limits) -> Handler:
+    from starlette.responses import JSONResponse
+
+    about = {"points": limits.points, "degree": limits.degree, "curves": CURVES}
+
+    async def answer(_: Any) -> Any:
+        return JSONResponse(about, headers=NO_STORE)
+
+    return answer
+
+
+async def _refused(_: Any, refusal: RefusalError) -> Any:
+    from starlette.responses import JSONResponse
+
+    return JSONResponse(refusal.body(), refusal.status, headers=NO_STORE | refusal.headers())
+
+
+async def _not_found(request: Any, _: Exception) -> Any:
+    expected = "an address of the playground"
+    remedy = "Its pages are / and /images."
+    got = "another one"
+    return await _refused(
+        request, RefusalError(404, "not-found", expected=expected, got=got, remedy=remedy)
+    )
+
+
+async def _wrong_method(request: Any, _: Exception) -> Any:
+    return await _refused(
+        request,
+        RefusalError(
+            405,
+            "wrong-method",
+            expected="GET for pages, POST for tasks",
+            got=repr(request.method[:20]),
+            remedy="Send the other one.",
+        ),
+    )
+
+
+# --- Running the playground on this computer ------------------------------------------------------
+
+#: How long requests in progress may take once the server is told to stop.
+FAREWELL_SECONDS = 2
+
+
+def serve(
+    host: str = "127.0.0.1",
+    port: int = 8765,
+    *,
+    open_browser: bool = False,
+    limits: Limits | None = None,
+) -> None:
+    """Serve the playground until Ctrl-C.
+
+    Parameters
+    ----------
+    host : str, default="127.0.0.1"
+        Address to listen on. The default can be reached from this computer alone. With any other
+        than a loopback address a warning is given: whoever reaches it can make this computer work.
+    port : int, default=8765
+        0 takes one that is free.
+    open_browser : bool, default=False
+        Whether to open the page in a browser as soon as it is there.
+    limits : Limits, optional
+        What requests may ask for.
+
+    Raises
+    ------
+    OSError
+        If the port is in use or may not be used; the message says what helps.
+    """
+    try:
+        import uvicorn
+        from uvicorn.protocols.http.auto import AutoHTTPProtocol
+    except ImportError as error:
+        raise ImportError("the playground needs uvicorn: pip install 'vanishing[web]'") from error
+
+    hosts, any_address = [*LOOPBACK, _in_url(host)], not _is_loopback(host)
+    if any_address:
+        warnings.warn(
+            f"the playground listens on {host or 'all addresses'}: everyone who reaches this "
+            "computer there can use it, without a password; leave host out to keep it to yourself",
+            UserWarning,
+            stacklevel=2,
+        )
+        hosts += [socket.gethostname(), socket.getfqdn()]
+    limits = Limits() if limits is None else limits
+    app = create_app(limits, hosts=hosts, any_address=any_address)
+
+    with _listening(host, port) as listener:
+        url = f"http://{_in_url(host)}:{listener.getsockname()[1]}/"
+
+        class Announcing(uvicorn.Server):
+            async def startup(self, sockets: Any = None) -> None:
+                await super().startup(sockets=sockets)
+                sys.stderr.write(f"Playground at {url} (Ctrl-C stops it)\n")
+                sys.stderr.flush()
+                if open_browser:
+                    threading.Thread(target=webbrowser.open, args=[url], daemon=True).start()
+
+        config = uvicorn.Config(
+            app,
+            http=impatient(AutoHTTPProtocol, limits.header_seconds),
+            loop="asyncio",
+            lifespan="on",
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            ws="none",
+            timeout_graceful_shutdown=FAREWELL_SECONDS,
+        )
+        with suppress(KeyboardInterrupt):  # uvicorn raises it again when all has been closed
+            Announcing(config).run(sockets=[listener])
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """Return a socket that listens, or say why there is none."""
+    if not 0 <= port <= 65535:
+        raise ValueError(f"port must be from 0 to 65535, got {port}")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family)
+    except socket.gaierror:
+        raise OSError(f"there is no address {host!r} on this computer; leave host out") from None
+    except OSError as error:
+        reasons = {
+            errno.EADDRINUSE: "is in use, perhaps by another playground: stop that one, or",
+            errno.EACCES: "may not be used by you:",
+            errno.EADDRNOTAVAIL: "is not on this computer: leave host out, or",
+        }
+        if error.errno not in reasons:
+            raise
+        reason = reasons[error.errno]
+        raise OSError(
+            f"port {port} of {host} {reason} choose another port (0 takes a free one)"
+        ) from None
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+def _in_url(host: str) -> str:
+    if host in ("", "0.0.0.0", "::"):
+        return "localhost"
+    return f"[{host}]" if ":" in host else host

@@ -1,0 +1,192 @@
+"""Processes that do the work, so that it can be stopped and the server goes on meanwhile."""
+
+import asyncio
+import json
+import logging
+import os
+import sys
+from asyncio.subprocess import PIPE, Process
+from contextlib import suppress
+from typing import Any
+
+from vanishing.app.playground.requests import Limits, RefusalError
+from vanishing.app.playground.worker import ANSWER, MESSAGE
+
+logger = logging.getLogger(__name__)
+
+#: Time for a process to import what it needs, on a slow and busy machine.
+START_SECONDS = 120.0
+#: The environment of a process: several of them share the cores, so that each has one thread.
+ONE_THREAD = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
+)
+#: It finds modules where this process does, and runs nobody's main script.
+BOOT = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
+    "from vanishing.app.playground.worker import main; main()"
+)
+
+
+class Worker:
+    """One process."""
+
+    def __init__(self, process: Process) -> None:
+        self.process = process
+
+    @classmethod
+    async def start(cls) -> "Worker":
+        """Start a process and wait until it is ready."""
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-c",
+            BOOT,
+            json.dumps(sys.path),
+            stdin=PIPE,
+            stdout=PIPE,
+            env=os.environ | ONE_THREAD,
+            start_new_session=True,  # Ctrl-C in the terminal is for the server
+        )
+        worker = cls(process)
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                await worker._read()
+        except BaseException:
+            await worker.kill()
+            raise
+        return worker
+
+    async def ask(self, task: str, arguments: dict[str, Any]) -> tuple[int, bytes]:
+        """Have one task done; return status and body of the answer."""
+        assert self.process.stdin is not None
+        message = json.dumps({"task": task, "arguments": arguments}).encode()
+        self.process.stdin.write(MESSAGE.pack(len(message)) + message)
+        await self.process.stdin.drain()
+        return await self._read()
+
+    async def _read(self) -> tuple[int, bytes]:
+        assert self.process.stdout is not None
+        length, status = ANSWER.unpack(await self.process.stdout.readexactly(ANSWER.size))
+        return status, await self.process.stdout.readexactly(length)
+
+    async def kill(self) -> None:
+        """End the process, whatever it is doing."""
+        if self.process.returncode is None:
+            with suppress(ProcessLookupError):
+                self.process.kill()
+        await self.process.wait()
+
+
+class Workers:
+    """A fixed number of processes, and the requests that wait for them.
+
+    Parameters
+    ----------
+    limits : Limits
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self._idle: asyncio.Queue[Worker] = asyncio.Queue()
+        self._all: set[Worker] = set()
+        self._waiting = 0
+        self._starting: set[asyncio.Task[None]] = set()
+
+    @property
+    def pids(self) -> list[int]:
+        """Numbers of the processes that run."""
+        return [worker.process.pid for worker in self._all]
+
+    async def start(self) -> None:
+        """Start all processes and wait until they are ready."""
+        await asyncio.gather(*(self._add() for _ in range(self.limits.workers)))
+
+    async def stop(self) -> None:
+        """End all processes."""
+        for task in self._starting:
+            task.cancel()
+        await asyncio.gather(*self._starting, return_exceptions=True)
+        await asyncio.gather(*(worker.kill() for worker in self._all))
+        self._all.clear()
+
+    async def run(self, task: str, arguments: dict[str, Any]) -> tuple[int, bytes]:
+        """Do a task in the next free process; return status and body of the answer.
+
+        Raises
+        ------
+        RefusalError
+            If too many are waiting, it takes too long, or the process ends.
+        """
+        worker = await self._next_idle()
+        try:
+            async with asyncio.timeout(self.limits.work_seconds):
+                answer = await worker.ask(task, arguments)
+        except TimeoutError:
+            await self._replace(worker)
+            raise RefusalError(
+                504,
+                "too-slow",
+                expected=f"work of at most {self.limits.work_seconds:g} s",
+                got="more, so that it was stopped",
+                remedy="Use fewer points or a lower degree.",
+            ) from None
+        except (asyncio.IncompleteReadError, ConnectionError):
+            await self._replace(worker)
+            raise RefusalError(
+                500,
+                "worker-ended",
+                expected="an answer",
+                got="the end of the process that worked on it",
+                remedy="Another one takes its place: try again, with fewer points if it happens "
+                "again.",
+                retry_after=1,
+            ) from None
+        except BaseException:  # cancelled: what the process does now, nobody waits for
+            await self._replace(worker)
+            raise
+        self._idle.put_nowait(worker)
+        return answer
+
+    async def _next_idle(self) -> Worker:
+        if self._idle.empty() and self._waiting >= self.limits.queue:
+            raise _busy(f"{self._waiting} others that wait already")
+        self._waiting += 1
+        try:
+            async with asyncio.timeout(self.limits.queue_seconds):
+                while (worker := await self._idle.get()).process.returncode is not None:
+                    await self._replace(worker)  # it ended while nobody looked
+                return worker
+        except TimeoutError:
+            raise _busy(f"none within {self.limits.queue_seconds:g} s") from None
+        finally:
+            self._waiting -= 1
+
+    async def _replace(self, worker: Worker) -> None:
+        self._all.discard(worker)
+        starting = asyncio.create_task(self._add_until_it_works())
+        self._starting.add(starting)
+        starting.add_done_callback(self._starting.discard)
+        await worker.kill()
+
+    async def _add(self) -> None:
+        worker = await Worker.start()
+        self._all.add(worker)
+        self._idle.put_nowait(worker)
+
+    async def _add_until_it_works(self) -> None:
+        while True:
+            try:
+                return await self._add()
+            except (OSError, EOFError, TimeoutError):
+                logger.exception("a process of the playground could not be started")
+                await asyncio.sleep(1.0)
+
+
+def _busy(got: str) -> RefusalError:
+    return RefusalError(
+        503,
+        "busy",
+        expected="a free process",
+        got=got,
+        remedy="The server is busy: try again in a second.",
+        retry_after=1,
+    )

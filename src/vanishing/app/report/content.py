@@ -1,0 +1,348 @@
+"""What a report is made of: the data, the words, the facts about a run."""
+
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from math import prod
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from vanishing.app.report.charts import tiny_histogram
+from vanishing.app.report.pictures import summary_images
+from vanishing.arrays.namespace import BoolArray, FloatArray, on_host, unmasked
+from vanishing.detectors.base import Detector
+from vanishing.equations.markup import Child, Element, element, number
+from vanishing.inputs import names_of_features, new_table
+
+# --- Pieces of the page that several sections use -------------------------------------------------
+
+
+def counted(count: int, what: str) -> str:
+    """Write a number of things: "1 row", "1,200 rows"."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def join(names: Sequence[str], most: int = 8) -> str:
+    """Write names in a row, the first ones if they are many."""
+    if len(names) > most:
+        return f"{', '.join(names[:most])} and {len(names) - most} more"
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def figure(drawing: Element, caption: Child) -> Element:
+    """Return a drawing with its caption."""
+    return element("figure", drawing, element("figcaption", caption))
+
+
+def fold(words: str, *children: Child) -> Element:
+    """Return what is seen when it is asked for, and in print."""
+    return element("details", element("summary", words), *children)
+
+
+def scrolled(table: Element, label: str) -> Element:
+    """Return a table that is moved sideways on a narrow screen, with the keyboard as well."""
+    return element("div", table, class_="scrolled", tabindex=0, role="region", aria_label=label)
+
+
+def row_of(tag: str, cells: Sequence[Child], kinds: Sequence[str | None] = ()) -> Element:
+    """Return a row of a table; kinds are the classes of its cells."""
+    classes = list(kinds) + [None] * (len(cells) - len(kinds))
+    made = []
+    for place, (cell, kind) in enumerate(zip(cells, classes, strict=True)):
+        if tag == "th":
+            made.append(element("th", cell, scope="col", class_=kind))
+        elif place == 0:
+            made.append(element("th", cell, scope="row", class_=kind))
+        else:
+            made.append(element("td", cell, class_=kind))
+    return element("tr", made)
+
+
+# --- What a report is made of, checked before any work is done ------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """Scored data and its detector.
+
+    Parameters
+    ----------
+    detector : Detector
+    X : array of shape (n_rows, n_features)
+    scores : array of shape (n_rows,)
+        Anomaly scores, larger is more anomalous; infinite for rows beyond all numbers.
+    anomalous : bool array of shape (n_rows,)
+        Whether the detector calls each row an anomaly.
+    labels : bool array of shape (n_rows,) or None
+        Whether each row is an anomaly.
+    one_class : bool
+        Whether labels were given, all of them the same.
+    ids, names : tuples of str
+        Of the rows and of the columns.
+    train, train_scores : arrays or None
+        The data of the fit, and its anomaly scores.
+    image_shape : tuple of int or None
+        Where rows are images.
+    """
+
+    detector: Detector
+    X: FloatArray
+    scores: FloatArray
+    anomalous: BoolArray
+    labels: BoolArray | None
+    one_class: bool
+    ids: tuple[str, ...]
+    names: tuple[str, ...]
+    train: FloatArray | None
+    train_scores: FloatArray | None
+    image_shape: tuple[int, ...] | None
+
+    @property
+    def threshold(self) -> float:
+        """The anomaly score above which rows are called anomalous."""
+        return -float(self.detector.offset_)
+
+    @property
+    def unit(self) -> str:
+        """What a row is."""
+        return "row" if self.image_shape is None else "image"
+
+    @property
+    def order(self) -> list[int]:
+        """Rows, most anomalous first."""
+        return [int(row) for row in np.argsort(-self.scores, kind="stable")]
+
+
+def checked(
+    detector: Any,
+    X: Any,
+    *,
+    scores: Any,
+    labels: Any,
+    ids: Any,
+    feature_names: Any,
+    train: Any,
+) -> Given:
+    """Check what ``write_report`` is given, and score what has no scores yet."""
+    if not isinstance(detector, Detector):
+        raise TypeError(
+            "detector must be a fitted VanishingDetector or TransformationDetector, got "
+            f"{type(detector).__name__}"
+        )
+    check_is_fitted(detector)
+    table = _table_of_rows(detector, X)
+    n_rows = len(table)
+    found = detector.score_samples(X) if scores is None else scores
+    normality = _vector("scores", on_host(found), n_rows).astype(np.float64)
+    if np.isnan(normality).any():
+        raise ValueError("scores hold NaN; pass what detector.score_samples(X) returns, or None")
+    kinds, one_class = _checked_labels(labels, n_rows)
+    names = tuple(names_of_features(detector, feature_names))
+    train_table = None if train is None else _table_of_rows(detector, train)
+    return Given(
+        detector=detector,
+        X=table,
+        scores=-normality,
+        anomalous=normality < detector.offset_,
+        labels=kinds,
+        one_class=one_class,
+        ids=_checked_ids(ids, X, n_rows),
+        names=names,
+        train=train_table,
+        train_scores=None if train is None else -on_host(detector.score_samples(train)),
+        image_shape=image_shape_of(detector),
+    )
+
+
+def image_shape_of(detector: Any) -> tuple[int, ...] | None:
+    """Return the shape of the images that the transformations of a detector act on, if any."""
+    waiting = [getattr(detector, "transformations", None)]
+    while waiting:
+        each = waiting.pop()
+        if (shape := getattr(each, "image_shape", None)) is not None:
+            shape = tuple(shape)
+            drawable = len(shape) == 2 or shape[2] in (1, 3)
+            return shape if drawable and prod(shape) == detector.n_features_in_ else None
+        waiting += getattr(each, "sets", ())
+    return None
+
+
+def _table_of_rows(detector: Detector, X: Any) -> FloatArray:
+    table: FloatArray = np.asarray(on_host(new_table(detector, X)), dtype=np.float64)
+    return table
+
+
+def _vector(name: str, values: Any, n_rows: int) -> Any:
+    vector = np.asarray(unmasked(values, name))
+    if vector.ndim == 2 and vector.shape[1] == 1:  # a column of a frame
+        vector = vector[:, 0]
+    if vector.shape != (n_rows,):
+        raise ValueError(
+            f"{name} must be one value for each of the {n_rows} rows of X, got shape {vector.shape}"
+        )
+    return vector
+
+
+def _checked_labels(labels: Any, n_rows: int) -> tuple[BoolArray | None, bool]:
+    """Return which rows are anomalies, and whether all labels are the same."""
+    if labels is None:
+        return None, False
+    vector = _vector("labels", labels, n_rows)
+    try:
+        numbers = vector.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            "labels must be 1 for anomalies and 0 for normal rows, or -1 and +1, got "
+            f"{str(vector[0])!r}"
+        ) from error
+    if np.isnan(numbers).any():
+        raise ValueError(
+            f"labels are missing in {int(np.isnan(numbers).sum())} of {n_rows} rows; label every "
+            "row, or leave labels out"
+        )
+    values = set(np.unique(numbers).tolist())
+    if not (values <= {0.0, 1.0} or values <= {-1.0, 1.0}):
+        raise ValueError(
+            "labels must be 1 for anomalies and 0 for normal rows, or -1 and +1 as predict "
+            f"gives them, got the values {sorted(values)[:6]}"
+        )
+    if len(values) < 2:
+        return None, True
+    return (numbers == (-1.0 if -1.0 in values else 1.0)), False
+
+
+def _checked_ids(ids: Any, X: Any, n_rows: int) -> tuple[str, ...]:
+    if ids is None:
+        # The index of a frame, or the number of each row.
+        ids = getattr(X, "index", None)
+        ids = range(n_rows) if ids is None or callable(ids) else ids
+    names: Sequence[str] = [str(each) for each in ids]
+    if len(names) != n_rows:
+        raise ValueError(f"ids must name each of the {n_rows} rows of X, got {len(names)}")
+    return tuple(names)
+
+
+# --- The section on how the report came about: parameters and versions ----------------------------
+
+LIBRARIES = ("vanishing", "numpy", "scipy", "scikit-learn")
+
+
+def facts_section(given: Given) -> list[Element]:
+    """Return tables of parameters and versions."""
+    detector = given.detector
+    parameters = detector.get_params(deep=False).items()
+    fitted: list[tuple[str, Any]] = [
+        ("threshold on the anomaly score", number(given.threshold, ".6g")),
+        ("columns", f"{detector.n_features_in_:,}"),
+    ]
+    for place, words in enumerate(getattr(detector, "chosen_", ()), start=1):
+        fitted.append((f"part {place}", " ".join(str(words).split())))
+    versions = [("Python", platform.python_version()), *((n, _version(n)) for n in LIBRARIES)]
+    return [
+        _table_of_facts(
+            f"Parameters of {type(detector).__name__}",
+            [(name, " ".join(repr(value).split())) for name, value in parameters],
+        ),
+        _table_of_facts("What was fitted", fitted),
+        _table_of_facts("Versions", versions),
+    ]
+
+
+def _table_of_facts(caption: str, entries: list[tuple[str, Any]]) -> Element:
+    rows = [row_of("td", [name, str(value)]) for name, value in entries]
+    return element("table", element("caption", caption), element("tbody", rows), class_="facts")
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        import vanishing  # not installed, as in a checkout
+
+        return vanishing.__version__ if name == "vanishing" else "unknown"
+
+
+# --- The section on the data ----------------------------------------------------------------------
+
+#: Columns that have a row of their own, at most.
+MOST_COLUMNS = 40
+
+
+def data_section(given: Given) -> list[Element]:
+    """Return a summary of every column, or of the images."""
+    n_rows, n_columns = given.X.shape
+    found: list[Element] = []
+    if given.image_shape is not None:
+        size = " × ".join(map(str, given.image_shape))
+        words = f"{counted(n_rows, 'image')} of {size} pixels."
+        return [element("p", words), summary_images(given.X, given.image_shape)]
+    constant = given.X.min(axis=0) == given.X.max(axis=0)
+    words = f"{counted(n_rows, 'row')} and {counted(n_columns, 'column')}."
+    if constant.any() and n_rows > 1:
+        words += f" {counted(int(constant.sum()), 'column')} constant."
+    if given.train is not None:
+        words += (
+            f" The detector was fitted to {counted(len(given.train), 'row')}; lines over the "
+            "histograms are theirs."
+        )
+    found.append(element("p", words))
+    shown = _chosen(given)
+    found.append(scrolled(_table_of_columns(given, shown), "Columns of the data"))
+    if len(shown) < n_columns:
+        left = n_columns - len(shown)
+        how = "those furthest from the training mean come first"
+        found.append(
+            element("p", f"{counted(left, 'more column')} not shown; {how}.", class_="note")
+        )
+    return found
+
+
+def _chosen(given: Given) -> list[int]:
+    """Return the columns that are shown: all, or those that differ most from the training data."""
+    n_columns = given.X.shape[1]
+    if n_columns <= MOST_COLUMNS:
+        return list(range(n_columns))
+    moved = np.abs(given.X.mean(axis=0) - given.detector._mean_row) / given.detector._spread_row
+    return [int(j) for j in np.argsort(-moved, kind="stable")[:MOST_COLUMNS]]
+
+
+def _table_of_columns(given: Given, shown: list[int]) -> Element:
+    titles = ["column", "distribution", "min", "median", "max", "mean", "std"]
+    if given.train is not None:
+        titles.append("outside training range")
+    numeric = [None, None] + ["number"] * (len(titles) - 2)
+    rows = [row_of("td", _cells(given, j), numeric) for j in shown]
+    return element(
+        "table",
+        element("caption", "Statistics of the columns"),
+        element("thead", row_of("th", titles, numeric)),
+        element("tbody", rows),
+    )
+
+
+def _cells(given: Given, column: int) -> list[object]:
+    values = given.X[:, column]
+    train = None if given.train is None else given.train[:, column]
+    known = values if train is None else np.concatenate([values, train])
+    histogram = tiny_histogram(values, train, (float(known.min()), float(known.max())))
+    cells: list[object] = [given.names[column], histogram]
+    cells += [_written(statistic) for statistic in _statistics(values)]
+    if train is not None:
+        outside = int(np.sum((values < train.min()) | (values > train.max())))
+        cells.append(f"{outside:,}" if outside else "–")
+    return cells
+
+
+def _statistics(values: FloatArray) -> list[float]:
+    with np.errstate(over="ignore"):
+        found = [values.min(), np.median(values), values.max(), values.mean(), values.std()]
+    return [float(each) for each in found]
+
+
+def _written(value: float) -> str:
+    return number(value + 0.0, ".4g")

@@ -1,0 +1,363 @@
+"""The equations of a report."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from vanishing.app.report.charts import Chart
+from vanishing.app.report.content import counted, figure, fold, join
+from vanishing.arrays.namespace import FloatArray, lazy
+from vanishing.detectors.parts import Part
+from vanishing.equations.markup import (
+    Element,
+    all_shortened,
+    element,
+    is_quick,
+    mathml_equation,
+    number,
+    significant,
+)
+from vanishing.equations.sizes import DataScale, terms_that_count
+from vanishing.equations.tidy import TidyEquation, tidy
+from vanishing.explain.view import linear_part
+from vanishing.polynomials.basis import PolynomialBasis
+from vanishing.polynomials.monomials import AffineMap, count
+
+# --- Equations of a detector as formulas, in the columns of the table where that can be read ------
+
+#: Terms of a formula, at most.
+MOST_TERMS = 14
+#: Digits of the coefficients of tidied equations, at least.
+DIGITS = 6
+#: Formulas are in the columns unless these are so many times as many as the coordinates.
+MOST_COLUMNS = 2
+#: Letters of a name in a formula, which does not break inside of a name.
+LONGEST_NAME = 24
+#: Rows on which the sizes of terms are taken.
+ROWS = 300
+#: Rows that tell the noise of an equation, at most, and at least for each of its terms.
+TIDIED_ROWS, ROWS_PER_TERM = 5000, 3
+
+
+@dataclass(frozen=True, eq=False)
+class Formula:
+    """One equation.
+
+    Parameters
+    ----------
+    element : Element
+        The formula.
+    usual : float
+        How far off it usually is on normal data, in the same units.
+    n_left_out : int
+        Terms for which dots stand.
+    """
+
+    element: Element
+    usual: float
+    n_left_out: int
+
+
+@dataclass(frozen=True, eq=False)
+class Formulas:
+    """The equations of one part of a detector.
+
+    Parameters
+    ----------
+    part : Part
+    rows : array of shape (n_rows, n_features)
+        Normal rows, on which the sizes of terms are taken.
+    names : tuple of str
+        Of the features.
+    center, scale : arrays of shape (n_features,)
+        Mean and spread of the training data.
+    """
+
+    part: Part
+    rows: FloatArray
+    names: tuple[str, ...]
+    center: FloatArray
+    scale: FloatArray
+
+    @lazy
+    def _seen(self) -> FloatArray:
+        """Some rows as the equations see them."""
+        step = max(1, len(self.rows) // ROWS)
+        return np.asarray(self.part.coordinates(self.rows[::step]), dtype=np.float64)
+
+    @lazy
+    def _affine(self) -> AffineMap | None:
+        """The map from features to coordinates, where it is to be used."""
+        if len(self.names) > MOST_COLUMNS * self._seen.shape[1]:
+            return None
+        try:
+            matrix = linear_part(self.part.coordinates, self.center, self.scale)
+            middle = self.part.coordinates(self.center[None, :])[0]
+            found = AffineMap(matrix, middle - matrix @ self.center, self.center)
+            found.preimage(middle)
+        except ValueError:  # a preprocessor that is not affine, or not onto
+            return None
+        return found
+
+    @lazy
+    def _short_names(self) -> list[str]:
+        return all_shortened(self.names, LONGEST_NAME)
+
+    @property
+    def in_columns(self) -> bool:
+        """Whether formulas are in the columns of the table, or else in coordinates u1, u2, ..."""
+        return self._affine is not None
+
+    @lazy
+    def tidied(self) -> list[TidyEquation]:
+        """The equations as short as the noise allows, of one ideal in the columns themselves.
+
+        None where there are too few rows that keep them to tell the noise.
+        """
+        if self.part.name != "ideal" or len(self.part.ideals) != 1:
+            return []
+        basis = self.part.ideals[0].basis_
+        rows = self.rows[:: max(1, len(self.rows) // TIDIED_ROWS)]
+        if len(rows) < ROWS_PER_TERM * count(basis.n_features, len(basis.blocks)):
+            return []
+        with np.errstate(over="ignore", invalid="ignore"):
+            off = np.sqrt(np.mean(basis.evaluate(rows) ** 2, axis=0))
+        if not (off <= 2 * self.part.typical[0]).all():
+            return []
+        try:
+            return tidy(basis, rows)
+        except ValueError:  # too many terms, or too large ones
+            return []
+
+    def _tidied_formula(self, index: int) -> Formula | None:
+        if not self.tidied or len(self.tidied[index].coefficients) > MOST_TERMS:
+            return None
+        equation = self.tidied[index]
+        written = mathml_equation(
+            equation.exponents,
+            [float(c) for c in equation.coefficients],
+            self._short_names,
+            digits=max(DIGITS, equation.digits),
+            relation="≈ 0",
+        )
+        return Formula(written, equation.extent, 0)
+
+    def formula(self, piece: int, index: int) -> Formula | None:
+        """Return one equation, or None if it has too many terms, or too large ones, for that.
+
+        Parameters
+        ----------
+        piece, index : int
+            The polynomial ``index`` of ``part.ideals[piece]``.
+        """
+        tidied = self._tidied_formula(index)
+        if tidied is not None:
+            return tidied
+        basis = self.part.ideals[piece].basis_
+        basis = basis.restricted(np.arange(basis.count()) == index)
+        degree = int(basis.degrees()[0])
+        basis = PolynomialBasis(basis.n_features, basis.blocks[:degree])
+        rows, names = self._seen, [f"u{k + 1}" for k in range(basis.n_features)]
+        if self._affine is not None:
+            basis = basis.composed_with(self._affine)
+            rows, names = self.rows[:: max(1, len(self.rows) // ROWS)], self._short_names
+        if not is_quick(basis, degree):
+            return None
+        exponents, coefficients = basis.expand()
+        scale = DataScale(rows)
+        sizes = scale.sizes(degree)
+        if sizes is None:  # data of such a size that its squares overflow
+            return None
+        p = coefficients[:, 0].copy()
+        p[0] -= self.part.centers[piece][index]
+        usual = float(self.part.typical[piece][index])
+        leading = 1 + int(np.argmax(np.abs(p[1:]) * sizes[1:]))
+        if p[leading] == 0:  # nothing but rounding
+            return None
+        span, usual = (each / abs(float(p[leading])) for each in (scale.spans(basis)[0], usual))
+        p = p / p[leading]
+        kept, digits = terms_that_count(p, sizes, span=span, extent=usual)
+        order = np.argsort(kept[:MOST_TERMS])
+        shown = kept[order]
+        left_out = len(kept) - len(shown)
+        first = shown[np.argmax(exponents[shown].sum(axis=1))]
+        p = p * np.sign(p[first])  # the sign is free, and a formula does not begin with a minus
+        equation = mathml_equation(
+            exponents[shown],
+            p[shown].tolist(),
+            names,
+            digits=digits[order].tolist(),
+            n_left_out=left_out,
+            relation="≈ 0",
+        )
+        return Formula(equation, usual, left_out)
+
+
+# --- The sections on the equations and on the spectrum --------------------------------------------
+
+#: Equations of the first part that are seen at once, and of each part in folds.
+FIRST, FOLDED = 5, 12
+#: Parts whose equations are listed, and whose spectra are drawn, at most.
+MOST_PARTS = 6
+#: Bars of a spectrum.
+BINS = 36
+#: Extents below this are rounding; they are counted there, since zero has no logarithm.
+SMALLEST = 1e-16
+
+
+def equations_section(parts: Sequence[Part], formulas: Sequence[Formulas]) -> list[Element]:
+    """Return the equations, those that hold best first."""
+    if not parts:
+        words = "There are no equations: every column of the training data is constant."
+        return [element("p", words)]
+    total = sum(ideal.basis_.count() for part in parts for ideal in part.ideals)
+    rounding = (
+        "Rounding a coefficient, or leaving a term out, changes an equation by less than a tenth "
+        "of what it is usually off by"
+    )
+    if any(each.tidied for each in formulas):
+        rounding = (
+            "Coefficients are rounded and terms left out as long as the noise of normal rows does "
+            "not tell the difference"
+        )
+    found: list[Element] = [
+        element(
+            "p",
+            f"Normal rows keep {counted(total, 'equation')}, up to noise. {rounding}; where there "
+            "are many terms, dots stand for all but the largest.",
+        )
+    ]
+    if any(not each.in_columns for each in formulas):
+        found.append(
+            element(
+                "p",
+                "The variables u₁, u₂, … are the coordinates that the detector works in, after its "
+                "transformations and its preprocessing: in the columns themselves the formulas "
+                "would have too many terms.",
+            )
+        )
+    for place, (part, written) in enumerate(zip(parts, formulas, strict=True)):
+        if place == MOST_PARTS:
+            left = [each.name for each in parts[MOST_PARTS:]]
+            found.append(element("p", f"Not listed: {join(left)}.", class_="note"))
+            break
+        found += _part(part, written, seen=place == 0)
+    return found
+
+
+def _part(part: Part, written: Formulas, *, seen: bool) -> list[Element]:
+    """List the equations of one part."""
+    ranked = sorted(
+        (float(size), piece, index)
+        for piece, sizes in enumerate(part.typical)
+        for index, size in enumerate(sizes)
+    )
+    heading = element("h3", part.name[:1].upper() + part.name[1:])
+    words = f"{counted(len(ranked), 'equation')} up to degree {_degree(part)}"
+    if len(part.ideals) > 1:
+        words += f", of {len(part.ideals):,} pieces into which normal rows were divided"
+    about = element("p", f"{words}.", class_="note")
+    n_first = FIRST if seen else 0
+    first = _listed(part, written, ranked[:n_first])
+    rest = _listed(part, written, ranked[n_first : n_first + FOLDED])
+    found = [heading, about, first]
+    if rest is not None:
+        beyond = len(ranked) - n_first - FOLDED
+        more = None
+        if beyond > 0:
+            more = element("p", f"{counted(beyond, 'more equation')} not listed.", class_="note")
+        n_folded = min(len(ranked) - n_first, FOLDED)
+        words = counted(n_folded, "more equation" if seen else "equation")
+        found.append(fold(words, rest, more))
+    return [each for each in found if each is not None]
+
+
+def _degree(part: Part) -> int:
+    return max(int(ideal.basis_.degrees().max()) for ideal in part.ideals)
+
+
+def _listed(
+    part: Part, written: Formulas, chosen: Sequence[tuple[float, int, int]]
+) -> Element | None:
+    items = []
+    for _, piece, index in chosen:
+        formula = written.formula(piece, index)
+        degree = int(part.ideals[piece].basis_.degrees()[index])
+        where = f", piece {piece + 1}" if len(part.ideals) > 1 else ""
+        if formula is None:
+            words = f"degree {degree}{where}: too large to be written out"
+            items.append(element("li", element("span", words, class_="note")))
+            continue
+        left_out = f", {counted(formula.n_left_out, 'smaller term')} left out"
+        words = f"usually off by {significant(formula.usual, 2)}, degree {degree}{where}"
+        words += left_out if formula.n_left_out else ""
+        items.append(element("li", formula.element, element("span", words, class_="note")))
+    return element("ol", items, class_="equations") if items else None
+
+
+def spectrum_section(parts: Sequence[Part]) -> list[Element]:
+    """Return a histogram of the extents of every degree of every part."""
+    if not parts:
+        return [element("p", "There are no equations, and so there is no spectrum.")]
+    charts = [
+        figure(*_spectrum(part, degree))
+        for part in parts[:MOST_PARTS]
+        for degree in range(1, max(len(ideal.trace_) for ideal in part.ideals) + 1)
+    ]
+    words = (
+        "Each direction of a degree is a polynomial of size 1; its extent is the root mean square "
+        "on the rows that it was fitted to. Up to the tolerance it vanishes, and is an equation."
+    )
+    left = [each.name for each in parts[MOST_PARTS:]]
+    more = element("p", f"Not drawn: {join(left)}.", class_="note") if left else None
+    grid = element("div", charts, class_="charts")
+    return [each for each in (element("p", words), grid, more) if each is not None]
+
+
+def _spectrum(part: Part, degree: int) -> tuple[Element, str]:
+    """Return the chart of one degree, and its caption."""
+    steps = [step for ideal in part.ideals for step in ideal.trace_ if step.degree == degree]
+    vanishing = np.concatenate([step.spectrum[: step.vanishing] for step in steps])
+    others = np.concatenate([step.spectrum[step.vanishing :] for step in steps])
+    tols = sorted({step.tol for step in steps})
+    logs = [np.log10(np.clip(each, SMALLEST, None)) for each in (vanishing, others)]
+    drawn_tols = [np.log10(tol) for tol in tols if tol > 0]
+    everything = np.concatenate([*logs, drawn_tols])
+    low, high = _whole_powers(everything)
+    edges = np.linspace(low, high, BINS + 1)
+    counts = [np.histogram(each, edges)[0] for each in logs]
+    most = max(1, int((counts[0] + counts[1]).max()))
+    found = f"{len(vanishing)} of {counted(len(vanishing) + len(others), 'direction')} vanish"
+    words = f"{part.name}, degree {degree}: {found}"
+    chart = Chart((low, high), (0.0, float(most)), f"Histogram of extents. {words}")
+    chart.y_axis([(0.0, "0"), (float(most), str(most))], "directions")
+    chart.bars(edges, counts[0] + counts[1], "rest")
+    chart.bars(edges, counts[0], "normal")
+    powers = np.unique(np.round(np.linspace(low, high, min(5, int(high - low) + 1))))
+    ticks = [(float(power), _power_of_ten(int(power))) for power in powers]
+    chart.x_axis(ticks, "extent")
+    if len(drawn_tols) == 1:
+        chart.upright(drawn_tols[0], f"tolerance {number(tols[-1], '.3g')}")
+    elif drawn_tols:
+        chart.upright(drawn_tols[0], f"tolerances {number(tols[0], '.2g')}")
+        chart.upright(drawn_tols[-1], f"to {number(tols[-1], '.2g')}")
+    n_infinite = sum(step.unbounded for step in steps)
+    infinite = f", {n_infinite} of infinite extent" if n_infinite else ""
+    return chart.svg(), words + infinite
+
+
+def _whole_powers(logs: FloatArray) -> tuple[float, float]:
+    """Return whole powers of ten around some logarithms, at least one apart."""
+    finite = logs[np.isfinite(logs)]
+    if not finite.size:
+        return -1.0, 0.0
+    low, high = float(np.floor(finite.min() - 0.02)), float(np.ceil(finite.max() + 0.02))
+    return low, max(high, low + 1.0)
+
+
+def _power_of_ten(power: int) -> str:
+    if -3 <= power <= 3:
+        return f"{10.0**power:g}"
+    raised = str(power).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"10{raised}"

@@ -1,0 +1,146 @@
+"""Arrays of any library: namespaces, moving between them, masked arrays, lazy attributes."""
+
+from functools import cached_property
+from typing import Any, Self, TypeVar, overload
+
+import array_api_compat
+import numpy as np
+import numpy.typing as npt
+
+# --- Which library an array belongs to, and moving small matrices to it and back ------------------
+
+#: An array of any library that follows the array API standard.
+Array = Any
+#: A NumPy array: what the small matrices of a basis are kept in.
+FloatArray = npt.NDArray[np.floating[Any]]
+IntArray = npt.NDArray[np.intp]
+BoolArray = npt.NDArray[np.bool_]
+
+
+def namespace(array: Array) -> Any:
+    """Return the array API namespace of ``array``."""
+    return array_api_compat.array_namespace(array)
+
+
+def is_array(value: object) -> bool:
+    """Say whether ``value`` is an array of a library that follows the standard."""
+    return bool(array_api_compat.is_array_api_obj(value))
+
+
+def on_cpu(array: Array) -> bool:
+    """Say whether ``array`` lives in the memory of the processor."""
+    if array_api_compat.is_torch_array(array):
+        return bool(array.device.type == "cpu")
+    return not array_api_compat.is_cupy_array(array)
+
+
+def machine_epsilon(array: Array) -> float:
+    """Return the unit of rounding of the dtype of ``array``."""
+    return float(namespace(array).finfo(array.dtype).eps)
+
+
+def same_dtype(first: Array, second: Array) -> tuple[Array, Array]:
+    """Promote two arrays of one library to the wider dtype of the two."""
+    if first.dtype == second.dtype:
+        return first, second
+    xp = namespace(first)
+    dtype = xp.result_type(first.dtype, second.dtype)
+    return xp.astype(first, dtype), xp.astype(second, dtype)
+
+
+def move_like(matrix: npt.NDArray[Any], like: Array) -> Array:
+    """Move a NumPy matrix to the library and device of ``like``; floats take its dtype too."""
+    xp = namespace(like)
+    dtype = like.dtype if matrix.dtype.kind == "f" else None
+    if array_api_compat.is_numpy_namespace(xp):
+        return np.asarray(matrix, dtype=dtype)
+    # The matrices of a basis are read-only; other libraries want memory they may write to.
+    return xp.asarray(matrix.copy(), dtype=dtype, device=array_api_compat.device(like))
+
+
+def move_to_numpy(array: Array) -> FloatArray:
+    """Copy a small matrix from any library and device to NumPy, in double precision."""
+    return np.asarray(on_host(array), dtype=np.float64)
+
+
+def on_host(array: Array) -> npt.NDArray[Any]:
+    """Return an array of any library and device as a NumPy array of the same dtype."""
+    if array_api_compat.is_torch_array(array):
+        array = array.detach().cpu().numpy()
+    elif array_api_compat.is_cupy_array(array):
+        array = array.get()
+    return np.asarray(array)
+
+
+def take_rows(array: Array, rows: IntArray) -> Array:
+    """Return some rows of an array of any library."""
+    return namespace(array).take(array, move_like(rows, array), axis=0)
+
+
+def with_contiguous_columns(array: Array) -> Array:
+    """Return a matrix that lies in memory one column after the other, where the library knows."""
+    if array_api_compat.is_numpy_array(array):
+        return np.asfortranarray(array)
+    return array.T.contiguous().T if array_api_compat.is_torch_array(array) else array
+
+
+# --- Attributes that are computed when they are first asked for -----------------------------------
+
+Value = TypeVar("Value")
+
+
+class lazy(cached_property[Value]):  # noqa: N801  (a decorator)
+    """A ``cached_property`` without a lock.
+
+    Python 3.11 has one lock for all instances of a class, and holds it while the attribute is
+    computed. Fits in several threads would wait for each other, and a process that is forked in
+    the meantime would wait for ever. Without it, two threads may compute the same value.
+    """
+
+    @overload
+    def __get__(self, instance: None, owner: type[Any] | None = None) -> Self: ...
+
+    @overload
+    def __get__(self, instance: object, owner: type[Any] | None = None) -> Value: ...
+
+    def __get__(self, instance: object, owner: type[Any] | None = None) -> Self | Value:
+        """Compute the value; the next time, the instance's own attribute is found first."""
+        if instance is None:
+            return self
+        assert self.attrname is not None
+        value: Value = instance.__dict__.setdefault(self.attrname, self.func(instance))
+        return value
+
+
+# --- Masked arrays of NumPy, which other functions take together with the values that are hidden --
+
+
+def unmasked(data: Any, name: str) -> Any:
+    """Return data as it is, and a masked array that hides nothing as a plain one.
+
+    Parameters
+    ----------
+    data : object
+    name : str
+        What it is called in the error.
+
+    Raises
+    ------
+    TypeError
+        If a masked array hides an entry, also as one of the rows of a list.
+    """
+    if isinstance(data, np.ma.MaskedArray):
+        _refuse_hidden([data], name)
+        return np.asarray(data)
+    if isinstance(data, list | tuple):
+        _refuse_hidden([row for row in data if isinstance(row, np.ma.MaskedArray)], name)
+    return data
+
+
+def _refuse_hidden(arrays: list[Any], name: str) -> None:
+    n_hidden = sum(int(np.sum(np.ma.getmaskarray(array))) for array in arrays)
+    if n_hidden:
+        raise TypeError(
+            f"{name} is a masked array, which hides {n_hidden} of its entries, but all are needed; "
+            "drop the rows that have some, or put numbers in their place by '.filled(...)'"
+        )

@@ -1,0 +1,209 @@
+"""ClassVanishingFeatures: one ideal for each class, their values as features."""
+
+from copy import copy
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+
+from vanishing.arrays.namespace import Array, namespace
+from vanishing.construction.normalizations import resolve_normalization
+from vanishing.data.arrays import ArraySource
+from vanishing.data.coerce import is_chunked
+from vanishing.data.compose import ConcatenatedSource, lazily
+from vanishing.data.weights import checked_weights, with_weights
+from vanishing.equations.onnx.graph import Graph, Output, Value, model_nodes
+from vanishing.ideal import (
+    ContrastError,
+    HasIdeal,
+    VanishingIdeal,
+    check_discriminates,
+    onnx_outputs,
+    settings_of,
+)
+from vanishing.inputs import labelled, new_points, take_over, validated
+from vanishing.saving import Saveable
+
+
+class ClassVanishingFeatures(HasIdeal, Saveable, TransformerMixin, BaseEstimator):
+    """Absolute values of polynomials that vanish on each class in turn.
+
+    For each class an ideal is fitted to its samples; with the contrastive normalization the
+    samples of all other classes are the contrast. The features abs(g(x)) of all classes together
+    are small on the own class and large on the others, so that a linear classifier on top of them
+    separates what is separated by polynomials (Livni et al., 2013).
+
+    Parameters
+    ----------
+    ideal : VanishingIdeal or None, default=None
+        What is fitted to each class. None stands for
+        ``VanishingIdeal(max_degree=2, tol=0.3, normalization="contrastive")``.
+    n_jobs : int or None, default=None
+        Number of classes fitted at a time, as in joblib.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    ideals_ : list of VanishingIdeal
+        One a class.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features,)
+        Only if X has column names.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from sklearn.svm import LinearSVC
+    >>> from vanishing import ClassVanishingFeatures
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = make_pipeline(StandardScaler(), ClassVanishingFeatures(), LinearSVC())
+    >>> bool(model.fit(X, y).score(X, y) > 0.95)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "ideal": [VanishingIdeal, None],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(self, ideal: VanishingIdeal | None = None, *, n_jobs: int | None = None) -> None:
+        self.ideal = ideal
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Self:
+        """Fit one ideal to each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Class labels, of at least two classes.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts, in its own class and as contrast of the others.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        if is_chunked(X):
+            raise TypeError(
+                "ClassVanishingFeatures needs X as one array beside y, got rows in chunks or files "
+                f"({type(X).__name__}); read them first, or fit a VanishingIdeal to each class"
+            )
+        fitted = copy(self)  # a fit that fails leaves the estimator as it was
+        X, y = validated(fitted, X, y=y)
+        check_classification_targets(y)
+        weights = None
+        if sample_weight is not None:
+            weights = checked_weights(sample_weight, "X", len(X))
+            counted = weights > 0  # a class of nothing but zeros is none
+            X, y, weights = X[counted], y[counted], weights[counted]
+        classes, of_class = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError(
+                f"y has one class only ({classes[0]!r}), but features are made by contrasting "
+                "classes: at least two are required"
+            )
+        template = self._default_ideal() if self.ideal is None else self.ideal
+        contrastive = resolve_normalization(template.normalization).needs_contrast
+        parts = []
+        for index in range(len(classes)):
+            own = of_class == index
+            own_weights = None if weights is None else weights[own]
+            parts.append(with_weights(ArraySource(X[own]), own_weights))
+
+        def fit_one(index: int) -> tuple[VanishingIdeal, ContrastError | None]:
+            ideal: VanishingIdeal = clone(template)
+            others = [part for other, part in enumerate(parts) if other != index]
+            contrast = ConcatenatedSource(others) if contrastive else None
+            try:
+                ideal._fit(parts[index], contrast, by_itself=False)
+            except (ValueError, MemoryError) as error:
+                raise labelled(error, f"the ideal of class {classes[index]} failed") from error
+            try:
+                if contrastive:
+                    check_discriminates(ideal.basis_, ideal.trace_, settings_of(ideal))
+            except ContrastError as error:
+                # One class without an equation of its own is no reason to give up the others.
+                return ideal, error
+            return ideal, None
+
+        # Threads: the work is in BLAS and LAPACK, and the parts need no copies.
+        parallel = Parallel(n_jobs=self.n_jobs, prefer="threads")
+        results = parallel(delayed(fit_one)(index) for index in range(len(classes)))
+        fitted.ideals_ = [ideal for ideal, _ in results]
+        fitted.classes_ = classes
+        errors = {index: error for index, (_, error) in enumerate(results) if error is not None}
+        if errors and not any(ideal.basis_.count() for ideal in fitted.ideals_):
+            index, first = next(iter(errors.items()))
+            raise ContrastError(f"the ideal of class {classes[index]} failed: {first}") from first
+        take_over(self, fitted)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Evaluate the vanishing polynomials of all classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or a path, chunks or a Dask array
+            As for ``VanishingIdeal.transform``.
+
+        Returns
+        -------
+        array of shape (n_samples, n_vanishing of all classes)
+            Lazy, as that of ``VanishingIdeal.transform``, where X comes in chunks.
+        """
+        check_is_fitted(self)
+        if is_chunked(X):
+            ideals = self.ideals_
+
+            def features(rows: Array) -> Array:
+                return namespace(rows).concat([ideal.transform(rows) for ideal in ideals], axis=1)
+
+            n_features = sum(ideal.basis_.count() for ideal in ideals)
+            return lazily(new_points(self, X), features, n_features)
+        X = validated(self, X, reset=False)
+        return np.hstack([ideal.transform(X) for ideal in self.ideals_])
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Return names such as "3_g2_0": the first polynomial of degree 2 of class 3.
+
+        Parameters
+        ----------
+        input_features : sequence of str, optional
+            Must be the names of X's columns, if given.
+
+        Returns
+        -------
+        array of str
+            One name for each column of ``transform``.
+        """
+        check_is_fitted(self)
+        _check_feature_names_in(self, input_features)
+        names = [
+            f"{label}_{name}"
+            for label, ideal in zip(self.classes_, self.ideals_, strict=True)
+            for name in ideal.get_feature_names_out()
+        ]
+        return np.asarray(names, dtype=object)
+
+    def _default_ideal(self) -> VanishingIdeal:
+        return VanishingIdeal(max_degree=2, tol=0.3, normalization="contrastive")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.target_tags.required = True
+        return tags
+
+
+@model_nodes(ClassVanishingFeatures)
+def _class_features_nodes(model: ClassVanishingFeatures, graph: Graph, x: Value) -> list[Output]:
+    return onnx_outputs(model.ideals_, graph, x)

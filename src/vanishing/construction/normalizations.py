@@ -1,0 +1,544 @@
+"""The five normalizations: how large a polynomial is.
+
+Each is a bilinear form on span(F ∪ C), and gives the factor of its matrix 𝔑(C) on the candidates:
+``vca``, ``coefficient``, ``gradient``, ``gradient-weighted`` and ``contrastive`` (paper, Step 2).
+"""
+
+from dataclasses import dataclass, replace
+from operator import add
+from typing import Any
+
+import numpy as np
+from scipy.linalg import get_lapack_funcs, qr, svd
+
+from vanishing.arrays.factorizations import norms
+from vanishing.arrays.memory import BudgetError, as_text, block_rows
+from vanishing.arrays.namespace import (
+    Array,
+    FloatArray,
+    IntArray,
+    move_like,
+    move_to_numpy,
+    namespace,
+)
+from vanishing.construction.moments import MomentSource
+from vanishing.construction.stage import EPS, Coordinates, Form, Stage
+from vanishing.polynomials.evaluation import Evaluator, jacobian_with_candidates
+from vanishing.polynomials.expansion import leading_forms, monomials_of_affine, products_of_forms
+from vanishing.polynomials.monomials import Monomials, count, independent_columns, monomials
+
+__all__ = [
+    "Coefficient",
+    "Contrastive",
+    "Gradient",
+    "GradientWeighted",
+    "Normalization",
+    "Vca",
+    "resolve_normalization",
+]
+
+
+# --- What a normalization is, and the strings that stand for those that ship ----------------------
+
+
+class Normalization:
+    """Base of the normalizations: a way to measure polynomials.
+
+    Subclasses are small frozen dataclasses and define ``form``. They may use whatever the
+    ``Stage`` offers: values of [F C] on any points, a pass over X or over the contrast,
+    coefficients on monomials.
+    """
+
+    #: Whether ``fit`` needs a second set of points.
+    needs_contrast: bool = False
+    #: Whether the form is tied to the full list of products, so that none may be left out.
+    uses_all_products: bool = False
+
+    def form(self, stage: Stage) -> Form:
+        """Return a factor of the form on the candidates of this degree.
+
+        Parameters
+        ----------
+        stage : Stage
+            The degree, after its pass over X.
+
+        Returns
+        -------
+        Form
+            As ``stage.form`` makes it.
+        """
+        raise NotImplementedError
+
+
+def resolve_normalization(normalization: Any) -> Normalization:
+    """Return the normalization that a string stands for, or the object itself."""
+    known: dict[str, type[Normalization]] = {
+        "vca": Vca,
+        "coefficient": Coefficient,
+        "gradient": Gradient,
+        "gradient-weighted": GradientWeighted,
+        "contrastive": Contrastive,
+    }
+    if isinstance(normalization, str):
+        if normalization not in known:
+            raise ValueError(f"normalization must be one of {list(known)}, got {normalization!r}")
+        return known[normalization]()
+    if not isinstance(normalization, Normalization):
+        raise TypeError(
+            f"normalization must be one of {list(known)} or an instance of Normalization, got "
+            f"{type(normalization).__name__}"
+        )
+    return normalization
+
+
+# --- Forms on monomial coefficients where the units of the columns are far from 1 -----------------
+#
+# The coefficients of p on monomials x^a have units of their own: at data of size s those of degree
+# d
+# are about s^-d. Their form B = W S E on the candidates is then a product of
+#
+# * E, the coefficients of the candidates on monomials of z: z = F_1(x), orthonormal on X, so that E
+#   depends neither on units nor on the origin;
+# * S, the expansion of monomials of z in monomials of the columns in units of their own;
+# * W, the weights of these monomials: units, and what the normalization adds to them.
+#
+# Only W may be far from 1, and it is a power of two for each row. Taken as one matrix B would be
+# known to a unit of rounding of its largest entries, and what is known of small ones, the leading
+# coefficients of data of large size, would be lost. A QR factorization with rows sorted by size and
+# pivoted columns keeps every row to a unit of its own rounding (Cox and Higham, 1998).
+
+#: Coefficients that differ by less, in bits, lose no digits that matter: six of sixteen.
+ORDINARY = 20.0
+#: Sizes beyond this power of two either way are not computed with.
+LARGEST = 450.0
+
+
+def columns_in_units(stage: Stage) -> tuple[FloatArray, IntArray]:
+    """Return the variables z by the columns in units of their own.
+
+    Parameters
+    ----------
+    stage : Stage
+
+    Returns
+    -------
+    variables : array of shape (1 + n_features, n_variables)
+        Coefficients of each z on 1 and on x / 2**exponents.
+    exponents : int array of shape (n_features,)
+        Units of the columns, powers of two.
+    """
+    if stage.degree > 1:
+        first = stage.blocks[0]
+        exponents = -_exponent(np.max(np.abs(first.nonvanishing), axis=1, initial=0.0))
+        linear = np.ldexp(first.nonvanishing, exponents[:, None])
+        return np.vstack([-first.nonvanishing_lower, linear]), exponents
+    mean, centred = stage.split
+    rms = stage.on_points.column_rms[stage.n_lower :]
+    spread = norms(centred)
+    rounding = 64 * stage.on_points.relative_error * rms
+    exponents = _exponent(np.where(spread > rounding, spread, rms))
+    return np.vstack([np.ldexp(-mean[0], -exponents), np.eye(len(rms))]), exponents
+
+
+def is_ordinary(
+    variables: FloatArray, exponents: IntArray, degree: int, *, homogeneous: bool
+) -> bool:
+    """Say whether coefficients of all degrees can be computed with as they are.
+
+    Parameters
+    ----------
+    variables, exponents
+        As ``columns_in_units`` returns them.
+    degree : int
+    homogeneous : bool
+        Whether a common unit of all columns weighs all coefficients alike.
+    """
+    offset = np.log2(np.max(np.abs(variables[0]), initial=1.0))
+    if homogeneous:
+        bits = degree * offset + np.ptp(exponents)
+    else:
+        bits = degree * (offset + max(0, -exponents.min()) + exponents.max())
+        bits = max(bits, degree * np.ptp(exponents))
+    return bool(bits <= ORDINARY and degree * np.max(np.abs(exponents)) <= LARGEST / 2)
+
+
+def identity_form(stage: Stage, unit: float = 1.0) -> Form | None:
+    """Return ``unit`` times the identity on the columns, at degree 1; None if they are alike.
+
+    Parameters
+    ----------
+    stage : Stage
+    unit : float
+    """
+    variables, exponents = columns_in_units(stage)
+    if is_ordinary(np.zeros_like(variables), exponents, 1, homogeneous=True):
+        return None
+    weights = np.append(-np.inf, np.log2(unit) - exponents)  # nothing for the constant
+    return graded_form(stage, variables, exponents, weights)
+
+
+def graded_form(
+    stage: Stage, variables: FloatArray, exponents: IntArray, weights: FloatArray
+) -> Form:
+    """Return the form with weights of any size on the coefficients.
+
+    Parameters
+    ----------
+    stage : Stage
+    variables, exponents
+        As ``columns_in_units`` returns them.
+    weights : array of shape (n_monomials,)
+        Binary logarithms of W: weights of the monomials of the columns in their units.
+    """
+    _check_budget(stage, variables.shape[1])
+    left, sizes, right = _coefficients(stage, exponents)
+    rows = monomials_of_affine(variables, stage.degree) @ left
+    lengths = norms(rows.T)
+    with np.errstate(divide="ignore"):
+        logarithms = weights + np.log2(lengths)
+    order = np.argsort(-logarithms, kind="stable")
+    order = order[np.isfinite(logarithms[order])]
+    if len(order) < rows.shape[1]:
+        raise _out_of_range(stage)
+    top = float(np.ceil(logarithms[order[0]]))
+    sorted_rows = rows[order] * np.exp2(np.maximum(weights[order] - top, -2 * LARGEST))[:, None]
+    triangle, pivots = qr(sorted_rows, mode="r", pivoting=True, check_finite=False)
+    triangle = triangle[: rows.shape[1]]
+    diagonal = np.abs(np.diag(triangle))
+    if diagonal.size and (
+        diagonal.min() < 2.0 ** (-LARGEST) * diagonal.max() or abs(top) > 2 * LARGEST
+    ):
+        raise _out_of_range(stage)
+    by_rows = np.empty_like(triangle)
+    by_rows[:, pivots] = triangle
+    factor = np.ldexp((by_rows * sizes) @ right.T, int(top))
+    scale = norms(factor)
+    condition = _condition(triangle / diagonal[:, None]) * _ratio(sizes)
+    lost = 0 if stage.all_products else stage.n_candidates - len(sizes)
+    return Form(
+        factor,
+        scale,
+        EPS * stage.amplification * scale,
+        coordinates=Coordinates(right / sizes, by_rows, int(top), condition, lost),
+    )
+
+
+def _coefficients(stage: Stage, exponents: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the singular value decomposition U diag(s) V' of E, less what is zero."""
+    if stage.degree == 1:
+        return (
+            np.eye(1 + stage.n_features)[:, 1:],
+            np.ldexp(1.0, exponents),
+            np.eye(stage.n_features),
+        )
+    _, coefficients = stage.expansion(in_z=True)
+    lower, products = coefficients[:, : stage.n_lower], coefficients[:, stage.n_lower :]
+    left, sizes, right = svd(
+        products - lower @ stage.split[0], full_matrices=False, check_finite=False
+    )
+    # Among all products some are equal; independent ones have independent leading forms.
+    smallest = np.sqrt(EPS) if stage.all_products else EPS
+    kept = sizes > smallest * np.max(sizes, initial=0.0)
+    return left[:, kept], sizes[kept], right[kept].T
+
+
+def _exponent(sizes: FloatArray) -> IntArray:
+    """Return powers of two near sizes; 0 for a size of zero."""
+    return np.asarray(np.where(sizes > 0, np.frexp(sizes)[1], 0), dtype=np.intp)
+
+
+def _condition(triangle: FloatArray) -> float:
+    if len(triangle) == 0:
+        return 1.0
+    (trcon,) = get_lapack_funcs(("trcon",), (triangle,))
+    reciprocal, _ = trcon(triangle)
+    return 1.0 / float(reciprocal) if reciprocal > 0 else float("inf")
+
+
+def _ratio(sizes: FloatArray) -> float:
+    return float(np.max(sizes) / np.min(sizes)) if sizes.size else 1.0
+
+
+def _check_budget(stage: Stage, n_variables: int) -> None:
+    n_rows, n_columns = count(stage.n_features, stage.degree), count(n_variables, stage.degree)
+    needed = 8 * n_rows * (n_columns + 3 * stage.n_candidates)
+    if needed > stage.passes.memory_budget:
+        raise BudgetError(
+            f"degree {stage.degree} needs {n_columns} monomials by {n_rows} others, since the "
+            f"columns are in units far from 1: {as_text(needed)}, over the memory budget of "
+            f"{as_text(stage.passes.memory_budget)}; standardize the columns, lower max_degree or "
+            "raise memory_budget"
+        )
+
+
+def _out_of_range(stage: Stage) -> ValueError:
+    return ValueError(
+        f"the coefficients of degree {stage.degree} are too large or too small for double "
+        f"precision, since those of {stage.source.name} are so far from 1; standardize the "
+        "columns, lower max_degree, or choose another normalization"
+    )
+
+
+# --- Plain VCA (Livni et al., 2013): unit vectors of coefficients on the products -----------------
+
+
+@dataclass(frozen=True)
+class Vca(Normalization):
+    """Identity in the coordinates of the candidates.
+
+    The products F_1 × F_{t-1} repeat themselves (f·h = h·f); coordinates are taken in the
+    orthogonal complement of the kernel of the product map, where none of them is zero. With
+    ``products="all"`` they are taken as they come, and some polynomials are identically zero.
+
+    At degree 1 the coordinates are measured in units of the largest spread of X, so that extents
+    are pure numbers at every degree; the paper's convention leaves them in the units of the data.
+    """
+
+    uses_all_products = True
+
+    def form(self, stage: Stage) -> Form:
+        """Return the identity, weighted or restricted where products coincide."""
+        n_candidates = stage.n_candidates
+        if stage.degree == 1:
+            unit = 1.0 if stage.paper_norm else _largest_spread(stage)
+            return identity_form(stage, unit) or _diagonal(np.full(n_candidates, unit))
+        if stage.all_products:
+            return _diagonal(np.ones(n_candidates))
+        if stage.degree == 2:
+            # Pairs i < j stand for both orders, f_i f_j = (f_i f_j + f_j f_i) / 2, unless the
+            # budget left out the products with f_i on the right.
+            both = (stage.left != stage.right) & (stage.left <= stage.right.max(initial=0))
+            return _diagonal(np.where(both, np.sqrt(0.5), 1.0))
+        n_variables = stage.blocks[0].nonvanishing.shape[1]
+        forms = products_of_forms(
+            leading_forms(stage.blocks), n_variables, stage.degree, stage.left, stage.right
+        )
+        pivots, triangle = independent_columns(forms)
+        # The rows of the triangle span the row space; each may be scaled on its own.
+        rows = triangle / np.linalg.norm(triangle, axis=1, keepdims=True)
+        subspace = qr(rows.T, mode="economic")[0][:, : len(pivots)]
+        return replace(_diagonal(np.ones(n_candidates)), subspace=subspace)
+
+
+def _largest_spread(stage: Stage) -> float:
+    """Largest principal standard deviation of X; 1 if X is a single point up to rounding."""
+    residual = stage.split[1]
+    rms = stage.on_points.column_rms[stage.n_lower :]
+    unit = np.max(rms)
+    if unit == 0:
+        return 1.0
+    spread = float(np.linalg.norm(residual / unit, 2)) if residual.size else 0.0
+    rounding = 64 * stage.on_points.relative_error * np.linalg.norm(rms / unit)
+    return float(spread * unit) if spread > rounding else 1.0
+
+
+def _diagonal(entries: FloatArray) -> Form:
+    return Form(np.diag(entries), entries, EPS * entries)
+
+
+# --- Unit coefficient vectors (Kera and Hasegawa, 2019) -------------------------------------------
+
+
+@dataclass(frozen=True)
+class Coefficient(Normalization):
+    """Dot product of the vectors of monomial coefficients.
+
+    Coefficients of different degrees have different units, so that extents depend on the scale of
+    the data: standardize it first. Which relations hold exactly does not depend on it.
+    """
+
+    def form(self, stage: Stage) -> Form:
+        """Expand F and the candidates in the original variables."""
+        variables, exponents = columns_in_units(stage)
+        if is_ordinary(variables, exponents, stage.degree, homogeneous=False):
+            _, coefficients = stage.expansion()
+            return stage.form(coefficients)
+        powers = monomials(stage.n_features, stage.degree).exponents
+        return graded_form(stage, variables, exponents, -(powers @ exponents).astype(float))
+
+
+# --- Unit mean gradient on X (Kera and Hasegawa, 2020; the paper's nVCA) --------------------------
+
+#: Sums of terms this much larger than their value are not trusted; four digits are lost then.
+LARGEST_CANCELLATION = 1e4
+
+
+@dataclass(frozen=True)
+class Gradient(Normalization):
+    """𝔑(p, q) = Σ_x ∇p(x)·∇q(x) / N over X.
+
+    The extent of a polynomial is then close to the root mean square distance of X from its zero
+    set, in the units of the data.
+    """
+
+    def form(self, stage: Stage) -> Form:
+        """Differentiate coefficients where that is accurate, and pass over X where it is not."""
+        if stage.degree == 1:
+            if (graded := identity_form(stage)) is not None:
+                return graded
+            constant = np.zeros((stage.n_features, 1))
+            return stage.form(np.hstack([constant, np.eye(stage.n_features)[:, stage.left]]))
+        if isinstance(stage.source, MomentSource):
+            return stage.form(
+                *stage.source.gradients(stage.blocks, stage.left, stage.right, stage.amplification)
+            )
+        return _from_coefficients(stage) or _from_points(stage)
+
+
+def _from_coefficients(stage: Stage) -> Form | None:
+    """Differentiate coefficients instead of passing over N·n rows of derivatives.
+
+    From degree 2 on all polynomials are polynomials in z = F_1(x), an affine map with orthogonal
+    columns w_k: ∂_x p = Σ_k w_k ∂_{z_k} p. The derivatives have lower degree, so that R of the
+    monomials of z of degree at most t-1 tells all that is to be known of their values on X.
+    Monomials of high degree nearly depend on each other; None if that costs digits.
+    """
+    expansion, coefficients = stage.expansion(in_z=True)
+    table, below = expansion.table(stage.degree), expansion.table(stage.degree - 1)
+    first = Evaluator(stage.blocks[:1])
+
+    def monomials_of_z(x: Array) -> Array:
+        return below.values(first.nonvanishing(x)[1:, :])
+
+    on_points = stage.passes.factor(stage.source, monomials_of_z, len(below))
+    lengths = norms(stage.blocks[0].nonvanishing)
+    unit = np.max(lengths, initial=0.0) or 1.0  # squares of lengths in units of the data overflow
+    lengths = lengths / unit
+    parts, terms = [], np.zeros(coefficients.shape[1])
+    for variable, length in enumerate(lengths):
+        derivative = length * table.derivative(coefficients, variable)
+        parts.append(on_points.R @ derivative)
+        terms += np.sum((np.abs(on_points.R) @ np.abs(derivative)) ** 2, axis=0)
+    gradients = np.vstack(parts)
+    if np.any(terms > (LARGEST_CANCELLATION * np.linalg.norm(gradients, axis=0)) ** 2):
+        return None
+    return stage.form(unit * gradients, on_points.relative_error)
+
+
+def _from_points(stage: Stage) -> Form:
+    """Reduce the derivatives of [F C_pre] at all points, n rows for each."""
+    n_columns = stage.n_lower + stage.n_candidates
+    # Not the stage, which holds the data: the function may travel to the workers of a cluster.
+    blocks, left, right = stage.blocks, stage.left, stage.right
+
+    def derivatives(x: Array) -> Array:
+        found = jacobian_with_candidates(blocks, x, left, right)
+        return namespace(x).reshape(found, (n_columns, -1))
+
+    on_points = stage.passes.factor(stage.source, derivatives, n_columns, per_row=stage.n_features)
+    # Means over N·n rows were taken; the form wants sums over the n derivatives.
+    return stage.form(np.sqrt(stage.n_features) * on_points.R, on_points.relative_error)
+
+
+# --- Coefficients weighted by the mean gradients of their monomials (Kera, 2022) ------------------
+
+
+@dataclass(frozen=True)
+class GradientWeighted(Normalization):
+    """𝔑(p, q) = Σ_a w_a² p_a q_a with w_a the root mean square of ‖∇x^a‖ on X over ‖a‖₂.
+
+    The constant has weight 0. A scaling of the data by s scales extents by s, as with the
+    gradient, without derivatives of the candidates.
+    """
+
+    def form(self, stage: Stage) -> Form:
+        """Expand in the original variables and weigh the monomials by moments of X."""
+        variables, exponents = columns_in_units(stage)
+        table = monomials(stage.n_features, stage.degree)
+        if is_ordinary(variables, exponents, stage.degree, homogeneous=True):
+            _, coefficients = stage.expansion()
+            weights = _weights(stage, table, np.zeros_like(exponents))
+            return stage.form(weights[:, None] * coefficients)
+        # ∂/∂x_k is as large as ∂/∂u_k in units 2**e_k is, divided by this unit.
+        weights = _weights(stage, table, exponents)
+        with np.errstate(divide="ignore"):  # the constant weighs nothing
+            return graded_form(
+                stage, variables, exponents, np.log2(weights) - float(exponents.min())
+            )
+
+
+def _weights(stage: Stage, table: Monomials, exponents: IntArray) -> FloatArray:
+    """‖∇x^a‖² = Σ_k a_k² x^{2(a - e_k)}: means of squared monomials of lower degree.
+
+    Columns are in units of ``2**exponents``, derivatives in units of the smallest of these.
+    """
+    if isinstance(stage.source, MomentSource):
+        mean = stage.source.mean_squares(stage.degree - 1, exponents)
+    else:
+        mean = _mean_squares(stage, monomials(stage.n_features, stage.degree - 1), exponents)
+    squared = np.zeros(len(table))
+    for variable, unit in enumerate(np.exp2(2.0 * (exponents.min() - exponents))):
+        raised = table.times_variable[variable]
+        squared[raised] += unit * table.exponents[raised, variable] ** 2 * mean
+    norms = np.linalg.norm(table.exponents, axis=1)
+    norms[0] = 1.0
+    return np.asarray(np.sqrt(squared) / norms)
+
+
+def _mean_squares(stage: Stage, table: Monomials, exponents: IntArray) -> FloatArray:
+    """Go over X once."""
+    units = np.ldexp(1.0, -exponents)
+
+    def squares(x: Array, root_weights: Array | None = None) -> Array:
+        xp = namespace(x)
+        with np.errstate(over="ignore", invalid="ignore"):  # in each of the threads it runs in
+            x = xp.astype(x.T, xp.float64)  # squares overflow single precision
+            if exponents.any():
+                x = x * move_like(units, x)[:, None]
+            values = table.values(x)
+            if root_weights is not None:
+                values *= root_weights
+            return xp.sum(values * values, axis=1)
+
+    rows = block_rows(2 * len(table), cpu=stage.source.cpu, budget_bytes=stage.passes.memory_budget)
+    total = move_to_numpy(stage.source.map_reduce(squares, add, max_rows=rows))
+    if not np.isfinite(total).all():
+        raise ValueError(
+            f"{stage.source.name} holds numbers too large for squares of monomials of degree "
+            f"{table.degree}; rescale the data before fitting"
+        )
+    # The first monomial is 1: its squares count the rows, or add up their weights.
+    return np.asarray(total / total[0])
+
+
+# --- The paper's normalization: root mean square on a second, contrasting set Y -------------------
+
+
+@dataclass(frozen=True)
+class Contrastive(Normalization):
+    """𝔑(p, q) = Σ_y p(y) q(y) / n_Y (paper, Step 2).
+
+    The extent of a polynomial is then its root mean square on X divided by that on Y: a pure
+    number, whatever the units of the data.
+    """
+
+    needs_contrast = True
+
+    def form(self, stage: Stage) -> Form:
+        """Pass over Y."""
+        assert stage.contrast is not None
+        on_contrast = stage.factor_on(stage.contrast)
+        form = stage.form(on_contrast.R, on_contrast.relative_error)
+        # F may be small on Y without being small term by term: where all of it vanishes on Y, as
+        # on a single point, its values there are rounding errors, and so are those of products.
+        terms = _size_of_terms(stage, on_contrast.column_rms)
+        return replace(
+            form,
+            scale=np.maximum(form.scale, terms),
+            error=np.maximum(form.error, on_contrast.relative_error * terms),
+            terms=terms,
+        )
+
+
+def _size_of_terms(stage: Stage, rms: FloatArray) -> FloatArray:
+    """Size on Y of the terms of c = f h - Σ F L, where f and h have terms of their own."""
+    of_lower = np.concatenate(stage.contrast_terms)
+    of_products = rms[stage.n_lower :]
+    if stage.degree > 1:
+        first, last = stage.contrast_terms[1], stage.contrast_terms[-1]
+        rms_first = rms[1 : 1 + len(first)]
+        rms_last = rms[stage.n_lower - len(last) : stage.n_lower]
+        of_products = np.maximum(
+            rms_first[stage.left] * last[stage.right], first[stage.left] * rms_last[stage.right]
+        )
+    return np.asarray(of_products + of_lower @ np.abs(stage.split[0]))

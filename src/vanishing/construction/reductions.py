@@ -1,0 +1,253 @@
+"""Mergeable summaries of blocks of rows: TSQR and Gram matrices.
+
+Both give a triangular factor R with R'R = mean of (values)(values)'. TSQR keeps every digit; a Gram
+matrix is one symmetric product and loses half of them.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from scipy.linalg import get_lapack_funcs, solve_triangular
+
+from vanishing.arrays.factorizations import gram, merge_triangular, norms, triangular_factor
+from vanishing.arrays.namespace import (
+    Array,
+    FloatArray,
+    machine_epsilon,
+    move_like,
+    move_to_numpy,
+    namespace,
+    same_dtype,
+)
+
+__all__ = ["Factor", "Gram", "Reduction", "Tsqr", "resolve_reduction"]
+
+
+# --- The outcome of a pass over data: a triangular factor on the host, in double precision --------
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """Triangular R with R'R = mean over rows of (values)(values)'.
+
+    Parameters
+    ----------
+    R : array of shape (rank, n_columns)
+        Upper triangular or trapezoidal; the norm of a column is the root mean square of that
+        polynomial.
+    n_rows : float
+        Number of rows that were summarized, or the sum of their weights.
+    relative_error : float
+        Size of the rounding errors of R relative to the norms of its columns.
+    """
+
+    R: FloatArray
+    n_rows: float
+    relative_error: float
+
+    @property
+    def column_rms(self) -> FloatArray:
+        """Root mean square of each column."""
+        return norms(self.R)
+
+    def with_weight(self, weight: float) -> "Factor":
+        """Return the factor of the weighted mean, where values came multiplied by root weights.
+
+        Parameters
+        ----------
+        weight : float
+            Sum of the weights.
+        """
+        return replace(self, R=self.R * np.sqrt(self.n_rows / weight), n_rows=weight)
+
+    def split(self, n_lower: int) -> tuple[FloatArray, FloatArray]:
+        """Orthogonalize the trailing columns against the leading ones (paper, Step 1).
+
+        Parameters
+        ----------
+        n_lower : int
+            Number of leading columns; they are independent.
+
+        Returns
+        -------
+        projection : array of shape (n_lower, n_trailing)
+            L = argmin ‖C - F L‖.
+        residual : array of shape (rank - n_lower, n_trailing)
+            R of the residual C - F L.
+        """
+        leading = self.R[:n_lower, :n_lower]
+        projection = solve_triangular(leading, self.R[:n_lower, n_lower:])
+        return projection, self.R[n_lower:, n_lower:]
+
+
+# --- Gram matrices: one symmetric product a block -------------------------------------------------
+#
+# Faster than TSQR, and blind below the square root of the rounding error: relations that hold
+# exactly
+# come out with an extent near 1e-8 of the candidates' size (float64), and extents below about 1e-7
+# (3e-3 in float32) count as vanishing whatever the tolerance. For tolerances well above that, which
+# noisy data has, nothing is lost.
+
+#: Pivots of Cholesky's method below so many roots of a unit of rounding are not trusted.
+SMALLEST_PIVOT = 64.0
+
+
+class GramSummary(NamedTuple):
+    """Sum of outer products of the rows, how many they were, and the coarsest unit of rounding.
+
+    Where squares would overflow or underflow, values are in ``units``, powers of two.
+    """
+
+    matrix: Array
+    n_rows: int
+    eps: float
+    units: FloatArray | None = None
+
+
+@dataclass(frozen=True)
+class Gram:
+    """Gram matrix: the fast choice for tolerances far above 1e-8."""
+
+    def summarize(self, values: Array) -> GramSummary:
+        """Multiply one block with itself."""
+        n_rows, eps = int(values.shape[1]), machine_epsilon(values)
+        with np.errstate(over="ignore", invalid="ignore"):
+            matrix = gram(values)
+        if _squares_hold(matrix):
+            return GramSummary(matrix, n_rows, eps)
+        xp = namespace(values)
+        units = _powers_of_two(move_to_numpy(xp.max(xp.abs(values), axis=1)))
+        return GramSummary(gram(values / move_like(units, values)[:, None]), n_rows, eps, units)
+
+    def merge(self, first: GramSummary, second: GramSummary) -> GramSummary:
+        """Add two Gram matrices."""
+        if first.units is not None or second.units is not None:
+            units = np.maximum(_units(first), _units(second))
+            first, second = _in_units(first, units), _in_units(second, units)
+        a, b = same_dtype(first.matrix, second.matrix)
+        n_rows, eps = first.n_rows + second.n_rows, max(first.eps, second.eps)
+        return GramSummary(a + b, n_rows, eps, first.units)
+
+    def resolve(self, summary: GramSummary) -> Factor:
+        """Take the triangular root of the mean.
+
+        Columns are scaled to norm 1 first, so that the accuracy is relative to each column.
+        """
+        matrix = move_to_numpy(summary.matrix) / summary.n_rows
+        if not np.isfinite(matrix).all():
+            return Factor(matrix, summary.n_rows, summary.eps)  # whoever asked for it says so
+        scale = np.sqrt(np.diag(matrix))
+        inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
+        factor = _triangular_root(matrix * inverse[:, None] * inverse, summary.eps) * scale
+        if summary.units is not None:
+            factor = factor * summary.units
+        # Errors of the eigenvalues are a few units relative to 1; their roots are taken.
+        return Factor(factor, summary.n_rows, float(np.sqrt(summary.eps / 64)))
+
+
+def _squares_hold(matrix: Array) -> bool:
+    """Say whether the sums of squares are far from overflow and underflow."""
+    xp = namespace(matrix)
+    information = xp.finfo(matrix.dtype)
+    squares = xp.linalg.diagonal(matrix)
+    least, most = information.smallest_normal / information.eps**2, information.max / 2**20
+    return bool(xp.all((squares > least) & (squares < most)))
+
+
+def _powers_of_two(sizes: FloatArray) -> FloatArray:
+    """Return powers of two near sizes; 1 where these are zero or not finite."""
+    known = np.isfinite(sizes) & (sizes > 0)
+    return np.where(known, np.ldexp(1.0, np.frexp(np.where(known, sizes, 1.0))[1] - 1), 1.0)
+
+
+def _units(summary: GramSummary) -> FloatArray:
+    return np.ones(summary.matrix.shape[0]) if summary.units is None else summary.units
+
+
+def _in_units(summary: GramSummary, units: FloatArray) -> GramSummary:
+    """Change the units of a summary."""
+    ratio = move_like(_units(summary) / units, summary.matrix)
+    return summary._replace(matrix=summary.matrix * ratio[:, None] * ratio, units=units)
+
+
+def _triangular_root(matrix: FloatArray, eps: float) -> FloatArray:
+    """R with R'R a positive semidefinite matrix that has ones on its diagonal.
+
+    Cholesky's method is the fastest by far, as long as no column is close to dependent on those
+    before it; where one is, eigenvalues that rounding made negative are set to zero.
+    """
+    (potrf,) = get_lapack_funcs(("potrf",), (matrix,))
+    factor, failed = potrf(matrix, lower=False, clean=True)
+    if failed == 0 and np.diag(factor).min(initial=1.0) > SMALLEST_PIVOT * np.sqrt(eps):
+        return np.asarray(factor)
+    eigenvalues, vectors = np.linalg.eigh(matrix)
+    root = np.sqrt(np.maximum(eigenvalues, 0.0))[:, None] * vectors.T
+    return np.asarray(np.linalg.qr(root, mode="r"))
+
+
+# --- TSQR: the summary of a block is R of its QR; merging is the QR of two stacked R --------------
+#
+# Relations that hold to the last digit are seen to the last digit: on an exact ellipse the extent
+# of
+# the quadric comes out near 1e-16, where Gram matrices cannot go below 1e-8.
+
+
+class TriangularSummary(NamedTuple):
+    """R of the rows seen so far, how many they were, and the unit of rounding of the coarsest."""
+
+    R: Array
+    n_rows: int
+    eps: float
+
+
+@dataclass(frozen=True)
+class Tsqr:
+    """Tall-skinny QR, the default: accurate to the rounding of the data."""
+
+    def summarize(self, values: Array) -> TriangularSummary:
+        """Factor one block."""
+        n_rows = int(values.shape[1])
+        return TriangularSummary(triangular_factor(values), n_rows, machine_epsilon(values))
+
+    def merge(self, first: TriangularSummary, second: TriangularSummary) -> TriangularSummary:
+        """Factor two stacked factors."""
+        merged = merge_triangular(*same_dtype(first.R, second.R))
+        return TriangularSummary(merged, first.n_rows + second.n_rows, max(first.eps, second.eps))
+
+    def resolve(self, summary: TriangularSummary) -> Factor:
+        """Scale R to means."""
+        factor = move_to_numpy(summary.R) / np.sqrt(summary.n_rows)
+        return Factor(factor, summary.n_rows, summary.eps)
+
+
+# --- What a reduction is, and the strings that stand for the two that ship ------------------------
+
+
+@runtime_checkable
+class Reduction(Protocol):
+    """A summary of rows that can be computed by blocks and merged in any grouping."""
+
+    def summarize(self, values: Array) -> Any:
+        """Summarize values of shape (n_polynomials, n_rows), which may be overwritten."""
+
+    def merge(self, first: Any, second: Any) -> Any:
+        """Join the summaries of two sets of rows."""
+
+    def resolve(self, summary: Any) -> Factor:
+        """Turn a summary into a triangular factor."""
+
+
+def resolve_reduction(reduction: "str | Reduction") -> Reduction:
+    """Return the reduction that a string stands for, or the object itself."""
+    if isinstance(reduction, str):
+        known: dict[str, type[Reduction]] = {"tsqr": Tsqr, "gram": Gram}
+        if reduction not in known:
+            raise ValueError(f"reduction must be one of {sorted(known)}, got {reduction!r}")
+        return known[reduction]()
+    if not isinstance(reduction, Reduction):
+        raise TypeError(
+            "reduction must be 'tsqr', 'gram' or an object with summarize, merge and resolve, "
+            f"got {type(reduction).__name__}"
+        )
+    return reduction

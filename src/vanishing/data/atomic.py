@@ -1,0 +1,292 @@
+"""Files that are written whole or not at all.
+
+A file is written under a hidden name in the same folder and renamed at the end. It keeps the mode
+of the file that it replaces, and what a killed writer left behind is swept by the next one.
+"""
+
+import errno
+import os
+import re
+import secrets
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any, Self
+
+# --- Files that are being written, told from those that a killed writer left behind ---------------
+#
+# A writer holds a lock on its file, which the system takes away when the process ends, however it
+# ends: what can be locked has no writer any more. That needs no numbers of processes, which are
+# given
+# to others later, and mean nothing on another computer that has the same folder.
+
+try:
+    import fcntl
+except ImportError:  # Windows: nothing is locked, and nothing swept
+    LOCKS = False
+else:
+    LOCKS = True
+
+#: ``.table.csv.0123456789abcdef.vanishing.tmp`` is being written, and ``.old`` was replaced.
+NAME = re.compile(r"\.(.*)\.[0-9a-f]{16}\.vanishing\.(tmp|old)", re.DOTALL)
+#: Bytes of the name that are kept: with the rest, it must not be longer than 255.
+LONGEST = 200
+
+
+def beside(target: Path, ending: str) -> Path:
+    """Return a new name in the same folder."""
+    name = os.fsencode(target.name)[:LONGEST].decode(errors="ignore")
+    return target.with_name(f".{name}.{secrets.token_hex(8)}.vanishing.{ending}")
+
+
+class Unfinished:
+    """An empty file or folder beside the one that is to be written, locked while inside.
+
+    Parameters
+    ----------
+    target : pathlib.Path
+    folder : bool
+        Whether to make a folder.
+    private : bool
+        Whether nobody else may read it.
+    """
+
+    def __init__(self, target: Path, *, folder: bool, private: bool) -> None:
+        self._target = target
+        self._folder = folder
+        self._private = private
+
+    def __enter__(self) -> Self:
+        while True:
+            self.path = beside(self._target, "tmp")
+            self._descriptor = self._make()
+            if self._descriptor is None or _locked(self._descriptor, self.path, wait=True):
+                return self
+            os.close(self._descriptor)  # swept before it was locked
+
+    def __exit__(self, *_: Any) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+
+    def synchronize(self) -> None:
+        """Wait until the file is on the disk."""
+        with self.path.open("rb") as file:
+            os.fsync(file.fileno())
+
+    def _make(self) -> int | None:
+        """Return a descriptor to be locked, None where there are no locks."""
+        if self._folder:
+            self.path.mkdir(0o700 if self._private else 0o777)
+            return os.open(self.path, os.O_RDONLY) if LOCKS else None
+        mode = 0o600 if self._private else 0o666
+        made = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
+        if LOCKS:
+            return made
+        os.close(made)
+        return None
+
+
+def sweep(folder: Path) -> None:
+    """Remove the files of writers that were killed: our own, which nobody has locked."""
+    if not LOCKS:
+        return
+    with suppress(OSError):  # a folder that may not be listed
+        for name in os.listdir(folder):
+            if (found := NAME.fullmatch(name)) is None:
+                continue
+            with suppress(OSError):  # gone, or not ours
+                # What was replaced is all there is until the new one has its name.
+                if found[2] == "tmp" or (folder / found[1]).exists():
+                    _sweep(folder / name)
+
+
+def _sweep(path: Path) -> None:
+    found = path.lstat()
+    if found.st_uid != os.geteuid():
+        return
+    if stat.S_ISDIR(found.st_mode):
+        with _opened(path, os.O_RDONLY) as descriptor:
+            if _locked(descriptor, path, wait=False):
+                shutil.rmtree(path)
+    elif stat.S_ISREG(found.st_mode):
+        with _opened(path, os.O_RDWR) as descriptor:
+            if _locked(descriptor, path, wait=False):
+                path.unlink()
+
+
+@contextmanager
+def _opened(path: Path, flags: int) -> Iterator[int]:
+    descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _locked(descriptor: int, path: Path, *, wait: bool) -> bool:
+    """Lock a file; say whether it is still the one at this path, and whether it could be locked."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:
+        return wait  # a writer goes on without a lock where the file system has none
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.lstat())
+    except FileNotFoundError:
+        return False
+
+
+# --- Files and folders that are written whole or not at all ---------------------------------------
+
+#: What the system says where there is no space.
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
+
+@contextmanager
+def written_whole(path: str | os.PathLike[str], *, folder: bool = False) -> Iterator[Path]:
+    """Give a place to write to, which takes the place of ``path`` when all went well.
+
+    What replaces a file has its mode, and its owner and group where the system allows it. What
+    writers that were killed left in the folder is removed first.
+
+    Parameters
+    ----------
+    path : path
+        A file or folder that exists is replaced: a file at once, a folder in two steps. Of a
+        link, what it leads to.
+    folder : bool
+        Whether a folder is written.
+
+    Yields
+    ------
+    pathlib.Path
+        An empty file or folder in the same folder. It is removed after an error.
+    """
+    target = followed(path)
+    former = _status(target)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"{target} cannot be written: there is no folder {target.parent}")
+    sweep(target.parent)
+    # In the same folder, since only there a file can take the place of another at once. Others
+    # must not read there what they may not read in the file that is replaced.
+    with Unfinished(target, folder=folder, private=former is not None) as unfinished:
+        try:
+            yield unfinished.path
+            if former is not None:
+                _take_over(unfinished.path, former)
+            if folder:
+                _replace_folder(unfinished.path, target)
+            else:
+                unfinished.synchronize()
+                unfinished.path.replace(target)
+        except OSError as error:
+            remove(unfinished.path)
+            if error.errno in FULL:
+                raise OSError(
+                    error.errno,
+                    "no space is left there; make room, or choose another place (nothing was "
+                    "left behind)",
+                    str(target),
+                ) from error
+            raise
+        except BaseException:
+            remove(unfinished.path)
+            raise
+
+
+def remove(path: Path) -> None:
+    """Remove a file or folder that may be gone already."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def followed(path: str | os.PathLike[str]) -> Path:
+    """Return where a link leads to; raise if that is itself."""
+    target = Path(os.path.realpath(path))
+    if target.is_symlink():
+        raise OSError(errno.ELOOP, "the link leads to itself", str(path))
+    return target
+
+
+def _status(target: Path) -> os.stat_result | None:
+    try:
+        return target.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _take_over(path: Path, former: os.stat_result) -> None:
+    """Give a file the mode of another, and its owner and group as far as that is allowed."""
+    if os.name != "posix":
+        return
+    mode = stat.S_IMODE(former.st_mode)
+    try:
+        os.chown(path, -1, former.st_gid)
+    except OSError:
+        # What the group may do is not for another group; those in it are as all others now.
+        mode = (mode & ~0o2070) | (mode & 0o007) << 3
+    with suppress(OSError):
+        os.chown(path, former.st_uid, -1)
+    os.chmod(path, mode)  # last: a change of the owner takes bits away
+
+
+def _replace_folder(unfinished: Path, target: Path) -> None:
+    """Put a folder where another may be, which is kept until the new one is there."""
+    if not target.exists():
+        unfinished.rename(target)
+        return
+    former = beside(target, "old")
+    target.rename(former)
+    try:
+        unfinished.rename(target)
+    except BaseException:
+        former.rename(target)
+        raise
+    shutil.rmtree(former, ignore_errors=True)  # what stays, the next writer sweeps
+
+
+# --- Files that are written whole or not at all ---------------------------------------------------
+
+
+@contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Open a file to write, so that at any time there is the old one or the new one.
+
+    What is written goes to a file beside it, which takes its place when the block ends, and is
+    removed if it ends by an exception, an interruption included. Pipes and devices, which nothing
+    can take the place of, are written to as they are.
+
+    Parameters
+    ----------
+    path : path
+        A file that exists is replaced.
+
+    Yields
+    ------
+    binary file
+    """
+    given = Path(path)
+    if given.is_dir():
+        raise IsADirectoryError(f"{given} is a folder; name a file in it")
+    if given.exists() and not given.is_file():
+        with given.open("wb") as file:
+            yield file
+        return
+    with written_whole(given) as unfinished, unfinished.open("wb") as file:
+        yield file
+
+
+def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write a file, so that at any time there is the old one or the new one.
+
+    Parameters
+    ----------
+    path : path
+        A file that exists is replaced.
+    content : bytes
+    """
+    with whole_file(path) as file:
+        file.write(content)

@@ -1,0 +1,364 @@
+"""Rows that come in chunks: iterables, frames, memory maps and Zarr arrays."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from contextvars import copy_context
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from vanishing.arrays.namespace import Array, is_array, lazy, namespace, on_cpu
+from vanishing.data.arrays import ArraySource
+from vanishing.data.source import SampleSource, checked_block, comes_from, dense, imported
+
+# --- Reading the next item while the present one is worked on -------------------------------------
+
+Item = TypeVar("Item")
+
+
+def prefetched(items: Iterator[Item]) -> Generator[Item, None, None]:
+    """Yield the items of an iterator, the next one being made by a thread in the meantime.
+
+    Two items are alive at a time, the one handed out and the next. An error of the iterator is
+    raised where its item would have come. The thread ends with the items, with an error, and when
+    the generator is closed before its end.
+    """
+    end: Any = object()
+    context = copy_context()  # as NumPy's handling of overflow, which belongs to the caller
+
+    def take() -> Any:
+        return context.run(next, items, end)
+
+    with ThreadPoolExecutor(1, thread_name_prefix="vanishing-prefetch") as reader:
+        coming = reader.submit(take)
+        try:
+            while (item := coming.result()) is not end:
+                coming = reader.submit(take)
+                yield item
+        finally:
+            close = getattr(items, "close", None)
+            if close is not None:
+                coming.exception()  # the thread may be in the middle of the next item
+                context.run(close)
+
+
+# --- Tables in memory: the names of their columns, and their numbers ------------------------------
+
+
+def columns_of(data: Any) -> list[Any] | None:
+    """Return what the columns of a frame or an Arrow table are called; None for other things."""
+    # Columns of Arrow are the data itself.
+    columns = getattr(data, "column_names" if comes_from(data, "pyarrow") else "columns", None)
+    return None if columns is None else list(columns)
+
+
+def names_of(columns: list[Any] | None) -> tuple[str, ...] | None:
+    """Return the names of columns if all of them are text, as scikit-learn takes them."""
+    if not columns or not all(isinstance(column, str) for column in columns):
+        return None
+    return tuple(columns)
+
+
+def as_array(data: Any, name: str) -> Array:
+    """Return arrays as they are, and anything else as an array of NumPy.
+
+    Frames with columns of several kinds, such as truth values beside numbers, come as objects, and
+    are read as double precision.
+    """
+    if is_array(data):
+        return data
+    try:
+        array = np.asarray(data)
+        return array if array.dtype != object else np.asarray(data, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} cannot be made an array of numbers: {error}") from error
+
+
+# --- What all sources that are read chunk by chunk have in common ---------------------------------
+
+#: Numbers of a chunk, where the source may choose its size: 8 MiB in double precision.
+CHUNK_NUMBERS = 2**20
+
+
+class Chunk(NamedTuple):
+    """Rows as they were read, and where they come from, in words for error messages."""
+
+    rows: Any
+    where: str = ""
+
+
+class StreamedSource(SampleSource):
+    """Rows that are read chunk by chunk, each chunk checked when it is read.
+
+    Subclasses define ``_read``. The next chunk is read by a thread while the present one is worked
+    on, so that two are in memory at a time.
+    """
+
+    #: Columns of the first chunk, if it was a frame, its array library, and the number of rows of
+    #: the first whole pass: all others are compared with these.
+    _columns: list[Any] | None = None
+    _library: str | None = None
+    _rows_before: int | None = None
+
+    @abstractmethod
+    def _read(self) -> Iterator[Chunk]:
+        """Begin anew, and yield all chunks in order."""
+
+    @property
+    def _prefetches(self) -> bool:
+        """Whether reading takes time that can be spent while computing."""
+        return True
+
+    @lazy
+    def _first(self) -> tuple[int, bool]:
+        """Width and place of the first chunk with rows."""
+        with closing(self._checked(None)) as chunks:
+            for chunk in chunks:
+                return int(chunk.shape[1]), on_cpu(chunk)
+        raise ValueError(f"{self.name} has no chunks: at least one row is required")
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of the first chunk."""
+        return self._first[0]
+
+    @property
+    def cpu(self) -> bool:
+        """Whether the first chunk lives in the memory of the processor."""
+        return self._first[1]
+
+    @lazy
+    def n_samples(self) -> int:
+        """Number of rows, counted in one pass."""
+        with closing(self._chunks()) as chunks:
+            return sum(int(chunk.shape[0]) for chunk in chunks)
+
+    def blocks(self, max_rows: int) -> Iterator[Array]:
+        """Yield the chunks, those that are too long in slices."""
+        with closing(self._chunks()) as chunks:
+            for chunk in chunks:
+                yield from ArraySource(chunk).blocks(max_rows)
+
+    def _chunks(self) -> Generator[Array, None, None]:
+        checked = self._checked(self.n_features)
+        return prefetched(checked) if self._prefetches else checked
+
+    def _checked(self, n_features: int | None) -> Generator[Array, None, None]:
+        n_rows = 0
+        for index, chunk in enumerate(self._reading()):
+            where = f" ({chunk.where})" if chunk.where else ""
+            name = f"chunk {index}{where} of {self.name}"
+            rows = dense(chunk.rows, name)
+            self._check_same_columns(columns_of(rows), name)
+            block = checked_block(as_array(rows, name), name=name, n_features=n_features)
+            self._check_library(block, name)
+            n_rows += int(block.shape[0])
+            if block.shape[0]:
+                yield block
+        self._check_rows(n_rows)
+
+    def _check_same_columns(self, columns: list[Any] | None, name: str) -> None:
+        """Refuse a frame whose columns are not those of the first: rows are joined by position."""
+        if columns is None:
+            return
+        if self._columns is None:
+            self._columns = columns
+        if columns != self._columns:
+            raise ValueError(
+                f"{name} has columns {columns}, but the first chunk has {self._columns}; give all "
+                "chunks the same columns in the same order"
+            )
+
+    def _check_library(self, block: Array, name: str) -> None:
+        """Refuse arrays of another library than the first: what is made of them is merged."""
+        library = namespace(block).__name__.rpartition(".")[2]
+        if self._library is None:
+            self._library = library
+        if library != self._library:
+            raise TypeError(
+                f"{name} is an array of {library}, but the first chunk is one of {self._library}; "
+                "make all chunks arrays of one library"
+            )
+
+    def _check_rows(self, n_rows: int) -> None:
+        """Refuse rows that changed since the last pass: degrees would be of different data."""
+        if self._rows_before is None:
+            self._rows_before = n_rows
+        if n_rows != self._rows_before:
+            raise ValueError(
+                f"{self.name} had {self._rows_before} rows in an earlier pass, and {n_rows} in "
+                "this one; every pass must go over the same rows, and files must not change"
+            )
+
+    def _reading(self) -> Iterator[Chunk]:
+        """Yield what ``_read`` does; its errors say how far it came."""
+        index, where = 0, ""
+        reading = self._read()
+        try:
+            for chunk in reading:
+                yield chunk
+                index, where = index + 1, chunk.where
+        except Exception as error:
+            after = f" (after {where})" if where else ""
+            raise same_kind(
+                error,
+                f"chunk {index} of {self.name} could not be read{after}: "
+                f"{type(error).__name__}: {error}",
+            ) from error
+
+
+def same_kind(error: Exception, message: str) -> Exception:
+    """Return an error of the same class with another message, or a RuntimeError."""
+    try:
+        return type(error)(message)
+    except Exception:  # its class wants other arguments
+        return RuntimeError(message)
+
+
+# --- Chunks of rows from anything that can be iterated over again ---------------------------------
+
+
+class ChunkSource(StreamedSource):
+    """The rows of a sequence of chunks, one after the other.
+
+    The next chunk is made by a thread while the present one is worked on, except where all of them
+    are there already, in a list or a tuple.
+
+    Parameters
+    ----------
+    chunks : re-iterable of arrays, or a callable that returns a fresh iterator over arrays
+        Each chunk has shape (n_rows, n_features). Fitting goes through them once per degree, so a
+        generator, which can be read only once, is refused: pass the function that makes it. Every
+        pass must give the same rows. Columns of frames keep their names.
+    name : str
+        What the rows are called in error messages.
+    """
+
+    def __init__(
+        self, chunks: Iterable[Array] | Callable[[], Iterable[Array]], *, name: str = "X"
+    ) -> None:
+        if isinstance(chunks, Iterator):
+            raise TypeError(
+                f"{name} is a {type(chunks).__name__}, which can be read only once, but fitting "
+                "passes over the data once per degree; pass a list of chunks, or the function "
+                "that makes the generator (without calling it)"
+            )
+        self._made_by = chunks
+        self._last: Any = None
+        self.name = name
+
+    @lazy
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Names of the columns, where the first chunk is a frame."""
+        assert self.n_features  # sees the first chunk
+        return names_of(self._columns)
+
+    @property
+    def _prefetches(self) -> bool:
+        return not isinstance(self._made_by, list | tuple)
+
+    def _read(self) -> Iterator[Chunk]:
+        return map(Chunk, self._fresh())
+
+    def _fresh(self) -> Iterable[Array]:
+        if not callable(self._made_by):
+            return self._made_by
+        try:
+            chunks = self._made_by()
+        except Exception as error:
+            raise same_kind(
+                error,
+                f"the function passed for {self.name} failed before chunk 0: "
+                f"{type(error).__name__}: {error}",
+            ) from error
+        if not isinstance(chunks, Iterable):
+            raise TypeError(
+                f"the function passed for {self.name} must return an iterable of chunks, got "
+                f"{chunks!r}"
+            )
+        if isinstance(chunks, Iterator) and chunks is self._last:
+            raise ValueError(
+                f"the function passed for {self.name} returned the same iterator twice; it must "
+                "make a fresh iterator each time, since fitting passes over the data once per "
+                "degree"
+            )
+        self._last = chunks
+        return chunks
+
+
+# --- One array on disk: a memory map of NumPy, or a Zarr array ------------------------------------
+
+
+class StoredArraySource(StreamedSource):
+    """The rows of an array that is read from a file slice by slice.
+
+    Parameters
+    ----------
+    array : numpy.memmap or zarr.Array of shape (n_samples, n_features)
+        Chunks of a Zarr array are read whole, several at a time if they are small.
+    name : str
+        What the rows are called in error messages.
+    """
+
+    def __init__(self, array: Any, *, name: str = "X") -> None:
+        self.array = array
+        self.name = name
+        shape = tuple(array.shape)
+        if len(shape) != 2:
+            raise ValueError(
+                f"{name} must be 2-D, of shape (n_samples, n_features), got an array of shape "
+                f"{shape} in {self._file or 'a file'}"
+            )
+        if 0 in shape:
+            raise ValueError(
+                f"{name} has shape {shape}: at least one row and one column are required"
+            )
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return int(self.array.shape[1])
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return int(self.array.shape[0])
+
+    @property
+    def cpu(self) -> bool:
+        """True."""
+        return True
+
+    @property
+    def _file(self) -> str:
+        """Where the array lies, or nothing where that is unknown."""
+        place = getattr(self.array, "filename", None) or getattr(self.array, "store_path", None)
+        return "" if place is None else str(place)
+
+    @property
+    def _chunk_rows(self) -> int:
+        # A chunk of Zarr is decompressed as a whole, so that no slice may end inside of one.
+        unit = getattr(self.array, "chunks", (1,))[0]
+        return int(unit * max(1, CHUNK_NUMBERS // (unit * self.n_features)))
+
+    def _read(self) -> Iterator[Chunk]:
+        step, n_rows = self._chunk_rows, self.n_samples
+        file = f"{self._file}, " if self._file else ""
+        array = _opened_anew(self.array)
+        for start in range(0, n_rows, step):
+            stop = min(start + step, n_rows)
+            rows = array[start:stop]
+            if isinstance(rows, np.memmap):
+                rows = np.array(rows)  # read now, by the thread that is here
+            yield Chunk(rows, f"{file}rows {start} to {stop - 1}")
+        _opened_anew(self.array)
+
+
+def _opened_anew(array: Any) -> Any:
+    """Open a Zarr array again: one whose files are gone would read as zeros without an error."""
+    if not hasattr(array, "store_path"):
+        return array
+    zarr = imported("zarr", extra="io", purpose="reading Zarr arrays")
+    return zarr.open_array(array.store_path, mode="r")

@@ -1,0 +1,467 @@
+"""Images: MNIST, Fashion-MNIST and scikit-learn's digits."""
+
+import gzip
+import hashlib
+import math
+import os
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+
+from vanishing.arrays.namespace import FloatArray
+
+# --- The IDX format of MNIST: a header of big-endian numbers, then the entries as bytes -----------
+
+_GZIP_MAGIC = b"\x1f\x8b"
+_UNSIGNED_BYTES = 0x08
+
+
+def decompress(content: bytes) -> bytes:
+    """Undo gzip, if ``content`` is gzip; otherwise return it as it is.
+
+    The content decides and not the file name, since browsers and servers unpack files and keep
+    their names.
+    """
+    if not content.startswith(_GZIP_MAGIC):
+        return content
+    try:
+        return gzip.decompress(content)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise ValueError(f"it is a damaged or incomplete gzip file ({error})") from error
+
+
+def parse_idx(content: bytes) -> npt.NDArray[np.uint8]:
+    """Read an array of unsigned bytes; the array is a view of ``content``.
+
+    The header is two zero bytes, one for the type of the entries, one for the number n of axes,
+    and n lengths of four bytes.
+    """
+    if len(content) < 4 or content[:2] != b"\x00\x00":
+        raise ValueError(f"it is not an IDX file: it starts with {content[:4]!r}")
+    entry_type, n_axes = content[2], content[3]
+    if entry_type != _UNSIGNED_BYTES:
+        raise ValueError(
+            f"its entries have the IDX type 0x{entry_type:02x}; unsigned bytes, "
+            f"0x{_UNSIGNED_BYTES:02x}, were expected"
+        )
+    start = 4 + 4 * n_axes
+    if len(content) < start:
+        raise ValueError(f"it ends after {len(content)} bytes, within its header of {start} bytes")
+    shape = tuple(int(length) for length in np.frombuffer(content[4:start], dtype=">u4"))
+    promised, found = math.prod(shape), len(content) - start
+    if found != promised:
+        raise ValueError(
+            f"it is {'cut off' if found < promised else 'too long'}: its header promises "
+            f"{' × '.join(map(str, shape))} = {promised} bytes of entries, and {found} follow"
+        )
+    return np.frombuffer(content, dtype=np.uint8, offset=start).reshape(shape)
+
+
+# --- Sets of IDX files: where they are looked for, and that they are the right ones ---------------
+
+#: Environment variable that names the folder of data.
+FOLDER_VARIABLE = "VANISHING_DATA"
+
+
+@dataclass(frozen=True)
+class Archive:
+    """Four IDX files, as published.
+
+    Parameters
+    ----------
+    title : str
+    folder : str
+        Name of the subfolder that holds the files.
+    url : str
+        Where the files are published, compressed by gzip.
+    sha256 : mapping of str to str
+        For each file its checksum *after* decompression, since the same data is in circulation
+        compressed in different ways.
+    """
+
+    title: str
+    folder: str
+    url: str
+    sha256: Mapping[str, str]
+
+    def read(self, file: str, path: Path) -> npt.NDArray[np.uint8]:
+        """Read one of the files from ``path``, or raise if it holds anything else."""
+        try:
+            content = decompress(path.read_bytes())
+            entries = parse_idx(content)
+        except ValueError as error:
+            raise ValueError(f"{path} cannot be read: {error}; {self.remedy()}") from error
+        digest = hashlib.sha256(content).hexdigest()
+        if digest != self.sha256[file]:
+            raise ValueError(
+                f"{path} is not the file {file} of {self.title}: the SHA-256 of its content is "
+                f"{digest}, not {self.sha256[file]}. Files of other sets have the same names, "
+                f"those of MNIST and Fashion-MNIST for instance; {self.remedy()}"
+            )
+        return entries
+
+    def remedy(self) -> str:
+        """Say how to get the files by hand."""
+        files = ", ".join(f"{file}.gz" for file in self.sha256)
+        return (
+            f"get {files} from {self.url}, put them into a folder, as they are or unpacked, and "
+            f"give that folder as folder= or in the environment variable {FOLDER_VARIABLE}"
+        )
+
+
+def files_in_folder(
+    archive: Archive, folder: str | os.PathLike[str], named_by: str
+) -> dict[str, Path]:
+    """Find the files of ``archive``, in its own subfolder or directly in ``folder``.
+
+    Parameters
+    ----------
+    archive : Archive
+    folder : str or path
+    named_by : str
+        Where the name of the folder comes from, for the message if the files are not there.
+    """
+    root = Path(folder).expanduser()
+    if not root.is_dir():
+        raise FileNotFoundError(
+            f"there is no folder {os.fspath(folder)!r}, which {named_by} names; {archive.remedy()}"
+        )
+    found = {}
+    for file in archive.sha256:
+        candidates = [
+            place / name for place in (root / archive.folder, root) for name in (f"{file}.gz", file)
+        ]
+        path = next((path for path in candidates if path.is_file()), None)
+        if path is None:
+            raise FileNotFoundError(
+                f"{archive.title} is not complete in the folder {os.fspath(folder)!r}, which "
+                f"{named_by} names: it holds no {file} or {file}.gz, nor does its subfolder "
+                f"{archive.folder!r}; {archive.remedy()}"
+            )
+        found[file] = path
+    return found
+
+
+# --- Files of an archive out of the internet, by pooch, kept in its cache -------------------------
+
+
+def downloaded_files(archive: Archive) -> dict[str, Path]:
+    """Return the files of ``archive`` from the cache, downloading those that are not there.
+
+    The cache holds them unpacked. A file whose checksum is wrong is downloaded again.
+    """
+    try:
+        import pooch
+        import requests
+    except ImportError as error:
+        raise ImportError(
+            f"{archive.title} was not given as a folder, by folder= or {FOLDER_VARIABLE}, and "
+            "downloading it needs pooch: pip install 'vanishing[data]'. Without it, "
+            f"{archive.remedy()}"
+        ) from error
+    # Paths of os_cache are those that the system sets aside: ~/.cache/vanishing on Linux.
+    cache = Path(pooch.os_cache("vanishing")) / archive.folder
+    files = {}
+    for file, digest in archive.sha256.items():
+        url = f"{archive.url}/{file}.gz"
+        try:
+            path = pooch.retrieve(
+                url, f"sha256:{digest}", fname=file, path=cache, downloader=_unpacked
+            )
+        except requests.RequestException as error:
+            raise ConnectionError(
+                f"{archive.title} could not be downloaded from {url} ({error}). Try again with "
+                f"internet, or {archive.remedy()}"
+            ) from error
+        except ValueError as error:
+            raise ValueError(
+                f"what came from {url} is not the {file} of {archive.title}: {error}. Try again, "
+                f"or {archive.remedy()}"
+            ) from error
+        files[file] = Path(path)
+    return files
+
+
+def _unpacked(url: str, output_file: str, pooch: Any) -> None:
+    """Download and unpack, so that pooch checks the content and not its compression."""
+    from pooch import HTTPDownloader
+
+    HTTPDownloader()(url, output_file, pooch)
+    packed = Path(output_file)
+    packed.write_bytes(decompress(packed.read_bytes()))
+
+
+# --- What the loaders of images return ------------------------------------------------------------
+
+#: Class numbers. Signed, so that differences of labels are what they seem.
+Labels = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ImageSet:
+    """Images as rows of grey values from 0 to 1, with labels, split into training and test.
+
+    Parameters
+    ----------
+    name : str
+    train_images : array of shape (n_images, height * width)
+        Row by row of pixels, top left first.
+    train_labels : array of int, of shape (n_images,)
+        Index into ``class_names``.
+    test_images : array of shape (n_test_images, height * width)
+    test_labels : array of int, of shape (n_test_images,)
+    image_shape : tuple of two int
+        Height and width.
+    class_names : tuple of str
+    """
+
+    name: str
+    train_images: FloatArray
+    train_labels: Labels
+    test_images: FloatArray
+    test_labels: Labels
+    image_shape: tuple[int, int]
+    class_names: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        height, width = self.image_shape
+        return (
+            f"<ImageSet {self.name!r}: {len(self.train_images)} training and "
+            f"{len(self.test_images)} test images of {height} × {width}, "
+            f"{len(self.class_names)} classes>"
+        )
+
+
+def grey_levels(pixels: npt.NDArray[np.generic], largest: int, dtype: npt.DTypeLike) -> FloatArray:
+    """Turn whole numbers from 0 to ``largest`` into numbers from 0 to 1.
+
+    Parameters
+    ----------
+    pixels : array of shape (n_images, ...)
+    largest : int
+    dtype : numpy.float32 or numpy.float64
+
+    Returns
+    -------
+    array of shape (n_images, n_pixels)
+    """
+    divided: FloatArray = np.divide(pixels, largest, dtype=check_dtype(dtype))
+    return divided.reshape(len(pixels), -1)
+
+
+def check_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
+    """Return ``dtype`` as a NumPy dtype, or raise if it cannot hold grey levels well."""
+    resolved: np.dtype[Any] = np.dtype(dtype)
+    if resolved not in (np.dtype(np.float32), np.dtype(np.float64)):
+        raise ValueError(f"dtype must be float32 or float64, got {dtype!r}")
+    return resolved
+
+
+# --- MNIST and Fashion-MNIST, out of a folder or the internet -------------------------------------
+
+TRAIN_IMAGES = "train-images-idx3-ubyte"
+TRAIN_LABELS = "train-labels-idx1-ubyte"
+TEST_IMAGES = "t10k-images-idx3-ubyte"
+TEST_LABELS = "t10k-labels-idx1-ubyte"
+
+MNIST = Archive(
+    title="MNIST",
+    folder="mnist",
+    url="https://ossci-datasets.s3.amazonaws.com/mnist",
+    sha256=MappingProxyType(
+        {
+            TRAIN_IMAGES: "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
+            TRAIN_LABELS: "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
+            TEST_IMAGES: "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
+            TEST_LABELS: "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
+        }
+    ),
+)
+
+# Published by plain HTTP only; the checksums make up for it.
+FASHION_MNIST = Archive(
+    title="Fashion-MNIST",
+    folder="fashion-mnist",
+    url="http://fashion-mnist.s3-website.eu-central-1.amazonaws.com",
+    sha256=MappingProxyType(
+        {
+            TRAIN_IMAGES: "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888",
+            TRAIN_LABELS: "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9",
+            TEST_IMAGES: "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b",
+            TEST_LABELS: "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34",
+        }
+    ),
+)
+
+DIGITS = tuple("0123456789")
+GARMENTS = (
+    "T-shirt/top",
+    "trouser",
+    "pullover",
+    "dress",
+    "coat",
+    "sandal",
+    "shirt",
+    "sneaker",
+    "bag",
+    "ankle boot",
+)
+
+
+def load_mnist(
+    *, folder: str | os.PathLike[str] | None = None, dtype: npt.DTypeLike = np.float32
+) -> ImageSet:
+    """Load MNIST: 60,000 + 10,000 handwritten digits of 28 × 28 pixels.
+
+    The four IDX files, packed by gzip or not, are looked for in the folder, and there first in its
+    subfolder ``mnist``. Where no folder is given, they are downloaded (about 11 MB) and kept for
+    the next time. Either way their SHA-256 is checked.
+
+    Parameters
+    ----------
+    folder : str or path, optional
+        By default the environment variable VANISHING_DATA. If that is not set either, the files
+        are downloaded, which needs ``pip install 'vanishing[data]'``.
+    dtype : numpy.float32 or numpy.float64, default=numpy.float32
+
+    Returns
+    -------
+    ImageSet
+
+    Raises
+    ------
+    FileNotFoundError
+        If the folder does not hold the files.
+    ValueError
+        If a file is damaged, or another one than it should be.
+    ConnectionError
+        If the files have to be downloaded and cannot be.
+    ImportError
+        If they have to be downloaded and pooch is not installed.
+
+    Examples
+    --------
+    >>> from vanishing.datasets import load_mnist
+    >>> mnist = load_mnist()  # doctest: +SKIP
+    >>> mnist.train_images.shape  # doctest: +SKIP
+    (60000, 784)
+    """
+    return _load(MNIST, DIGITS, folder, dtype)
+
+
+def load_fashion_mnist(
+    *, folder: str | os.PathLike[str] | None = None, dtype: npt.DTypeLike = np.float32
+) -> ImageSet:
+    """Load Fashion-MNIST: 60,000 + 10,000 garments of 28 × 28 pixels.
+
+    As :func:`load_mnist`, with the subfolder ``fashion-mnist`` and a download of about 31 MB.
+
+    Parameters
+    ----------
+    folder : str or path, optional
+        By default the environment variable VANISHING_DATA. If that is not set either, the files
+        are downloaded, which needs ``pip install 'vanishing[data]'``.
+    dtype : numpy.float32 or numpy.float64, default=numpy.float32
+
+    Returns
+    -------
+    ImageSet
+
+    Examples
+    --------
+    >>> from vanishing.datasets import load_fashion_mnist
+    >>> fashion = load_fashion_mnist(folder="data")  # doctest: +SKIP
+    >>> fashion.class_names[fashion.train_labels[0]]  # doctest: +SKIP
+    'ankle boot'
+    """
+    return _load(FASHION_MNIST, GARMENTS, folder, dtype)
+
+
+def _load(
+    archive: Archive,
+    class_names: tuple[str, ...],
+    folder: str | os.PathLike[str] | None,
+    dtype: npt.DTypeLike,
+) -> ImageSet:
+    check_dtype(dtype)
+    if folder is not None:
+        paths = files_in_folder(archive, folder, named_by="folder=")
+    elif os.environ.get(FOLDER_VARIABLE):
+        paths = files_in_folder(archive, os.environ[FOLDER_VARIABLE], named_by=FOLDER_VARIABLE)
+    else:
+        paths = downloaded_files(archive)
+    entries = {file: archive.read(file, path) for file, path in paths.items()}
+    _, height, width = entries[TRAIN_IMAGES].shape
+    return ImageSet(
+        name=archive.folder,
+        train_images=grey_levels(entries[TRAIN_IMAGES], 255, dtype),
+        train_labels=entries[TRAIN_LABELS].astype(np.int64),
+        test_images=grey_levels(entries[TEST_IMAGES], 255, dtype),
+        test_labels=entries[TEST_LABELS].astype(np.int64),
+        image_shape=(height, width),
+        class_names=class_names,
+    )
+
+
+# --- The small digits that come with scikit-learn, in the form of MNIST ---------------------------
+
+
+def load_digits_images(
+    *,
+    test_size: float = 0.25,
+    random_state: int = 0,
+    dtype: npt.DTypeLike = np.float32,
+) -> ImageSet:
+    """Load scikit-learn's digits: 1,797 handwritten digits of 8 × 8 pixels.
+
+    They come with scikit-learn and need no files: a small stand-in for :func:`load_mnist`. They are
+    split at random so that each digit has the same share in the training and the test images. The
+    images of one writer can be in both, unlike in MNIST.
+
+    Parameters
+    ----------
+    test_size : float, default=0.25
+        Share of the test images.
+    random_state : int, default=0
+        Seed of the split.
+    dtype : numpy.float32 or numpy.float64, default=numpy.float32
+
+    Returns
+    -------
+    ImageSet
+
+    Examples
+    --------
+    >>> from vanishing.datasets import load_digits_images
+    >>> digits = load_digits_images()
+    >>> digits
+    <ImageSet 'digits': 1347 training and 450 test images of 8 × 8, 10 classes>
+    >>> float(digits.train_images.min()), float(digits.train_images.max())
+    (0.0, 1.0)
+    """
+    pixels, labels = load_digits(return_X_y=True)
+    images = grey_levels(pixels, 16, dtype)
+    train_images, test_images, train_labels, test_labels = train_test_split(
+        images,
+        labels.astype(np.int64),
+        test_size=test_size,
+        random_state=random_state,
+        stratify=labels,
+    )
+    return ImageSet(
+        name="digits",
+        train_images=train_images,
+        train_labels=train_labels,
+        test_images=test_images,
+        test_labels=test_labels,
+        image_shape=(8, 8),
+        class_names=tuple("0123456789"),
+    )

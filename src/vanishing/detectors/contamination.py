@@ -1,0 +1,157 @@
+"""Rows of which most, and not all, are normal, judged by each other.
+
+A row that is far from all others would be given equations of its own by a fit that sees it. So
+parts of the rows are left out of the fit in turn, as for thresholds.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+
+from vanishing.arrays.namespace import FloatArray, IntArray, on_host
+from vanishing.detectors.base import Detector
+from vanishing.detectors.selection import is_frame, picker
+from vanishing.detectors.threshold import FOLDS, quantile_offset
+from vanishing.inputs import fit_table, new_table
+
+#: With fewer rows, none can be left out.
+FEWEST_ROWS = 20
+#: Share of the rows that a fit to mixed rows leaves out, at least.
+LEFT_OUT = 0.1
+#: Fits that ``fit_to_mixed`` makes.
+N_FITS = FOLDS + 1
+
+
+def score_unseen(
+    detector: Any,
+    X: Any,
+    *,
+    random_state: int = 0,
+    callback: Callable[[int], object] | None = None,
+) -> FloatArray:
+    """Score every row by a detector that was fitted without it.
+
+    A fifth of the rows is left out of the fit in turn.
+
+    Parameters
+    ----------
+    detector : detector
+        Anything with ``fit`` and ``score_samples``, pipelines included. It is left as it is.
+    X : array-like of shape (n_samples, n_features)
+        At least 3 rows, and as many as a fit to four fifths of them needs.
+    random_state : int, default=0
+        Seed of the parts.
+    callback : callable, optional
+        Called with the number of fits so far, after each of them.
+
+    Returns
+    -------
+    array of shape (n_samples,)
+        As ``score_samples`` returns them, higher is more normal, in the order of the rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vanishing import VanishingDetector
+    >>> from vanishing.detectors import score_unseen
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.uniform(-1, 1, 200)
+    >>> X = np.column_stack([x, x**2 + 0.02 * rng.normal(size=200)])  # near a parabola
+    >>> X[7, 1] += 1
+    >>> int(np.argmin(score_unseen(VanishingDetector(), X)))
+    7
+    """
+    rows, rows_of = _checked(X)
+    n_rows = len(rows)
+    if n_rows < 3:
+        raise ValueError(
+            f"X has {n_rows} rows, but at least 3 are required to leave some out and fit to others"
+        )
+    order = np.random.default_rng(random_state).permutation(n_rows)
+    scores = np.empty(n_rows)
+    for part, unseen in enumerate(np.array_split(order, min(FOLDS, n_rows)), start=1):
+        rest = np.delete(np.arange(n_rows), unseen)
+        fitted = clone(detector).fit(rows_of(rest))
+        scores[unseen] = on_host(fitted.score_samples(rows_of(unseen)))
+        if callback is not None:
+            callback(part)
+    return scores
+
+
+def fit_to_mixed(
+    detector: Detector, X: Any, *, callback: Callable[[int], object] | None = None
+) -> Detector:
+    """Fit a detector to rows of which most, and not all, are normal.
+
+    The rows that break the equations of the others most, by ``score_unseen``, are left out of the
+    fit that counts: a tenth of them, or the share ``contamination`` of the detector, if that is
+    more. The threshold is that of all rows.
+
+    Parameters
+    ----------
+    detector : VanishingDetector or TransformationDetector
+        Left as it is. Its ``random_state`` is the seed of the parts; ``calibration`` is refused,
+        since its guarantee is about rows that are known to be normal.
+    X : array-like of shape (n_samples, n_features)
+        With fewer than 20 rows none is left out: that is then ``fit``.
+    callback : callable, optional
+        Called with the number of fits so far, after each of them; there are 6.
+
+    Returns
+    -------
+    VanishingDetector or TransformationDetector
+        A copy, fitted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vanishing import VanishingDetector
+    >>> from vanishing.detectors import fit_to_mixed
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.uniform(-1, 1, 200)
+    >>> X = np.column_stack([x, x**2 + 0.02 * rng.normal(size=200)])  # near a parabola
+    >>> X[:5, 1] += [1.0, -1.0, 2.0, -2.0, 1.5]
+    >>> detector = fit_to_mixed(VanishingDetector(contamination=0.05), X)
+    >>> detector.predict(X)[:7]
+    array([-1, -1, -1, -1, -1,  1,  1])
+    """
+    if not isinstance(detector, Detector):
+        raise TypeError(
+            "expected a VanishingDetector or TransformationDetector, got "
+            f"{type(detector).__name__}; score_unseen takes any detector"
+        )
+    if detector.calibration is not None:
+        raise ValueError(
+            "calibration gives a guarantee for rows like known normal ones, which these are not; "
+            "leave it out, or fit to known normal rows"
+        )
+    fitted: Detector = clone(detector)
+    rows, rows_of = _checked(X)
+    if len(rows) < FEWEST_ROWS:
+        fitted.fit(rows)
+        return fitted
+    scores = score_unseen(detector, rows, random_state=detector.random_state, callback=callback)
+    share = detector.contamination
+    left_out = max(LEFT_OUT, 0.0 if share == "auto" else share)
+    # No mean of two scores, one of which may be infinite.
+    worst = np.quantile(scores, left_out, method="lower")
+    better = scores > worst
+    if not better.any():  # rows that are all alike
+        better = scores == worst
+    fitted.fit(rows_of(np.flatnonzero(better)))
+    final = np.asarray(on_host(fitted.score_samples(rows)))
+    offset = quantile_offset(final, share)
+    if share == "auto":
+        offset = min(offset, quantile_offset(scores, share))
+    fitted.offset_ = offset - fitted._rounding(new_table(fitted, rows), offset)
+    if callback is not None:
+        callback(N_FITS)
+    return fitted
+
+
+def _checked(X: Any) -> tuple[Any, Callable[[IntArray], Any]]:
+    """Return all rows, a frame or a checked array, and a function that returns some of them."""
+    table = fit_table(BaseEstimator(), X)
+    return X if is_frame(X) else table, picker(X, table)

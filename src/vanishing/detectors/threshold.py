@@ -1,0 +1,175 @@
+"""Where normal ends: the offset on the scores, and what rounding does to it."""
+
+from collections.abc import Callable
+from math import ceil
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from vanishing.arrays.namespace import (
+    Array,
+    FloatArray,
+    IntArray,
+    machine_epsilon,
+    move_like,
+    namespace,
+    take_rows,
+)
+from vanishing.data.source import SampleSource, closed_after
+from vanishing.detectors.sample_weights import quantiles
+
+# --- Where normal ends: the offset on the scores --------------------------------------------------
+
+#: Parts into which rows are split to be left out in turn.
+FOLDS = 5
+#: Left-out rows that are enough for quantiles: large tables need not leave out every part.
+ENOUGH_ROWS = 1000
+
+#: Shares of normal rows that "auto" calls anomalous: the rule of box plots is made for scores like
+#: those of a normal distribution, and flags up to a quarter of others.
+FEWEST_ANOMALIES, MOST_ANOMALIES = 0.01, 0.05
+
+
+class Scored(NamedTuple):
+    """Scores of rows, higher is more normal, and how often each row counts (None: once)."""
+
+    scores: FloatArray
+    counts: FloatArray | None = None
+
+
+def quantile_offset(
+    scores: FloatArray,
+    contamination: float | Literal["auto"],
+    counts: FloatArray | None = None,
+    *,
+    most: float = 0.25,
+) -> float:
+    """Choose an offset below which samples are anomalous.
+
+    Parameters
+    ----------
+    scores : array of shape (n_samples,)
+        Of the training data, higher is more normal.
+    contamination : float or "auto"
+        Share of the training data below the offset. "auto" is the rule of box plots, one and a
+        half times the distance of the quartiles below the lower one, but calls at least one
+        sample in a hundred anomalous, and at most the share ``most``.
+    counts : array of shape (n_samples,), optional
+        How often each sample counts.
+    most : float
+        The rule of box plots itself never calls more than a quarter anomalous.
+    """
+    if contamination == "auto":
+        shares = [FEWEST_ANOMALIES, most, 0.25, 0.75]
+        lowest, highest, lower, upper = finite_quantiles(scores, shares, counts)
+        return max(lowest, min(lower - 1.5 * (upper - lower), highest))
+    return finite_quantiles(scores, [contamination], counts)[0]
+
+
+def finite_quantiles(
+    scores: FloatArray, shares: list[float], counts: FloatArray | None = None
+) -> list[float]:
+    """Return quantiles of scores of which some may be minus infinity, beyond all numbers.
+
+    Where a quantile falls on those, the lowest finite score stands in: all of them are below it.
+    """
+    finite = scores[np.isfinite(scores)]
+    if not finite.size:
+        raise ValueError(
+            "the scores of all training rows are infinite: their equations overflow; rescale the "
+            "data, or lower max_degree"
+        )
+    bounded = np.maximum(scores, finite.min())
+    return [float(found) for found in quantiles(bounded, shares, counts)]
+
+
+def on_unseen_rows(
+    n_rows: int,
+    fit_and_apply: Callable[[IntArray, IntArray], FloatArray],
+    *,
+    seed: int,
+) -> tuple[FloatArray, IntArray]:
+    """Leave parts of the rows out in turn, and return what models of the others say of them.
+
+    Parameters
+    ----------
+    n_rows : int
+    fit_and_apply : callable
+        Takes the numbers of the rows to fit to and of those that were left out, returns one value,
+        or one row of values, for each of the latter.
+    seed : int
+
+    Returns
+    -------
+    values : array of shape (n_unseen, ...)
+        In no particular order; not of all rows, if there are many.
+    rows : int array of shape (n_unseen,)
+        The numbers of these rows.
+    """
+    parts = np.array_split(np.random.default_rng(seed).permutation(n_rows), FOLDS)
+    values: list[FloatArray] = []
+    for part in parts:
+        values.append(fit_and_apply(np.delete(np.arange(n_rows), part), part))
+        if sum(map(len, values)) >= ENOUGH_ROWS:
+            break
+    return np.concatenate(values), np.concatenate(parts[: len(values)])
+
+
+def conformal_offset(scores: FloatArray, contamination: float) -> float:
+    """Choose an offset with a guaranteed rate of false alarms.
+
+    Parameters
+    ----------
+    scores : array of shape (n_samples,)
+        Of normal samples that were not used in fitting.
+    contamination : float
+        A new normal sample, exchangeable with these, falls below the offset with at most this
+        probability (split conformal prediction).
+    """
+    rank = check_attainable(len(scores), contamination)
+    offset = float(np.sort(scores)[::-1][rank - 1])
+    if not np.isfinite(offset):
+        raise ValueError(
+            f"a false alarm rate of {contamination} cannot be guaranteed: the scores of "
+            f"{np.sum(~np.isfinite(scores))} of {len(scores)} calibration samples are infinite, "
+            "since equations overflow there; rescale the data, or raise contamination"
+        )
+    return offset
+
+
+def check_attainable(n_samples: int, contamination: float) -> int:
+    """Return the rank of the conformal threshold, or raise if there are too few samples for it."""
+    rank = ceil((n_samples + 1) * (1 - contamination))
+    if rank > n_samples:
+        raise ValueError(
+            f"a false alarm rate of {contamination} cannot be guaranteed with {n_samples} "
+            f"calibration samples: at least {ceil(1 / contamination) - 1} are required; raise "
+            "contamination or calibration"
+        )
+    return rank
+
+
+# --- Rows that differ by no more than rounding errors ---------------------------------------------
+
+#: Units in the last place by which numbers that stand for the same may differ: a relation such as
+#: a change of units takes a few operations, and so do the equations that are found.
+UNITS = 8
+
+
+def last_digits_moved(X: Array) -> Array:
+    """Return the rows with the last digits of all numbers changed, each up or down at random."""
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], size=tuple(X.shape))
+    xp = namespace(X)
+    steps = xp.astype(move_like(UNITS * machine_epsilon(X) * signs, X), X.dtype)
+    return X + X * steps
+
+
+def some_rows(X: Array | SampleSource, most: int) -> Array:
+    """Return at most so many rows, spread over all of an array, or the first of a source."""
+    if isinstance(X, SampleSource):
+        with closed_after(X.blocks(most)) as blocks:
+            return next(iter(blocks))
+    n_rows = X.shape[0]
+    if n_rows <= most:
+        return X
+    return take_rows(X, np.linspace(0, n_rows - 1, most).astype(np.intp))

@@ -1,0 +1,586 @@
+"""Equations as source code: C and Python."""
+
+import builtins
+import re
+import sys
+from dataclasses import dataclass
+from keyword import iskeyword
+from textwrap import wrap
+from typing import Any
+from unicodedata import normalize
+
+import numpy as np
+
+from vanishing.arrays.namespace import FloatArray, IntArray
+from vanishing.equations.model import Equations, equations_of
+from vanishing.polynomials.basis import PolynomialBasis
+from vanishing.polynomials.evaluation import last_degree_with_vanishing
+from vanishing.polynomials.monomials import count
+
+# --- Where generated source comes from, as lines of plain ASCII for a comment ---------------------
+
+#: Equations are shown in full up to this many monomials, and this many of them.
+FEW_MONOMIALS = 40
+FEW_EQUATIONS = 12
+#: Significant digits of their coefficients, at least.
+DIGITS = 6
+
+
+def provenance(equations: Equations) -> list[str]:
+    """Say what source was made of, and which equations it evaluates.
+
+    Parameters
+    ----------
+    equations : Equations
+
+    Returns
+    -------
+    list of str
+        Printable ASCII, without comment signs; other characters as in Python's escapes.
+    """
+    version = sys.modules["vanishing"].__version__  # an import would go upwards
+    basis = equations.basis
+    names = ", ".join(equations.names)
+    degrees = ", ".join(map(str, basis.degrees().tolist()))
+    paragraphs = [
+        f"Written by vanishing {version} from {equations.source}.",
+        f"Variables, in this order: {names}",
+        f"Degrees of the polynomials: {degrees}",
+        "Root mean squares on the data of the fit: "
+        + ", ".join(f"{extent:.3g}" for extent in basis.extents.tolist()),
+        "Values are signed. Polynomials are evaluated as nested products, not as sums of "
+        "monomials, which is more accurate.",
+        *_formulas(equations),
+    ]
+    return [line for text in paragraphs for line in wrap(_plain(text), 88, subsequent_indent="  ")]
+
+
+def _formulas(equations: Equations) -> list[str]:
+    basis = equations.basis
+    n_monomials = count(basis.n_features, len(basis.blocks))
+    if n_monomials > FEW_MONOMIALS or basis.count() > FEW_EQUATIONS:
+        return []
+    exponents, coefficients = basis.expand()
+    formulas = []
+    chosen = equations.scale.terms(basis, coefficients, digits=DIGITS)
+    for number, (kept, digits) in enumerate(chosen):
+        terms = [
+            "*".join([f"{coefficients[k, number]:+.{d}g}", *_powers(exponents[k], equations.names)])
+            for k, d in sorted(zip(kept.tolist(), digits.tolist(), strict=True), reverse=True)
+        ]
+        formulas.append(f"[{number}] about " + " ".join(terms))
+    return formulas
+
+
+def _powers(powers: IntArray, names: tuple[str, ...]) -> list[str]:
+    return [
+        name if power == 1 else f"{name}^{power}"
+        for name, power in zip(names, powers.tolist(), strict=True)
+        if power
+    ]
+
+
+def _plain(text: str) -> str:
+    """Return text that is harmless in a comment of C and of Python.
+
+    Nothing there may end a comment or begin one, end a line, or join it with the next: a backslash
+    does, and so does ``??/`` in C99.
+    """
+    escaped = text.encode("unicode_escape").decode("ascii")
+    for sign, harmless in (("*/", "* /"), ("/*", "/ *"), ("??", "? ?"), ('"""', '" " "')):
+        escaped = escaped.replace(sign, harmless)
+    return escaped
+
+
+# --- Names that functions of generated C source cannot have ---------------------------------------
+
+#: Of C99 to C23, and those that compilers add without being asked.
+KEYWORDS = """
+alignas alignof asm auto bool break case char const constexpr continue default do double else enum
+extern false float for fortran goto if inline int long nullptr register restrict return short signed
+sizeof static static_assert struct switch thread_local true typedef typeof typeof_unqual union
+unsigned void volatile while
+"""
+#: What <stddef.h> defines in any of the standards, and macros of platforms.
+DEFINED = """
+NULL max_align_t nullptr_t offsetof ptrdiff_t rsize_t size_t unreachable wchar_t wint_t
+hpux i386 linux mips sparc sun unix vax
+"""
+#: Functions of the standard library, whether or not their header is included: their names are
+#: reserved, and compilers warn of others that are called so. With those that gcc and clang know
+#: from POSIX and BSD.
+FUNCTIONS = """
+abort abs aligned_alloc alloca asctime at_quick_exit atexit atof atoi atol atoll bcmp bcopy bsearch
+btowc bzero call_once calloc clearerr clock ctime dcgettext dgettext difftime div execl execle
+execlp execv execve execvp exit fclose feclearexcept fegetenv fegetexceptflag fegetround
+feholdexcept feof feraiseexcept ferror fesetenv fesetexceptflag fesetround fetestexcept feupdateenv
+fflush ffs ffsimax ffsl ffsll fgetc fgetpos fgets fgetwc fgetws fopen fork fprintf fprintf_unlocked
+fputc fputc_unlocked fputs fputs_unlocked fputwc fputws fread free free_aligned_sized free_sized
+freopen fscanf fseek fsetpos ftell fwide fwprintf fwrite fwrite_unlocked fwscanf getc getchar getenv
+gets gettext getwc getwchar gmtime gmtime_r imaxabs imaxdiv index isalnum isalpha isascii isblank
+iscntrl isdigit isgraph islower isprint ispunct isspace isupper iswalnum iswalpha iswblank iswcntrl
+iswctype iswdigit iswgraph iswlower iswprint iswpunct iswspace iswupper iswxdigit isxdigit labs ldiv
+llabs lldiv localeconv localtime localtime_r longjmp malloc mblen mbrlen mbrtowc mbsinit mbsrtowcs
+mbstowcs mbtowc memalignment memccpy memchr memcmp memcpy memmove mempcpy memset memset_explicit
+mktime perror posix_memalign printf printf_unlocked putc putc_unlocked putchar putchar_unlocked puts
+puts_unlocked putwc putwchar qsort quick_exit raise rand realloc remove rename rewind rindex scanf
+setbuf setjmp setlocale setvbuf signal snprintf sprintf srand sscanf stpcpy stpncpy strcasecmp
+strcat strchr strcmp strcoll strcpy strcspn strdup strerror strfmon strfromd strfromf strfroml
+strftime strlen strncasecmp strncat strncmp strncpy strndup strnlen strpbrk strrchr strspn strstr
+strtod strtof strtoimax strtok strtol strtold strtoll strtoul strtoull strtoumax strxfrm swprintf
+swscanf system time timegm timespec_get timespec_getres tmpfile tmpnam toascii tolower toupper
+towctrans towlower towupper ungetc ungetwc va_arg va_copy va_end va_start vfprintf vfscanf vfwprintf
+vfwscanf vprintf vscanf vsnprintf vsprintf vsscanf vswprintf vswscanf vwprintf vwscanf wcrtomb
+wcscat wcschr wcscmp wcscoll wcscpy wcscspn wcsftime wcslen wcsncat wcsncmp wcsncpy wcspbrk wcsrchr
+wcsrtombs wcsspn wcsstr wcstod wcstof wcstoimax wcstok wcstol wcstold wcstoll wcstombs wcstoul
+wcstoull wcstoumax wcsxfrm wctob wctomb wctrans wctype wmemchr wmemcmp wmemcpy wmemmove wmemset
+wprintf wscanf
+"""
+#: Mathematical functions, which exist for several types: sin, sinf, sinl, ...
+MATHEMATICAL = """
+acos acosh acospi asin asinh asinpi atan atan2 atan2pi atanh atanpi cabs cacos cacosh canonicalize
+carg casin casinh catan catanh cbrt ccos ccosh ceil cexp cimag clog clog10 compoundn conj copysign
+cos cosh cospi cpow cproj creal csin csinh csqrt ctan ctanh dadd ddiv dfma dmul drem dsqrt dsub erf
+erfc exp exp10 exp10m1 exp2 exp2m1 expm1 fabs fadd fdim fdiv ffma finite floor fma fmax fmaximum
+fmaximum_mag fmaximum_mag_num fmaximum_num fmin fminimum fminimum_mag fminimum_mag_num fminimum_num
+fmod fmul frexp fromfp fromfpx fsqrt fsub gamma getpayload hypot ilogb isinf isnan j0 j1 jn ldexp
+lgamma llogb llrint llround log log10 log10p1 log1p log2 log2p1 logb logp1 lrint lround modf nan
+nearbyint nextafter nextdown nexttoward nextup pow pow10 pown powr remainder remquo rint rootn round
+roundeven rsqrt scalb scalbln scalbn setpayload setpayloadsig signbit significand sin sincos sinh
+sinpi sqrt tan tanh tanpi tgamma totalorder totalordermag trunc ufromfp ufromfpx y0 y1 yn
+"""
+_RESERVED = frozenset((KEYWORDS + DEFINED + FUNCTIONS + MATHEMATICAL).split())
+_OF_ONE_TYPE = re.compile(
+    f"({'|'.join(MATHEMATICAL.split())})(f|l|f16|f32x?|f64x?|f128x?|d32x?|d64x?|d128x?)?(_r)?"
+)
+
+
+def is_reserved(name: str) -> bool:
+    """Whether C, its library or a compiler has a meaning for a name already.
+
+    Examples
+    --------
+    >>> from vanishing.equations.code import is_reserved
+    >>> [is_reserved(name) for name in ("ptrdiff_t", "sinf", "y0", "string", "sine")]
+    [True, True, True, False, False]
+    """
+    return name in _RESERVED or _OF_ONE_TYPE.fullmatch(name) is not None
+
+
+# --- The numbers that an evaluator needs, and how it goes about it, for source in any language ----
+#
+# Polynomials are evaluated as they are nested, degree by degree, and not as sums of monomials:
+# there
+# are fewer operations, and no large terms that cancel, as those of a polynomial that is small on
+# the
+# data do. At degree 1 the center is taken off first, for the same reason.
+#
+# values of F: the constant 1
+# degree 1:    c_i = x_i - center_i                             for every variable
+# degree t:    c_i = F_1[left_i] · F_(t-1)[right_i]             for every product
+#              [F_t G_t] = Σ_i c_i on_products_i - Σ_j F_j on_lower_j
+
+#: Numbers in the source; compilers and people get slow beyond.
+MOST_NUMBERS = 1_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class DegreeTable:
+    """What is combined to the polynomials of one degree above 1.
+
+    Parameters
+    ----------
+    left, right : int arrays of shape (n_products,)
+        Where the factors are among the values of F.
+    on_products : array of shape (n_products, n_nonvanishing + n_vanishing)
+    on_lower : array of shape (n_lower, n_nonvanishing + n_vanishing)
+    n_nonvanishing, n_vanishing : int
+    """
+
+    left: IntArray
+    right: IntArray
+    on_products: FloatArray
+    on_lower: FloatArray
+    n_nonvanishing: int
+    n_vanishing: int
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """All that an evaluator needs.
+
+    Parameters
+    ----------
+    center : array of shape (n_features,)
+    first : array of shape (n_features, n_nonvanishing + n_vanishing)
+        Degree 1, on the centered variables.
+    n_first_nonvanishing, n_first_vanishing : int
+    higher : tuple of DegreeTable
+        Degrees 2, 3, ...
+    """
+
+    center: FloatArray
+    first: FloatArray
+    n_first_nonvanishing: int
+    n_first_vanishing: int
+    higher: tuple[DegreeTable, ...]
+
+    @property
+    def n_nonvanishing(self) -> int:
+        """Number of values of F that are needed, the constant included."""
+        return 1 + self.n_first_nonvanishing + sum(each.n_nonvanishing for each in self.higher)
+
+    @property
+    def n_vanishing(self) -> int:
+        """Number of polynomials."""
+        return self.n_first_vanishing + sum(each.n_vanishing for each in self.higher)
+
+
+def tables_of(basis: PolynomialBasis) -> Tables:
+    """Collect the numbers of a basis.
+
+    Parameters
+    ----------
+    basis : PolynomialBasis
+
+    Returns
+    -------
+    Tables
+    """
+    last = last_degree_with_vanishing(basis.blocks)
+    if last == 0:
+        raise ValueError(
+            "nothing vanishes, so that there is nothing to evaluate; raise tol or max_degree"
+        )
+    higher = []
+    offsets = np.cumsum([0, 1, *(block.nonvanishing.shape[1] for block in basis.blocks)]).tolist()
+    matrices = []
+    for degree, block in enumerate(basis.blocks[:last], start=1):
+        # The nonvanishing polynomials of the last degree are not needed.
+        n_used = block.nonvanishing.shape[1] if degree < last else 0
+        on_products = np.hstack([block.nonvanishing[:, :n_used], block.vanishing])
+        on_lower = np.hstack([block.nonvanishing_lower[:, :n_used], block.vanishing_lower])
+        matrices += [on_products, on_lower]
+        if degree == 1:
+            first, n_first = on_products, n_used
+            continue
+        higher.append(
+            DegreeTable(
+                left=offsets[1] + block.left,
+                right=offsets[degree - 1] + block.right,
+                on_products=on_products,
+                on_lower=on_lower,
+                n_nonvanishing=n_used,
+                n_vanishing=block.vanishing.shape[1],
+            )
+        )
+    n_numbers = sum(matrix.size for matrix in matrices)
+    if n_numbers > MOST_NUMBERS:
+        raise ValueError(
+            f"the source would hold {n_numbers} numbers, more than {MOST_NUMBERS}; keep fewer "
+            "polynomials (basis.restricted, max_nonvanishing), or save the model into a file"
+        )
+    if not all(np.isfinite(matrix).all() for matrix in matrices):
+        raise ValueError("the model holds numbers that are infinite or NaN")
+    center = basis.blocks[0].projection[0]
+    return Tables(center, first, n_first, first.shape[1] - n_first, tuple(higher))
+
+
+# --- An evaluator as C99 source, without dependencies ---------------------------------------------
+
+#: Names that the source uses itself where it calls the function, and that of programs.
+TAKEN_IN_C = frozenset({"main", "n_rows", "row", "values", "x"})
+#: How many numbers to a line.
+PER_LINE = 4
+
+ADD = """\
+/* Add a multiple of a row of coefficients to the polynomials of one degree. */
+static void NAME_add(double c, const double *row, double *f, int n_f, double *g, int n_g)
+{
+    int k;
+    for (k = 0; k < n_f; k++) f[k] += c * row[k];
+    for (k = 0; k < n_g; k++) g[k] += c * row[n_f + k];
+}"""
+BATCH = """\
+void NAME_batch(size_t n_rows, const double *x, double *values)
+{
+    size_t row;
+    for (row = 0; row < n_rows; row++)
+        NAME(x + row * (size_t)NAME_n_features, values + row * (size_t)NAME_n_values);
+}"""
+
+
+def to_c(
+    model: Any, feature_names: Any = None, *, preprocessor: Any = None, name: str = "evaluate"
+) -> str:
+    """Write C99 source that evaluates the vanishing polynomials and needs no library.
+
+    It defines, with ``evaluate`` replaced by ``name``::
+
+        const int evaluate_n_features, evaluate_n_values;
+        const char *const evaluate_features[];   (names of the variables, in UTF-8)
+        void evaluate(const double *x, double *values);
+        void evaluate_batch(size_t n_rows, const double *x, double *values);
+
+    ``x`` holds one point, or the rows of several one after the other; ``values`` gets the (signed)
+    values of all polynomials, row by row. Scaling and PCA are part of it. Polynomials are evaluated
+    as nested products by loops over tables, as by ``basis_.evaluate``, and agree with it up to
+    rounding. Nothing is allocated, and nothing is kept between calls.
+
+    Parameters
+    ----------
+    model : VanishingIdeal, PolynomialBasis, or Pipeline that ends in a VanishingIdeal
+        Fitted.
+    feature_names : sequence of str, optional
+        By default the column names of the data, or x0, x1, ... Any text will do.
+    preprocessor : transformer, optional
+        What was applied to the data before the model, as in ``to_sympy``.
+    name : str
+        Of the function: an identifier that neither C, its standard library nor the source uses.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vanishing import VanishingIdeal
+    >>> from vanishing.equations import to_c
+    >>> angle = np.linspace(0, 6, 50)
+    >>> circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> source = to_c(VanishingIdeal(tol=1e-6).fit(circle), ["x", "y"], name="circle")
+    >>> [line for line in source.splitlines() if line.startswith("void")]
+    ['void circle(const double *x, double *values)', \
+'void circle_batch(size_t n_rows, const double *x, double *values)']
+    """
+    check_c_name(name)
+    equations = equations_of(model, feature_names, preprocessor=preprocessor)
+    tables = tables_of(equations.basis)
+    comment = "\n".join(f" * {line}" for line in provenance(equations))
+    parts = [
+        f"/*\n{comment}\n */\n#include <stddef.h>",
+        _declarations(tables, equations.names, name),
+        _table("double", f"{name}_center", tables.center),
+        _table("double", f"{name}_first", tables.first),
+        *(_degree_tables(each, t, name) for t, each in enumerate(tables.higher, start=2)),
+        ADD.replace("NAME", name),
+        _function(tables, name),
+        BATCH.replace("NAME", name),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def check_c_name(name: str) -> None:
+    """Raise if a function of C cannot be called so."""
+    if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
+        raise ValueError(
+            f"name must be an identifier of C that is not in use, got {name!r}; use the letters a "
+            "to z, digits and underscores, and begin with a letter"
+        )
+    if name in TAKEN_IN_C or is_reserved(name):
+        raise ValueError(
+            f"name must be an identifier of C that is not in use, got {name!r}, which the source "
+            f"or C itself uses; choose another, such as 'evaluate' or 'evaluate_{name}'"
+        )
+
+
+def _declarations(tables: Tables, names: tuple[str, ...], name: str) -> str:
+    quoted = ",\n    ".join(map(_string, names))
+    return (
+        f"const int {name}_n_features = {len(names)};\n"
+        f"const int {name}_n_values = {tables.n_vanishing};\n"
+        f"const char *const {name}_features[] = {{\n    {quoted}\n}};"
+    )
+
+
+def _degree_tables(each: DegreeTable, degree: int, name: str) -> str:
+    return "\n".join(
+        [
+            _table("int", f"{name}_left{degree}", each.left),
+            _table("int", f"{name}_right{degree}", each.right),
+            _table("double", f"{name}_products{degree}", each.on_products),
+            _table("double", f"{name}_lower{degree}", each.on_lower),
+        ]
+    )
+
+
+def _function(tables: Tables, name: str) -> str:
+    lines = [
+        f"void {name}(const double *x, double *values)",
+        "{",
+        f"    double f[{tables.n_nonvanishing}]; /* the nonvanishing polynomials */",
+        "    int i;",
+        f"    for (i = 0; i < {tables.n_nonvanishing}; i++) f[i] = i == 0 ? 1.0 : 0.0;",
+        f"    for (i = 0; i < {tables.n_vanishing}; i++) values[i] = 0.0;",
+    ]
+
+    def add_rows(n_rows: int, table: str, factor: str) -> list[str]:
+        """Write a loop over the rows of a table, each times a factor."""
+        outputs = f"f + {start_f}, {n_f}, values + {start_g}, {n_g}"
+        row = f"{name}_{table} + (size_t)i * {n_f + n_g}"
+        return [
+            f"    for (i = 0; i < {n_rows}; i++)",
+            f"        {name}_add({factor}, {row}, {outputs});",
+        ]
+
+    start_f, start_g = 1, 0
+    n_f, n_g = tables.n_first_nonvanishing, tables.n_first_vanishing
+    lines += add_rows(len(tables.center), "first", f"x[i] - {name}_center[i]")
+    for degree, each in enumerate(tables.higher, start=2):
+        start_f, start_g = start_f + n_f, start_g + n_g
+        n_f, n_g = each.n_nonvanishing, each.n_vanishing
+        product = f"f[{name}_left{degree}[i]] * f[{name}_right{degree}[i]]"
+        lines += add_rows(len(each.on_products), f"products{degree}", product)
+        lines += add_rows(len(each.on_lower), f"lower{degree}", "-f[i]")
+    return "\n".join([*lines, "}"])
+
+
+def _table(kind: str, name: str, numbers: FloatArray | IntArray) -> str:
+    """Write a constant array, one row of a matrix after the other."""
+    texts = [repr(number) for number in numbers.ravel().tolist()]
+    lines = [", ".join(texts[i : i + PER_LINE]) for i in range(0, len(texts), PER_LINE)]
+    return f"static const {kind} {name}[] = {{\n    " + ",\n    ".join(lines) + "\n};"
+
+
+def _string(text: str) -> str:
+    """Write a string in UTF-8; other than plain characters as octal numbers of three digits."""
+    plain = (
+        chr(byte)
+        if chr(byte).isascii() and (chr(byte).isalnum() or chr(byte) in " _-+.,:()[]")
+        else f"\\{byte:03o}"
+        for byte in text.encode("utf-8", "replace")
+    )
+    return '"' + "".join(plain) + '"'
+
+
+# --- An evaluator as Python source, without imports -----------------------------------------------
+
+#: Names that the source uses itself where it defines or calls the function.
+TAKEN_IN_PYTHON = frozenset({"FEATURES", "row", "rows"})
+TEMPLATE = '''\
+{comment}
+
+FEATURES = {features}
+
+_CENTER = {center}
+# Degree 1: how many nonvanishing polynomials, and coefficients on the centered variables.
+_FIRST = {first}
+# Higher degrees: how many nonvanishing polynomials, factors of the products, coefficients on the
+# products, coefficients on the nonvanishing polynomials of lower degrees.
+_HIGHER = {higher}
+
+
+def {name}(x):
+    """Return {n_vanishing} values, of the polynomials at a point of {n_features} numbers."""
+    if len(x) != {n_features}:
+        raise ValueError("expected {n_features} numbers, got %d" % len(x))
+    lower = [1.0]
+    found = []
+    centered = [float(value) - middle for value, middle in zip(x, _CENTER)]
+    n_nonvanishing, columns = _FIRST
+    values = [sum(c * v for c, v in zip(column, centered)) for column in columns]
+    lower += values[:n_nonvanishing]
+    found += values[n_nonvanishing:]
+    for n_nonvanishing, left, right, on_products, on_lower in _HIGHER:
+        products = [lower[i] * lower[j] for i, j in zip(left, right)]
+        values = [
+            sum(c * v for c, v in zip(column, products)) - sum(c * v for c, v in zip(below, lower))
+            for column, below in zip(on_products, on_lower)
+        ]
+        lower += values[:n_nonvanishing]
+        found += values[n_nonvanishing:]
+    return found
+
+
+def {name}_batch(rows):
+    """Return the values at several points, a list for each."""
+    return [{name}(row) for row in rows]
+'''
+
+
+def to_python(
+    model: Any, feature_names: Any = None, *, preprocessor: Any = None, name: str = "evaluate"
+) -> str:
+    """Write a Python module that evaluates the vanishing polynomials and needs nothing else.
+
+    It holds ``FEATURES``, the names of the variables; a function ``evaluate(x)`` from one point, a
+    sequence of numbers in the order of ``FEATURES``, to the list of the (signed) values; and
+    ``evaluate_batch(rows)``. Scaling and PCA are part of it. Polynomials are evaluated as nested
+    products, as by ``basis_.evaluate``, and agree with it up to rounding.
+
+    Parameters
+    ----------
+    model : VanishingIdeal, PolynomialBasis, or Pipeline that ends in a VanishingIdeal
+        Fitted.
+    feature_names : sequence of str, optional
+        By default the column names of the data, or x0, x1, ... Any text will do.
+    preprocessor : transformer, optional
+        What was applied to the data before the model, as in ``to_sympy``.
+    name : str
+        Of the function: an identifier that neither Python nor the source uses already.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vanishing import VanishingIdeal
+    >>> from vanishing.equations import to_python
+    >>> angle = np.linspace(0, 6, 50)
+    >>> circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> source = to_python(VanishingIdeal(tol=1e-6).fit(circle), ["x", "y"])
+    >>> module = {}
+    >>> exec(source, module)
+    >>> [round(value, 6) for value in module["evaluate"]([2.0, 0.0])]
+    [1.5]
+    """
+    check_python_name(name)
+    equations = equations_of(model, feature_names, preprocessor=preprocessor)
+    tables = tables_of(equations.basis)
+    return TEMPLATE.format(
+        comment="\n".join(f"# {line}" for line in provenance(equations)),
+        features=ascii(equations.names),
+        center=_row(tables.center),
+        first=f"({tables.n_first_nonvanishing}, {_rows(tables.first.T)})",
+        higher=_higher(tables),
+        name=name,
+        n_features=len(equations.names),
+        n_vanishing=tables.n_vanishing,
+    )
+
+
+def check_python_name(name: str) -> None:
+    """Raise if a function of Python cannot be called so."""
+    # Python reads identifiers in this form: "ﬁt" is "fit".
+    read = normalize("NFKC", name)
+    if not name.isidentifier() or iskeyword(read):
+        raise ValueError(
+            f"name must be an identifier of Python, got {name!r}; use letters, digits and "
+            "underscores, do not begin with a digit, and choose no keyword"
+        )
+    if read.startswith("_") or read in TAKEN_IN_PYTHON or hasattr(builtins, read):
+        raise ValueError(
+            f"name must be one that is not in use already, got {name!r}, which the source or "
+            f"Python itself uses; choose another, such as 'evaluate' or "
+            f"'evaluate_{read.lstrip('_')}'"
+        )
+
+
+def _higher(tables: Tables) -> str:
+    degrees = [
+        f"({each.n_nonvanishing}, {_row(each.left)}, {_row(each.right)},\n"
+        f" {_rows(each.on_products.T)},\n {_rows(each.on_lower.T)}),\n"
+        for each in tables.higher
+    ]
+    return "(\n" + "".join(degrees) + ")"
+
+
+def _rows(matrix: FloatArray) -> str:
+    return "(" + "".join(f"\n  {_row(row)}," for row in matrix) + ")"
+
+
+def _row(numbers: Any) -> str:
+    return "(" + "".join(f"{number!r}, " for number in numbers.tolist()).rstrip() + ")"

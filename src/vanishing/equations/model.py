@@ -1,0 +1,261 @@
+"""The equations of any model, in the columns of the data before its preprocessing."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from sklearn.decomposition import PCA
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+from sklearn.utils.validation import check_is_fitted
+
+from vanishing.arrays.memory import as_text
+from vanishing.arrays.namespace import FloatArray, IntArray, lazy
+from vanishing.equations.sizes import DataScale
+from vanishing.polynomials.basis import PolynomialBasis
+from vanishing.polynomials.monomials import AffineMap, count
+
+# --- Fitted preprocessing of scikit-learn as affine maps ------------------------------------------
+
+
+def affine_map(preprocessor: Any) -> AffineMap:
+    """Return the affine map that a fitted preprocessor applies.
+
+    Parameters
+    ----------
+    preprocessor : StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, PCA or Pipeline
+        Fitted. A pipeline is made of these; steps may be ``"passthrough"``.
+
+    Returns
+    -------
+    AffineMap
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from vanishing.equations import affine_map
+    >>> found = affine_map(StandardScaler().fit([[1.0], [5.0]]))
+    >>> found.matrix, found.offset
+    (array([[0.5]]), array([-1.5]))
+    """
+    if isinstance(preprocessor, Pipeline):
+        steps = [step for _, step in preprocessor.steps if step not in (None, "passthrough")]
+        return composed(map(affine_map, steps))
+    # No subclasses: they may do anything.
+    if type(preprocessor) not in _READERS:
+        known = ", ".join(kind.__name__ for kind in _READERS)
+        raise ValueError(
+            f"polynomials are carried back through {known} and pipelines of these, got "
+            f"{type(preprocessor).__name__}; leave it out, and the equations are in its output"
+        )
+    check_is_fitted(preprocessor)
+    return _READERS[type(preprocessor)](preprocessor)
+
+
+def composed(maps: Iterable[AffineMap]) -> AffineMap:
+    """Return the map that applies several, the first one first."""
+    several = list(maps)
+    if not several:
+        raise ValueError("expected a pipeline with at least one step, got one without")
+    return reduce(lambda first, second: second.after(first), several)
+
+
+def _scaling(scale: FloatArray, shift: FloatArray, center: FloatArray | None = None) -> AffineMap:
+    """Return x ↦ scale · x + shift."""
+    double = np.float64
+    middle = None if center is None else np.asarray(center, dtype=double)
+    return AffineMap(
+        np.diag(np.asarray(scale, dtype=double)), np.asarray(shift, dtype=double), middle
+    )
+
+
+def _standard(scaler: Any) -> AffineMap:
+    return _centered(
+        scaler.n_features_in_,
+        scaler.mean_ if scaler.with_mean else None,
+        scaler.scale_ if scaler.with_std else None,
+    )
+
+
+def _robust(scaler: Any) -> AffineMap:
+    return _centered(
+        scaler.n_features_in_,
+        scaler.center_ if scaler.with_centering else None,
+        scaler.scale_ if scaler.with_scaling else None,
+    )
+
+
+def _centered(n_features: int, center: Any, scale: Any) -> AffineMap:
+    """Return x ↦ (x - center) / scale; None leaves out that part."""
+    factor = np.ones(n_features) if scale is None else 1.0 / np.asarray(scale, dtype=np.float64)
+    if center is None:
+        return _scaling(factor, np.zeros(n_features))
+    return _scaling(factor, -factor * center, center)
+
+
+def _min_max(scaler: Any) -> AffineMap:
+    _refuse_clipping(scaler)
+    middle = (scaler.data_min_ + scaler.data_max_) / 2
+    return _scaling(scaler.scale_, scaler.min_, middle)
+
+
+def _max_abs(scaler: Any) -> AffineMap:
+    _refuse_clipping(scaler)
+    return _centered(scaler.n_features_in_, None, scaler.scale_)
+
+
+def _refuse_clipping(scaler: Any) -> None:
+    if getattr(scaler, "clip", False):  # MaxAbsScaler has it in later versions only
+        raise ValueError(
+            f"{type(scaler).__name__}(clip=True) cuts values off, so that it is not affine; fit it "
+            "without clip"
+        )
+
+
+def _pca(pca: Any) -> AffineMap:
+    components = np.asarray(pca.components_, dtype=np.float64)
+    if pca.whiten:
+        scale = np.sqrt(pca.explained_variance_)
+        # As scikit-learn does, so that directions without variance do not become infinite.
+        components = components / np.maximum(scale, np.finfo(scale.dtype).eps)[:, None]
+    mean = np.asarray(pca.mean_, dtype=np.float64)
+    return AffineMap(components, -components @ mean, mean)
+
+
+_READERS: Mapping[type, Callable[[Any], AffineMap]] = {
+    StandardScaler: _standard,
+    MinMaxScaler: _min_max,
+    MaxAbsScaler: _max_abs,
+    RobustScaler: _robust,
+    PCA: _pca,
+}
+
+
+# --- What can be written down: the equations of a model, in the variables of the user -------------
+
+#: Bytes that the coefficients of the polynomials of one degree may take when they are expanded.
+LARGEST_EXPANSION = 2**31
+
+
+@dataclass(frozen=True, eq=False)
+class Equations:
+    """Polynomials in the variables that the user's data has.
+
+    Parameters
+    ----------
+    basis : PolynomialBasis
+    names : tuple of str
+        One a variable, all different.
+    named : bool
+        Whether somebody gave these names.
+    source : str
+        What they come from, in words.
+    model : VanishingIdeal or None
+        The ideal that they come from.
+    """
+
+    basis: PolynomialBasis
+    names: tuple[str, ...]
+    named: bool
+    source: str
+    model: Any = None
+
+    @lazy
+    def scale(self) -> DataScale:
+        """How large the variables are on the data of the fit."""
+        return DataScale.of(self.basis, self.model)
+
+
+def equations_of(model: Any, feature_names: Any = None, *, preprocessor: Any = None) -> Equations:
+    """Carry the equations of a model back through its preprocessing.
+
+    Parameters
+    ----------
+    model : VanishingIdeal, PolynomialBasis, or Pipeline that ends in a VanishingIdeal
+        Fitted.
+    feature_names : sequence of str, optional
+        By default the column names of the data, or x0, x1, ...
+    preprocessor : transformer, optional
+        What was applied to the data before the model: one that ``affine_map`` takes.
+
+    Returns
+    -------
+    Equations
+    """
+    steps = [] if preprocessor is None else [preprocessor]
+    while isinstance(model, Pipeline):
+        steps += [step for _, step in model.steps[:-1] if step not in (None, "passthrough")]
+        model = model.steps[-1][1]
+    basis, source = _basis_of(model)
+    if steps:
+        basis = basis.composed_with(composed(map(affine_map, steps)))
+        source += " after " + ", ".join(map(_in_one_line, steps))
+    if feature_names is None:
+        feature_names = getattr(steps[0] if steps else model, "feature_names_in_", None)
+    names = checked_names(feature_names, basis.n_features)
+    ideal = None if isinstance(model, PolynomialBasis) else model
+    return Equations(basis, names, feature_names is not None, source, ideal)
+
+
+def expanded(basis: PolynomialBasis) -> tuple[IntArray, FloatArray]:
+    """Expand into monomials, unless that takes too much memory.
+
+    Parameters
+    ----------
+    basis : PolynomialBasis
+
+    Returns
+    -------
+    exponents, coefficients
+        As ``PolynomialBasis.expand`` returns them.
+    """
+    widest = max((block.n_candidates for block in basis.blocks), default=0)
+    n_monomials = count(basis.n_features, len(basis.blocks))
+    n_bytes = 8 * n_monomials * max(widest, basis.count())
+    if n_bytes > LARGEST_EXPANSION:
+        raise ValueError(
+            f"in {basis.n_features} variables there are {n_monomials} monomials up to degree "
+            f"{len(basis.blocks)}, whose coefficients take {as_text(n_bytes)}: nobody would read "
+            "that; write the equations in the preprocessed variables (pass the ideal without its "
+            "pipeline), or fewer of them (basis.restricted), or as source (to_python, to_c)"
+        )
+    return basis.expand()
+
+
+def _basis_of(model: Any) -> tuple[PolynomialBasis, str]:
+    if isinstance(model, PolynomialBasis):
+        return model, repr(model)
+    if not hasattr(model, "to_sympy"):
+        hint = " (its ideals_ are such)" if hasattr(model, "ideals_") else ""
+        raise TypeError(
+            "expected a VanishingIdeal, its basis, or a Pipeline that ends in a VanishingIdeal, "
+            f"got {type(model).__name__}{hint}"
+        )
+    check_is_fitted(model)
+    return model.basis_, _in_one_line(model)
+
+
+def checked_names(feature_names: Any, n_features: int) -> tuple[str, ...]:
+    """Return as many names as there are features, all different; x0, x1, ... by default."""
+    names = names_for(feature_names, n_features)
+    if len(set(names)) < n_features:
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise ValueError(f"feature names must differ, got {', '.join(twice)} more than once")
+    return names
+
+
+def names_for(feature_names: Any, n_features: int) -> tuple[str, ...]:
+    """Return as many names as there are features; x0, x1, ... by default."""
+    if feature_names is None:
+        feature_names = [f"x{i}" for i in range(n_features)]
+    names = tuple(str(name) for name in feature_names)
+    if len(names) != n_features:
+        raise ValueError(f"expected {n_features} feature names, got {len(names)}")
+    return names
+
+
+def _in_one_line(estimator: Any) -> str:
+    return " ".join(repr(estimator).split())

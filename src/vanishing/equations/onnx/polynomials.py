@@ -1,0 +1,338 @@
+"""The polynomials of a basis as nodes of an ONNX graph."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
+from vanishing.equations.onnx.graph import Graph, Output, Value, model_nodes
+from vanishing.polynomials.basis import PolynomialBasis
+from vanishing.polynomials.block import DegreeBlock
+from vanishing.polynomials.evaluation import last_degree_with_vanishing
+
+# --- Several bases in the same variables, padded to one shape and stacked -------------------------
+#
+# A detector has an ideal for each piece of the data, thousands in all, of the same kind. Stacked, a
+# degree of all of them is one batched matrix product. Padding has matrices of zeros.
+
+
+@dataclass(frozen=True, eq=False)
+class Polynomials:
+    """The vanishing polynomials of a basis, shifted and scaled: (g - center) · factor.
+
+    Parameters
+    ----------
+    basis : PolynomialBasis
+    centers, factors : arrays of shape (n_vanishing,)
+    """
+
+    basis: PolynomialBasis
+    centers: FloatArray
+    factors: FloatArray
+
+    @classmethod
+    def plain(cls, basis: PolynomialBasis) -> "Polynomials":
+        """Return the polynomials as they are."""
+        n_vanishing = basis.count()
+        return cls(basis, np.zeros(n_vanishing), np.ones(n_vanishing))
+
+
+@dataclass(frozen=True, eq=False)
+class Combination:
+    """Polynomials of all bases as matrix times terms plus bias.
+
+    Parameters
+    ----------
+    matrix : array of shape (n_bases, n_polynomials, n_terms)
+        The terms are the variables at degree 1, and F_1, ..., F_{t-1} and the products after that.
+    bias : array of shape (n_bases, n_polynomials, 1)
+    """
+
+    matrix: FloatArray
+    bias: FloatArray
+
+    @classmethod
+    def zero(cls, n_bases: int, n_polynomials: int, n_terms: int) -> "Combination":
+        """Return polynomials that are all zero."""
+        return cls(
+            np.zeros((n_bases, n_polynomials, n_terms)), np.zeros((n_bases, n_polynomials, 1))
+        )
+
+    def write(
+        self, j: int, columns: IntArray, on_candidates: FloatArray, on_lower: FloatArray
+    ) -> None:
+        """Set the polynomials (C_pre - F L) V of basis j; the columns are those of C_pre and F."""
+        count = on_candidates.shape[1]
+        self.bias[j, :count, 0] = -on_lower[0]  # what the constant 1 adds
+        terms = np.zeros((self.matrix.shape[2], count))
+        # Added, since the same variable may stand at several places.
+        np.add.at(terms, columns, np.concatenate([on_candidates, -on_lower[1:]]))
+        self.matrix[j, :count] = terms.T
+
+    def shift_and_scale(self, j: int, centers: FloatArray, factors: FloatArray) -> None:
+        """Replace the polynomials p of basis j by (p - center) · factor."""
+        count = len(centers)
+        self.bias[j, :count, 0] -= centers
+        self.bias[j, :count, 0] *= factors
+        self.matrix[j, :count] *= factors[:, None]
+
+
+@dataclass(frozen=True, eq=False)
+class StackedDegree:
+    """One degree of all bases.
+
+    Parameters
+    ----------
+    left, right : int arrays of shape (n_bases, n_products)
+        Factors of the products, as rows of F_1 and F_{t-1} of all bases; empty at degree 1.
+    nonvanishing, vanishing : Combination
+    real : bool array of shape (n_bases, n_vanishing)
+        Which of the vanishing polynomials are no padding.
+    """
+
+    left: IntArray
+    right: IntArray
+    nonvanishing: Combination
+    vanishing: Combination
+    real: BoolArray
+
+
+def stacked(stack: Sequence[Polynomials]) -> list[StackedDegree]:
+    """Stack bases, up to the last degree in which one of them has vanishing polynomials."""
+    bases = [_needed(each.basis.blocks) for each in stack]
+    widths: list[int] = []  # of F_1, F_2, ... with their padding
+    degrees = []
+    for t in range(max(map(len, bases))):
+        present = [(j, blocks[t]) for j, blocks in enumerate(bases) if t < len(blocks)]
+        n_products = max(block.n_candidates for _, block in present) if t else 0
+        n_vanishing = max(block.vanishing.shape[1] for _, block in present)
+        n_nonvanishing = max(block.nonvanishing.shape[1] for _, block in present)
+        n_terms = sum(widths) + n_products if t else stack[0].basis.n_features
+        degree = StackedDegree(
+            left=np.zeros((len(stack), n_products), dtype=np.intp),
+            right=np.zeros((len(stack), n_products), dtype=np.intp),
+            nonvanishing=Combination.zero(len(stack), n_nonvanishing, n_terms),
+            vanishing=Combination.zero(len(stack), n_vanishing, n_terms),
+            real=np.zeros((len(stack), n_vanishing), dtype=np.bool_),
+        )
+        for j, block in present:
+            columns = _columns(block, bases[j][:t], widths)
+            degree.nonvanishing.write(j, columns, block.nonvanishing, block.nonvanishing_lower)
+            degree.vanishing.write(j, columns, block.vanishing, block.vanishing_lower)
+            start = sum(lower.vanishing.shape[1] for lower in bases[j][:t])
+            own = slice(start, start + block.vanishing.shape[1])
+            degree.vanishing.shift_and_scale(j, stack[j].centers[own], stack[j].factors[own])
+            degree.real[j, : block.vanishing.shape[1]] = True
+            if t:
+                degree.left[j, : block.n_candidates] = block.left
+                degree.right[j, : block.n_candidates] = block.right
+        if t:
+            # In F_1 and F_{t-1} of all bases together.
+            degree.left[...] += widths[0] * np.arange(len(stack))[:, None]
+            degree.right[...] += widths[-1] * np.arange(len(stack))[:, None]
+        degrees.append(degree)
+        widths.append(n_nonvanishing)
+    return degrees
+
+
+def _needed(blocks: Sequence[DegreeBlock]) -> list[DegreeBlock]:
+    """Return the degrees that G depends on, the last of them without its F."""
+    needed = list(blocks[: last_degree_with_vanishing(blocks)])
+    return [*needed[:-1], *(replace(b, nonvanishing=b.nonvanishing[:, :0]) for b in needed[-1:])]
+
+
+def _columns(block: DegreeBlock, lower: Sequence[DegreeBlock], widths: Sequence[int]) -> IntArray:
+    """Return the places of a basis's candidates and F_1, ..., F_{t-1} among the terms."""
+    if not lower:
+        return block.left
+    *starts, products = np.cumsum([0, *widths])
+    counts = [each.nonvanishing.shape[1] for each in lower]
+    places = [start + np.arange(count) for start, count in zip(starts, counts, strict=True)]
+    return np.concatenate([products + np.arange(block.n_candidates), *places])
+
+
+# --- Nodes of polynomials -------------------------------------------------------------------------
+#
+# Values are (n_bases, n_polynomials, n_points), or (n_bases · n_polynomials, n_points): one
+# polynomial a row, so that the factors of products are gathered as whole rows. Points come one a
+# row;
+# they are turned by the product at degree 1, which a Gemm does by itself, without a Transpose.
+
+
+def values(stack: Sequence[Polynomials], graph: Graph, x: Value) -> Value:
+    """Add the nodes of all vanishing polynomials of several bases.
+
+    Parameters
+    ----------
+    stack : sequence of Polynomials
+    graph : Graph
+    x : Value
+        Of shape (n_points, n_features).
+
+    Returns
+    -------
+    Value
+        Of shape (n_points, n_vanishing), by basis and degree.
+    """
+    degrees = stacked(stack)
+    if not degrees:
+        return x.take([], axis=1)
+    real = np.concatenate([degree.real for degree in degrees], axis=1).reshape(-1)
+    rows = _padded_values(degrees, graph, x).reshape(real.size, -1)
+    return (rows if real.all() else rows.take(np.flatnonzero(real), axis=0)).T
+
+
+def sums_of_squares(
+    stack: Sequence[Polynomials], graph: Graph, x: Value, *, n_images: int = 1
+) -> Value:
+    """Add the nodes of the sum of squares of the polynomials of each basis.
+
+    Parameters
+    ----------
+    stack : sequence of Polynomials
+        At least one has vanishing polynomials.
+    graph : Graph
+    x : Value
+        Of shape (n_points, n_features).
+    n_images : int
+        Points that are made of one sample.
+
+    Returns
+    -------
+    Value
+        Of shape (n_bases, n_points).
+    """
+    return _padded_values(stacked(stack), graph, x, n_images).reduce("SumSquare", axis=1)
+
+
+@model_nodes(PolynomialBasis)
+def _basis(basis: PolynomialBasis, graph: Graph, x: Value) -> list[Output]:
+    found = values([Polynomials.plain(basis)], graph, x)
+    return [Output("values", found, width=basis.count())]
+
+
+def _padded_values(
+    degrees: Sequence[StackedDegree], graph: Graph, x: Value, n_images: int = 1
+) -> Value:
+    """Return the values of all vanishing polynomials, (n_bases, n_polynomials, n_points)."""
+    n_bases = len(degrees[0].real)
+    terms: Value | None = None  # the variables themselves at degree 1
+    lower: list[Value] = []  # F_1, F_2, ...
+    found: list[Value] = []
+    for t, degree in enumerate(degrees):
+        if t:
+            first, last = (_rows(degrees[s].nonvanishing, lower[s]) for s in (0, t - 1))
+            left, right = (each.reshape(-1) for each in (degree.left, degree.right))
+            products = first.take(left, axis=0) * last.take(right, axis=0)
+            terms = graph.concat([*lower, products.reshape(*degree.left.shape, -1)], axis=1)
+            graph.hold(n_images * n_bases * degree.vanishing.matrix.shape[2])
+        if degree.real.any():
+            found.append(_combined(degree.vanishing, x, terms))
+        if degree is not degrees[-1]:
+            lower.append(_combined(degree.nonvanishing, x, terms))
+    graph.hold(n_images * sum(degree.real.size for degree in degrees))
+    return graph.concat(found, axis=1)
+
+
+def _combined(polynomials: Combination, x: Value, terms: Value | None) -> Value:
+    if terms is not None:
+        return polynomials.matrix @ terms + polynomials.bias
+    n_bases, n_polynomials, n_features = polynomials.matrix.shape
+    matrix, bias = polynomials.matrix.reshape(-1, n_features), polynomials.bias.reshape(-1, 1)
+    turned = x.graph.op("Gemm", matrix, x, bias, transB=1)
+    return turned.reshape(n_bases, n_polynomials, -1)
+
+
+def _rows(polynomials: Combination, found: Value) -> Value:
+    """Return the values of the polynomials of all bases, one a row."""
+    return found.reshape(polynomials.bias.size, -1)
+
+
+# --- Nodes that work through a batch in blocks of rows, so that memory does not grow with it ------
+
+
+def in_blocks(
+    graph: Graph, x: Value, rows: Value, nodes: list[Any], outputs: list[Output], *, n_rows: int
+) -> list[Output]:
+    """Add a loop over blocks of rows.
+
+    Parameters
+    ----------
+    graph : Graph
+    x : Value
+        Of shape (n_samples, n_features).
+    rows : Value
+        What the nodes take for a block of x.
+    nodes : list of NodeProto
+        What is done with a block.
+    outputs : list of Output
+        What comes out of it.
+    n_rows : int
+        Of a block, at most.
+
+    Returns
+    -------
+    list of Output
+        Of all samples.
+    """
+    n_samples = graph.op("Shape", x).take(0, axis=0)
+    size = graph.op("Max", graph.op("Min", n_samples, n_rows), 1)
+    n_blocks = (n_samples + size - 1) / size
+    number = Value(graph, graph.new_name("number"))
+    with graph.apart() as body:
+        start = number * size
+        taken = graph.op("Range", start, start + size, 1)
+        # All blocks must be of one size: the last one repeats the last row.
+        taken = graph.op("Min", taken, n_samples - 1)
+        graph.op("Gather", x, taken, axis=0, name=rows.name)
+        body += nodes
+        goes_on = graph.op("Identity", True)
+    stacked = _loop(graph, n_blocks, number, body, goes_on, outputs)
+    end = n_samples.reshape(1)
+    return [
+        Output(each.name, _joined(graph, all_blocks, each.width, end), each.width, each.is_label)
+        for each, all_blocks in zip(outputs, stacked, strict=True)
+    ]
+
+
+def _loop(
+    graph: Graph,
+    n_times: Value,
+    number: Value,
+    body: list[Any],
+    goes_on: Value,
+    outputs: list[Output],
+) -> list[Value]:
+    """Add the loop, and return its outputs stacked along a new first axis."""
+    info, kind_of = graph.helper.make_tensor_value_info, graph.helper.np_dtype_to_tensor_dtype
+    integer, boolean = kind_of(np.dtype(np.int64)), kind_of(np.dtype(np.bool_))
+    number_type = kind_of(graph.arithmetic)
+    results = [
+        info(
+            each.value.name,
+            integer if each.is_label else number_type,
+            ["block"] if each.width is None else ["block", each.width],
+        )
+        for each in outputs
+    ]
+    repeated = graph.helper.make_graph(
+        body,
+        "block",
+        [info(number.name, integer, []), info(graph.new_name("went_on"), boolean, [])],
+        [info(goes_on.name, boolean, []), *results],
+    )
+    stacked = [Value(graph, graph.new_name("loop")) for _ in outputs]
+    graph.nodes.append(
+        graph.helper.make_node(
+            "Loop", [n_times.name, ""], [each.name for each in stacked], body=repeated
+        )
+    )
+    return stacked
+
+
+def _joined(graph: Graph, stacked: Value, width: int | None, end: Value) -> Value:
+    """Join the blocks, without the rows that were repeated."""
+    joined = stacked.reshape(-1) if width is None else stacked.reshape(-1, width)
+    return graph.op("Slice", joined, [0], end, [0])

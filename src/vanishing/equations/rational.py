@@ -1,0 +1,531 @@
+"""Equations with rational coefficients, certified on exact points."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from math import floor, lcm
+from typing import Any
+
+import numpy as np
+
+from vanishing.arrays.namespace import FloatArray, IntArray, unmasked
+from vanishing.equations.model import equations_of, expanded
+from vanishing.equations.symbolic import import_sympy
+from vanishing.polynomials.monomials import Monomials, monomials
+
+# --- Floating point numbers as the small rationals that they are close to -------------------------
+#
+# A number is close to many rationals. Those with denominator q lie 1/q² apart or more, so that one
+# of
+# them within an error e says something as long as 2 e q² < 1, and chance is at work beyond.
+
+#: Errors that are tried, relative to the largest coefficient: from a few rounding units to what
+#: badly conditioned points may leave.
+ERRORS = tuple(10.0**power for power in range(-15, -6))
+#: How many coefficients lattice reduction is tried on; it takes seconds beyond.
+LARGEST_LATTICE = 24
+#: Lattices are over the integers; this many steps to an error keep its rounding out of play.
+STEPS = 1000
+
+
+def rational_candidates(
+    coefficients: Sequence[float], scales: Sequence[float]
+) -> Iterator[list[Fraction]]:
+    """Propose rational coefficients, simplest explanation of the smallest error first.
+
+    Parameters
+    ----------
+    coefficients : sequence of float
+        One of them is 1 exactly.
+    scales : sequence of float
+        Error of each coefficient, in units that all have in common.
+
+    Yields
+    ------
+    list of Fraction
+        Every proposal once. First each coefficient by itself, by continued fractions; then all
+        with one denominator, by lattice reduction, which reaches larger denominators: the more
+        coefficients share one, the less chance has.
+
+    Examples
+    --------
+    >>> from vanishing.equations.rational import rational_candidates
+    >>> [str(c) for c in next(rational_candidates([1.0, 0.3333333333333337, -2e-17], [1, 1, 1]))]
+    ['1', '1/3', '0']
+    """
+    seen = []
+    for rule, error in product((_one_by_one, _common_denominator), ERRORS):
+        proposal = rule(coefficients, [error * scale for scale in scales])
+        if proposal is not None and proposal not in seen:
+            seen.append(proposal)
+            yield proposal
+
+
+def simplest_fraction(value: float, error: float) -> Fraction:
+    """Return the fraction of smallest denominator in [value - error, value + error].
+
+    Parameters
+    ----------
+    value, error : float
+
+    Examples
+    --------
+    >>> from vanishing.equations.rational import simplest_fraction
+    >>> simplest_fraction(3.1416, 0.002)
+    Fraction(22, 7)
+    """
+    exact, margin = Fraction(value), Fraction(error)
+    if exact < 0:
+        return -_simplest_between(-exact - margin, -exact + margin)
+    return _simplest_between(exact - margin, exact + margin)
+
+
+def _simplest_between(low: Fraction, high: Fraction) -> Fraction:
+    """Continued fractions of both ends as far as they agree, then the smallest that fits."""
+    whole = floor(low)
+    if low <= 0:
+        return Fraction(0)
+    if whole == low:
+        return Fraction(whole)
+    if whole + 1 <= high:
+        return Fraction(whole + 1)
+    return whole + 1 / _simplest_between(1 / (high - whole), 1 / (low - whole))
+
+
+def _one_by_one(coefficients: Sequence[float], errors: Sequence[float]) -> list[Fraction] | None:
+    found = []
+    for value, error in zip(coefficients, errors, strict=True):
+        fraction = simplest_fraction(value, error)
+        if 2 * error * fraction.denominator**2 >= 1 and fraction != 0:
+            return None
+        found.append(fraction)
+    return found
+
+
+def _common_denominator(
+    coefficients: Sequence[float], errors: Sequence[float]
+) -> list[Fraction] | None:
+    """Approximate all coefficients with one denominator q, by a short vector of a lattice.
+
+    The rows (1, c_1/e_1, ..., c_m/e_m) and (0, ..., 1/e_j, ..., 0) span vectors
+    (q, (q c_1 - p_1)/e_1, ...): short if q is small and every p_j/q is within e_j of c_j.
+    """
+    from sympy import ZZ
+    from sympy.polys.matrices import DomainMatrix
+
+    known = [j for j, (c, e) in enumerate(zip(coefficients, errors, strict=True)) if abs(c) > e]
+    size = len(known) + 1
+    if size > LARGEST_LATTICE:
+        return None
+    rows = [[0] * size for _ in range(size)]
+    rows[0][0] = STEPS
+    for column, j in enumerate(known, start=1):
+        rows[0][column] = round(STEPS * Fraction(coefficients[j]) / Fraction(errors[j]))
+        rows[column][column] = round(STEPS / Fraction(errors[j]))
+    try:
+        reduced = DomainMatrix(rows, (size, size), ZZ).lll()
+    except AssertionError:  # SymPy 1.14 checks its result, and not all of them pass
+        return None
+    denominator = abs(int(reduced[0, 0].element)) // STEPS
+    if denominator == 0:
+        return None
+    found = [Fraction(0)] * len(coefficients)
+    for j in known:
+        nearest = Fraction(round(denominator * Fraction(coefficients[j])), denominator)
+        if abs(nearest - Fraction(coefficients[j])) > Fraction(errors[j]):
+            return None
+        found[j] = nearest
+    return found
+
+
+# --- Reduced echelon form of floating point rows, stable, with pivots that people would choose ----
+#
+# Polynomials are rows of coefficients on monomials. Their span is what the data determines; which
+# polynomials span it is a matter of coordinates, and after fitting they are dense mixtures. In
+# reduced echelon form every row is the only one that has its pivot monomial, so that simple
+# equations
+# show.
+
+#: A column is a pivot if it is at least this share of the largest one. Lower, and the form comes
+#: closer to the textbook's, whose pivots are the first columns possible; higher, and it is stabler.
+PIVOT_SHARE = 0.05
+#: Rows of norm 1 that are smaller than this after reduction are rounding errors.
+NEGLIGIBLE = 1e-8
+
+
+def reduced_echelon(
+    rows: FloatArray, order: IntArray, *, pivot_share: float = PIVOT_SHARE
+) -> tuple[FloatArray, IntArray]:
+    """Bring the span of some rows to reduced echelon form.
+
+    Parameters
+    ----------
+    rows : array of shape (n_rows, n_columns)
+    order : int array of shape (n_columns,)
+        Columns in the order in which they are wanted as pivots.
+    pivot_share : float
+        How large a pivot has to be beside the largest column that could be one.
+
+    Returns
+    -------
+    echelon : array of shape (rank, n_columns)
+        The identity on the pivots.
+    pivots : int array of shape (rank,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vanishing.equations.rational import reduced_echelon
+    >>> rows = np.array([[2.0, 1.0, 5.0], [4.0, 3.0, 13.0], [6.0, 4.0, 18.0]])
+    >>> echelon, pivots = reduced_echelon(rows, np.arange(3))
+    >>> np.abs(echelon).round(12), pivots
+    (array([[1., 0., 1.],
+           [0., 1., 3.]]), array([0, 1]))
+    """
+    span = _orthonormal(rows)
+    pivots = _pivots(span, order, pivot_share)
+    echelon = np.linalg.solve(span[:, pivots], span)
+    echelon[:, pivots] = np.eye(len(pivots))
+    return echelon, pivots
+
+
+def reduced_modulo(rows: FloatArray, echelon: FloatArray, pivots: IntArray) -> FloatArray:
+    """Subtract from rows what an echelon form spans, so that they are zero on its pivots.
+
+    Parameters
+    ----------
+    rows : array of shape (n_rows, n_columns)
+    echelon, pivots
+        As ``reduced_echelon`` returns them.
+
+    Returns
+    -------
+    array of shape (n_rows, n_columns)
+    """
+    reduced = rows - rows[:, pivots] @ echelon
+    reduced[:, pivots] = 0.0
+    return reduced
+
+
+def _orthonormal(rows: FloatArray) -> FloatArray:
+    """Return an orthonormal basis of the span of rows of norm 1 or less."""
+    if not rows.size:
+        return np.zeros((0, rows.shape[1]))
+    _, singular, basis = np.linalg.svd(rows, full_matrices=False)
+    return np.asarray(basis[singular > NEGLIGIBLE])
+
+
+def _pivots(span: FloatArray, order: IntArray, pivot_share: float) -> IntArray:
+    """Choose the first columns, in the given order, that are independent and not small."""
+    remaining = span.copy()
+    pivots: list[int] = []
+    for _ in range(len(span)):
+        sizes = np.linalg.norm(remaining[:, order], axis=0)
+        pivot = int(order[np.argmax(sizes >= pivot_share * sizes.max())])
+        direction = remaining[:, pivot] / np.linalg.norm(remaining[:, pivot])
+        remaining -= np.outer(direction, direction @ remaining)
+        pivots.append(pivot)
+    return np.array(pivots, dtype=np.intp)
+
+
+# --- Points and values of polynomials in exact arithmetic -----------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class ExactPoints:
+    """Rational points; each as integer coordinates over one denominator.
+
+    Parameters
+    ----------
+    numerators : list of lists of int, (n_points, n_features)
+    denominators : list of int, (n_points,)
+    """
+
+    numerators: list[list[int]]
+    denominators: list[int]
+
+    @classmethod
+    def of(cls, points: Any, *, denominator: int, n_features: int) -> "ExactPoints":
+        """Read points of any kind that ``to_rational`` takes."""
+        table = np.asarray(unmasked(points, "points"), dtype=object)
+        if table.ndim != 2 or table.shape[1] != n_features or not len(table):
+            raise ValueError(
+                f"expected points of shape (n_samples, {n_features}) with at least one row, "
+                f"got shape {table.shape}"
+            )
+        if denominator < 1:
+            raise ValueError(f"denominator must be a positive integer, got {denominator}")
+        numerators, denominators = [], []
+        for row in table.tolist():
+            coordinates = [_exact(value) / denominator for value in row]
+            common = lcm(*(c.denominator for c in coordinates))
+            numerators.append([int(c * common) for c in coordinates])
+            denominators.append(common)
+        return cls(numerators, denominators)
+
+    def __len__(self) -> int:
+        return len(self.denominators)
+
+    def root_mean_squares(self) -> FloatArray:
+        """Return the size of each coordinate; of all together where one is always zero."""
+        rounded = [
+            [numerator / denominator for numerator in row]
+            for row, denominator in zip(self.numerators, self.denominators, strict=True)
+        ]
+        squares = np.mean(np.square(rounded), axis=0)
+        squares[squares == 0] = squares.mean() or 1.0
+        return np.asarray(np.sqrt(squares))
+
+    def values(
+        self, exponents: Sequence[Sequence[int]], coefficients: Sequence[Fraction]
+    ) -> Iterator[Fraction]:
+        """Evaluate one polynomial exactly, point by point.
+
+        Parameters
+        ----------
+        exponents : sequence of shape (n_monomials, n_features)
+        coefficients : sequence of Fraction
+            One a monomial.
+        """
+        terms = [(a, c) for a, c in zip(exponents, coefficients, strict=True) if c]
+        scale = lcm(*(c.denominator for _, c in terms))
+        # Homogenized, everything is an integer: c x^a = c p^a d^(t - |a|) / d^t for x = p/d.
+        degree = max((sum(a) for a, _ in terms), default=0)
+        integer_terms = [(a, int(c * scale), degree - sum(a)) for a, c in terms]
+        for row, denominator in zip(self.numerators, self.denominators, strict=True):
+            total = 0
+            for powers, coefficient, missing in integer_terms:
+                value = coefficient * denominator**missing
+                for numerator, power in zip(row, powers, strict=True):
+                    if power:
+                        value *= numerator**power
+                total += value
+            yield Fraction(total, scale * denominator**degree)
+
+
+def _exact(value: Any) -> Fraction:
+    try:
+        return Fraction(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(
+            f"expected points of fractions, integers or finite floats, got {value!r}"
+        ) from error
+
+
+# --- Vanishing polynomials with rational coefficients, certified in exact arithmetic --------------
+#
+# A fit gives coefficients with rounding errors and, at each degree, one of many bases of a space of
+# polynomials. Both are undone here: the space is brought to echelon form, the coefficients are
+# rounded to small rationals, and the outcome is *proved* to vanish on rational points by evaluating
+# it there without rounding. How it was guessed does then not matter.
+
+
+class CertificateError(ValueError):
+    """No rational polynomial near a vanishing one vanishes exactly on the points.
+
+    Parameters
+    ----------
+    message : str
+        What was tried.
+    polynomial : sympy.Poly
+        The rational polynomial that came closest.
+    residual : Fraction
+        The largest absolute value of it on the points.
+    """
+
+    def __init__(self, message: str, polynomial: Any, residual: Fraction) -> None:
+        super().__init__(message)
+        self.polynomial = polynomial
+        self.residual = residual
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.polynomial, self.residual)
+
+
+def to_rational(
+    model: Any,
+    points: Any,
+    feature_names: Any = None,
+    *,
+    preprocessor: Any = None,
+    denominator: int = 1,
+    modulo: Sequence[Any] = (),
+    minimal: bool = False,
+) -> list[Any]:
+    """Find rational equations in the span of the vanishing polynomials, and prove them.
+
+    Degree by degree, the span of the vanishing polynomials is reduced modulo the multiples of the
+    equations found so far and brought to reduced echelon form, and coefficients are rounded to
+    small rationals. What is spanned by multiples of lower equations, up to rounding, gives no
+    equation.
+
+    Parameters
+    ----------
+    model : VanishingIdeal, PolynomialBasis, or Pipeline that ends in a VanishingIdeal
+        Fitted to exact points up to rounding, with a tolerance of 0 or near it.
+    points : array of shape (n_samples, n_features)
+        Rational points on which the equations must vanish exactly: nested sequences or arrays of
+        ``Fraction``, of integers, of strings ("1/3", "0.1"), or of floats, which are taken
+        literally: the float 0.1 is not 1/10.
+    feature_names : sequence of str, optional
+        By default the column names of the data, or x0, x1, ...
+    preprocessor : transformer, optional
+        What was applied to the points before the model, as in ``to_sympy``. The equations are in
+        the points as they were before, whose relations are rational.
+    denominator : int
+        Of all coordinates: the points are ``points / denominator``.
+    modulo : sequence of sympy.Poly
+        Polynomials whose multiples may be added at will. Where a contrastive fit dropped
+        polynomials because they vanish on the contrast as well (``trace_`` says so), the others are
+        determined only up to these: give the equations of both sets together here, or get those
+        of an arbitrary mixture.
+    minimal : bool
+        Whether to leave out equations that follow from the others (by a Groebner basis), the last
+        ones first.
+
+    Returns
+    -------
+    list of sympy.Poly
+        By degree; coprime integers as coefficients, the leading one positive.
+
+    Raises
+    ------
+    CertificateError
+        If some polynomial has no rational neighbour that vanishes on all points exactly.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fractions import Fraction
+    >>> from vanishing import VanishingIdeal
+    >>> from vanishing.equations import to_rational
+    >>> t = [Fraction(k, 7) for k in range(-20, 20)]
+    >>> circle = [[(1 - t**2) / (1 + t**2), 2 * t / (1 + t**2)] for t in t]
+    >>> ideal = VanishingIdeal(tol=0).fit(np.array(circle, dtype=float))
+    >>> to_rational(ideal.basis_, circle, ["x", "y"])
+    [Poly(x**2 + y**2 - 1, x, y, domain='ZZ')]
+    """
+    sympy = import_sympy("to_rational")
+    equations = equations_of(model, feature_names, preprocessor=preprocessor)
+    basis = equations.basis
+    symbols = [sympy.Symbol(name) for name in equations.names]
+    exact = ExactPoints.of(points, denominator=denominator, n_features=basis.n_features)
+    sizes = exact.root_mean_squares()
+    _, coefficients = expanded(basis)
+    degrees = basis.degrees()
+
+    known = [sympy.Poly(polynomial, *symbols) for polynomial in modulo]
+    found: list[Any] = []
+    for degree in np.unique(degrees).tolist():
+        table = monomials(basis.n_features, degree)
+        # A coefficient counts as much as its term does on the points.
+        weights = np.prod(sizes**table.exponents, axis=1)
+        rows = coefficients[: len(table), degrees == degree].T * weights
+        new = _new_rows(_unit(rows), table, _multiples(known + found, table, weights))
+        for number, (row, pivot) in enumerate(new, start=1):
+            name = f"equation {number} of degree {degree}"
+            found.append(_certified(row, pivot, weights, table, exact, symbols, name))
+    return _minimal(found) if minimal else found
+
+
+def _new_rows(
+    rows: FloatArray, table: Monomials, multiples: FloatArray
+) -> list[tuple[FloatArray, int]]:
+    """Return the echelon form of rows modulo multiples, with its pivots."""
+    # High degrees first, so that pivots are leading terms; the first variable first within one.
+    order = np.argsort(-table.exponents.sum(axis=1), kind="stable")
+    reduced = reduced_modulo(rows, *reduced_echelon(multiples, order))
+    echelon, pivots = reduced_echelon(reduced, order)
+    return sorted(zip(echelon, pivots.tolist(), strict=True), key=lambda pair: pair[1])
+
+
+def _multiples(polynomials: list[Any], table: Monomials, weights: FloatArray) -> FloatArray:
+    """Return x^a g for all g and all a such that the degree stays within the table."""
+    index = {tuple(powers): i for i, powers in enumerate(table.exponents.tolist())}
+    rows = []
+    for polynomial in polynomials:
+        missing = table.degree - polynomial.total_degree()
+        if missing < 0:
+            continue
+        largest = max(abs(c) for c in polynomial.coeffs())
+        for factor in monomials(table.n_variables, missing).exponents.tolist():
+            row = np.zeros(len(table))
+            for powers, coefficient in polynomial.terms():
+                product = tuple(p + f for p, f in zip(powers, factor, strict=True))
+                row[index[product]] = float(coefficient / largest)
+            rows.append(row * weights)
+    return _unit(np.array(rows).reshape(len(rows), len(table)))
+
+
+def _certified(
+    row: FloatArray,
+    pivot: int,
+    weights: FloatArray,
+    table: Monomials,
+    exact: ExactPoints,
+    symbols: list[Any],
+    name: str,
+) -> Any:
+    """Round one row of an echelon form to a rational polynomial that vanishes on the points."""
+    exponents = table.exponents.tolist()
+    units = weights[pivot] / weights
+    literal = (row * units).tolist()
+    refused = []
+    for candidate in rational_candidates(literal, (np.abs(row).max() * units).tolist()):
+        if not any(exact.values(exponents, candidate)):
+            return _with_coprime_integers(_polynomial(exponents, candidate, symbols))
+        refused.append(candidate)
+
+    attempts = refused or [[Fraction(c) for c in literal]]
+    residuals = [max(map(abs, exact.values(exponents, attempt))) for attempt in attempts]
+    residual = min(residuals)
+    polynomial = _polynomial(exponents, attempts[residuals.index(residual)], symbols)
+    raise CertificateError(
+        f"{name} has no certificate: no polynomial with small rational coefficients near "
+        f"{polynomial.as_expr().evalf(6)} vanishes on all {len(exact)} points exactly; the largest "
+        f"residual of the closest one is {float(residual):.3g}. Either the points are not on it, "
+        "or they were given as rounded numbers, or its coefficients are not small rationals",
+        polynomial,
+        residual,
+    )
+
+
+def _polynomial(
+    exponents: list[list[int]], coefficients: list[Fraction], symbols: list[Any]
+) -> Any:
+    import sympy
+
+    terms = {
+        tuple(powers): sympy.Rational(c.numerator, c.denominator)
+        for powers, c in zip(exponents, coefficients, strict=True)
+        if c
+    }
+    return sympy.Poly.from_dict(terms, *symbols, domain=sympy.QQ)
+
+
+def _with_coprime_integers(polynomial: Any) -> Any:
+    """Scale to coprime integers, the coefficient of the leading term (by degree) positive."""
+    _, integer = polynomial.clear_denoms(convert=True)
+    _, primitive = integer.primitive()
+    return primitive if primitive.LC(order="grlex") > 0 else -primitive
+
+
+def _minimal(polynomials: list[Any]) -> list[Any]:
+    """Leave out, from the last to the first, what lies in the ideal of the others."""
+    import sympy
+
+    kept = list(polynomials)
+    for polynomial in reversed(polynomials):
+        others = [other for other in kept if other != polynomial]
+        if not others:
+            break
+        groebner_basis = sympy.groebner(others, *polynomial.gens, order="grevlex")
+        if groebner_basis.contains(polynomial.as_expr()):  # SymPy 1.13 takes no Poly
+            kept = others
+    return kept
+
+
+def _unit(rows: FloatArray) -> FloatArray:
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows / np.where(norms > 0, norms, 1.0))

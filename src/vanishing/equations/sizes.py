@@ -1,0 +1,257 @@
+"""How large the terms of an equation are on the data, and so which terms and digits count.
+
+A small coefficient says nothing by itself: 1e-6 times a pressure in pascal is as large as 1 times
+the same pressure in megapascal. Every form that people read, such as LaTeX, notebooks, the report
+and the command line, takes its terms and digits from here.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from vanishing.arrays.namespace import FloatArray, IntArray, lazy
+from vanishing.polynomials.basis import PolynomialBasis
+from vanishing.polynomials.monomials import Monomials, monomials
+
+#: Where the number of digits is left open, leaving terms out changes values by at most this share
+#: of the extent, and rounding by as much.
+NEGLIGIBLE = 0.05
+#: Digits of what an equation says, where it is exact and the number of digits is left open.
+MOST_DIGITS = 5
+#: Digits that a double has.
+ALL_DIGITS = 17
+#: Terms below this share of the largest one are rounding.
+ROUNDING = 1e-14
+#: Points on which sizes are taken, and numbers that the derivatives there may take.
+N_POINTS, N_SLOPES, MOST_SLOPES = 1000, 64, 2**24
+#: Monomials that are evaluated on the points, at most.
+MOST_EVALUATED = 10_000
+
+
+@dataclass(frozen=True, eq=False)
+class DataScale:
+    """Points like the data, which say how large terms and polynomials are there.
+
+    Parameters
+    ----------
+    points : array of shape (n_samples, n_features)
+    is_complete : bool
+        Whether the points spread as far as the data in every direction. Otherwise any term may be
+        larger than it seems, and none is left out.
+    """
+
+    points: FloatArray
+    is_complete: bool = True
+
+    @classmethod
+    def of(cls, basis: PolynomialBasis, model: Any = None) -> "DataScale":
+        """Draw points with the mean and the covariance of the data of a fit.
+
+        A model holds no data, but these moments: the nonvanishing polynomials of degree 1,
+        F_1 = (x - mean) V_F, are orthonormal on the data, and G_1 = (x - mean) V_G are orthogonal
+        to them and have their extents.
+
+        Parameters
+        ----------
+        basis : PolynomialBasis
+        model : VanishingIdeal, optional
+            The ideal that the basis is from. It knows directions in which the data is constant,
+            which a basis alone cannot tell from directions that were given up.
+        """
+        points = np.zeros((N_POINTS, basis.n_features))
+        if not basis.blocks:
+            return cls(points, is_complete=False)
+        first = basis.blocks[0]
+        rms = _nonvanishing_rms(basis, model)
+        values = np.append(first.extents, np.full(first.nonvanishing.shape[1], rms or 0.0))
+        directions = np.hstack([first.vanishing, first.nonvanishing])
+        drawn = np.random.default_rng(0).normal(size=(N_POINTS, len(values))) * values
+        with np.errstate(over="ignore", invalid="ignore"):
+            points[:, first.left] = first.projection[0] + _solved(directions, drawn)
+        return cls(points, is_complete=rms is not None and _is_whole(basis, model))
+
+    @lazy
+    def _spread(self) -> FloatArray:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(np.std(self.points, axis=0))
+
+    def sizes(self, degree: int) -> FloatArray | None:
+        """Return the size of each monomial up to a degree, or None if one is too large a number.
+
+        That is its root mean square. Where a monomial itself vanishes on the points, or there are
+        too many to be evaluated, variables are taken to be independent.
+        """
+        table = monomials(self.points.shape[1], degree)
+        found = monomial_sizes(self.points, table)
+        if len(table) <= MOST_EVALUATED:
+            with np.errstate(over="ignore", invalid="ignore"):
+                values = table.values(np.ascontiguousarray(self.points.T))
+                together = np.sqrt(np.mean(values**2, axis=1))
+            found = np.where(together > ROUNDING * found, together, found)
+        return found if np.isfinite(found).all() else None
+
+    def spans(self, basis: PolynomialBasis) -> FloatArray:
+        """Return how far the value of each vanishing polynomial changes over the data.
+
+        That is what an equation says, as variables go from a standard deviation below their mean to
+        one above. Its terms may be much larger, far from the origin, where they cancel.
+        """
+        n_numbers = max(1, basis.count() * basis.n_features)
+        n_points = min(N_SLOPES, max(4, MOST_SLOPES // n_numbers))
+        some = self.points[:: max(1, len(self.points) // n_points)]
+        with np.errstate(over="ignore", invalid="ignore"):
+            changes = basis.jacobian(some) * (2 * self._spread)
+            found = np.sqrt(np.mean(np.sum(changes**2, axis=2), axis=0))
+        return np.where(np.isfinite(found), found, 0.0)
+
+    def terms(
+        self, basis: PolynomialBasis, coefficients: FloatArray, *, digits: int | None = None
+    ) -> Iterator[tuple[IntArray, IntArray]]:
+        """Choose the terms and the digits to write, as ``terms_that_count`` does.
+
+        Parameters
+        ----------
+        basis : PolynomialBasis
+        coefficients : array of shape (n_monomials, n_vanishing)
+            As ``basis.expand`` returns them.
+        digits : int, optional
+
+        Yields
+        ------
+        kept, digits : int arrays
+            Of one vanishing polynomial.
+        """
+        sizes = self.sizes(len(basis.blocks))
+        each = zip(coefficients.T, self.spans(basis), basis.extents, strict=True)
+        for column, span, extent in each:
+            yield terms_that_count(
+                column,
+                sizes,
+                span=float(span),
+                extent=float(extent),
+                digits=digits,
+                is_complete=self.is_complete,
+            )
+
+
+def terms_that_count(
+    coefficients: FloatArray,
+    sizes: FloatArray | None,
+    *,
+    span: float,
+    extent: float = 0.0,
+    digits: int | None = None,
+    is_complete: bool = True,
+) -> tuple[IntArray, IntArray]:
+    """Choose terms and digits such that what is written holds on the data like what is meant.
+
+    Parameters
+    ----------
+    coefficients : array of shape (n_terms,)
+    sizes : array of shape (n_terms,) or None
+        Of the monomials; None where they are not known, so that nothing can be left out.
+    span : float
+        How far the values change over the spread of the data.
+    extent : float
+        Root mean square of the values on the data.
+    digits : int, optional
+        Digits of each coefficient, at least, and more where the term needs them to be right to as
+        many digits of what the equation says. By default as many as change the values by less than
+        a tenth of the extent, together with the terms that are left out.
+    is_complete : bool
+        Whether the sizes are those on the data, and not less.
+
+    Returns
+    -------
+    kept : int array
+        Largest first; in the order of degrees, highest first, where sizes are not known.
+    digits : int array
+        Significant digits of each of them.
+    """
+    known = np.flatnonzero(coefficients)[::-1]
+    if sizes is None:
+        return known, np.full(len(known), MOST_DIGITS if digits is None else digits)
+    contributions = np.abs(coefficients) * sizes
+    largest = float(contributions.max(initial=0.0))
+    said, rounding = min(span, largest), ROUNDING * largest
+    if digits is None:
+        negligible = max(NEGLIGIBLE * extent, 10.0**-MOST_DIGITS * said, rounding)
+    else:
+        negligible = max(0.5 * 10.0**-digits * said, rounding)
+    kept = known
+    if is_complete:
+        # The root mean square of a sum is at most the sum of those of its terms.
+        order = np.argsort(contributions, kind="stable")
+        n_left_out = int(np.sum(np.cumsum(contributions[order]) <= negligible))
+        kept = order[min(n_left_out, len(order) - 1) :][::-1]
+        kept = kept[coefficients[kept] != 0]
+    allowed = negligible / max(1, len(kept)) if digits is None else 10.0 * negligible
+    # With d digits a coefficient m · 10^k, m from 1 to 10, is off by at most 10^(k - d + 1) / 2.
+    steps = 10.0 ** np.floor(np.log10(np.abs(coefficients[kept]))) * sizes[kept]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        needed = np.nan_to_num(np.ceil(1 + np.log10(steps / (2 * allowed))), nan=ALL_DIGITS)
+    least = 2 if digits is None else digits
+    return kept, np.clip(needed, least, max(least, ALL_DIGITS)).astype(np.intp)
+
+
+def monomial_sizes(points: FloatArray, table: Monomials) -> FloatArray:
+    """Return sizes of monomials: products of the root mean squares of powers of single variables.
+
+    The monomials themselves may vanish on the points. A variable that is always zero has the size
+    of the others.
+
+    Parameters
+    ----------
+    points : array of shape (n_samples, n_features)
+    table : Monomials
+
+    Returns
+    -------
+    array of shape (n_monomials,)
+    """
+    # Relative to the largest value of each variable, so that high powers do not overflow.
+    largest = np.max(np.abs(points), axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        largest = np.where(largest > 0, largest, np.mean(largest) or 1.0)
+        powers = np.ones((table.degree + 1, points.shape[1]))
+        for power in range(1, table.degree + 1):
+            powers[power] = np.sqrt(np.mean((points / largest) ** (2 * power), axis=0))
+        powers = np.where(powers > 0, powers, 1.0) * largest ** np.arange(table.degree + 1)[:, None]
+        of_variables = powers[table.exponents, np.arange(points.shape[1])]
+        return np.asarray(np.prod(of_variables, axis=1))
+
+
+def _solved(directions: FloatArray, values: FloatArray) -> FloatArray:
+    """Return the smallest d with ``d @ directions`` equal to values."""
+    try:
+        return np.asarray(np.linalg.solve(directions.T, values.T).T)  # many times as fast
+    except np.linalg.LinAlgError:  # not square, where directions were dropped or cut, or singular
+        return np.asarray(values @ np.linalg.pinv(directions))
+
+
+def _nonvanishing_rms(basis: PolynomialBasis, model: Any) -> float | None:
+    """Return the root mean square of F_1 on the data: 1, or less with Euclidean norms."""
+    if len(basis.blocks) > 1:
+        second = basis.blocks[1]
+        # The part of the product f f on the constant 1 is the mean of f².
+        squares = second.projection[0, second.left == second.right]
+        if squares.size:
+            return float(np.sqrt(np.max(squares)))
+    if getattr(model, "tol_norm", "rms") == "rms":
+        return 1.0
+    tol = 0.0 if isinstance(model.tol, str) else float(model.tol)
+    return float(model.trace_[0].tol) / tol if tol > 0 else None
+
+
+def _is_whole(basis: PolynomialBasis, model: Any) -> bool:
+    """Whether degree 1 tells how the data spreads in every direction."""
+    first = basis.blocks[0]
+    n_known = first.vanishing.shape[1] + first.nonvanishing.shape[1]
+    if model is not None:
+        trace = model.trace_[0]
+        if trace.cut or first.vanishing.shape[1] != trace.vanishing:
+            return False
+        n_known += trace.dropped  # the data is constant there
+    return bool(n_known == first.n_candidates == basis.n_features)

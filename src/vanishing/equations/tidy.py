@@ -1,0 +1,622 @@
+"""Tidy equations: few terms and short coefficients, as far as the data cannot tell."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import floor, lcm, log10
+from typing import Any
+
+import numpy as np
+from scipy.stats import chi2, norm
+
+from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, unmasked
+from vanishing.equations.latex import latex_sum, latex_symbol
+from vanishing.equations.model import Equations, checked_names, equations_of
+from vanishing.equations.rational import (
+    NEGLIGIBLE,
+    PIVOT_SHARE,
+    reduced_echelon,
+    reduced_modulo,
+    simplest_fraction,
+)
+from vanishing.equations.symbolic import import_sympy
+from vanishing.equations.uncertainty import Sample
+from vanishing.polynomials.monomials import count, monomials, multiples, unit_columns
+
+# --- Coefficients that are fixed one after the other while the others follow ----------------------
+#
+# The coefficients of a fitted polynomial are uncertain together: where one is changed, others can
+# make up for it. Here a change is measured in standard errors, as a sum of squares, and when a
+# coefficient is given a value the others move to where the sum is smallest. To fix a coefficient at
+# zero is to drop its term, and to fix it at a short number is to round it.
+
+
+class Adjustable:
+    """Uncertain coefficients of one polynomial.
+
+    Parameters
+    ----------
+    coefficients : array of shape (n_terms,)
+    directions : array of shape (n_terms, n_directions)
+        Independent changes of the coefficients, each of one standard error. Where a row is zero the
+        coefficient is certain.
+
+    Attributes
+    ----------
+    coefficients : array of shape (n_terms,)
+        As they are now.
+    fixed : bool array of shape (n_terms,)
+    cost : float
+        Sum of squares, in standard errors, of all changes so far.
+    """
+
+    def __init__(self, coefficients: FloatArray, directions: FloatArray) -> None:
+        self.coefficients = coefficients.copy()
+        self.fixed: BoolArray = np.all(directions == 0, axis=1)
+        self.cost = 0.0
+        self._free = directions.copy()
+
+    def copy(self) -> "Adjustable":
+        """Return one that can be changed separately."""
+        twin = Adjustable(self.coefficients, self._free)
+        twin.fixed, twin.cost = self.fixed.copy(), self.cost
+        return twin
+
+    def errors(self) -> FloatArray:
+        """Return the standard error of each coefficient, given those that are fixed."""
+        return np.asarray(np.linalg.norm(self._free, axis=1))
+
+    def cost_of(self, index: int, value: float) -> float:
+        """Return what it adds to the cost to fix a coefficient."""
+        squared = float(self._free[index] @ self._free[index])
+        return (value - float(self.coefficients[index])) ** 2 / squared if squared else np.inf
+
+    def fix(self, index: int, value: float) -> None:
+        """Give a coefficient a value, and adjust those that are not fixed."""
+        self.cost += self.cost_of(index, value)
+        row = self._free[index].copy()
+        along = self._free @ row / (row @ row)
+        self.coefficients += along * (value - self.coefficients[index])
+        self._free -= np.outer(along, row)
+        self._free[index] = 0.0
+        self.coefficients[index] = value
+        self.fixed[index] = True
+
+
+# --- Shorter polynomials that the data cannot tell from the fitted ones ---------------------------
+#
+# Everything is done with one test: the changes, in standard errors, together are not more than
+# chance
+# makes of the errors themselves (chi-squared, at one percent).
+
+#: Coefficients are not moved by more than chance does in all but one of a hundred cases: not all
+#: together, and not the one that is moved furthest.
+CHANCE = 0.99
+#: Standard errors to either side within which a simple fraction is looked for.
+MARGIN = 3.0
+#: Within e of a number there are, by chance, about 0.6 e q² fractions with denominators up to q. A
+#: fraction says something if e q² is at most this.
+COINCIDENCE = 0.1
+#: Denominators that are worth writing, of single coefficients and of all.
+LARGEST_DENOMINATOR = 100
+LARGEST_COMMON = 1000
+#: Digits of a float that can be relied on.
+MOST_DIGITS = 15
+
+
+@dataclass(frozen=True, eq=False)
+class Simplified:
+    """Coefficients that are zero, or short.
+
+    Parameters
+    ----------
+    coefficients : tuple of int or float
+        Integers if all of them are.
+    scale : int
+        What the coefficients were multiplied with to become integers.
+    """
+
+    coefficients: tuple[int | float, ...]
+    scale: int
+
+
+def drop_terms(polynomial: Adjustable, sizes: FloatArray, share: float | None) -> None:
+    """Set coefficients to zero, as many as noise does not tell from zero.
+
+    Parameters
+    ----------
+    polynomial : Adjustable
+        Changed in place.
+    sizes : array of shape (n_terms,)
+        Root mean square of each monomial on the data.
+    share : float or None
+        Drop terms smaller than this share of the largest one instead.
+    """
+    furthest = float(norm.ppf(1 - (1 - CHANCE) / 2 / len(sizes)))
+    allowed = chi2.ppf(CHANCE, np.arange(1, len(sizes) + 1))
+    n_dropped = 0
+    while not polynomial.fixed.all():
+        candidates = np.flatnonzero(~polynomial.fixed)
+        contributions = np.abs(polynomial.coefficients) * sizes
+        if share is None:
+            ratios = np.abs(polynomial.coefficients[candidates]) / polynomial.errors()[candidates]
+            smallest = int(candidates[np.argmin(ratios)])
+            cost = polynomial.cost_of(smallest, 0.0)
+            if cost > furthest**2 or polynomial.cost + cost > allowed[n_dropped]:
+                return
+        else:
+            smallest = int(candidates[np.argmin(contributions[candidates])])
+            if contributions[smallest] >= share * contributions.max():
+                return
+        polynomial.fix(smallest, 0.0)
+        n_dropped += 1
+
+
+def with_fractions(polynomial: Adjustable) -> Simplified | None:
+    """Round all coefficients to simple fractions, or return None if noise tells the difference.
+
+    Parameters
+    ----------
+    polynomial : Adjustable
+        One coefficient is 1.
+    """
+    trial = polynomial.copy()
+    while not trial.fixed.all():
+        # The one that is least likely a coincidence first: the others get more certain by it.
+        index, fraction, coincidence = min(_nearby_fractions(trial), key=lambda found: found[2])
+        if coincidence > COINCIDENCE or fraction.denominator > LARGEST_DENOMINATOR:
+            return None
+        trial.fix(index, float(fraction))
+    n_changed = int(np.sum(trial.fixed))
+    if trial.cost > chi2.ppf(CHANCE, max(1, n_changed)):
+        return None
+    fractions = [Fraction(c).limit_denominator(LARGEST_DENOMINATOR) for c in trial.coefficients]
+    scale = lcm(*(fraction.denominator for fraction in fractions))
+    if scale > LARGEST_COMMON:
+        return None
+    return Simplified(tuple(int(fraction * scale) for fraction in fractions), scale)
+
+
+def with_decimals(polynomial: Adjustable, digits: int | None) -> Simplified:
+    """Round each coefficient to the last digit that its standard error leaves.
+
+    Parameters
+    ----------
+    polynomial : Adjustable
+        Changed in place.
+    digits : int or None
+        Round to this many significant digits instead.
+    """
+    while not polynomial.fixed.all():
+        index = _least_certain(polynomial)
+        value, error = float(polynomial.coefficients[index]), float(polynomial.errors()[index])
+        polynomial.fix(index, _rounded(value, error, digits))
+    # The leading coefficient is written as 1, and not as 1.0.
+    rounded = polynomial.coefficients.tolist()
+    return Simplified(tuple(int(c) if abs(c) == 1 else c for c in rounded), 1)
+
+
+def _rounded(value: float, error: float, digits: int | None) -> float:
+    if value == 0.0:
+        return 0.0
+    first = floor(log10(abs(value)))
+    place = floor(log10(error)) if digits is None else first - digits + 1
+    # At least one digit is kept, and not more than a float has.
+    place = min(max(place, first - MOST_DIGITS + 1), first)
+    return float(round(Fraction(value) * Fraction(10) ** -place) * Fraction(10) ** place)
+
+
+def significant_digits(value: float) -> int:
+    """Return how many digits it takes to write a number, leading and trailing zeros left out."""
+    mantissa = f"{abs(value):.{MOST_DIGITS - 1}e}".split("e")[0]
+    return len(mantissa.replace(".", "").rstrip("0")) or 1
+
+
+def _nearby_fractions(polynomial: Adjustable) -> Iterator[tuple[int, Fraction, float]]:
+    """Yield the simplest fraction near each coefficient, and how easily there is one."""
+    margins = MARGIN * polynomial.errors()
+    for index in np.flatnonzero(~polynomial.fixed).tolist():
+        margin = float(margins[index])
+        fraction = simplest_fraction(float(polynomial.coefficients[index]), margin)
+        coincidence = margin * fraction.denominator**2 if fraction else np.inf
+        yield index, fraction, coincidence
+
+
+def _least_certain(polynomial: Adjustable) -> int:
+    sizes = np.maximum(np.abs(polynomial.coefficients), np.finfo(np.float64).tiny)
+    return int(np.argmax(np.where(polynomial.fixed, -np.inf, polynomial.errors() / sizes)))
+
+
+# --- One equation in a readable form, and what is known of it -------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class TidyEquation:
+    """A vanishing polynomial that was made readable.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Of the variables.
+    degree : int
+    exponents : int array of shape (n_terms, n_variables)
+        Of the terms that are left.
+    coefficients : tuple of int or float
+        Rounded, as they are printed. All of them are integers, or the leading one is 1.
+    standard_errors : array of shape (n_terms,)
+        Of the fitted coefficients, in the scale of the rounded ones; zero for the leading one,
+        which sets the scale.
+    n_dropped : int
+        Number of terms that were left out.
+    dropped_share : float
+        How large they were: the root of the sum of their squares on X, relative to all terms.
+    digits : int
+        Significant digits of the longest coefficient.
+    extent_before, extent : float
+        Root mean square on X of the fitted polynomial, in the scale of this one, and of this one.
+    change : float
+        Root mean square on X of the difference of the two: the error that tidying caused.
+    size : float
+        Root of the sum of the squares of the terms on X, before.
+    is_product : bool
+        Whether ``expression`` and ``latex`` show factors.
+    """
+
+    names: tuple[str, ...]
+    degree: int
+    exponents: IntArray
+    coefficients: tuple[int | float, ...]
+    standard_errors: FloatArray
+    n_dropped: int
+    dropped_share: float
+    digits: int
+    extent_before: float
+    extent: float
+    change: float
+    size: float
+    is_product: bool = False
+
+    @property
+    def change_to_extent(self) -> float:
+        """The change relative to the extent of the fitted polynomial: below 1 it is noise."""
+        return self.change / self.extent_before if self.extent_before else np.inf
+
+    @property
+    def change_to_size(self) -> float:
+        """The change relative to the size of the terms."""
+        return self.change / self.size
+
+    @property
+    def expression(self) -> Any:
+        """The polynomial as a SymPy expression."""
+        sympy = import_sympy("TidyEquation.expression")
+        symbols = [sympy.Symbol(name) for name in self.names]
+        terms = [
+            sympy.sympify(c)
+            * sympy.Mul(*(symbol**power for symbol, power in zip(symbols, powers, strict=True)))
+            for c, powers in zip(self.coefficients, self.exponents.tolist(), strict=True)
+        ]
+        total = sympy.Add(*terms)
+        return sympy.factor(total) if self.is_product else total
+
+    @property
+    def latex(self) -> str:
+        """The polynomial as LaTeX."""
+        symbols = [latex_symbol(name) for name in self.names]
+        if self.is_product:
+            sympy = import_sympy("TidyEquation.latex of a product")
+            names = {sympy.Symbol(n): latex for n, latex in zip(self.names, symbols, strict=True)}
+            return str(sympy.latex(self.expression, symbol_names=names))
+        return latex_sum(self.exponents, list(self.coefficients), symbols, MOST_DIGITS)
+
+    def evaluate(self, x: Any) -> FloatArray:
+        """Return the values at points.
+
+        Parameters
+        ----------
+        x : array of shape (n_samples, n_variables)
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        points = np.asarray(unmasked(x, "x"), dtype=np.float64)
+        values = np.zeros(len(points))
+        for coefficient, powers in zip(self.coefficients, self.exponents, strict=True):
+            values += coefficient * np.prod(points**powers, axis=1)
+        return values
+
+    def factored(self) -> "TidyEquation":
+        """Return it as a product, where it has factors with integer coefficients.
+
+        Returns
+        -------
+        TidyEquation
+        """
+        if not all(isinstance(c, int) for c in self.coefficients):
+            return self
+        product = replace(self, is_product=True)
+        return product if product.expression.is_Mul or product.expression.is_Pow else self
+
+
+# --- Which polynomials to write down: the span of those of one degree is what the data determines -
+#
+# Which ones of it a fit finds is a matter of coordinates. In reduced echelon form simple equations
+# show, and modulo multiples of the equations of lower degree still simpler ones.
+
+#: Below this many times the uncertainty, nothing is built on a number: it is no pivot, and a
+#: polynomial that differs by so little from multiples of others is one of them.
+TIMES_UNCERTAINTY = 10.0
+#: Pivots need not be larger than this share of the largest, however uncertain they are.
+LARGEST_PIVOT_SHARE = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Coordinates:
+    """Polynomials each of which alone has its pivot, where its coefficient is 1.
+
+    Parameters
+    ----------
+    coefficients : array of shape (n_monomials, n_polynomials)
+    pivots : int array of shape (n_polynomials,)
+    """
+
+    coefficients: FloatArray
+    pivots: IntArray
+
+    def kept_by(self, directions: FloatArray) -> FloatArray:
+        """Return directions, modulo the polynomials, that leave the pivots as they are.
+
+        The scale of a polynomial, and how it is mixed with others, are chosen and not uncertain.
+        """
+        kept = directions - self.coefficients @ directions[self.pivots]
+        kept[self.pivots] = 0.0
+        return kept
+
+
+def readable(sample: Sample, *, mix: bool) -> Iterator[tuple[int, FloatArray, Coordinates]]:
+    """Choose polynomials to write down.
+
+    Parameters
+    ----------
+    sample : Sample
+    mix : bool
+        Whether to combine the polynomials of each degree. What is spanned by multiples of others of
+        lower degree, up to noise, is then left out.
+
+    Yields
+    ------
+    degree : int
+    coefficients : array of shape (n_monomials,)
+        Of one polynomial.
+    coordinates : Coordinates
+        What fixes its scale and its mixture.
+    """
+    degrees = sample.basis.degrees()
+    if not mix:
+        for degree, column in zip(degrees.tolist(), sample.coefficients.T, strict=True):
+            noise = _noise(sample, column[:, None], degree)
+            alone = _echelon(sample, column[None, :] * sample.sizes, noise)
+            yield degree, alone.coefficients[:, 0], alone
+        return
+    lower: list[tuple[int, FloatArray]] = []
+    for degree in np.unique(degrees).tolist():
+        own = sample.coefficients[:, degrees == degree]
+        noise = _noise(sample, own, degree)
+        known = _echelon(sample, _multiples(sample, lower, degree), noise)
+        found = _echelon(sample, _new(sample, own, known, noise), noise)
+        both = _joined(known, found)
+        for coefficients in found.coefficients.T:
+            lower.append((degree, coefficients))
+            yield degree, coefficients, both
+
+
+def _noise(sample: Sample, polynomials: FloatArray, degree: int) -> float:
+    """Return the largest uncertainty of polynomials of one degree, relative to their size."""
+    weights = sample.sizes[:, None]
+    return max(
+        float(np.linalg.norm(sample.directions(g, degree) * weights))
+        / float(np.linalg.norm(g * sample.sizes))
+        for g in polynomials.T
+    )
+
+
+def _echelon(sample: Sample, rows: FloatArray, noise: float) -> Coordinates:
+    """Bring weighted rows of coefficients to echelon form."""
+    # High degrees first, so that pivots are leading terms; the first variable first within one.
+    order = np.argsort(-sample.table.exponents.sum(axis=1), kind="stable")
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    share = min(max(PIVOT_SHARE, TIMES_UNCERTAINTY * noise), LARGEST_PIVOT_SHARE)
+    echelon, pivots = reduced_echelon(
+        rows / np.where(norms > 0, norms, 1.0), order, pivot_share=share
+    )
+    by_pivot = np.argsort(pivots)
+    echelon, pivots = echelon[by_pivot], pivots[by_pivot]
+    coefficients = echelon.T / sample.sizes[:, None] * sample.sizes[pivots]
+    coefficients[pivots] = np.eye(len(pivots))
+    return Coordinates(coefficients, pivots)
+
+
+def _multiples(sample: Sample, lower: list[tuple[int, FloatArray]], degree: int) -> FloatArray:
+    """Multiples of polynomials up to a degree, as weighted rows."""
+    parts: list[FloatArray] = [np.zeros((len(sample.table), 0))]
+    for own_degree, coefficients in lower:
+        n_own = len(monomials(sample.table.n_variables, own_degree))
+        factors = monomials(sample.table.n_variables, degree - own_degree).exponents
+        parts.append(multiples(coefficients[:n_own, None], sample.table, factors))
+    return (np.hstack(parts) * sample.sizes[:, None]).T
+
+
+def _new(sample: Sample, own: FloatArray, known: Coordinates, noise: float) -> FloatArray:
+    """Return what polynomials have beyond multiples of others, as weighted rows."""
+    weights = sample.sizes[:, None]
+    rows = unit_columns(own * weights).T
+    if not known.pivots.size:
+        return rows
+    echelon = (known.coefficients * weights / sample.sizes[known.pivots]).T
+    reduced = reduced_modulo(rows, echelon, known.pivots)
+    _, singular, spanned = np.linalg.svd(reduced, full_matrices=False)
+    return np.asarray(spanned[singular > max(NEGLIGIBLE, TIMES_UNCERTAINTY * noise)])
+
+
+def _joined(known: Coordinates, found: Coordinates) -> Coordinates:
+    """Put two sets together; the second one has nothing on the pivots of the first."""
+    reduced = known.coefficients - found.coefficients @ known.coefficients[found.pivots]
+    return Coordinates(
+        np.hstack([reduced, found.coefficients]), np.concatenate([known.pivots, found.pivots])
+    )
+
+
+# --- Equations as people would write them, with the error that this causes ------------------------
+
+#: Monomials of an equation that somebody might want to read; the time grows with their cube.
+MOST_MONOMIALS = 1000
+
+
+def tidy(
+    model: Any,
+    X: Any,
+    feature_names: Any = None,
+    *,
+    preprocessor: Any = None,
+    drop: float | None = None,
+    digits: int | None = None,
+    integers: bool = True,
+    mix: bool = False,
+    factor: bool = False,
+) -> list[TidyEquation]:
+    """Write the vanishing polynomials as short as the noise of the data allows.
+
+    The leading coefficient becomes 1. Terms are dropped and coefficients rounded one after the
+    other, and each time the rest is adjusted so that the values on X change least. This goes on as
+    long as the noise of X, by the standard errors of the coefficients that follow from it, does not
+    tell the result from the fitted polynomial.
+
+    Parameters
+    ----------
+    model : VanishingIdeal, PolynomialBasis, or Pipeline that ends in a VanishingIdeal
+        Fitted. Polynomials are carried back through scaling and PCA to the variables of the data.
+    X : array of shape (n_samples, n_features)
+        The data of the fit, before preprocessing, or other data of the same kind.
+    feature_names : sequence of str, optional
+        By default the column names of the data, or x0, x1, ...
+    preprocessor : transformer, optional
+        What was applied to the data before the model, as in ``to_sympy``.
+    drop : float, optional
+        Drop terms whose root mean square on X is smaller than this share of the largest term's. By
+        default those that noise does not tell from zero.
+    digits : int, optional
+        Significant digits of the coefficients. By default as many as noise leaves, coefficient by
+        coefficient.
+    integers : bool
+        Whether to look for small integers or simple fractions near all coefficients, if ``digits``
+        is not given.
+    mix : bool
+        Whether to combine the polynomials of each degree to others that span the same and have
+        fewer terms (reduced echelon form). Which of them a fit finds is chance.
+    factor : bool
+        Whether to write the expression as a product. It takes integers to find one.
+
+    Returns
+    -------
+    list of TidyEquation
+        In the order of the polynomials; with ``mix`` by degree.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vanishing import VanishingIdeal
+    >>> from vanishing.datasets import make_variety
+    >>> from vanishing.equations import tidy
+    >>> X = make_variety("circle", 200, noise=0.001)
+    >>> ideal = VanishingIdeal(tol=0.01).fit(X)
+    >>> (circle,) = tidy(ideal, X, ["x", "y"])
+    >>> circle.expression
+    x**2 + y**2 - 1
+    >>> bool(circle.change < circle.extent / 5)
+    True
+    """
+    if drop is not None and not 0 <= drop < 1:
+        raise ValueError(f"drop must be a share, at least 0 and less than 1, got {drop}")
+    if digits is not None and digits < 1:
+        raise ValueError(f"digits must be at least 1, got {digits}")
+    equations = equations_of(model, feature_names, preprocessor=preprocessor)
+    basis = equations.basis
+    if not basis.count():
+        return []
+    names = _names_for(equations, X, feature_names)
+    n_monomials = count(basis.n_features, len(basis.blocks))
+    if n_monomials > MOST_MONOMIALS:
+        raise ValueError(
+            f"there are {n_monomials} monomials in {basis.n_features} variables up to degree "
+            f"{len(basis.blocks)}, more than the {MOST_MONOMIALS} that can be tidied; pass the "
+            "ideal without its preprocessing, or fewer degrees"
+        )
+    sample = Sample.of(basis, X)
+    found = []
+    for degree, fitted, coordinates in readable(sample, mix=mix):
+        if sample.is_lost(fitted):
+            raise ValueError(
+                f"an equation of degree {degree} has terms so large that rounding errors hide "
+                "it: X is far from the origin, compared with its spread; take off the mean first"
+            )
+        uncertain = coordinates.kept_by(sample.directions(fitted, degree))
+        single = coordinates.kept_by(np.diag(sample.roundings(fitted, degree)))
+        # Terms of this degree or less: they come first.
+        own = slice(count(basis.n_features, degree))
+        polynomial = Adjustable(fitted[own], np.hstack([uncertain[own], single[own, own]]))
+        drop_terms(polynomial, sample.sizes[own], drop)
+        simplified = with_fractions(polynomial) if integers and digits is None else None
+        if simplified is None:
+            simplified = with_decimals(polynomial, digits)
+        found.append(_measured(sample, fitted, simplified, uncertain, degree, names))
+    return [each.factored() for each in found] if factor else found
+
+
+def _names_for(equations: Equations, X: Any, feature_names: Any) -> tuple[str, ...]:
+    """Take the names of a frame's columns where the model has none, and compare them otherwise."""
+    columns = getattr(X, "columns", None)
+    if feature_names is not None or columns is None:
+        return equations.names
+    of_frame = tuple(str(column) for column in columns)
+    if not equations.named:
+        return checked_names(of_frame, len(equations.names))
+    if of_frame != equations.names:
+        raise ValueError(
+            f"X has columns {list(of_frame)}, but the model was fitted to {list(equations.names)}"
+        )
+    return equations.names
+
+
+def _measured(
+    sample: Sample,
+    fitted: FloatArray,
+    simplified: Simplified,
+    uncertain: FloatArray,
+    degree: int,
+    names: tuple[str, ...],
+) -> TidyEquation:
+    """Compare a polynomial with the fitted one, both in the scale of the result."""
+    scale = simplified.scale
+    tidied = np.zeros(len(fitted))
+    tidied[: len(simplified.coefficients)] = simplified.coefficients
+    kept = np.flatnonzero(tidied)
+    before = scale * fitted
+    differences = np.column_stack([tidied - before, before, tidied])
+    change, extent_before, extent = sample.root_mean_squares(differences).tolist()
+    contributions = np.abs(before) * sample.sizes
+    size = float(np.linalg.norm(contributions))
+    return TidyEquation(
+        names=names,
+        degree=degree,
+        exponents=sample.table.exponents[kept],
+        coefficients=tuple(simplified.coefficients[index] for index in kept),
+        standard_errors=scale * np.linalg.norm(uncertain[kept], axis=1),
+        n_dropped=int(np.sum((tidied == 0) & (before != 0))),
+        dropped_share=float(np.linalg.norm(contributions[tidied == 0])) / size,
+        digits=max(significant_digits(c) for c in tidied[kept].tolist()),
+        extent_before=extent_before,
+        extent=extent,
+        change=change,
+        size=size,
+    )

@@ -1,0 +1,188 @@
+"""How far the noise of the points leaves a fitted polynomial undetermined.
+
+A fit makes g orthogonal, on the points, to the nonvanishing polynomials f, which have root mean
+square 1 there and are orthogonal to each other. The values r of g on N points, which are noise,
+make the coefficient of g on f uncertain by √(mean(r² f²) / N), by chance. There is a bias as well:
+noise of variance σ² in every variable adds σ² mean(f Δg / 2 + ∇f·∇g) to the mean of f g, to lowest
+order, and the fit makes up for it. σ² is about mean(r²) / mean(|∇g|²), if it is the same for all.
+
+How g is mixed with other vanishing polynomials of its degree is another matter, settled by a choice
+of coordinates.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from vanishing.arrays.memory import row_slices
+from vanishing.arrays.namespace import FloatArray, is_array, lazy, on_host, unmasked
+from vanishing.equations.model import expanded
+from vanishing.equations.sizes import monomial_sizes
+from vanishing.polynomials.basis import PolynomialBasis
+from vanishing.polynomials.monomials import Monomials, monomials
+
+#: Standard errors are estimated from rows that have together as many monomials, or so many rows.
+MOST_NUMBERS = 10_000_000
+FEWEST_ROWS = 1000
+#: Rounding errors, in units of the largest term.
+ROUNDING = 16 * np.finfo(np.float64).eps
+#: Rounding errors, in units of what a polynomial says, above which it says nothing.
+LOST = 0.01
+#: Of a standard error, that is lost without further thought.
+SMALL_PART = 0.25
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """What the data says about monomials and polynomials.
+
+    Parameters
+    ----------
+    basis : PolynomialBasis
+    X : array of shape (n_samples, n_features)
+    table : Monomials
+        Those up to the highest degree.
+    coefficients : array of shape (n_monomials, n_vanishing)
+        Of the vanishing polynomials.
+    nonvanishing : array of shape (n_monomials, n_nonvanishing)
+        Coefficients of the others.
+    sizes : array of shape (n_monomials,)
+        Of the monomials on X, as ``monomial_sizes`` takes them.
+    """
+
+    basis: PolynomialBasis
+    X: FloatArray
+    table: Monomials
+    coefficients: FloatArray
+    nonvanishing: FloatArray
+    sizes: FloatArray
+
+    @classmethod
+    def of(cls, basis: PolynomialBasis, X: Any) -> "Sample":
+        """Evaluate a basis on data."""
+        points = _checked(X, basis.n_features)
+        _, coefficients = expanded(basis)
+        _, others = basis.expand(which="nonvanishing")
+        table = monomials(basis.n_features, len(basis.blocks))
+        return cls(basis, points, table, coefficients, others, monomial_sizes(points, table))
+
+    def root_mean_squares(self, coefficients: FloatArray) -> FloatArray:
+        """Return the root mean square on X of polynomials given by their coefficients."""
+        squares = np.zeros(coefficients.shape[1])
+        for rows in row_slices(self.X, width=2 * len(self.table)):
+            values = coefficients.T @ self.table.values(self.X[rows].T)
+            squares += np.sum(values**2, axis=1)
+        return np.asarray(np.sqrt(squares / len(self.X)))
+
+    @lazy
+    def _rows(self) -> FloatArray:
+        """Some of the rows, spread evenly."""
+        n_gradients = self.basis.count("nonvanishing") * self.basis.n_features
+        n_rows = max(FEWEST_ROWS, MOST_NUMBERS // max(len(self.table), n_gradients))
+        return self.X[:: -(-len(self.X) // n_rows)]
+
+    @lazy
+    def _monomial_values(self) -> FloatArray:
+        return np.asarray(self.table.values(self._rows.T).T)
+
+    @lazy
+    def _nonvanishing_values(self) -> FloatArray:
+        return np.asarray(self.basis.evaluate(self._rows, which="nonvanishing"))
+
+    @lazy
+    def _nonvanishing_gradients(self) -> FloatArray:
+        return np.asarray(self.basis.jacobian(self._rows, which="nonvanishing"))
+
+    def directions(self, coefficients: FloatArray, degree: int) -> FloatArray:
+        """Return changes, of one standard error each, of a polynomial that vanishes on X.
+
+        Parameters
+        ----------
+        coefficients : array of shape (n_monomials,)
+        degree : int
+            Of the polynomial.
+
+        Returns
+        -------
+        array of shape (n_monomials, n_nonvanishing of this degree or less)
+        """
+        below = self.basis.degrees(which="nonvanishing") <= degree
+        squares = (self._monomial_values @ coefficients) ** 2
+        chance = squares @ self._nonvanishing_values**2 / len(squares) / self._n_free(degree)
+        bias = np.mean(squares) * self._bias(coefficients)
+        errors = np.sqrt(chance + bias**2 + self._rounding(coefficients) ** 2)
+        return np.asarray(self.nonvanishing[:, below] * errors[below])
+
+    def _bias(self, coefficients: FloatArray) -> FloatArray:
+        """Return mean(f Δg / 2 + ∇f·∇g) / mean(|∇g|²) for all f."""
+        gradient, laplacian = self._derivatives(coefficients)
+        slope = np.mean(np.sum(gradient**2, axis=1))
+        mean = laplacian @ self._nonvanishing_values / 2
+        mean += np.einsum("ik,ifk->f", gradient, self._nonvanishing_gradients)
+        return np.asarray(mean / len(gradient) / slope if slope else np.zeros_like(mean))
+
+    def _derivatives(self, coefficients: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return ∇g and Δg on some of the rows."""
+        values, n_features = self._monomial_values, self.basis.n_features
+        gradient = np.empty((len(values), n_features))
+        laplacian = np.zeros(len(values))
+        lower = monomials(n_features, self.table.degree - 1)
+        for k in range(n_features):
+            first = self.table.derivative(coefficients[:, None], k)
+            gradient[:, k] = values[:, : len(first)] @ first[:, 0]
+            if lower.degree:
+                second = lower.derivative(first, k)
+                laplacian += values[:, : len(second)] @ second[:, 0]
+        return gradient, laplacian
+
+    def roundings(self, coefficients: FloatArray, degree: int) -> FloatArray:
+        """Return by how much single coefficients may be rounded where no others make up for it.
+
+        Parameters
+        ----------
+        coefficients : array of shape (n_monomials,)
+        degree : int
+            Of the polynomial.
+
+        Returns
+        -------
+        array of shape (n_monomials,)
+            What changes the values on X by a small part of a standard error.
+        """
+        values = self._monomial_values @ coefficients
+        typical = np.sqrt(
+            np.mean(values**2) / self._n_free(degree) + self._rounding(coefficients) ** 2
+        )
+        occurs = self.table.exponents.sum(axis=1) <= degree
+        return np.where(occurs, SMALL_PART * typical / self.sizes, 0.0)
+
+    def is_lost(self, coefficients: FloatArray) -> bool:
+        """Whether rounding errors of the terms are not small beside what the polynomial says.
+
+        It says how values change over the spread of the data.
+        """
+        gradient, _ = self._derivatives(coefficients)
+        change = np.sqrt(np.mean(np.sum((gradient * np.std(self._rows, axis=0)) ** 2, axis=1)))
+        return bool(self._rounding(coefficients) > LOST * change > 0)
+
+    def _n_free(self, degree: int) -> int:
+        """Return the number of rows less that of coefficients which were fitted to them."""
+        n_fitted = int(np.sum(self.basis.degrees(which="nonvanishing") <= degree))
+        return max(1, len(self.X) - n_fitted)
+
+    def _rounding(self, coefficients: FloatArray) -> float:
+        return float(ROUNDING * np.max(np.abs(coefficients) * self.sizes))
+
+
+def _checked(X: Any, n_features: int) -> FloatArray:
+    X = unmasked(X, "X")
+    points = np.asarray(on_host(X) if is_array(X) else X, dtype=np.float64)
+    if points.ndim != 2 or points.shape[1] != n_features or not len(points):
+        raise ValueError(
+            f"expected X of shape (n_samples, {n_features}) with at least one row, "
+            f"got shape {points.shape}"
+        )
+    if not np.isfinite(points).all():
+        raise ValueError("X contains NaN or infinity; leave these rows out")
+    return points

@@ -1,0 +1,224 @@
+"""Attribution of a score to the features, along the way from the counterfactual."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from types import EllipsisType
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.linalg import qr
+from scipy.sparse import csr_array
+
+from vanishing.arrays.namespace import FloatArray, IntArray, lazy
+from vanishing.explain.counterfactual import project
+from vanishing.explain.record import Explanation
+from vanishing.explain.view import OnLines, Through, View, linear_part, refuse_unless_equal
+
+# --- Integrated gradients along a segment, to the accuracy that the increments of s allow to ------
+# check
+
+#: Gauss-Legendre nodes per interval.
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(8)
+#: Error of the integral on all intervals together, relative to the size of s.
+ACCURACY = 1e-9
+#: Ends of the parts that an interval is cut into. Few cuts into many parts are fewer calls.
+CUTS = np.linspace(0, 1, 9)
+#: Intervals that are cut at a time, at most, and those that there may be in all.
+AT_A_TIME, MOST_INTERVALS = 16, 4096
+#: The number of the only line there is.
+LINE = np.zeros(1, dtype=np.intp)
+
+
+def mean_gradient(view: View, start: FloatArray, end: FloatArray, negligible: float) -> FloatArray:
+    """Return the mean of ∇s on the segment, whose product with end - start is s(end) - s(start).
+
+    The integral of the gradient over an interval must be the increment of s, so that the error is
+    known: intervals where it is too large are cut, the worst first. The minimum over pieces has
+    kinks, logarithms all but have poles near the start, and cuts close in on both. What is left
+    after many of them is rounding.
+
+    Parameters
+    ----------
+    view : View
+    start, end : arrays of shape (n_coordinates,)
+    negligible : float
+        An error that does not matter, whatever the size of s.
+    """
+    direction = end - start
+    if not direction.any():
+        return direction
+    along = view.lines(direction[None, :])(start[None, :], LINE)
+    edges = np.array([[0.0, 1.0]])
+    integrals, errors, size = _integrals(view, along, start, direction, edges)
+    while errors.sum() > (allowed := max(ACCURACY * size, negligible)):
+        if len(errors) >= MOST_INTERVALS:
+            break
+        worst = np.argsort(-errors, kind="stable")[:AT_A_TIME]
+        worst = worst[errors[worst] > allowed / len(errors)]
+        left, right = edges[worst, :1], edges[worst, 1:]
+        cuts = left + CUTS * (right - left)
+        parts = np.stack([cuts[:, :-1], cuts[:, 1:]], axis=2).reshape(-1, 2)
+        found, found_errors, largest = _integrals(view, along, start, direction, parts)
+        edges = np.vstack([np.delete(edges, worst, axis=0), parts])
+        integrals = np.vstack([np.delete(integrals, worst, axis=0), found])
+        errors = np.append(np.delete(errors, worst), found_errors)
+        size = max(size, largest)
+    return np.asarray(integrals.sum(axis=0))
+
+
+def _integrals(
+    view: View, along: OnLines, start: FloatArray, direction: FloatArray, edges: FloatArray
+) -> tuple[FloatArray, FloatArray, float]:
+    """Return the integral of ∇s over each interval, its errors, and the size of its terms."""
+    widths = edges[:, 1:] - edges[:, :1]
+    at = edges[:, :1] + widths * (NODES + 1) / 2
+    points = start + at.reshape(-1, 1) * direction
+    gradients = view.gradients(points, along(LINE, at.reshape(1, -1)))
+    means = np.einsum("q,iqk->ik", WEIGHTS / 2, gradients.reshape(*at.shape, -1))
+    integrals = means * widths
+    ends = view.of_deviations(along(LINE, edges.reshape(1, -1))).reshape(edges.shape)
+    errors = np.abs(integrals @ direction - (ends[:, 1] - ends[:, 0]))
+    # Gradients may be large terms that cancel, with the rounding of large terms.
+    terms = np.abs(integrals * direction).sum(axis=1).max()
+    return integrals, errors, float(max(np.abs(ends).max(), terms))
+
+
+# --- The score as a function of the features, and the explanation of a sample by it ---------------
+
+#: Error of the shares of one view, relative to their sum.
+NEGLIGIBLE = 1e-9
+#: Share of numbers that are not zero, up to which a matrix is sparse.
+SPARSE = 0.1
+Map = Callable[[FloatArray], FloatArray]
+
+
+class ByItself(Protocol):
+    """Terms of single features: own_j(x_j)."""
+
+    def __call__(self, x: FloatArray, /, features: IntArray | EllipsisType = ...) -> FloatArray:
+        """Return own_j at values of some features, all by default, along the last axis of x."""
+
+
+def nothing_by_itself(x: FloatArray, features: IntArray | EllipsisType = ...) -> FloatArray:
+    """Return the terms of a score in which all features act together: zeros."""
+    return np.zeros_like(x)
+
+
+@dataclass(frozen=True, eq=False)
+class Landscape:
+    """S(x) = Σ_v s_v(map_v(x)) + Σ_j own_j(x_j).
+
+    Parameters
+    ----------
+    maps : sequence of callables
+        From features to the coordinates of each view; affine.
+    views : sequence of View
+    center, scale : arrays of shape (n_features,)
+        Mean of normal data, and the unit in which distances are measured along each feature.
+    usual : float
+        Score that normal data seldom exceeds.
+    few_features : bool
+        Whether a sample is mended in as few features as possible (columns of a table, which fail
+        one by one) or evenly (pixels).
+    by_itself : ByItself
+        own_j, terms of single features.
+    """
+
+    maps: Sequence[Map]
+    views: Sequence[View]
+    center: FloatArray
+    scale: FloatArray
+    usual: float
+    few_features: bool
+    by_itself: ByItself = nothing_by_itself
+    #: Per view, the derivative of its coordinates with respect to the features.
+    matrices: list[FloatArray] = field(init=False)
+
+    def __post_init__(self) -> None:
+        matrices = [linear_part(function, self.center, self.scale) for function in self.maps]
+        object.__setattr__(self, "matrices", matrices)
+
+    @lazy
+    def moves(self) -> tuple[FloatArray, list[Any]]:
+        """Orthonormal directions, in units of the scale, that move the coordinates of any view.
+
+        As columns of features, and as columns of the coordinates of each view.
+        """
+        spanning = np.vstack([matrix * self.scale for matrix in self.matrices]).T
+        orthogonal, triangle, _ = qr(spanning, mode="economic", pivoting=True)
+        sizes = np.abs(np.diag(triangle))
+        spanned = sizes > 1e-12 * sizes.max()
+        if spanned.sum() == len(self.scale):  # every direction: the features do as well
+            return np.diag(self.scale), [directions.T for directions in self.directions]
+        moves = self.scale[:, None] * orthogonal[:, spanned]
+        return moves, [matrix @ moves for matrix in self.matrices]
+
+    @lazy
+    def directions(self) -> list[Any]:
+        """Per view, how far each feature moves its coordinates by one unit of the scale.
+
+        Rows of features; sparse where they are mostly zeros, as after scaling.
+        """
+        found = [(matrix * self.scale).T for matrix in self.matrices]
+        return [csr_array(d) if np.count_nonzero(d) <= SPARSE * d.size else d for d in found]
+
+    @lazy
+    def lines(self) -> list[Through]:
+        """Per view, the deviations on lines along single features."""
+        pairs = zip(self.views, self.directions, strict=True)
+        return [view.lines(directions) for view, directions in pairs]
+
+    def score(self, x: FloatArray) -> FloatArray:
+        """Return S at each row."""
+        total = self.by_itself(x).sum(axis=1)
+        for function, view in zip(self.maps, self.views, strict=True):
+            total = total + view.values(function(x))
+        return np.asarray(total)
+
+    def score_and_residuals(
+        self, x: FloatArray
+    ) -> tuple[float, list[tuple[FloatArray, FloatArray]]]:
+        """Return S at a point, and per view residuals with their Jacobian in its coordinates."""
+        score, residuals = float(self.by_itself(x).sum()), []
+        for function, view in zip(self.maps, self.views, strict=True):
+            z = function(x[None, :])
+            deviations = view.deviations(z)
+            score += float(view.of_deviations(deviations)[0])
+            residuals.append(view.residuals(z, deviations))
+        return score, residuals
+
+    def explain(
+        self, sample: FloatArray, n_equations: int, feature_names: tuple[str, ...]
+    ) -> Explanation:
+        """Explain one sample."""
+        reference = project(self, sample)
+        both = np.stack([sample, reference])
+        shares = self.by_itself(both)
+        scores = shares.sum(axis=1)
+        ways, equations = [], []
+        for function, view, matrix in zip(self.maps, self.views, self.matrices, strict=True):
+            *ends, origin = function(np.vstack([both, self.center]))
+            # The map may be affine on normal data only.
+            for x, z in zip(both, ends, strict=True):
+                refuse_unless_equal(z - origin, matrix @ (x - self.center), origin)
+            z = np.stack(ends)
+            deviations = view.deviations(z)
+            scores = scores + view.of_deviations(deviations)
+            equations += view.equations(z[:1], deviations[:1])
+            ways.append((view, z, matrix))
+        total = shares[0] - shares[1]
+        negligible = NEGLIGIBLE * abs(scores[0] - scores[1])
+        for view, (end, start), matrix in ways:
+            gradient = mean_gradient(view, start, end, negligible)
+            total += (sample - reference) * (gradient @ matrix)
+        equations.sort(key=lambda weighed: -weighed[0])
+        return Explanation(
+            sample=sample,
+            reference=reference,
+            score=float(scores[0]),
+            reference_score=float(scores[1]),
+            shares=total,
+            equations=tuple(equation for _, equation in equations[:n_equations]),
+            feature_names=feature_names,
+            spread=self.scale,
+        )

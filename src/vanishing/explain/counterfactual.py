@@ -1,0 +1,303 @@
+"""Counterfactuals: the nearest sample whose score is usual."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from vanishing.arrays.namespace import FloatArray, IntArray
+from vanishing.explain.view import OnLines
+
+# --- The score after changes of one feature -------------------------------------------------------
+
+if TYPE_CHECKING:
+    from vanishing.explain.attribution import Landscape
+
+#: A feature that is farther from its mean, in units of its spread, than the values that are tried
+#: has a line that starts at the mean: from its value it would lose digits on the way.
+FAR = 8.0
+#: Values that are scored at a time.
+AT_A_TIME = 2**14
+
+
+class Changes:
+    """The score on all lines through a point along single features.
+
+    Parameters
+    ----------
+    landscape : Landscape
+    point : array of shape (n_features,)
+    """
+
+    def __init__(self, landscape: "Landscape", point: FloatArray) -> None:
+        self.landscape = landscape
+        far = np.abs(point - landscape.center) > FAR * landscape.scale
+        #: Where each line starts.
+        self.origins = np.where(far, landscape.center, point)
+        near, rest = np.flatnonzero(~far), np.flatnonzero(far)
+        moved = np.tile(point, (len(rest), 1))
+        moved[np.arange(len(rest)), rest] = self.origins[rest]
+        #: Features, and per view the deviations on their lines. The first lines meet in the point.
+        self.groups = [
+            (features, self._deviations(starts, features))
+            for features, starts in ((near, point[None, :]), (rest, moved))
+            if len(features)
+        ]
+        self.by_themselves = landscape.by_itself(point)
+
+    def scores(self, features: IntArray, values: FloatArray) -> FloatArray:
+        """Return the scores after the change of one feature to another value.
+
+        Parameters
+        ----------
+        features : int array of shape (n_chosen,)
+        values : array of shape (n_chosen, n_values)
+            Those that each of the features is changed to.
+
+        Returns
+        -------
+        array of shape (n_chosen, n_values)
+        """
+        others = self.by_themselves.sum() - self.by_themselves[features]
+        result = others[:, None] + self.landscape.by_itself(values.T, features).T
+        t = (values - self.origins[features, None]) / self.landscape.scale[features, None]
+        size = max(1, AT_A_TIME // values.shape[1])
+        for lines, on_lines in self.groups:
+            place = np.full(len(self.origins), -1)
+            place[lines] = np.arange(len(lines))
+            rows = np.flatnonzero(place[features] >= 0)
+            for start in range(0, len(rows), size):
+                some = rows[start : start + size]
+                for view, deviations in zip(self.landscape.views, on_lines, strict=True):
+                    found = deviations(place[features[some]], t[some])
+                    result[some] += view.of_deviations(found).reshape(t[some].shape)
+        return np.asarray(result)
+
+    def _deviations(self, starts: FloatArray, features: IntArray) -> list[OnLines]:
+        landscape = self.landscape
+        return [
+            through(function(starts), features)
+            for function, through in zip(landscape.maps, landscape.lines, strict=True)
+        ]
+
+
+# --- Changes of single features that make up for most of what is unusual --------------------------
+
+if TYPE_CHECKING:
+    from vanishing.explain.attribution import Landscape
+
+#: Values that are tried for a single feature, in units of its spread around its mean.
+VALUES = np.linspace(-4, 4, 129)
+#: The lowest of them are looked at more closely: so many for each feature, with values around.
+LOWEST, AROUND = 2, np.linspace(-1, 1, 9)
+#: This ends when what could still be gained is a small share of the excess, or in rounding.
+SETTLED, MOST_ZOOMS = 1e-3, 20
+#: A change has to make up for this share of the excess.
+WORTHWHILE = 0.5
+#: A feature that leaves this share of the excess more than the best one does is to blame as well.
+SLACK = 0.1
+#: Features that are mended one by one, at most.
+MOST_MENDED = 3
+
+
+def mend_single_features(
+    landscape: "Landscape", point: FloatArray, score: float
+) -> tuple[FloatArray, float]:
+    """Change one feature after the other, as long as one alone makes up for most of the excess.
+
+    Takes and returns a point with its score.
+    """
+    for _ in range(MOST_MENDED):
+        excess = score - landscape.usual
+        if excess <= 0:
+            break
+        features, values, scores = _offers(landscape, point, excess)
+        best = scores.min()
+        if score - best < WORTHWHILE * excess:
+            break
+        # A feature that is to blame makes the sample fully normal again, others just about usual.
+        lowest = np.full(len(point), np.inf)
+        np.minimum.at(lowest, features, scores)
+        to_blame = lowest <= best + SLACK * excess
+        # Of all changes that help as much as is needed or can be, the smallest.
+        enough = np.maximum(lowest + SETTLED * excess, landscape.usual)
+        helps = to_blame[features] & (scores <= enough[features])
+        changes = np.abs(values - point[features]) / landscape.scale[features]
+        chosen = np.argmin(np.where(helps, changes, np.inf))
+        point = point.copy()
+        point[features[chosen]] = values[chosen]
+        score = float(landscape.score(point[None, :])[0])
+    return point, score
+
+
+def _offers(
+    landscape: "Landscape", point: FloatArray, excess: float
+) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Return single features with other values for them, and the scores that they lead to.
+
+    The less noise normal data has, the fewer values of a feature are usual. A grid may miss them
+    all, or all but those of one feature by chance, so that its lowest points are looked at closely.
+    """
+    changes = Changes(landscape, point)
+    features = np.arange(len(point))
+    tried = landscape.center[:, None] + landscape.scale[:, None] * VALUES
+    scores = changes.scores(features, tried)
+    offers = [(np.repeat(features, len(VALUES)), tried.ravel(), scores.ravel())]
+    lowest = _lowest(scores)
+    features, values = offers[0][0][lowest], offers[0][1][lowest]
+    width = VALUES[1] - VALUES[0]
+    for _ in range(MOST_ZOOMS):
+        nearby = values[:, None] + width * landscape.scale[features, None] * AROUND
+        scores = changes.scores(features, nearby)
+        offers.append((np.repeat(features, len(AROUND)), nearby.ravel(), scores.ravel()))
+        best = np.argmin(scores, axis=1)
+        unsettled = scores.min(axis=1) > landscape.usual
+        unsettled &= np.ptp(scores, axis=1) > SETTLED * excess
+        if not unsettled.any():
+            break
+        features, values = features[unsettled], nearby[unsettled, best[unsettled]]
+        width *= AROUND[1] - AROUND[0]
+    features, values, scores = (np.concatenate(parts) for parts in zip(*offers, strict=True))
+    return features, values, scores
+
+
+def _lowest(scores: FloatArray) -> IntArray:
+    """Return where the lowest of the local minima of each row are, as flat indices."""
+    padded = np.pad(scores, ((0, 0), (1, 1)), constant_values=np.inf)
+    is_minimum = (scores <= padded[:, :-2]) & (scores <= padded[:, 2:])
+    order = np.argsort(np.where(is_minimum, scores, np.inf), axis=1, kind="stable")
+    flat = order[:, :LOWEST] + scores.shape[1] * np.arange(len(scores))[:, None]
+    return np.asarray(flat.ravel())
+
+
+# --- The nearest point that keeps the equations as well as normal data usually does ---------------
+#
+# Equations of noisy data hold up to noise, and together they may have no common zero at all. What x
+# is compared with is therefore the nearest point whose score is usual for normal data: with r the
+# residuals of the equations, the minimizer of λ‖y‖² + ‖r(x + y)‖² for the largest λ at which the
+# score has come down to that (the discrepancy principle). On exact data the usual residual is
+# rounding, and this is the projection onto the variety.
+#
+# Columns of a table fail one by one. There, changes of a single column are tried first.
+
+if TYPE_CHECKING:
+    from vanishing.explain.attribution import Landscape
+
+#: λ falls by this factor, from the size of the Jacobian down to rounding.
+FALL, SMALLEST = 8.0, 1e-14
+#: Steps for each λ, at most.
+STEPS = 4
+#: Steps that do not help are shortened so often, at most, each time by this factor of the damping.
+SHORTENINGS, HARDER = 20, 8.0
+#: Halvings (in the logarithm) of the last interval of λ.
+HALVINGS = 4
+
+
+def project(landscape: "Landscape", sample: FloatArray) -> FloatArray:
+    """Return x₀ for one sample; the sample itself if its score is usual.
+
+    Where no such point is found, the best one on the way is returned.
+    """
+    start = sample.copy()
+    # Terms of single features are mended by themselves.
+    alone = landscape.by_itself(sample[None, :])[0] > 0
+    start[alone] = landscape.center[alone]
+    score = float(landscape.score(start[None, :])[0])
+    if score > landscape.usual and landscape.views and landscape.few_features:
+        start, score = mend_single_features(landscape, start, score)
+    if score <= landscape.usual or not landscape.views:
+        return start
+    return _project(Way(landscape, start))
+
+
+class Way:
+    """Points x + y, with y in units of the features' scale, in the directions that matter."""
+
+    def __init__(self, landscape: "Landscape", start: FloatArray) -> None:
+        self.landscape = landscape
+        self.start = start
+        self.moves, self.views_move = landscape.moves
+
+    def point(self, y: FloatArray) -> FloatArray:
+        """Return x + y."""
+        return np.asarray(self.start + self.moves @ y)
+
+    def place(self, y: FloatArray) -> "Place":
+        """Return what there is at x + y."""
+        score, parts = self.landscape.score_and_residuals(self.point(y))
+        values = np.concatenate([value for value, _ in parts])
+        pairs = zip(parts, self.views_move, strict=True)
+        return Place(
+            y, score, values, np.vstack([jacobian @ move for (_, jacobian), move in pairs])
+        )
+
+    def descend(self, place: "Place", damping: float) -> "Place":
+        """Minimize λ‖y‖² + ‖r‖² by Gauss-Newton steps, damped more where they do not help.
+
+        Where the variety is curved more than the sample is near, steps along it go too far by any
+        factor. More damping shortens these first, and leaves those towards it as they are.
+        """
+        objective, more = place.objective(damping), 0.0
+        for _ in range(STEPS):
+            normal = place.jacobian.T @ place.jacobian
+            slope = place.jacobian.T @ place.residuals + damping * place.y
+            # Relative to the Jacobian, less than this would be lost in rounding.
+            least = SMALLEST * float(np.trace(normal))
+            for _ in range(SHORTENINGS):
+                diagonal = max(damping + more, least) * np.eye(len(slope))
+                tried = self.place(place.y - cho_solve(cho_factor(normal + diagonal), slope))
+                reached = tried.objective(damping)
+                if reached < objective:
+                    break
+                more = max(HARDER * more, damping)
+            else:
+                return place
+            gain, place, objective, more = objective - reached, tried, reached, more / HARDER
+            if gain <= 1e-3 * objective:
+                break
+        return place
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """A point x + y with its score, all residuals and their Jacobian with respect to y."""
+
+    y: FloatArray
+    score: float
+    residuals: FloatArray
+    jacobian: FloatArray
+
+    def objective(self, damping: float) -> float:
+        """Return λ‖y‖² + ‖r‖²."""
+        return damping * float(self.y @ self.y) + float(self.residuals @ self.residuals)
+
+
+def _project(way: Way) -> FloatArray:
+    """Lower λ until the score is usual."""
+    place = way.place(np.zeros(way.moves.shape[1]))
+    largest = float(np.sum(place.jacobian**2))
+    if largest == 0.0 or not np.isfinite(largest):
+        return way.start
+    damping, above = largest, largest
+    best = place
+    while damping > SMALLEST * largest:
+        reached = way.descend(place, damping)
+        if reached.score <= way.landscape.usual:
+            return way.point(_largest_damping(way, place, reached, above, damping).y)
+        if reached.score < best.score:
+            best = reached
+        place, above, damping = reached, damping, damping / FALL
+    return way.point(best.y)
+
+
+def _largest_damping(way: Way, before: Place, after: Place, above: float, below: float) -> Place:
+    """Close in on the largest λ whose minimizer is usual: it is nearest to the sample."""
+    for _ in range(HALVINGS):
+        damping = float(np.sqrt(above * below))
+        tried = way.descend(before, damping)
+        if tried.score <= way.landscape.usual:
+            after, below = tried, damping
+        else:
+            before, above = tried, damping
+    return after

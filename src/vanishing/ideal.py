@@ -1,0 +1,679 @@
+"""VanishingIdeal: the algorithm as a scikit-learn transformer."""
+
+import warnings
+from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+
+from vanishing import equations as export
+from vanishing.arrays.memory import as_text
+from vanishing.arrays.namespace import Array, namespace
+from vanishing.construction.candidates import choose_candidates
+from vanishing.construction.loop import Construction, Progress, construct
+from vanishing.construction.moments import Seen, as_source_of_fit
+from vanishing.construction.normalizations import Normalization, resolve_normalization
+from vanishing.construction.reductions import Reduction, Tsqr, resolve_reduction
+from vanishing.construction.step import DegreeTrace, Settings, State
+from vanishing.data.coerce import as_source, is_chunked
+from vanishing.data.compose import digest, lazily
+from vanishing.data.source import SampleSource
+from vanishing.data.weights import WeightedSource, with_weights
+from vanishing.equations.onnx.graph import Graph, Output, Value, model_nodes
+from vanishing.equations.onnx.polynomials import Polynomials, values
+from vanishing.inputs import (
+    contrast_source,
+    fit_source,
+    new_points,
+    refuse_frames_of_chunks,
+    take_over,
+)
+from vanishing.polynomials.basis import PolynomialBasis
+from vanishing.saving import EquationsInNotebooks, Saveable, WritesFeatures
+
+__all__ = ["InterpolationWarning", "UndecidedWarning", "VanishingIdeal"]
+
+
+# --- What surrounds the construction in a fit: settings, refusals and warnings --------------------
+
+
+class ContrastError(ValueError):
+    """All that vanishes on X vanishes on the contrast too."""
+
+
+class UndecidedWarning(UserWarning):
+    """Rounding errors hide whether a polynomial vanishes."""
+
+
+class InterpolationWarning(UserWarning):
+    """Equations hold because there are too few rows for anything else, not because of the data."""
+
+
+def settings_of(ideal: Any) -> Settings:
+    """Return the parameters of an ideal that the construction is governed by."""
+    return Settings(
+        normalization=resolve_normalization(ideal.normalization),
+        tol=ideal.tol if ideal.tol == "gap" else float(ideal.tol),
+        paper_norm=ideal.tol_norm == "euclidean",
+        products=ideal.products,
+        max_nonvanishing=ideal.max_nonvanishing,
+        reduction=resolve_reduction(ideal.reduction),
+        memory_budget=ideal.memory_budget,
+    )
+
+
+def contrast_for(ideal: Any, contrast: Any) -> SampleSource | None:
+    """Check the contrasting set against the columns of X, and wrap it."""
+    if contrast is None:
+        return None
+    names = getattr(ideal, "feature_names_in_", None)
+    return contrast_source(contrast, n_features=ideal.n_features_in_, feature_names=names)
+
+
+def check_contrast(normalization: Normalization, *, given: bool, known: bool = False) -> None:
+    """Refuse a contrast that is not used, and the lack of one that is.
+
+    Parameters
+    ----------
+    normalization : Normalization
+    given : bool
+        Whether a contrast was passed.
+    known : bool
+        Whether there is one from earlier parts.
+    """
+    name = type(normalization).__name__
+    if normalization.needs_contrast and not (given or known):
+        raise ValueError(
+            f"the {name} normalization measures polynomials on a second set of points: pass "
+            "fit(X, contrast=Y), or choose normalization='gradient', which needs none"
+        )
+    if not normalization.needs_contrast and given:
+        raise ValueError(
+            f"a contrast was passed, but the {name} normalization does not use one: leave it out, "
+            "or choose normalization='contrastive'"
+        )
+
+
+def check_discriminates(
+    basis: PolynomialBasis, trace: tuple[DegreeTrace, ...], settings: Settings
+) -> None:
+    """Refuse a contrast on which all that vanishes on X vanishes too."""
+    if basis.count("vanishing") or not any(step.dropped for step in trace):
+        return
+    if any(step.undecided for step in trace):
+        return  # rounding errors hide what there is to be told apart
+    lost = []
+    for step in trace:
+        # Among all products repeats are dropped too: those are no relations of the data.
+        blocks = basis.blocks[: step.degree - 1]
+        distinct = choose_candidates(
+            basis.n_features,
+            blocks,
+            products="independent",
+            uses_all_products=False,
+            memory_budget=settings.memory_budget,
+        )
+        n_lost = len(distinct.left) - step.vanishing - step.nonvanishing - step.cut - step.undecided
+        if n_lost > 0:
+            lost.append((step.degree, n_lost))
+    if lost:
+        counts = ", ".join(f"{dropped} of degree {degree}" for degree, dropped in lost)
+        raise ContrastError(
+            f"every polynomial that vanishes on X also vanishes on the contrast ({counts}): the "
+            "contrast lies inside the variety of X, so nothing tells the two apart; choose a "
+            "contrast that breaks the relations of X, or raise tol or max_degree"
+        )
+
+
+def warn_of_undecided(found: Construction) -> None:
+    """Say where rounding errors do not let the construction decide."""
+    undecided = [(step.degree, step.undecided) for step in found.trace if step.undecided]
+    if undecided:
+        counts = ", ".join(f"{number} of degree {degree}" for degree, number in undecided)
+        stopped = "; the fit stopped there" if found.stop_reason == "undecided" else ""
+        warnings.warn(
+            f"rounding errors hide whether some polynomials vanish ({counts}): they count neither "
+            f"as equations nor as nonvanishing{stopped}. Centre and scale the columns of X, lower "
+            "max_degree, use more distinct contrast points, or set tol above the rounding errors",
+            UndecidedWarning,
+            stacklevel=5,
+        )
+
+
+def warn_of_left_out(found: Construction, memory_budget: int) -> None:
+    """Say where the memory budget cut off products."""
+    left_out = [(step.degree, step.left_out) for step in found.trace if step.left_out]
+    if left_out:
+        counts = ", ".join(f"{number} at degree {degree}" for degree, number in left_out)
+        warnings.warn(
+            f"the memory budget of {as_text(memory_budget)} left out products of the "
+            f"nonvanishing polynomials of smallest extent ({counts}); raise memory_budget, or set "
+            "max_nonvanishing to choose the cap yourself",
+            UserWarning,
+            stacklevel=5,
+        )
+
+
+def warn_of_interpolation(found: Construction, settings: Settings, points: SampleSource) -> None:
+    """Say where equations within a tolerance hold on any rows, so few are there.
+
+    With ``tol=0`` that is wanted: it is exact algebra.
+    """
+    if settings.tol == 0:
+        return
+    # A weight makes no more rows of one.
+    n_rows = found.state.n_rows
+    if isinstance(points, WeightedSource):
+        n_rows = points.n_counted
+    elif points.weighted:
+        n_rows = points.n_samples
+    for step in found.trace:
+        if step.vanishing and step.rank >= n_rows:
+            warnings.warn(
+                f"at degree {step.degree} equations are sought among {step.candidates} "
+                f"products, but X has only {n_rows:g} rows: some are found whatever the data is, "
+                "and need not hold on other rows; fit more rows, reduce the number of features "
+                "(for instance by PCA), lower max_degree, or set tol=0 if the points are exact",
+                InterpolationWarning,
+                stacklevel=5,
+            )
+            return
+
+
+# --- Fitting to data that keeps arriving ----------------------------------------------------------
+
+
+class PartialFit:
+    """Mixin of ``VanishingIdeal``: the method ``partial_fit``."""
+
+    def partial_fit(
+        self, X: Any, y: Any = None, *, contrast: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Add rows to those of earlier calls, and find the polynomials that vanish on all of them.
+
+        Up to twice as many rows are kept as there are monomials of degree at most ``max_degree``.
+        Of more rows only the R factor of these monomials is kept, whose number must fit the memory
+        budget. The outcome is that of one ``fit`` to all rows, up to rounding, whatever the parts
+        are: the first one may be a single row. Where rounding costs many digits a warning says so.
+        Factors are made by QR whatever ``reduction`` says.
+
+        Parameters
+        ----------
+        X : as in ``fit``
+        y : ignored
+        contrast : as in ``fit``, optional after the first call
+            Added to the contrast of earlier calls.
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        _add_rows(self, X, contrast, sample_weight)
+        return self
+
+
+def _add_rows(ideal: Any, X: Any, contrast: Any, sample_weight: Any) -> None:
+    ideal._validate_params()
+    settings = settings_of(ideal)
+    seen: Seen | None = getattr(ideal, "_seen", None)
+    degree = _degree_to_keep(ideal, seen)
+    known = seen is not None and seen.contrast is not None
+    check_contrast(settings.normalization, given=contrast is not None, known=known)
+    fitted = ideal._without("_progress")
+    points = fit_source(fitted, X) if seen is None else as_source(new_points(fitted, X))
+    points = with_weights(points, sample_weight)
+    other = contrast_for(fitted, contrast)
+    seen = Seen.after(seen, points, other, degree, ideal.memory_budget)
+    fitted._seen = seen
+    fitted.n_samples_seen_ = seen.points.n_rows
+    on_contrast = None
+    if settings.normalization.needs_contrast and seen.contrast is not None:
+        on_contrast = as_source_of_fit(seen.contrast, "contrast")
+    settings = replace(settings, reduction=Tsqr())
+    # Rows are still to come: that these are few, or that nothing tells them from the contrast, is
+    # no reason to refuse them.
+    on_points = as_source_of_fit(seen.points, "X")
+    fitted._construct(on_points, on_contrast, settings, by_itself=False)
+    take_over(ideal, fitted)
+
+
+def _degree_to_keep(ideal: Any, seen: Seen | None) -> int:
+    """Return the degree of the monomials to keep, or raise if those of earlier rows are gone."""
+    if ideal.max_degree is None:
+        raise ValueError(
+            "partial_fit keeps the monomials up to max_degree, which is None; set max_degree"
+        )
+    if seen is None and hasattr(ideal, "basis_"):
+        warnings.warn(
+            "partial_fit begins anew: it goes on from earlier calls of partial_fit only, and this "
+            "model was fitted by fit, which keeps nothing of its rows",
+            UserWarning,
+            stacklevel=4,
+        )
+    if seen is not None and ideal.max_degree > seen.points.degree:
+        raise ValueError(
+            f"max_degree was raised to {ideal.max_degree}, but partial_fit has kept monomials of "
+            f"degree at most {seen.points.degree}, and the rows are gone; begin with a new model, "
+            f"or set max_degree={seen.points.degree}"
+        )
+    return int(ideal.max_degree) if seen is None else seen.points.degree
+
+
+# --- VanishingIdeal: the algorithm as a scikit-learn transformer ----------------------------------
+
+
+class VanishingIdeal(
+    EquationsInNotebooks, PartialFit, Saveable, WritesFeatures, TransformerMixin, BaseEstimator
+):
+    """Polynomial equations that a set of points approximately satisfies.
+
+    The polynomials of each degree are found that are small on X while their size under a
+    normalization is 1. With ``normalization="contrastive"`` that size is taken on a second set of
+    points, the contrast, so that the equations tell X from it.
+
+    Parameters
+    ----------
+    max_degree : int or None, default=2
+        Largest degree. None goes on until no nonvanishing polynomial is left.
+    tol : float or "gap", default=0.1
+        A polynomial vanishes if its extent, the root mean square of its values on X, is at most
+        this. With the contrastive and the vca normalization extents are pure numbers; with the
+        gradient ones they are lengths in the units of X. "gap" splits every degree at the widest
+        gap of its extents, if neighbours differ there by a factor of five or more. Rounding errors
+        are recognized, so that 0 finds exact relations.
+    normalization : str or Normalization, default="gradient"
+        "contrastive", "gradient", "gradient-weighted", "coefficient" or "vca".
+    tol_norm : {"rms", "euclidean"}, default="rms"
+        Whether ``tol`` bounds the root mean square on X, or the Euclidean norm of all values as in
+        the paper (which grows with the sample). With "euclidean" the vca normalization is the
+        published one: nonvanishing polynomials have Euclidean norm 1 on X and degree 1 is
+        measured in the units of X.
+    products : {"independent", "all"}, default="independent"
+        Whether products that add nothing but lower degrees are left out before they are computed,
+        or the paper's full list is used.
+    max_nonvanishing : int or None, default=None
+        Keep at most this many nonvanishing polynomials per degree, those of largest extent.
+        ``trace_`` says how many were cut.
+    reduction : {"tsqr", "gram"} or Reduction, default="tsqr"
+        How rows are summarized. "gram" is faster, and takes extents below about 1e-7 of the size
+        of the candidates (3e-3 in float32) for zero; use it with tolerances well above that.
+    output : {"abs", "signed"}, default="abs"
+        Whether ``transform`` returns absolute values of the polynomials or the values.
+    memory_budget : int, default=2**31
+        Bytes that the matrices of one degree may take. Degrees that need more multiply only the
+        nonvanishing polynomials of largest extent further (``trace_`` and a warning say how many
+        were left out), or are refused with the numbers.
+    callback : callable or None, default=None
+        Called with the ``DegreeTrace`` of each degree as soon as it is done.
+    warm_start : bool, default=False
+        Whether a later ``fit`` to the same data takes over the degrees that a change of
+        ``max_degree``, ``tol`` or ``max_nonvanishing`` leaves as they are. The outcome is that of
+        a fit from scratch, which it is for other data; a digest of the data, one more pass over
+        it, tells.
+
+    Attributes
+    ----------
+    basis_ : PolynomialBasis
+        The polynomials; ``basis_.evaluate``, ``basis_.jacobian``, ``basis_.expand``.
+    extents_ : array of shape (n_vanishing,)
+        Root mean square on X of each vanishing polynomial, in the order of ``transform``'s columns.
+    trace_ : tuple of DegreeTrace
+        An account of every degree.
+    stop_reason_ : {"exhausted", "max_degree", "undecided"}
+        Why the loop ended: nothing nonvanishing was left, the bound on the degree was hit, or
+        rounding errors left nothing that is known to be nonvanishing.
+    n_samples_seen_ : int or float
+        After ``partial_fit``: the number of rows so far, or the sum of their weights.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features,)
+        Only if X has column names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vanishing import VanishingIdeal
+    >>> angle = np.linspace(0, 6, 50)
+    >>> circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> ideal = VanishingIdeal(max_degree=2, tol=1e-6).fit(circle)
+    >>> [step.vanishing for step in ideal.trace_]
+    [0, 1]
+    >>> ideal.transform([[1.0, 0.0], [2.0, 0.0]]).round(6)
+    array([[0. ],
+           [1.5]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "max_degree": [Interval(Integral, 1, None, closed="left"), None],
+        "tol": [Interval(Real, 0, None, closed="left"), StrOptions({"gap"})],
+        "normalization": [str, Normalization],
+        "tol_norm": [StrOptions({"rms", "euclidean"})],
+        "products": [StrOptions({"independent", "all"})],
+        "max_nonvanishing": [Interval(Integral, 1, None, closed="left"), None],
+        "reduction": [str, Reduction],
+        "output": [StrOptions({"abs", "signed"})],
+        "memory_budget": [Interval(Integral, 1, None, closed="left")],
+        "callback": [callable, None],
+        "warm_start": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        *,
+        max_degree: int | None = 2,
+        tol: float | Literal["gap"] = 0.1,
+        normalization: str | Normalization = "gradient",
+        tol_norm: Literal["rms", "euclidean"] = "rms",
+        products: Literal["independent", "all"] = "independent",
+        max_nonvanishing: int | None = None,
+        reduction: str | Reduction = "tsqr",
+        output: Literal["abs", "signed"] = "abs",
+        memory_budget: int = 2**31,
+        callback: Callable[[DegreeTrace], object] | None = None,
+        warm_start: bool = False,
+    ) -> None:
+        self.max_degree = max_degree
+        self.tol = tol
+        self.normalization = normalization
+        self.tol_norm = tol_norm
+        self.products = products
+        self.max_nonvanishing = max_nonvanishing
+        self.reduction = reduction
+        self.output = output
+        self.memory_budget = memory_budget
+        self.callback = callback
+        self.warm_start = warm_start
+
+    def fit(
+        self, X: Any, y: Any = None, *, contrast: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Find the polynomials that vanish on X.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features), frame, path, chunks, or SampleSource
+            A NumPy array, a memory map, a torch tensor on any device, a pandas or polars frame, a
+            Dask array or frame; the path of a Parquet, CSV, .npy or .zarr file, a
+            ``pyarrow.dataset.Dataset``, a ``zarr.Array``; a list of 2-D chunks, or a function that
+            returns a fresh iterator over chunks.
+        y : ignored
+        contrast : the same kinds as X, of the same width
+            Points on which polynomials get root mean square 1; required by the contrastive
+            normalization and refused by the others. In a cross-validation wrap it with
+            ``vanishing.data.as_source``: scikit-learn splits any array that happens to be as
+            long as X. Weights of its rows go there, too: ``as_source(Y, weights=...)``.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row of X counts, in the order of the rows, also where X comes in chunks.
+            Means become weighted means, so that the scale of the weights does not matter, except
+            with ``tol_norm="euclidean"``, which is about sums.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, contrast, sample_weight=sample_weight)
+
+    def _fit(
+        self,
+        X: Any,
+        contrast: Any,
+        *,
+        sample_weight: Any = None,
+        by_itself: bool = True,
+    ) -> Self:
+        """Fit; an ideal that is a part of a larger model takes what comes without complaint."""
+        self._validate_params()
+        settings = settings_of(self)
+        check_contrast(settings.normalization, given=contrast is not None)
+        fitted = self._without("_seen", "n_samples_seen_", "_progress")
+        points = with_weights(fit_source(fitted, X), sample_weight)
+        other = contrast_for(fitted, contrast)
+        begun, data = None, ""
+        if self.warm_start:
+            data = " ".join(digest(source) for source in (points, other) if source is not None)
+            if hasattr(self, "_progress"):
+                begun = self._progress.resume(
+                    self.basis_, self.trace_, settings, data, self.max_degree
+                )
+        state = fitted._construct(points, other, settings, begun=begun, by_itself=by_itself)
+        if self.warm_start:
+            fitted._progress = Progress.of(state, settings, data)
+        take_over(self, fitted)
+        return self
+
+    def _construct(
+        self,
+        points: SampleSource,
+        other: SampleSource | None,
+        settings: Settings,
+        *,
+        begun: tuple[State, tuple[DegreeTrace, ...]] | None = None,
+        by_itself: bool = True,
+    ) -> State:
+        """Run the algorithm and keep what it found."""
+        found = construct(
+            points,
+            other,
+            settings,
+            max_degree=self.max_degree,
+            callback=self.callback,
+            begun=begun,
+        )
+        if by_itself:
+            if other is not None:
+                check_discriminates(found.basis, found.trace, settings)
+            warn_of_interpolation(found, settings, points)
+            warn_of_undecided(found)
+        warn_of_left_out(found, settings.memory_budget)
+        self.basis_ = found.basis
+        self.extents_ = found.basis.extents
+        self.trace_ = found.trace
+        self.stop_reason_ = found.stop_reason
+        return found.state
+
+    def _without(self, *names: str) -> Self:
+        """Copy, less some fitted attributes: a fit that fails leaves the estimator as it was."""
+        fitted = copy(self)
+        for name in names:
+            fitted.__dict__.pop(name, None)
+        return fitted
+
+    def transform(self, X: Any, *, output: Literal["abs", "signed"] | None = None) -> Any:
+        """Evaluate the vanishing polynomials.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features), or chunks as in ``fit``
+        output : {"abs", "signed"}, optional
+            Instead of the estimator's own ``output``.
+
+        Returns
+        -------
+        array of shape (n_samples, n_vanishing)
+            In the array library, precision and device of X, lazy for a Dask array. For chunks and
+            files, a source whose blocks are computed as they are asked for. Values beyond the range
+            of the numbers, far from the data, are infinite or NaN.
+        """
+        check_is_fitted(self)
+        output = self.output if output is None else output
+        if output not in ("abs", "signed"):
+            raise ValueError(f"output must be 'abs' or 'signed', got {output!r}")
+
+        basis = self.basis_  # alone: the function may travel to the workers of a cluster
+
+        def features(points: Array) -> Array:
+            values = basis.evaluate(points)
+            return values if output == "signed" else namespace(values).abs(values)
+
+        refuse_frames_of_chunks(self, X)
+        points = new_points(self, X)
+        return lazily(points, features, basis.count()) if is_chunked(X) else features(points)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Return names such as "g2_0": the first vanishing polynomial of degree 2.
+
+        Parameters
+        ----------
+        input_features : sequence of str, optional
+            Must be the names of X's columns, if given.
+
+        Returns
+        -------
+        array of str
+            One name for each column of ``transform``.
+        """
+        check_is_fitted(self)
+        _check_feature_names_in(self, input_features)
+        degrees = self.basis_.degrees().tolist()
+        names = [f"g{d}_{i - degrees.index(d)}" for i, d in enumerate(degrees)]
+        return np.asarray(names, dtype=object)
+
+    def to_sympy(self, feature_names: Any = None, *, preprocessor: Any = None) -> list[Any]:
+        """Return the vanishing polynomials as SymPy expressions in the features' names.
+
+        Parameters
+        ----------
+        feature_names : sequence of str, optional
+            By default the column names of X, or x0, x1, ...
+        preprocessor : transformer, optional
+            What was applied to the data before: the equations are in the data before it. See
+            ``vanishing.equations.to_sympy``.
+
+        Returns
+        -------
+        list of sympy.Expr
+            In the order of ``transform``'s columns.
+        """
+        return export.to_sympy(self, feature_names, preprocessor=preprocessor)
+
+    def to_latex(
+        self, feature_names: Any = None, *, preprocessor: Any = None, digits: int = 4
+    ) -> list[str]:
+        """Return the vanishing polynomials as LaTeX.
+
+        Parameters
+        ----------
+        feature_names : sequence of str, optional
+            By default the column names of X, or x0, x1, ...
+        preprocessor : transformer, optional
+            What was applied to the data before: the equations are in the data before it.
+        digits : int
+            Significant digits of the coefficients, more where fewer would make an equation wrong
+            on the data. See ``vanishing.equations.to_latex``.
+
+        Returns
+        -------
+        list of str
+            In the order of ``transform``'s columns.
+        """
+        return export.to_latex(self, feature_names, preprocessor=preprocessor, digits=digits)
+
+    def to_rational(
+        self,
+        points: Any,
+        feature_names: Any = None,
+        *,
+        preprocessor: Any = None,
+        denominator: int = 1,
+        modulo: Sequence[Any] = (),
+        minimal: bool = False,
+    ) -> list[Any]:
+        """Return equations with integer coefficients, proved to vanish on rational points.
+
+        For exact relations, found with ``tol=0``. See ``vanishing.equations.to_rational``.
+
+        Parameters
+        ----------
+        points : array of shape (n_samples, n_features)
+            The points of the fit, before any preprocessor, exact: fractions, integers, or floats
+            taken literally.
+        feature_names : sequence of str, optional
+            By default the column names of X, or x0, x1, ...
+        preprocessor : transformer, optional
+            What was applied to the points before: the equations are in the points before it.
+        denominator : int
+            Of all coordinates: the points are ``points / denominator``.
+        modulo : sequence of sympy.Poly
+            Polynomials whose multiples may be added at will.
+        minimal : bool
+            Whether to leave out equations that follow from the others.
+
+        Returns
+        -------
+        list of sympy.Poly
+        """
+        return export.to_rational(
+            self,
+            points,
+            feature_names,
+            preprocessor=preprocessor,
+            denominator=denominator,
+            modulo=modulo,
+            minimal=minimal,
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+# --- Parameters of an ideal that is a parameter itself, such as ``ideal__tol`` --------------------
+
+
+class HasIdeal:
+    """Estimators with a parameter ``ideal``, of which None stands for a default.
+
+    Scikit-learn sets ``ideal__tol`` on the value of ``ideal``, which None does not allow. The
+    default takes its place, so that grid searches work on estimators as they are made.
+    """
+
+    ideal: VanishingIdeal | None
+
+    def _default_ideal(self) -> VanishingIdeal:
+        """Return a new copy of what None stands for."""
+        raise NotImplementedError
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters.
+
+        Parameters
+        ----------
+        **params
+            Those of the constructor, and those of its ideal as ``ideal__tol``. Where ``ideal`` is
+            None, they are set on a copy of the default.
+
+        Returns
+        -------
+        self
+        """
+        nested = [name for name in params if name.startswith("ideal__")]
+        if nested and params.get("ideal", self.ideal) is None:
+            params = {"ideal": self._default_ideal()} | {
+                name: value for name, value in params.items() if name != "ideal"
+            }
+        result: Self = super().set_params(**params)  # type: ignore[misc]
+        return result
+
+
+# --- What an ideal is in ONNX ---------------------------------------------------------------------
+
+
+@model_nodes(VanishingIdeal)
+def _ideal_nodes(ideal: VanishingIdeal, graph: Graph, x: Value) -> list[Output]:
+    return onnx_outputs([ideal], graph, x)
+
+
+def onnx_outputs(ideals: list[VanishingIdeal], graph: Graph, x: Value) -> list[Output]:
+    """Return what ``transform`` returns, and the polynomials with their signs."""
+    signed = values([Polynomials.plain(ideal.basis_) for ideal in ideals], graph, x)
+    width = sum(ideal.basis_.count() for ideal in ideals)
+    # All ideals are copies of one, and so agree on what they return.
+    features = signed if ideals[0].output == "signed" else signed.apply("Abs")
+    return [Output("features", features, width), Output("values", signed, width)]

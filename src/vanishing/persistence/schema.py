@@ -1,0 +1,679 @@
+"""What model files may hold: classes, attributes and their types, and the checks of each."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.decomposition import PCA
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+
+from vanishing import contrasts, transformations
+from vanishing.arrays.namespace import BoolArray, FloatArray
+from vanishing.class_features import ClassVanishingFeatures
+from vanishing.construction import normalizations, reductions
+from vanishing.construction.loop import Progress, StopReason
+from vanishing.construction.moments import Frame, KeptRows, Moments, Seen
+from vanishing.construction.step import DegreeTrace, Settings
+from vanishing.detectors.mixture import Component, Mixture
+from vanishing.detectors.recipe import Member
+from vanishing.detectors.residuals import LocalResiduals
+from vanishing.detectors.transformation import TransformationDetector
+from vanishing.detectors.vanishing import VanishingDetector
+from vanishing.ideal import VanishingIdeal
+from vanishing.persistence.container import ModelFileError, require
+from vanishing.polynomials.basis import PolynomialBasis
+from vanishing.polynomials.block import DegreeBlock
+from vanishing.polynomials.monomials import count
+from vanishing.transformations import Affine, Composition, Gather, Transformation
+
+# --- The classes that a file may name, and what is kept of each: the one table to look things up --
+# in
+#
+# Names and attributes are part of the format: to change one is to raise the format's version.
+
+CLASSES: Mapping[str, type] = {
+    # models
+    "VanishingIdeal": VanishingIdeal,
+    "ClassVanishingFeatures": ClassVanishingFeatures,
+    "VanishingDetector": VanishingDetector,
+    "TransformationDetector": TransformationDetector,
+    # what they are made of
+    "PolynomialBasis": PolynomialBasis,
+    "DegreeBlock": DegreeBlock,
+    "DegreeTrace": DegreeTrace,
+    "Settings": Settings,
+    "Progress": Progress,
+    "Factor": reductions.Factor,
+    "Frame": Frame,
+    "KeptRows": KeptRows,
+    "Moments": Moments,
+    "Seen": Seen,
+    "LocalResiduals": LocalResiduals,
+    "Member": Member,
+    "Component": Component,
+    "Mixture": Mixture,
+    "Affine": Affine,
+    "Composition": Composition,
+    "Gather": Gather,
+    # parameters
+    "contrasts.GaussianNoise": contrasts.GaussianNoise,
+    "contrasts.Mixture": contrasts.Mixture,
+    "contrasts.Permuted": contrasts.Permuted,
+    "contrasts.Uniform": contrasts.Uniform,
+    "normalizations.Coefficient": normalizations.Coefficient,
+    "normalizations.Contrastive": normalizations.Contrastive,
+    "normalizations.Gradient": normalizations.Gradient,
+    "normalizations.GradientWeighted": normalizations.GradientWeighted,
+    "normalizations.Vca": normalizations.Vca,
+    "reductions.Gram": reductions.Gram,
+    "reductions.Tsqr": reductions.Tsqr,
+    "transformations.Flips": transformations.Flips,
+    "transformations.Identity": transformations.Identity,
+    "transformations.Product": transformations.Product,
+    "transformations.RandomAffine": transformations.RandomAffine,
+    "transformations.Rotations": transformations.Rotations,
+    "transformations.Translations": transformations.Translations,
+    "transformations.Union": transformations.Union,
+    # preprocessing
+    "sklearn.PCA": PCA,
+    "sklearn.Pipeline": Pipeline,
+    "sklearn.StandardScaler": StandardScaler,
+}
+NAMES: Mapping[type, str] = {kept: name for name, kept in CLASSES.items()}
+
+#: Fields that the first files of the format do not have; each has a default.
+ADDED_LATER: Mapping[type, set[str]] = {
+    DegreeTrace: {"undecided"},
+    Progress: {"doubt", "contrast_terms"},
+}
+
+#: What ``save`` takes and ``load`` returns.
+MODELS = (VanishingIdeal, ClassVanishingFeatures, VanishingDetector, TransformationDetector)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What a fit leaves in an estimator.
+
+    Parameters
+    ----------
+    required, optional : mapping of str to type annotation
+        The attributes that are kept.
+    derived : mapping of str to function
+        Attributes that follow from the others: made from the estimator after loading.
+    """
+
+    required: Mapping[str, Any]
+    optional: Mapping[str, Any] = field(default_factory=dict)
+    derived: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
+
+
+AnyArray = npt.NDArray[np.generic]
+Names = npt.NDArray[np.object_]
+
+#: Column names, and the wish to get frames back (``set_output``), in every estimator.
+_EVERYWHERE = {"feature_names_in_": Names, "_sklearn_output_config": dict}
+_DETECTOR = {
+    "n_features_in_": int,
+    "offset_": float,
+    "_usual_score": float,
+    "_mean_row": FloatArray,
+    "_spread_row": FloatArray,
+}
+
+
+def _ideals(detector: VanishingDetector) -> list[list[VanishingIdeal]]:
+    if detector._form != "recipe":
+        return [detector._residuals.ideals]
+    return [member.residuals.ideals for member in detector._members]
+
+
+FITTED: Mapping[type, Fitted] = {
+    VanishingIdeal: Fitted(
+        {
+            "n_features_in_": int,
+            "basis_": PolynomialBasis,
+            "trace_": tuple[DegreeTrace, ...],
+            "stop_reason_": StopReason,
+        },
+        {
+            **_EVERYWHERE,
+            # of warm starts
+            "_progress": Progress,
+            # of partial fits
+            "_seen": Seen,
+            "n_samples_seen_": float,
+        },
+        {"extents_": lambda ideal: ideal.basis_.extents},
+    ),
+    ClassVanishingFeatures: Fitted(
+        {"n_features_in_": int, "classes_": AnyArray, "ideals_": list[VanishingIdeal]},
+        _EVERYWHERE,
+    ),
+    VanishingDetector: Fitted(
+        {**_DETECTOR, "chosen_": list[str], "_form": Literal["recipe", "pieces", "single"]},
+        {
+            **_EVERYWHERE,
+            # of a single ideal
+            "_residuals": LocalResiduals,
+            # of the recipe
+            "_scaler": StandardScaler,
+            "_constant": BoolArray,
+            "_members": list[Member],
+        },
+        {"ideals_": _ideals},
+    ),
+    TransformationDetector: Fitted(
+        {
+            **_DETECTOR,
+            # The maps themselves: the same seed may give others in another version of NumPy.
+            "transformations_": tuple[Gather | Affine | Composition, ...],
+            "_distance_weight": float,
+            "_scaler": StandardScaler | None,
+            "preprocessor_": PCA | StandardScaler | Pipeline | None,
+            "mixtures_": list[Mixture],
+            "_means": FloatArray,
+            "_spreads": FloatArray,
+        },
+        _EVERYWHERE,
+    ),
+    PCA: Fitted(
+        {
+            "n_features_in_": int,
+            "mean_": FloatArray,
+            "components_": FloatArray,
+            "explained_variance_": FloatArray,
+            "explained_variance_ratio_": FloatArray,
+            "singular_values_": FloatArray,
+            "noise_variance_": float,
+            "n_components_": int,
+            "n_samples_": int,
+        },
+        _EVERYWHERE,
+    ),
+    StandardScaler: Fitted(
+        {
+            "n_features_in_": int,
+            "mean_": FloatArray | None,
+            "var_": FloatArray | None,
+            "scale_": FloatArray | None,
+            "n_samples_seen_": float | AnyArray,
+        },
+        _EVERYWHERE,
+    ),
+    # Its steps are parameters and fitted at the same time.
+    Pipeline: Fitted({}, {"_sklearn_output_config": dict}),
+}
+
+#: Parameters of pipelines, which scikit-learn itself checks when they are used.
+PIPELINE: Mapping[str, Any] = {
+    "steps": list[tuple[str, PCA | StandardScaler | Pipeline | Literal["passthrough"] | None]],
+    "memory": None,
+}
+#: The same where the pipeline is the model, and ends in one.
+MODEL_PIPELINE: Mapping[str, Any] = {
+    "steps": list[
+        tuple[
+            str,
+            PCA
+            | StandardScaler
+            | Pipeline
+            | VanishingIdeal
+            | ClassVanishingFeatures
+            | VanishingDetector
+            | TransformationDetector
+            | Literal["passthrough"]
+            | None,
+        ]
+    ],
+    "memory": None,
+}
+
+
+def pipeline_types(path: str) -> Mapping[str, Any]:
+    """Return the parameters of a pipeline at a place in a model."""
+    return MODEL_PIPELINE if path == "model" else PIPELINE
+
+
+def build(kept: type, values: Mapping[str, Any]) -> Any:
+    """Return a dataclass with the given fields."""
+    if kept is contrasts.Mixture:
+        return contrasts.Mixture(*values["contrasts"], weights=values["weights"])
+    if kept in (transformations.Product, transformations.Union):
+        return kept(*values["sets"])
+    return kept(**values)
+
+
+@cache
+def parameter_names(kept: Any) -> frozenset[str]:
+    """Return the parameters of an estimator's constructor."""
+    return frozenset(kept._get_param_names())
+
+
+@cache
+def field_types(kept: type) -> Mapping[str, Any]:
+    """Return the fields of a dataclass with their annotations."""
+    hints = get_type_hints(kept)
+    return {each.name: hints[each.name] for each in fields(kept)}
+
+
+# --- Whether a value that was read is of the type that a field is annotated with ------------------
+
+
+def conforms(value: object, hint: Any) -> bool:
+    """Say whether a value has a type, down to the elements of lists, tuples and arrays.
+
+    Parameters
+    ----------
+    value : object
+    hint : type annotation
+        Of the kinds that occur in the classes that are kept in files.
+    """
+    if hint is Any:
+        return True
+    if hint in (None, NoneType):
+        return value is None
+    if hint is int:
+        return isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if hint is float:
+        return isinstance(value, float | np.floating) or conforms(value, int)
+    hint = _without_alias(hint)
+    origin, args = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        return any(conforms(value, option) for option in args)
+    if origin is Literal:
+        return isinstance(value, str) and value in args
+    if origin is np.ndarray:
+        (scalar,) = get_args(args[1])
+        return isinstance(value, np.ndarray) and np.issubdtype(
+            value.dtype, get_origin(scalar) or scalar
+        )
+    if origin is list:
+        return isinstance(value, list) and all(conforms(each, args[0]) for each in value)
+    if origin is tuple:
+        if not isinstance(value, tuple):
+            return False
+        expected = args[:1] * len(value) if args[-1] is Ellipsis else args
+        return len(value) == len(expected) and all(map(conforms, value, expected))
+    return isinstance(value, hint)
+
+
+def _without_alias(hint: Any) -> Any:
+    """Return what an alias of the ``type`` statement stands for; NDArray is one since NumPy 2.5."""
+    alias = get_origin(hint) or hint
+    if not hasattr(alias, "__value__"):
+        return hint
+    meant, given = alias.__value__, dict(zip(alias.__type_params__, get_args(hint), strict=True))
+    parameters = getattr(meant, "__parameters__", ())
+    return _without_alias(meant[tuple(given[each] for each in parameters)] if parameters else meant)
+
+
+# --- Whether the parts of a model that was read fit each other ------------------------------------
+#
+# Types were looked at before. What is checked here is what evaluation relies on: widths, shapes and
+# indices. A model that passes can be used on data of its width.
+
+#: No fit gets there; larger numbers would only take long to count with.
+LARGEST_DEGREE = 1000
+
+
+def check_basis(basis: PolynomialBasis) -> None:
+    """Check the matrices of all degrees."""
+    require(
+        len(basis.blocks) > 0
+        and np.array_equal(basis.blocks[0].left, np.arange(len(basis.blocks[0].left)))
+        and len(basis.blocks[0].left) == basis.n_features > 0,
+        "the polynomials of degree 1 are not made of the features",
+    )
+    n_lower = 1
+    n_first, n_last = basis.n_features, 1  # factors of the products of each degree
+    for degree, block in enumerate(basis.blocks, start=1):
+        n_candidates = len(block.left)
+        n_nonvanishing, n_vanishing = block.nonvanishing.shape[-1], block.vanishing.shape[-1]
+        require(
+            block.left.shape == block.right.shape == (n_candidates,)
+            and block.projection.shape == (n_lower, n_candidates)
+            and block.nonvanishing.shape == (n_candidates, n_nonvanishing)
+            and block.vanishing.shape == (n_candidates, n_vanishing)
+            and block.extents.shape == (n_vanishing,)
+            # They are linearly independent.
+            and n_nonvanishing + n_vanishing <= n_candidates,
+            f"the matrices of degree {degree} do not fit each other",
+        )
+        require(
+            _all_below(block.left, n_first) and _all_below(block.right, n_last),
+            f"products of degree {degree} have factors that do not exist",
+        )
+        n_lower += n_nonvanishing
+        n_first, n_last = basis.blocks[0].nonvanishing.shape[1], n_nonvanishing
+
+
+def check_ideal(ideal: VanishingIdeal) -> None:
+    """Check a fitted ideal."""
+    _check_columns(ideal)
+    require(
+        ideal.basis_.n_features == ideal.n_features_in_,
+        "the polynomials of an ideal have another number of variables than its data",
+    )
+    require(len(ideal.trace_) > 0, "an ideal has no account of its degrees")
+    require(all(step.spectrum.ndim == 1 for step in ideal.trace_), "a spectrum is no list")
+    if hasattr(ideal, "_progress"):
+        _check_progress(ideal)
+    if hasattr(ideal, "_seen"):
+        check_seen(ideal._seen, ideal.n_features_in_)
+
+
+def _check_progress(ideal: VanishingIdeal) -> None:
+    """Check that a warm start finds something to go on from at every degree."""
+    progress, n_degrees = ideal._progress, len(ideal.trace_)
+    require(
+        len(ideal.basis_.blocks) == len(progress.noise) == n_degrees
+        and len(progress.references) == len(progress.rounding) == n_degrees + 1
+        and progress.rounding[0].shape == (1,)
+        and len(progress.doubt) in (0, n_degrees)
+        and len(progress.contrast_terms) in (0, 1, n_degrees + 1),
+        "what a warm start needs is not there for every degree",
+    )
+    for step, block, noise, rounding in zip(
+        ideal.trace_, ideal.basis_.blocks, progress.noise, progress.rounding[1:], strict=True
+    ):
+        require(
+            noise.shape == step.spectrum.shape
+            and rounding.shape == (block.nonvanishing.shape[1],)
+            and block.nonvanishing.shape[1] == step.nonvanishing,
+            f"what a warm start needs does not fit degree {step.degree}",
+        )
+    for step, doubt in zip(ideal.trace_, progress.doubt, strict=False):
+        require(
+            doubt.shape == step.spectrum.shape,
+            f"what a warm start needs does not fit degree {step.degree}",
+        )
+    for rounding, terms in zip(progress.rounding, progress.contrast_terms, strict=False):
+        require(
+            terms.shape == rounding.shape, "what a warm start needs of the contrast does not fit"
+        )
+
+
+def check_seen(seen: Seen, width: int) -> None:
+    """Check what is kept of the rows of partial fits."""
+    for kept in (seen.points, seen.contrast):
+        if kept is None:
+            continue
+        # Compared before counting: the number of monomials of a huge degree is never made.
+        require(0 < kept.degree <= LARGEST_DEGREE, "partial fits have an impossible degree")
+        require(kept.degree == seen.points.degree, "partial fits have two degrees")
+        if isinstance(kept, KeptRows):
+            _check_rows(kept, width)
+        else:
+            _check_moments(kept, width)
+
+
+def _check_rows(kept: KeptRows, width: int) -> None:
+    """Check rows of partial fits that are kept themselves."""
+    require(
+        len(kept.parts) > 0
+        and all(part.ndim == 2 and part.shape[1] == width for part in kept.parts)
+        and all(len(part) > 0 and np.isfinite(part).all() for part in kept.parts),
+        f"the rows of partial fits are not those of {width} columns",
+    )
+    if kept.weights is not None:
+        require(
+            kept.weights.shape == (len(kept),)
+            and bool(np.isfinite(kept.weights).all())
+            and bool((kept.weights > 0).all()),
+            "the weights of partial fits are not those of their rows",
+        )
+
+
+def _check_moments(moments: Moments, width: int) -> None:
+    """Check the factor of the monomials of partial fits."""
+    frame = moments.frame
+    require(
+        frame.origin.shape == (width,)
+        and frame.axes.shape == frame.inverse.shape == (width, width),
+        f"the coordinates of partial fits are not those of {width} columns",
+    )
+    require(
+        all(np.isfinite(part).all() for part in (frame.origin, frame.axes, frame.inverse)),
+        "the coordinates of partial fits are not finite",
+    )
+    n_monomials = count(width, moments.degree)
+    R = moments.factor.R
+    require(
+        R.ndim == 2
+        and R.shape[1] == n_monomials
+        and 0 < R.shape[0] <= n_monomials
+        and moments.error.shape == (n_monomials,)
+        and bool(np.isfinite(R).all())
+        and bool(np.isfinite(moments.error).all())
+        and moments.factor.n_rows > 0,
+        "the monomials of partial fits are not those of their degree",
+    )
+
+
+def check_class_features(features: ClassVanishingFeatures) -> None:
+    """Check the ideals of all classes."""
+    _check_columns(features)
+    require(
+        features.classes_.shape == (len(features.ideals_),) and len(features.ideals_) > 0,
+        "classes and ideals are not equally many",
+    )
+    _check_widths(features.ideals_, features.n_features_in_)
+
+
+def check_residuals(residuals: LocalResiduals) -> None:
+    """Check the pieces."""
+    require(
+        0 < len(residuals.ideals) == len(residuals.centers) == len(residuals.scales),
+        "pieces and ideals are not equally many",
+    )
+    _check_widths(residuals.ideals, residuals.ideals[0].n_features_in_)
+    for ideal, center, scale in zip(
+        residuals.ideals, residuals.centers, residuals.scales, strict=True
+    ):
+        _check_each_polynomial(ideal, center, scale)
+
+
+def check_component(component: Component) -> None:
+    """Check what is known of each polynomial."""
+    _check_each_polynomial(component.ideal, component.center, component.typical, component.weights)
+
+
+def check_mixture(mixture: Mixture) -> None:
+    """Check that every transformation has its pieces."""
+    n_components = len(mixture.components)
+    require(
+        n_components > 0 and mixture.n_pieces > 0 and n_components % mixture.n_pieces == 0,
+        "a mixture has not the same number of pieces under every transformation",
+    )
+    ideals = [component.ideal for component in mixture.components]
+    _check_widths(ideals, ideals[0].n_features_in_)
+
+
+def check_member(member: Member) -> None:
+    """Check that the reduction leads to the coordinates of the ideals."""
+    if member.reduction is not None:
+        width = output_width(member.reduction, member.reduction.n_features_in_)
+        _check_widths(member.residuals.ideals, width)
+
+
+def check_vanishing_detector(detector: VanishingDetector) -> None:
+    """Check a fitted detector of tables."""
+    _check_training_statistics(detector)
+    width = detector.n_features_in_
+    if detector.ideal is not None:
+        require(hasattr(detector, "_residuals"), "the equations of the detector are missing")
+        _check_widths(detector._residuals.ideals, width)
+        return
+    require(
+        all(hasattr(detector, name) for name in ("_scaler", "_constant", "_members")),
+        "the parts of the recipe are missing",
+    )
+    require(
+        detector._constant.shape == (width,) and detector._scaler.mean_ is not None,
+        "the columns of the detector are not described",
+    )
+    output_width(detector._scaler, width)
+    n_varying = width - int(np.count_nonzero(detector._constant))
+    for member in detector._members:
+        first = member.residuals.ideals[0] if member.reduction is None else member.reduction
+        require(first.n_features_in_ == n_varying, f"{member.name!r} has other columns")
+
+
+def check_transformation_detector(detector: TransformationDetector) -> None:
+    """Check a fitted detector with transformations."""
+    _check_training_statistics(detector)
+    width = detector.n_features_in_
+    if detector._scaler is not None:
+        output_width(detector._scaler, width)
+        require(
+            detector._scaler.mean_ is not None and detector._scaler.scale_ is not None,
+            "the scaler of the detector has no mean or no scale",
+        )
+    for transformation in detector.transformations_:
+        check_transformation(transformation, width)
+    if detector.preprocessor_ is not None:
+        width = output_width(detector.preprocessor_, width)
+    require(len(detector.mixtures_) > 0, "the detector has no ideals")
+    for mixture in detector.mixtures_:
+        require(
+            len(mixture.components) == mixture.n_pieces * len(detector.transformations_),
+            "a mixture has not as many parts as there are transformations",
+        )
+        _check_widths([component.ideal for component in mixture.components], width)
+    n_parts = len(detector.mixtures_) * (2 if detector.distance_weight > 0 else 1)
+    require(
+        detector._means.shape == detector._spreads.shape == (n_parts,),
+        "the parts of the score are not described",
+    )
+
+
+def check_transformation(transformation: Transformation, width: int) -> None:
+    """Check that a transformation takes rows of a width and keeps it."""
+    match transformation:
+        case Gather(columns=columns):
+            fits = columns.shape == (width,) and _all_below(columns, width)
+        case Affine(matrix=matrix, offset=offset):
+            fits = matrix.shape == (width, width) and offset.shape == (width,)
+        case Composition(parts=parts):
+            for part in parts:
+                check_transformation(part, width)
+            fits = True
+        case _:
+            fits = False
+    require(fits, f"a transformation is not one of rows of {width} columns")
+
+
+def output_width(preprocessor: Any, width: int) -> int:
+    """Check that a preprocessor takes rows of a width, and return the width of what it makes."""
+    if isinstance(preprocessor, Pipeline):
+        require(len(preprocessor.steps) > 0, "a pipeline has no steps")
+        for _, step in preprocessor.steps:
+            if step not in (None, "passthrough"):
+                width = output_width(step, width)
+        return width
+    name = type(preprocessor).__name__
+    require(preprocessor.n_features_in_ == width, f"{name} does not fit {width} columns")
+    _check_columns(preprocessor)
+    if isinstance(preprocessor, StandardScaler):
+        used = (
+            (preprocessor.mean_, preprocessor.with_mean),
+            (preprocessor.scale_, preprocessor.with_std),
+        )
+        for numbers, is_used in used:
+            fits = not is_used if numbers is None else numbers.shape == (width,)
+            require(fits, f"{name} does not fit {width} columns")
+        return width
+    n_components = len(preprocessor.components_)
+    require(
+        isinstance(preprocessor, PCA)
+        and preprocessor.mean_.shape == (width,)
+        and preprocessor.components_.shape == (n_components, width)
+        and preprocessor.explained_variance_.shape == (n_components,),
+        f"the matrices of {name} do not fit each other",
+    )
+    return n_components
+
+
+def check_model_pipeline(pipeline: Pipeline, models: tuple[type, ...]) -> None:
+    """Check that preprocessing leads to the columns of the model at the end."""
+    *before, (_, model) = pipeline.steps or [("", None)]
+    require(
+        isinstance(model, models) and not any(isinstance(step, models) for _, step in before),
+        "a pipeline has to end in a model, and to have no other one",
+    )
+    try:
+        pipeline._validate_names([name for name, _ in pipeline.steps])
+    except ValueError as error:
+        raise ModelFileError(f"the steps of a pipeline have no proper names: {error}") from error
+    steps = [step for _, step in before if step not in (None, "passthrough")]
+    width = input_width(steps[0]) if steps else model.n_features_in_
+    for step in steps:
+        width = output_width(step, width)
+    require(model.n_features_in_ == width, f"the model does not fit {width} columns")
+
+
+def input_width(preprocessor: Any) -> int:
+    """Return the width of the rows that a preprocessor takes."""
+    if not isinstance(preprocessor, Pipeline):
+        return int(preprocessor.n_features_in_)
+    steps = [step for _, step in preprocessor.steps if step not in (None, "passthrough")]
+    require(len(steps) > 0, "a pipeline has no steps")
+    return input_width(steps[0])
+
+
+def _check_training_statistics(detector: Any) -> None:
+    _check_columns(detector)
+    shape = (detector.n_features_in_,)
+    require(
+        detector._mean_row.shape == detector._spread_row.shape == shape,
+        "the columns of the detector are not described",
+    )
+
+
+def _check_columns(estimator: Any) -> None:
+    """Check names of columns, and the kind of frame that is wished for."""
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is not None:
+        require(names.shape == (estimator.n_features_in_,), "columns and names are not as many")
+    config = getattr(estimator, "_sklearn_output_config", {})
+    require(
+        config in ({}, *({"transform": kind} for kind in (None, "default", "pandas", "polars"))),
+        "the kind of frame to return is not known",
+    )
+
+
+def _check_widths(ideals: list[VanishingIdeal], width: int) -> None:
+    if any(ideal.n_features_in_ != width for ideal in ideals):
+        raise ModelFileError(f"an ideal is not one of points with {width} coordinates")
+
+
+def _check_each_polynomial(ideal: VanishingIdeal, *about: Any) -> None:
+    shape = (ideal.basis_.count(),)
+    require(
+        all(numbers.shape == shape for numbers in about),
+        "what is known of the polynomials does not fit their number",
+    )
+
+
+def _all_below(indices: Any, bound: int) -> bool:
+    return indices.size == 0 or (int(indices.min()) >= 0 and int(indices.max()) < bound)
+
+
+#: What is checked of each class, as soon as an object of it was read.
+CHECKS: Mapping[type, Callable[[Any], None]] = {
+    PolynomialBasis: check_basis,
+    VanishingIdeal: check_ideal,
+    ClassVanishingFeatures: check_class_features,
+    LocalResiduals: check_residuals,
+    Component: check_component,
+    Mixture: check_mixture,
+    Member: check_member,
+    VanishingDetector: check_vanishing_detector,
+    TransformationDetector: check_transformation_detector,
+}

@@ -1,0 +1,366 @@
+"""Values of the polynomials of a basis, their Jacobians, gradients and restrictions to lines."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from vanishing.arrays.namespace import Array, FloatArray, IntArray, move_like, namespace
+from vanishing.arrays.products import multiply_rows
+from vanishing.polynomials.block import DegreeBlock
+
+# --- Values of nested polynomials on a block of rows ----------------------------------------------
+#
+# All values here are ``(n_polynomials, n_rows)``: one polynomial a row, so that products run over
+# contiguous memory and the reductions get the layout they want.
+
+
+class Evaluator:
+    """Evaluates F, candidates and G of given degrees; matrices are moved to the data once.
+
+    Parameters
+    ----------
+    blocks : sequence of DegreeBlock
+        The degrees 1, 2, ... that are known.
+    """
+
+    def __init__(self, blocks: Sequence[DegreeBlock]) -> None:
+        self.blocks = tuple(blocks)
+        self.offsets = np.cumsum([0, 1, *(b.nonvanishing.shape[1] for b in self.blocks)]).tolist()
+        self._moved: dict[tuple[Any, ...], tuple[Any, Array]] = {}
+
+    @property
+    def n_nonvanishing(self) -> int:
+        """Number of nonvanishing polynomials, the constant included."""
+        return int(self.offsets[-1])
+
+    def nonvanishing(self, x: Array, n_extra: int = 0) -> Array:
+        """Return the values of F, with ``n_extra`` rows left free below for candidates.
+
+        Parameters
+        ----------
+        x : array of shape (n_rows, n_features)
+        n_extra : int
+
+        Returns
+        -------
+        array of shape (n_nonvanishing + n_extra, n_rows)
+        """
+        xp = namespace(x)
+        n_rows = x.shape[0]
+        shape = (self.n_nonvanishing + n_extra, n_rows)
+        values = xp.empty(shape, dtype=x.dtype, device=x.device)
+        values[0, :] = 1.0
+        for degree, block in enumerate(self.blocks, start=1):
+            start, stop = self.offsets[degree], self.offsets[degree + 1]
+            if start < stop:
+                candidates = self._candidates(x, values, degree, block)
+                values[start:stop, :] = self._combine(
+                    block.nonvanishing, block.nonvanishing_lower, candidates, values[:start, :]
+                )
+        return values
+
+    def with_candidates(self, x: Array, left: IntArray, right: IntArray) -> Array:
+        """Return the values of F followed by those of the candidates of the next degree."""
+        values = self.nonvanishing(x, n_extra=left.shape[0])
+        below, products = values[: self.n_nonvanishing, :], values[self.n_nonvanishing :, :]
+        self._write_candidates(products, x, below, len(self.blocks) + 1, left, right)
+        return values
+
+    def vanishing(self, x: Array) -> Array:
+        """Return the values of G, shape (n_vanishing, n_rows), by degree."""
+        xp = namespace(x)
+        last = last_degree_with_vanishing(self.blocks)
+        lower = xp.empty((self.offsets[last], x.shape[0]), dtype=x.dtype, device=x.device)
+        lower[:1, :] = 1.0
+        found = [lower[:0, :]]
+        for degree, block in enumerate(self.blocks[:last], start=1):
+            start, stop = self.offsets[degree], self.offsets[degree + 1]
+            below = lower[:start, :]
+            candidates = self._candidates(x, lower, degree, block)
+            found.append(self._combine(block.vanishing, block.vanishing_lower, candidates, below))
+            if degree < last:
+                lower[start:stop, :] = self._combine(
+                    block.nonvanishing, block.nonvanishing_lower, candidates, below
+                )
+        return xp.concat(found, axis=0)
+
+    def _candidates(self, x: Array, nonvanishing: Array, degree: int, block: DegreeBlock) -> Array:
+        if degree == 1 and _are_all_variables(block.left, x):
+            return x.T  # without a copy
+        shape = (block.n_candidates, x.shape[0])
+        products = namespace(x).empty(shape, dtype=x.dtype, device=x.device)
+        self._write_candidates(products, x, nonvanishing, degree, block.left, block.right)
+        return products
+
+    def _write_candidates(
+        self,
+        out: Array,
+        x: Array,
+        nonvanishing: Array,
+        degree: int,
+        left: IntArray,
+        right: IntArray,
+    ) -> None:
+        """F_1[left] · F_{t-1}[right], or the variables at degree 1."""
+        if degree == 1:
+            whole = _are_all_variables(left, x)
+            out[...] = x.T if whole else namespace(x).take(x.T, self._on(x, left), axis=0)
+            return
+        first = nonvanishing[self.offsets[1] : self.offsets[2], :]
+        last = nonvanishing[self.offsets[degree - 1] : self.offsets[degree], :]
+        multiply_rows(out, first, self._on(x, left), last, self._on(x, right))
+
+    def _combine(
+        self, on_candidates: FloatArray, on_lower: FloatArray, candidates: Array, lower: Array
+    ) -> Array:
+        """(C_pre - F L) V, without forming the orthogonalized candidates."""
+        values = self._on(lower, on_candidates).T @ candidates
+        values -= self._on(lower, on_lower).T @ lower
+        return values
+
+    def _on(self, data: Array, matrix: Any) -> Array:
+        key = (id(matrix), type(data), data.dtype, data.device)
+        if key not in self._moved:
+            # The matrix is kept beside its copy, so that its identity is not given to another.
+            self._moved[key] = (matrix, move_like(matrix, data))
+        return self._moved[key][1]
+
+
+def _are_all_variables(left: IntArray, x: Array) -> bool:
+    return np.array_equal(left, np.arange(x.shape[1]))
+
+
+def last_degree_with_vanishing(blocks: Sequence[DegreeBlock]) -> int:
+    """Return the highest degree that has vanishing polynomials, 0 if none has."""
+    degrees = [t for t, block in enumerate(blocks, start=1) if block.vanishing.shape[1]]
+    return degrees[-1] if degrees else 0
+
+
+# --- Jacobians of nested polynomials on a block of rows, by the product rule ----------------------
+#
+# Derivatives here are ``(n_polynomials, n_features, n_rows)``, like the values one polynomial a
+# row.
+
+
+def jacobian_of_vanishing(blocks: Sequence[DegreeBlock], x: Array) -> Array:
+    """Return the derivatives of G.
+
+    Parameters
+    ----------
+    blocks : sequence of DegreeBlock
+    x : array of shape (n_rows, n_features)
+
+    Returns
+    -------
+    array of shape (n_vanishing, n_features, n_rows)
+    """
+    return _derivatives(blocks[: last_degree_with_vanishing(blocks)], x)[2]
+
+
+def jacobian_of_nonvanishing(blocks: Sequence[DegreeBlock], x: Array) -> Array:
+    """Return the derivatives of F, shape (n_nonvanishing, n_features, n_rows)."""
+    return _derivatives(blocks, x)[1]
+
+
+def jacobian_with_candidates(
+    blocks: Sequence[DegreeBlock], x: Array, left: IntArray, right: IntArray
+) -> Array:
+    """Return the derivatives of F and of the candidates F_1[left] · F_{t-1}[right]."""
+    values, lower, _ = _derivatives(blocks, x)
+    candidates = _candidates(values, lower, Evaluator(blocks).offsets, len(blocks) + 1, left, right)
+    return namespace(x).concat([lower, candidates], axis=0)
+
+
+def _derivatives(blocks: Sequence[DegreeBlock], x: Array) -> tuple[Array, Array, Array]:
+    """Values of F, derivatives of F, derivatives of G."""
+    xp = namespace(x)
+    n_rows, n_features = x.shape
+    evaluator = Evaluator(blocks)
+    offsets = evaluator.offsets
+    values = evaluator.nonvanishing(x)
+    shape = (evaluator.n_nonvanishing, n_features, n_rows)
+    lower = xp.zeros(shape, dtype=x.dtype, device=x.device)
+    found = [lower[:0, ...]]
+    for degree, block in enumerate(blocks, start=1):
+        start, stop = offsets[degree], offsets[degree + 1]
+        if degree == 1:
+            lower[start:stop, ...] = _of_variables(block.nonvanishing, block.left, x)
+            found.append(_of_variables(block.vanishing, block.left, x))
+            continue
+        candidates = _candidates(values, lower, offsets, degree, block.left, block.right)
+        below = lower[:start, ...]
+        lower[start:stop, ...] = _combine(
+            block.nonvanishing, block.nonvanishing_lower, candidates, below
+        )
+        found.append(_combine(block.vanishing, block.vanishing_lower, candidates, below))
+    return values, lower, xp.concat(found, axis=0)
+
+
+def _candidates(
+    values: Array,
+    derivatives: Array,
+    offsets: list[int],
+    degree: int,
+    left_factors: IntArray,
+    right_factors: IntArray,
+) -> Array:
+    """(f h)' = f' h + f h', or the unit vectors at degree 1."""
+    xp = namespace(values)
+    left = move_like(left_factors, values)
+    if degree == 1:
+        n_features, n_rows = derivatives.shape[1:]
+        identity = xp.eye(n_features, dtype=values.dtype, device=values.device)
+        units = xp.take(identity, left, axis=0)[:, :, None]
+        return xp.broadcast_to(units, (left.shape[0], n_features, n_rows))
+    right = move_like(right_factors, values)
+    first, last = slice(offsets[1], offsets[2]), slice(offsets[degree - 1], offsets[degree])
+    product = xp.take(derivatives[first, ...], left, axis=0)
+    product *= xp.take(values[last, :], right, axis=0)[:, None, :]
+    other = xp.take(derivatives[last, ...], right, axis=0)
+    other *= xp.take(values[first, :], left, axis=0)[:, None, :]
+    product += other
+    return product
+
+
+def _of_variables(on_candidates: FloatArray, left: IntArray, x: Array) -> Array:
+    """Derivatives of combinations of the variables, which are their coefficients in all rows."""
+    n_rows, n_features = x.shape
+    coefficients = np.zeros((on_candidates.shape[1], n_features))
+    coefficients[:, left] = on_candidates.T
+    moved = move_like(coefficients, x)[:, :, None]
+    return namespace(x).broadcast_to(moved, (*coefficients.shape, n_rows))
+
+
+def _combine(
+    on_candidates: FloatArray, on_lower: FloatArray, candidates: Array, lower: Array
+) -> Array:
+    xp = namespace(candidates)
+    combined = xp.tensordot(move_like(on_candidates, candidates).T, candidates, axes=1)
+    combined -= xp.tensordot(move_like(on_lower, candidates).T, lower, axes=1)
+    return combined
+
+
+# --- Gradients of combinations Σ_g a_g g, by the product rule in reverse --------------------------
+#
+# A combination has one gradient however many polynomials there are, and going from the values back
+# to
+# the variables costs about as much as evaluating; Jacobians cost that many times the variables.
+
+
+def pullback_of_vanishing(blocks: Sequence[DegreeBlock], x: Array, outer: Array) -> Array:
+    """Return Σ_g a_g ∇g for each row.
+
+    Parameters
+    ----------
+    blocks : sequence of DegreeBlock
+    x : array of shape (n_rows, n_features)
+    outer : array of shape (n_vanishing, n_rows)
+        a_g.
+
+    Returns
+    -------
+    array of shape (n_features, n_rows)
+    """
+    xp = namespace(x)
+    blocks = blocks[: last_degree_with_vanishing(blocks)]
+    evaluator = Evaluator(blocks)
+    offsets = evaluator.offsets
+    values = evaluator.nonvanishing(x)
+    on_variables = xp.zeros((x.shape[1], x.shape[0]), dtype=x.dtype, device=x.device)
+    on_nonvanishing = xp.zeros_like(values)
+    stop = outer.shape[0]
+    for degree in range(len(blocks), 0, -1):
+        block = blocks[degree - 1]
+        here = outer[stop - block.vanishing.shape[1] : stop, :]
+        stop -= block.vanishing.shape[1]
+        own = on_nonvanishing[offsets[degree] : offsets[degree + 1], :]
+        lower = on_nonvanishing[: offsets[degree], :]
+        lower -= move_like(block.vanishing_lower, x) @ here
+        lower -= move_like(block.nonvanishing_lower, x) @ own
+        candidates = move_like(block.vanishing, x) @ here + move_like(block.nonvanishing, x) @ own
+        if degree == 1:
+            _add_rows(on_variables, block.left, candidates)
+            continue
+        first, last = slice(offsets[1], offsets[2]), slice(offsets[degree - 1], offsets[degree])
+        left, right = move_like(block.left, x), move_like(block.right, x)
+        _add_rows(
+            on_nonvanishing[first, :],
+            block.left,
+            candidates * xp.take(values[last, :], right, axis=0),
+        )
+        _add_rows(
+            on_nonvanishing[last, :],
+            block.right,
+            candidates * xp.take(values[first, :], left, axis=0),
+        )
+    return on_variables
+
+
+def _add_rows(target: Array, rows: IntArray, added: Array) -> None:
+    """Add rows to rows of ``target`` in place; the same row may come several times."""
+    xp = namespace(target)
+    chosen = xp.astype(
+        xp.arange(target.shape[0], device=target.device)[:, None]
+        == move_like(rows, target)[None, :],
+        target.dtype,
+    )
+    target += chosen @ added
+
+
+# --- Polynomials along lines x + t v: their coefficients in powers of t ---------------------------
+#
+# The nested products are multiplied out in t instead of being evaluated. This is exact, also where
+# the direction is long and the powers of t are of very different sizes, and costs as much as
+# evaluating the degree plus one points of each line, however many points of it are asked for later.
+
+
+def vanishing_along_lines(
+    blocks: Sequence[DegreeBlock], x: FloatArray, directions: Any
+) -> list[FloatArray]:
+    """Return the coefficients of G(x + t v).
+
+    Parameters
+    ----------
+    blocks : sequence of DegreeBlock
+    x : array of shape (n_lines, n_features), or (1, n_features) where lines meet in a point
+    directions : array or sparse array of shape (n_lines, n_features)
+        v.
+
+    Returns
+    -------
+    list of arrays of shape (n_vanishing, n_lines)
+        Those of 1, t, t², ... The first of them has as many columns as ``x`` has rows.
+    """
+    blocks = blocks[: last_degree_with_vanishing(blocks)]
+    offsets = Evaluator(blocks).offsets
+    widths = [len(x)] + [directions.shape[0]] * len(blocks)
+    lower = [np.zeros((offsets[-1], width)) for width in widths]
+    lower[0][0] = 1.0
+    found: list[list[FloatArray]] = [[np.empty((0, width))] for width in widths]
+    for degree, block in enumerate(blocks, start=1):
+        start, stop = offsets[degree], offsets[degree + 1]
+        if degree == 1:
+            candidates = [x[:, block.left].T, directions[:, block.left].T]
+        else:
+            first = [part[offsets[1] : offsets[2]][block.left] for part in lower[:2]]
+            last = [part[offsets[degree - 1] : start][block.right] for part in lower[:degree]]
+            candidates = _products(first, last)
+        for power, width in enumerate(widths):
+            if power > degree:
+                found[power].append(np.zeros((block.vanishing.shape[1], width)))
+                continue
+            below, products = lower[power][:start], candidates[power]
+            # (C_pre - F L) V, as in the values.
+            found[power].append(block.vanishing.T @ products - block.vanishing_lower.T @ below)
+            lower[power][start:stop] = (
+                block.nonvanishing.T @ products - block.nonvanishing_lower.T @ below
+            )
+    return [np.concatenate(parts) for parts in found]
+
+
+def _products(first: list[FloatArray], last: list[FloatArray]) -> list[FloatArray]:
+    """(a + b t) Σ_k c_k tᵏ."""
+    constant, slope = first
+    inner = [constant * last[k] + slope * last[k - 1] for k in range(1, len(last))]
+    return [constant * last[0], *inner, slope * last[-1]]
