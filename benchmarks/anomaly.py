@@ -24,7 +24,7 @@ from sklearn.pipeline import Pipeline
 from benchmarks import machine
 from vanishing import TransformationDetector, VanishingIdeal
 from vanishing.datasets import load_fashion_mnist, load_mnist
-from vanishing.transformations import RandomAffine, Rotations, Translations, Union
+from vanishing.transformations import AnyOf, RandomAffine, Rotations, Translations
 
 HERE = Path(__file__).parent
 SHAPE = (28, 28)
@@ -77,7 +77,7 @@ RUNS: dict[str, tuple[int, Callable[[], Any], tuple[str, str]]] = {
     "4 rotations + 8 shifts by 4, PCA 60, degree 1, 50 pieces": (
         60_000,
         lambda: TransformationDetector(
-            Union(Rotations(SHAPE), Translations(SHAPE, shift=4, identity=False)),
+            AnyOf(Rotations(SHAPE), Translations(SHAPE, shift=4, identity=False)),
             preprocessor=reduced(60),
             ideal=LINEAR,
             n_components=50,

@@ -8,7 +8,7 @@ from experiments import effects_figure, page
 from experiments.cell import Cell
 from experiments.images import N_TEST, SETS, SHAPE, even_labels
 from experiments.setting import FIXED, evaluate_or_say_why_not
-from vanishing.transformations import Rotations, Translations, Union
+from vanishing.transformations import AnyOf, Rotations, Translations
 
 TITLE = "Effects of single choices"
 
@@ -18,7 +18,7 @@ MOVES = {
     "3 rotations": Rotations(SHAPE, angles=(0, 90, 180)),
     "4 rotations": Rotations(SHAPE),
     "9 shifts": Translations(SHAPE, shift=SHIFT),
-    "4 rotations, 8 shifts": Union(
+    "4 rotations, 8 shifts": AnyOf(
         Rotations(SHAPE), Translations(SHAPE, shift=SHIFT, identity=False)
     ),
 }

@@ -11,7 +11,7 @@ from experiments.cell import Cell
 from experiments.images import N_TEST, SETS, SHAPE, auc, even_labels, on_device
 from vanishing import TransformationDetector, VanishingIdeal
 from vanishing.detectors import image_detector, select_without_labels
-from vanishing.transformations import Rotations, Translations, Union
+from vanishing.transformations import AnyOf, Rotations, Translations
 
 TITLE = "Choosing without labels"
 
@@ -28,7 +28,7 @@ def candidates():
         "shifts by 2": Translations(SHAPE, shift=2),
         "shifts by 4": Translations(SHAPE, shift=4),
         "shifts by 8": Translations(SHAPE, shift=8),
-        "rotations + shifts by 4": Union(rotations, Translations(SHAPE, shift=4, identity=False)),
+        "rotations + shifts by 4": AnyOf(rotations, Translations(SHAPE, shift=4, identity=False)),
     }
     listed = {}
     for name, moves in families.items():

@@ -19,7 +19,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
 from vanishing.detectors.views import LocalView, LogSumView, NormView, TransformedView
 from vanishing.explain.view import View
-from vanishing.transformations import Callable, Rotations, Translations, Union
+from vanishing.transformations import AnyOf, FunctionTransformation, Rotations, Translations
 
 N_SENSORS = 8
 #: How the sensors see three hidden quantities; the same in all tests.
@@ -101,7 +101,7 @@ def test_shares_add_up_on_tables(name):
 IMAGE_DETECTORS = {
     "rotations": (Rotations((8, 8)), PCA(12, random_state=0), {}),
     "rotations and shifts": (
-        Union(Rotations((8, 8)), Translations((8, 8), shift=2, identity=False)),
+        AnyOf(Rotations((8, 8)), Translations((8, 8), shift=2, identity=False)),
         make_pipeline(StandardScaler(), PCA(8, random_state=0)),
         {"ideal": contrastive(max_degree=1, tol=0.8)},
     ),
@@ -537,8 +537,8 @@ def _squared(X):
     "detector",
     [
         TransformationDetector(preprocessor=FunctionTransformer(np.tanh)),
-        TransformationDetector(Callable([np.positive, _squared])),
-        TransformationDetector(Callable([np.negative, np.exp]), preprocessor=PCA(3)),
+        TransformationDetector(FunctionTransformation([np.positive, _squared])),
+        TransformationDetector(FunctionTransformation([np.negative, np.exp]), preprocessor=PCA(3)),
     ],
     ids=["preprocessor", "transformation", "both"],
 )
@@ -549,7 +549,7 @@ def test_maps_that_are_not_affine(detector):
 
 def test_maps_that_are_affine_on_normal_data_only():
     detector = TransformationDetector(
-        Callable([np.abs, np.negative]), ideal=contrastive(max_degree=1, tol=0.9)
+        FunctionTransformation([np.abs, np.negative]), ideal=contrastive(max_degree=1, tol=0.9)
     ).fit(NORMAL + 100)
     assert np.isfinite(detector.explain(BROKEN[:1] + 100)[0].shares).all()
     with pytest.raises(ValueError, match="have to be affine"):

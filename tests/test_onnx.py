@@ -31,14 +31,14 @@ from vanishing.detectors import image_detector
 from vanishing.equations import to_onnx
 from vanishing.equations.onnx import model as onnx_model
 from vanishing.transformations import (
-    Callable,
+    AnyOf,
     Flips,
+    FunctionTransformation,
     Identity,
     Product,
     RandomAffine,
     Rotations,
     Translations,
-    Union,
 )
 
 TYPES = ("float32", "float64")
@@ -228,7 +228,7 @@ TABLE_DETECTORS = {
         RandomAffine(3), preprocessor=PCA(3), n_components=3, smoothing=0.01, center=False
     ),
     "several resolutions": TransformationDetector(
-        Union(Identity(), RandomAffine(2)), n_components=(1, 4), distance_weight=0.5
+        AnyOf(Identity(), RandomAffine(2)), n_components=(1, 4), distance_weight=0.5
     ),
 }
 
@@ -556,10 +556,12 @@ def refused(message, model, **options):
 
 
 def test_functions_are_refused():
-    signs = Callable([np.positive, np.negative])
+    signs = FunctionTransformation([np.positive, np.negative])
     detector = TransformationDetector(signs).fit(curve() + 1)
     refused("'positive' is a Function.*use Rotations", detector)
-    combined = TransformationDetector(Product(RandomAffine(2), Callable([np.tanh]))).fit(curve())
+    combined = TransformationDetector(
+        Product(RandomAffine(2), FunctionTransformation([np.tanh]))
+    ).fit(curve())
     refused("'tanh' is a Function", combined)
 
 

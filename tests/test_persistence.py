@@ -36,14 +36,14 @@ from vanishing.equations import to_sympy
 from vanishing.persistence import ModelFileError, save
 from vanishing.persistence.container import digest, pack, unpack
 from vanishing.transformations import (
-    Callable,
+    AnyOf,
     Flips,
+    FunctionTransformation,
     Identity,
     Product,
     RandomAffine,
     Rotations,
     Translations,
-    Union,
 )
 
 DATA = Path(__file__).parent / "data"
@@ -119,7 +119,7 @@ DETECTORS = {
     ),
     "maps after moves": (
         TransformationDetector(
-            Union(
+            AnyOf(
                 Identity(),
                 Translations(SQUARE, shift=1, identity=False),
                 Product(Rotations(SQUARE, angles=(90,)), RandomAffine(1)),
@@ -364,15 +364,15 @@ REFUSED = {
         table(),
         "OwnNormalization",
     ),
-    "Callable": (
-        TransformationDetector(Callable([np.positive, np.negative])),
+    "FunctionTransformation": (
+        TransformationDetector(FunctionTransformation([np.positive, np.negative])),
         table(),
-        "transformations is a Callable.*code",
+        "transformations is a FunctionTransformation.*code",
     ),
-    "Callable inside": (
-        TransformationDetector(Union(RandomAffine(2), Callable([np.negative]))),
+    "FunctionTransformation inside": (
+        TransformationDetector(AnyOf(RandomAffine(2), FunctionTransformation([np.negative]))),
         table(),
-        r"transformations\.sets\.1 is a Callable",
+        r"transformations\.sets\.1 is a FunctionTransformation",
     ),
     "MinMaxScaler": (on_images(MinMaxScaler()), images(), "MinMaxScaler.*PCA, StandardScaler"),
     "OwnPCA": (on_images(OwnPCA(3)), images(), "OwnPCA"),

@@ -26,7 +26,7 @@ from vanishing.app.report.equations import Formulas
 from vanishing.app.report.pictures import png
 from vanishing.app.report.scores import curves_of
 from vanishing.detectors.parts import parts_of
-from vanishing.transformations import Identity, RandomAffine, Rotations, Translations, Union
+from vanishing.transformations import AnyOf, Identity, RandomAffine, Rotations, Translations
 
 CHROMIUM = shutil.which("chromium")
 
@@ -190,7 +190,7 @@ def test_images_are_pictures(tmp_path, digits):
 
 def test_a_preprocessor_that_is_not_affine_is_not_explained(tmp_path, readings):
     bent = TransformationDetector(
-        Union(Identity(), RandomAffine(n_transformations=2)),
+        AnyOf(Identity(), RandomAffine(n_transformations=2)),
         preprocessor=FunctionTransformer(np.tanh),
     )
     page = page_of(tmp_path, bent.fit(plant(200).to_numpy()), readings.to_numpy())
@@ -418,7 +418,7 @@ def test_pictures_are_png():
 
 def test_shapes_of_images_are_found_in_sets(detector):
     both = TransformationDetector(
-        Union(Rotations((6, 6)), Translations((6, 6), shift=1, identity=False))
+        AnyOf(Rotations((6, 6)), Translations((6, 6), shift=1, identity=False))
     )
     both.n_features_in_ = 36
     assert image_shape_of(both) == (6, 6)

@@ -11,7 +11,7 @@ from sklearn.decomposition import PCA, IncrementalPCA
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal, load
 from vanishing.data import as_source
 from vanishing.detectors.base import Moments, drawn_rows, moments
-from vanishing.transformations import Callable, Rotations
+from vanishing.transformations import FunctionTransformation, Rotations
 
 CONTRASTIVE = VanishingIdeal(max_degree=2, tol=0.5, normalization="contrastive")
 
@@ -161,7 +161,7 @@ def test_explanations_and_criteria_need_few_rows():
 
 
 def test_identical_copies_are_refused_only_if_all_rows_agree():
-    turned = Callable([lambda x: x.copy(), lambda x: np.where(x > 0, x, -x)])
+    turned = FunctionTransformation([lambda x: x.copy(), lambda x: np.where(x > 0, x, -x)])
     X = np.abs(np.random.default_rng(0).standard_normal((300, 2)))
     with streamed():
         with pytest.raises(ValueError, match="identical copies"):

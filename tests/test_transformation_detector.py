@@ -19,7 +19,13 @@ from sklearn.preprocessing import StandardScaler
 
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
 from vanishing.detectors import image_detector
-from vanishing.transformations import Callable, Identity, RandomAffine, Rotations, Translations
+from vanishing.transformations import (
+    FunctionTransformation,
+    Identity,
+    RandomAffine,
+    Rotations,
+    Translations,
+)
 
 ROTATIONS = Rotations(image_shape=(8, 8))
 
@@ -212,7 +218,7 @@ def test_one_transformation_only(digits):
 
 
 def test_identical_copies(digits):
-    same = Callable((lambda x: x + 0.0, lambda x: x * 1.0), names=("a", "b"))
+    same = FunctionTransformation((lambda x: x + 0.0, lambda x: x * 1.0), names=("a", "b"))
     refused(
         ValueError,
         r"0 \('a'\) and 1 \('b'\) give identical",

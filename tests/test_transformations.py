@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from vanishing.transformations import (
-    Callable,
+    AnyOf,
     Flips,
+    FunctionTransformation,
     Identity,
     Product,
     RandomAffine,
@@ -20,7 +21,6 @@ from vanishing.transformations import (
     Transformation,
     Transformations,
     Translations,
-    Union,
 )
 
 SHAPE = (4, 4)
@@ -45,10 +45,10 @@ SETS = {
     "channels shifted": Translations((4, 4, 1), shift=1),
     "product": Product(Rotations(SHAPE), Translations(SHAPE, shift=1)),
     "mixed product": Product(Flips(SHAPE), RandomAffine(2), Flips(SHAPE)),
-    "union": Union(Rotations(SHAPE), Translations(SHAPE, shift=1, identity=False)),
+    "union": AnyOf(Rotations(SHAPE), Translations(SHAPE, shift=1, identity=False)),
     "random affine": RandomAffine(3, random_state=5),
     "identity": Identity(),
-    "callable": Callable([doubled, squared], names=["twice", "square"]),
+    "callable": FunctionTransformation([doubled, squared], names=["twice", "square"]),
 }
 SIZES = (4, 2, 9, 8, 4, 4, 9, 36, 32, 12, 3, 1, 2)
 TURNED = Product(Rotations(SHAPE), RandomAffine(1))
@@ -298,7 +298,7 @@ def test_product_applies_the_first_set_first():
 def test_product_with_maps_that_move_no_pixels():
     affine = RandomAffine(2)
     X = block()
-    product = Product(Rotations(SHAPE), affine, Callable([doubled])).for_width(WIDTH)
+    product = Product(Rotations(SHAPE), affine, FunctionTransformation([doubled])).for_width(WIDTH)
     assert len(product) == 8
     r, a = Rotations(SHAPE).for_width(WIDTH)[3], affine.for_width(WIDTH)[1]
     np.testing.assert_array_equal(product[-1](X), 2 * a(r(X)))
@@ -324,19 +324,22 @@ def test_symmetries_of_the_square_are_closed_under_composition():
 
 def test_union_keeps_the_order():
     rotations, shifts = Rotations(SHAPE), Translations(SHAPE, shift=1, identity=False)
-    union = Union(rotations, shifts).for_width(WIDTH)
+    union = AnyOf(rotations, shifts).for_width(WIDTH)
     assert union == rotations.for_width(WIDTH) + shifts.for_width(WIDTH)
 
 
 @pytest.mark.parametrize(
     ("twice", "message"),
     [
-        (Union(Rotations(SHAPE), Translations(SHAPE, shift=1)), r"by 0°' and 'shifted by \(0, 0\)"),
-        (Union(Rotations(SHAPE), Identity()), "'rotated by 0°' and 'unchanged'"),
-        (Union(Rotations(SHAPE, angles=(180,)), Flips(SHAPE)), "180°' and 'flipped both ways'"),
-        (Union(RandomAffine(2), RandomAffine(1)), "affine map 1' and 'random affine map 1'"),
-        (Union(Callable([doubled]), Callable([doubled], ["b"])), "'doubled' and 'b'"),
-        (Union(TURNED, TURNED), "by 0°, then random affine map 1' and"),
+        (AnyOf(Rotations(SHAPE), Translations(SHAPE, shift=1)), r"by 0°' and 'shifted by \(0, 0\)"),
+        (AnyOf(Rotations(SHAPE), Identity()), "'rotated by 0°' and 'unchanged'"),
+        (AnyOf(Rotations(SHAPE, angles=(180,)), Flips(SHAPE)), "180°' and 'flipped both ways'"),
+        (AnyOf(RandomAffine(2), RandomAffine(1)), "affine map 1' and 'random affine map 1'"),
+        (
+            AnyOf(FunctionTransformation([doubled]), FunctionTransformation([doubled], ["b"])),
+            "'doubled' and 'b'",
+        ),
+        (AnyOf(TURNED, TURNED), "by 0°, then random affine map 1' and"),
         (Product(Rotations(SHAPE), Flips(SHAPE)), "'rotated by 180°, then flipped both ways'"),
         (Rotations(SHAPE, angles=(0, 90, 360)), "'rotated by 0°' and 'rotated by 360°'"),
         (Flips((1, 16)), "'not flipped' and 'flipped up-down'"),
@@ -400,7 +403,7 @@ def test_affine_of_integers_is_in_double_precision(backend):
 
 
 def test_functions_may_change_the_width():
-    (t,) = Callable([lambda x: x[:, :3]]).for_width(WIDTH)
+    (t,) = FunctionTransformation([lambda x: x[:, :3]]).for_width(WIDTH)
     assert t.name == "function 1"
     assert t(block()).shape == (7, 3)
 
@@ -414,7 +417,7 @@ def test_functions_may_change_the_width():
     ],
 )
 def test_functions_must_return_a_row_for_each_row(function, got):
-    (t,) = Callable([function], names=["mine"]).for_width(WIDTH)
+    (t,) = FunctionTransformation([function], names=["mine"]).for_width(WIDTH)
     with pytest.raises(ValueError, match=f"'mine' must return .* each of the 7 rows .*{got}"):
         t(block())
 
@@ -432,7 +435,7 @@ def test_image_shape_that_does_not_fit_the_columns(make):
 
 
 def test_image_shape_that_does_not_fit_in_a_combination():
-    sets = Union(Identity(), Product(Rotations((28, 28, 3)), RandomAffine()))
+    sets = AnyOf(Identity(), Product(Rotations((28, 28, 3)), RandomAffine()))
     with pytest.raises(ValueError, match="has 2352 pixel values, the data has 10 columns; pass"):
         sets.for_width(10)
 
@@ -467,13 +470,21 @@ def test_block_of_another_width(name):
         (lambda: RandomAffine(random_state=None), ValueError, "random_state must be an integer"),
         (lambda: RandomAffine(random_state=-1), ValueError, "at least 0, got -1"),
         (lambda: Product(), ValueError, "Product needs at least one set"),
-        (lambda: Union(), ValueError, "Union needs at least one set"),
-        (lambda: Product(doubled), TypeError, r"Product takes sets .*wrap functions in Callable"),
-        (lambda: Union([Identity()]), TypeError, "Union takes sets of transformations"),
-        (lambda: Callable(doubled), TypeError, "put a single function into a list"),
-        (lambda: Callable([]), ValueError, "functions is empty"),
-        (lambda: Callable([doubled, 3]), TypeError, "must be callable, got 3"),
-        (lambda: Callable([doubled], ["a", "b"]), ValueError, "got 2 names for 1 functions"),
+        (lambda: AnyOf(), ValueError, "AnyOf needs at least one set"),
+        (
+            lambda: Product(doubled),
+            TypeError,
+            r"Product takes sets .*wrap functions in FunctionTransformation",
+        ),
+        (lambda: AnyOf([Identity()]), TypeError, "AnyOf takes sets of transformations"),
+        (lambda: FunctionTransformation(doubled), TypeError, "put a single function into a list"),
+        (lambda: FunctionTransformation([]), ValueError, "functions is empty"),
+        (lambda: FunctionTransformation([doubled, 3]), TypeError, "must be callable, got 3"),
+        (
+            lambda: FunctionTransformation([doubled], ["a", "b"]),
+            ValueError,
+            "got 2 names for 1 functions",
+        ),
     ],
 )
 def test_bad_parameters_are_refused_when_given(make, error, message):

@@ -14,8 +14,9 @@ import numpy as np
 from vanishing.arrays.namespace import Array, FloatArray, IntArray, is_array, move_like, namespace
 
 __all__ = [
-    "Callable",
+    "AnyOf",
     "Flips",
+    "FunctionTransformation",
     "Identity",
     "Product",
     "RandomAffine",
@@ -23,7 +24,6 @@ __all__ = [
     "Transformation",
     "Transformations",
     "Translations",
-    "Union",
 ]
 
 
@@ -86,7 +86,7 @@ BlockFunction = abc.Callable[[Array], Array]
 
 
 @dataclass(frozen=True)
-class Callable(Transformations):
+class FunctionTransformation(Transformations):
     """Transformations given as functions, each of a whole block of rows.
 
     A function must not change its argument, must treat each row by itself and must return as many
@@ -102,8 +102,8 @@ class Callable(Transformations):
     Examples
     --------
     >>> import numpy as np
-    >>> from vanishing.transformations import Callable
-    >>> signs = Callable([np.positive, np.negative])
+    >>> from vanishing.transformations import FunctionTransformation
+    >>> signs = FunctionTransformation([np.positive, np.negative])
     >>> [t.name for t in signs.for_width(3)]
     ['positive', 'negative']
     """
@@ -223,7 +223,7 @@ class _Combined(Transformations):
             if not isinstance(each, Transformations):
                 raise TypeError(
                     f"{kind} takes sets of transformations, such as Rotations(image_shape=(28, "
-                    f"28)), got {each!r}; wrap functions in Callable([...])"
+                    f"28)), got {each!r}; wrap functions in FunctionTransformation([...])"
                 )
         object.__setattr__(self, "sets", sets)
 
@@ -260,7 +260,7 @@ class Product(_Combined):
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Union(_Combined):
+class AnyOf(_Combined):
     """The transformations of all sets together; any that is in two of them is refused.
 
     Parameters
@@ -269,8 +269,8 @@ class Union(_Combined):
 
     Examples
     --------
-    >>> from vanishing.transformations import Identity, RandomAffine, Union
-    >>> len(Union(Identity(), RandomAffine(n_transformations=4)).for_width(10))
+    >>> from vanishing.transformations import Identity, RandomAffine, AnyOf
+    >>> len(AnyOf(Identity(), RandomAffine(n_transformations=4)).for_width(10))
     5
     """
 
@@ -399,7 +399,7 @@ class Flips(ImageTransformations):
 
 @dataclass(frozen=True)
 class Identity(Transformations):
-    """One transformation, which changes nothing; of use in a ``Union``."""
+    """One transformation, which changes nothing; of use in a ``AnyOf``."""
 
     def for_width(self, n_features: int) -> tuple[Transformation, ...]:
         """Return the identity."""
@@ -540,7 +540,7 @@ class Rotations(ImageTransformations):
         if any(angle % 90 for angle in angles):
             raise ValueError(
                 f"angles must be multiples of 90 degrees, got {angles}: others would blend pixels; "
-                "use Callable with an interpolation of your own for these"
+                "use FunctionTransformation with an interpolation of your own for these"
             )
         height, width = self.image_shape[:2]
         if height != width and any(angle % 180 for angle in angles):
@@ -579,9 +579,9 @@ class Translations(ImageTransformations):
 
     Examples
     --------
-    >>> from vanishing.transformations import Rotations, Translations, Union
+    >>> from vanishing.transformations import Rotations, Translations, AnyOf
     >>> shifts = Translations(image_shape=(28, 28), shift=4, identity=False)
-    >>> both = Union(Rotations(image_shape=(28, 28)), shifts)
+    >>> both = AnyOf(Rotations(image_shape=(28, 28)), shifts)
     >>> len(both.for_width(784))
     12
     """

@@ -95,7 +95,7 @@ def _transformed(transformation: Transformation, x: Value) -> Value:
     raise TypeError(
         f"the transformation {transformation.name!r} is a {type(transformation).__name__}, which "
         "cannot be exported to ONNX; use Rotations, Translations, Flips, RandomAffine, Identity, "
-        "or a Product or Union of them"
+        "or a Product or AnyOf of them"
     )
 
 

@@ -53,12 +53,12 @@ from vanishing.explain.attribution import Landscape
 from vanishing.ideal import VanishingIdeal
 from vanishing.inputs import for_scikit_learn, take_over, too_large
 from vanishing.transformations import (
+    AnyOf,
     RandomAffine,
     Rotations,
     Transformation,
     Transformations,
     Translations,
-    Union,
 )
 
 # --- What was fitted, transformation by transformation --------------------------------------------
@@ -592,7 +592,7 @@ def image_detector(image_shape: tuple[int, ...], **parameters: Any) -> Transform
     """
     if "transformations" not in parameters:  # ours refuse images that are not square
         shift = max(1, round(image_shape[0] / 7))
-        parameters["transformations"] = Union(
+        parameters["transformations"] = AnyOf(
             Rotations(image_shape), Translations(image_shape, shift=shift, identity=False)
         )
     chosen: dict[str, Any] = {

@@ -146,7 +146,7 @@ def _refusal(value: Any, path: str) -> str:
     name = type(value).__name__
     if isinstance(value, str | int | float | list | tuple | np.ndarray):
         return f"{path} is {value!r}, which cannot be saved in a model file"
-    if isinstance(value, transformations.Callable) or callable(value):
+    if isinstance(value, transformations.FunctionTransformation) or callable(value):
         reason = "functions are code, which model files do not hold"
     elif hasattr(value, "fit"):
         reason = "of other estimators they keep PCA, StandardScaler and pipelines of these"

@@ -78,7 +78,7 @@ CLASSES: Mapping[str, type] = {
     "transformations.RandomAffine": transformations.RandomAffine,
     "transformations.Rotations": transformations.Rotations,
     "transformations.Translations": transformations.Translations,
-    "transformations.Union": transformations.Union,
+    "transformations.Union": transformations.AnyOf,
     # preprocessing
     "sklearn.PCA": PCA,
     "sklearn.Pipeline": Pipeline,
@@ -244,7 +244,7 @@ def build(kept: type, values: Mapping[str, Any]) -> Any:
     """Return a dataclass with the given fields."""
     if kept is contrasts.Mixture:
         return contrasts.Mixture(*values["contrasts"], weights=values["weights"])
-    if kept in (transformations.Product, transformations.Union):
+    if kept in (transformations.Product, transformations.AnyOf):
         return kept(*values["sets"])
     return kept(**values)
 
