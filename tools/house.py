@@ -76,8 +76,7 @@ CALLS = {
     ),
     "files of vanishing detect": (
         f"{DATA}; np.savetxt('table.csv', X, delimiter=',')",
-        "from vanishing.__main__ import main; sys.argv = ['vanishing', 'detect', 'table.csv']; "
-        "main()",
+        "from vanishing.app.cli import main; main(['detect', 'table.csv'])",
     ),
 }
 
