@@ -11,6 +11,7 @@ accesses to private names of other objects, and imports that go up.
 import argparse
 import ast
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -107,6 +108,7 @@ def count_run_through() -> dict[str, int]:
             run = subprocess.run(
                 [sys.executable, "-W", "ignore", "-c", code],
                 cwd=folder,
+                env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
                 capture_output=True,
                 text=True,
                 check=True,
