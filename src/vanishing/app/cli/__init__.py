@@ -1,4 +1,4 @@
-"""The command line: ``vanishing``, or ``python -m vanishing``. One file a command."""
+"""The command line: ``vanishing``, or ``python -m vanishing``."""
 
 import atexit
 import json
