@@ -20,14 +20,14 @@ from vanishing.arrays.namespace import (
 from vanishing.data.coerce import is_chunked
 from vanishing.data.dask import DaskSource
 from vanishing.data.source import SampleSource, closed_after, too_large_to_square
-from vanishing.detectors.sample_weights import counted, mean_and_variance
+from vanishing.detectors.sample_weights import counted, mean_and_variance, total
 from vanishing.detectors.threshold import (
-    MOST_ANOMALIES,
     Scored,
     check_attainable,
     conformal_offset,
     finite_quantiles,
     last_digits_moved,
+    most_anomalies,
     quantile_offset,
     some_rows,
 )
@@ -275,9 +275,10 @@ class Detector(HasIdeal, Saveable, OutlierMixin, BaseEstimator):
         other equations: then the rows that were fitted to say what is normal.
         """
         share = self.contamination
-        offset = quantile_offset(seen.scores, share, seen.counts, most=MOST_ANOMALIES)
+        most = most_anomalies(total(seen.counts, len(seen.scores)))
+        offset = quantile_offset(seen.scores, share, seen.counts, most=most)
         if share == "auto":
-            of_unseen = quantile_offset(unseen.scores, share, unseen.counts, most=MOST_ANOMALIES)
+            of_unseen = quantile_offset(unseen.scores, share, unseen.counts, most=most)
             offset = min(offset, of_unseen)
         return offset
 

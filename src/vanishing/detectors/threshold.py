@@ -5,6 +5,7 @@ from math import ceil
 from typing import Literal, NamedTuple
 
 import numpy as np
+from scipy.special import betainc
 
 from vanishing.arrays.namespace import (
     Array,
@@ -28,6 +29,9 @@ ENOUGH_ROWS = 1000
 #: Shares of normal rows that "auto" calls anomalous: the rule of box plots is made for scores like
 #: those of a normal distribution, and flags up to a quarter of others.
 FEWEST_ANOMALIES, MOST_ANOMALIES = 0.01, 0.05
+#: A quantile of few rows is uncertain. The true false alarm rate may exceed this bound only with
+#: this probability.
+HIGHEST_RATE, RISK = 0.15, 1e-4
 
 
 class Scored(NamedTuple):
@@ -64,6 +68,19 @@ def quantile_offset(
         lowest, highest, lower, upper = finite_quantiles(scores, shares, counts)
         return max(lowest, min(lower - 1.5 * (upper - lower), highest))
     return finite_quantiles(scores, [contamination], counts)[0]
+
+
+def most_anomalies(n_rows: float) -> float:
+    """Return the largest share of normal rows that "auto" calls anomalous.
+
+    With k of n training rows below the offset, the false alarm rate of new rows has the
+    distribution Beta(k + 1, n - k). Small tables get the largest k for which it stays below
+    ``HIGHEST_RATE`` with probability 1 - ``RISK`` (a one-sided tolerance limit).
+    """
+    n_rows = min(n_rows, 1000)  # enough to be certain of MOST_ANOMALIES itself
+    below = np.arange(int(MOST_ANOMALIES * n_rows) + 1)
+    certain = betainc(below + 1, n_rows - below, HIGHEST_RATE) >= 1 - RISK
+    return min(MOST_ANOMALIES, max(0, int(certain.sum()) - 1) / n_rows)
 
 
 def finite_quantiles(
