@@ -1,0 +1,7 @@
+"""Laws of a table: short polynomial equations among its columns, and the cells that break them."""
+
+from vanishing.laws.check import BrokenRow, Check, Fix
+from vanishing.laws.law import Law
+from vanishing.laws.laws import Laws, discover
+
+__all__ = ["BrokenRow", "Check", "Fix", "Law", "Laws", "discover"]

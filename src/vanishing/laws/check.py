@@ -1,0 +1,480 @@
+"""The cell that breaks a law: which one, and what it should be.
+
+A row breaks a law g if |g| is large for the noise of its cells, s² = Σ_j (ν_j ∂_j g)². A cell
+explains the row if some value of it, with all others as they are, restores every law. The laws are
+polynomials of that cell alone, so the values are roots of polynomials. If no cell explains the row,
+pairs of cells are tried.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from scipy.stats import norm
+
+from vanishing.arrays.namespace import BoolArray, FloatArray
+from vanishing.equations.markup import as_given, changed_number
+from vanishing.laws.law import Law
+
+#: Share of sound rows that may be called broken.
+FALSE_ALARMS = 0.008
+#: Relative error of numbers that are exact: they were computed in floating-point arithmetic.
+ROUNDING = 1e-9
+#: Ratio of likelihoods from which on another cell is no explanation.
+UNLIKELY = 1e-3
+#: Half width of an interval, in standard errors.
+WIDTH = 1.96
+#: Rows with pairs of broken cells: combinations of columns that are tried.
+MOST_PAIRS = 400
+
+
+@dataclass(frozen=True)
+class Fix:
+    """A value of one cell that restores the laws of its row."""
+
+    column: str
+    value: float
+    fix: float
+    error: float
+    probability: float
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Where the right value lies with a probability of 95 %."""
+        return self.fix - WIDTH * self.error, self.fix + WIDTH * self.error
+
+
+@dataclass(frozen=True)
+class BrokenRow:
+    """A row that breaks laws, or lacks cells that the laws determine.
+
+    Attributes
+    ----------
+    row : int
+    name : label of the row
+    laws : tuple of int
+        Numbers of the laws that it breaks.
+    fixes : tuple of Fix
+        One cell, or the fewest that restore all laws; empty if none do.
+    alternatives : tuple of Fix
+        Other single cells that restore them as well.
+    is_missing : bool
+        Whether the fixes fill cells that are missing.
+    """
+
+    row: int
+    name: Any
+    laws: tuple[int, ...]
+    fixes: tuple[Fix, ...]
+    alternatives: tuple[Fix, ...] = ()
+    is_missing: bool = False
+
+
+@dataclass(frozen=True)
+class Check:
+    """What ``Laws.check`` found: a sequence of ``BrokenRow``."""
+
+    laws: Sequence[Law]
+    rows: list[BrokenRow] = field(default_factory=list)
+    n_rows: int = 0
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[BrokenRow]:
+        return iter(self.rows)
+
+    def __getitem__(self, index: int) -> BrokenRow:
+        return self.rows[index]
+
+    @property
+    def broken(self) -> BoolArray:
+        """Which rows break a law, shape (n_rows,)."""
+        flags = np.zeros(self.n_rows, dtype=bool)
+        flags[[found.row for found in self.rows if not found.is_missing]] = True
+        return flags
+
+    def sentences(self) -> list[str]:
+        """Return one sentence for each row."""
+        return [self._sentence(found) for found in self.rows]
+
+    def _sentence(self, found: BrokenRow) -> str:
+        laws = " and ".join(str(self.laws[k]) for k in found.laws[:2])
+        more = f" and {len(found.laws) - 2} more laws" if len(found.laws) > 2 else ""
+        where = f"row {found.name}: "
+        if found.is_missing:
+            parts = [f"{fix.column} is missing; it is {as_given(fix.fix)}" for fix in found.fixes]
+            return where + "; ".join(parts) + f" by {laws}{more}."
+        if not found.fixes:
+            return f"{where}breaks {laws}{more}; no one or two cells would fix it."
+        if found.alternatives:
+            every = [*found.fixes, *found.alternatives]
+            ways = ", or ".join(
+                "{} {} to {}".format(fix.column, *changed_number(fix.value, fix.fix))
+                for fix in every
+            )
+            return f"{where}breaks {laws}{more}; change {ways}."
+        parts = ["{} {}".format(f.column, changed_number(f.value, f.fix)[0]) for f in found.fixes]
+        values = " and ".join(changed_number(fix.value, fix.fix)[1] for fix in found.fixes)
+        verb = "breaks" if len(parts) == 1 else "break"
+        return f"{where}{' and '.join(parts)} {verb} {laws}{more}; {values} would fix it."
+
+    def __str__(self) -> str:
+        if not self.laws:
+            return "There are no laws to check."
+        if not self.rows:
+            return f"All {self.n_rows} rows keep the laws."
+        return "\n".join(self.sentences())
+
+    __repr__ = __str__
+
+    def to_frame(self) -> Any:
+        """Return a pandas frame with one line for each cell.
+
+        Columns: ``row``, ``cell``, ``value``, ``fix``, ``interval`` (low, high), ``law``,
+        ``probability`` and ``alternatives`` (a text). A broken row that no change of one or two
+        cells restores has a line without a cell.
+        """
+        from vanishing.laws.table import import_pandas
+
+        lines = []
+        for found in self.rows:
+            law = "; ".join(str(self.laws[k]) for k in found.laws)
+            others = "; ".join(f"{fix.column} = {as_given(fix.fix)}" for fix in found.alternatives)
+            if not found.fixes:
+                lines.append((found.name, None, np.nan, np.nan, None, law, np.nan, others))
+            for fix in found.fixes:
+                lines.append(
+                    (found.name, fix.column, fix.value, fix.fix, fix.interval, law,
+                     fix.probability, others)
+                )  # fmt: skip
+        columns = ["row", "cell", "value", "fix", "interval", "law", "probability", "alternatives"]
+        return import_pandas("Check.to_frame").DataFrame(lines, columns=columns)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        items = "".join(f"<li>{escape(sentence)}</li>" for sentence in self.sentences()[:50])
+        return f"<ul>{items}</ul>" if items else f"<p>{escape(str(self))}</p>"
+
+
+class Checker:
+    """Checks rows against laws.
+
+    Parameters
+    ----------
+    laws : sequence of Law
+    noise : array of shape (n_columns,)
+        Standard deviations of the noise of the columns.
+    spreads : array of shape (n_columns,)
+    ranges : array of shape (2, n_columns)
+        Smallest and largest values of the columns.
+    whole : boolean array of shape (n_columns,)
+        Columns of whole numbers.
+    """
+
+    def __init__(
+        self,
+        laws: Sequence[Law],
+        noise: FloatArray,
+        spreads: FloatArray,
+        ranges: FloatArray,
+        whole: BoolArray,
+    ) -> None:
+        self.laws = laws
+        self.noise = noise
+        self.spreads = spreads
+        self.ranges = ranges
+        self.whole = whole
+        self.names = laws[0].names if laws else ()
+        self.threshold = float(norm.isf(FALSE_ALARMS / 2 / max(len(laws), 1)))
+
+    def scores(self, X: FloatArray) -> FloatArray:
+        """Return g / s of every law in every row, shape (n_rows, n_laws)."""
+        return np.column_stack([self._score(law, X) for law in self.laws])
+
+    def _score(self, law: Law, X: FloatArray) -> FloatArray:
+        values = law.values(X)
+        noise = np.sum((law.gradients(X) * self.noise) ** 2, axis=1)
+        sizes = np.abs(law.coefficients * _monomials(law, X)).sum(axis=1)
+        return np.asarray(values / np.sqrt(noise + (ROUNDING * sizes) ** 2 + 1e-300))
+
+    def check(self, X: FloatArray, row_names: Sequence[Any]) -> Check:
+        """Find the broken rows and the cells that break them."""
+        found: list[BrokenRow] = []
+        if self.laws:
+            missing = np.isnan(X).any(axis=1)
+            scores = np.zeros((len(X), len(self.laws)))
+            scores[~missing] = self.scores(X[~missing])
+            broken = missing | (np.abs(scores) > self.threshold).any(axis=1)
+            broken |= ~np.isfinite(scores).all(axis=1)
+            for row in np.flatnonzero(broken):
+                if missing[row]:
+                    found.extend(self._fill(X[row], int(row), row_names[row]))
+                else:
+                    found.append(self._explain(X[row], int(row), row_names[row]))
+        return Check(self.laws, found, len(X))
+
+    # --- Broken cells -----------------------------------------------------------------------------
+
+    def _explain(self, x: FloatArray, row: int, name: Any) -> BrokenRow:
+        scores = self.scores(x[None])[0]
+        broken = tuple(int(k) for k in np.flatnonzero(~(np.abs(scores) <= self.threshold)))
+        involved = sorted({self.names.index(c) for k in broken for c in self.laws[k].columns})
+        single = [fix for j in involved if (fix := self._restore(x, j)) is not None]
+        if single:
+            weights = np.array([np.exp(-0.5 * (misfit - single[0][1])) for _, misfit in single])
+            best = min(misfit for _, misfit in single)
+            weights = np.array([np.exp(-0.5 * min(misfit - best, 700)) for _, misfit in single])
+            shares = weights / weights.sum()
+            order = np.argsort(-shares, kind="stable")
+            fixes = [
+                Fix(f.column, f.value, f.fix, f.error, float(shares[i]))
+                for i in order
+                if shares[i] >= UNLIKELY
+                for f in [single[i][0]]
+            ]
+            return BrokenRow(row, name, broken, (fixes[0],), tuple(fixes[1:]))
+        pairs = self._restore_pair(x, involved)
+        return BrokenRow(row, name, broken, pairs)
+
+    def _restore(self, x: FloatArray, j: int) -> tuple[Fix, float] | None:
+        """Return the value of one cell that restores all laws, and what misfit is left."""
+        laws = [k for k, law in enumerate(self.laws) if self.names[j] in law.columns]
+        best: tuple[float, float] | None = None
+        for k in laws:
+            for root in self._roots(self.laws[k], x, j):
+                value = self._polish(x, j, root, laws)
+                misfit = self._misfit(x, j, value)
+                if best is None or misfit < best[1] - 1e-6 or (
+                    misfit < best[1] + 1e-6 and abs(value - x[j]) < abs(best[0] - x[j])
+                ):
+                    best = value, misfit
+        if best is None:
+            return None
+        value = best[0]
+        if self.whole[j]:
+            value = float(np.round(value))
+        changed = x.copy()
+        changed[j] = value
+        scores = self._without(changed, j)
+        if not (np.abs(scores) <= self.threshold + 0.5).all():
+            return None
+        error = self._error(changed, j, laws)
+        if self.whole[j]:
+            low, high = self.ranges[:, j]
+            if {low, high} == {0.0, 1.0} and value not in (0.0, 1.0):
+                return None
+        return Fix(self.names[j], float(x[j]), value, error, 1.0), float(np.sum(scores**2))
+
+    def _without(self, x: FloatArray, j: int) -> FloatArray:
+        """Return the scores of a row whose cell j has no noise of its own."""
+        noise = self.noise[j]
+        return self.scores(x[None])[0] if noise == 0 else self._scores_with(x, j, 0.0)
+
+    def _scores_with(self, x: FloatArray, j: int, noise: float) -> FloatArray:
+        kept = self.noise
+        self.noise = kept.copy()
+        self.noise[j] = noise
+        try:
+            return self.scores(x[None])[0]
+        finally:
+            self.noise = kept
+
+    def _misfit(self, x: FloatArray, j: int, value: float) -> float:
+        changed = x.copy()
+        changed[j] = value
+        return float(np.sum(self._without(changed, j) ** 2))
+
+    def _roots(self, law: Law, x: FloatArray, j: int) -> FloatArray:
+        """Return the real values of a cell that make a law hold."""
+        degree = int(law.exponents[:, j].max())
+        others = x.copy()
+        others[j] = 1.0
+        terms = law.coefficients * _monomials(law, others[None])[0]
+        polynomial = np.bincount(law.exponents[:, j], weights=terms, minlength=degree + 1)
+        if not np.isfinite(polynomial).all():
+            return np.empty(0)
+        roots = np.roots(polynomial[::-1])
+        real = roots[np.abs(roots.imag) <= 1e-6 * (1 + np.abs(roots.real))].real
+        if degree == 2 and not len(real) and polynomial[2]:  # the nearest to zero it gets
+            real = np.array([-polynomial[1] / (2 * polynomial[2])])
+        return np.asarray(real)
+
+    def _polish(self, x: FloatArray, j: int, value: float, laws: list[int]) -> float:
+        """Return the value of a cell that fits several laws best (Gauss-Newton)."""
+        if len(laws) == 1:
+            return value
+        changed = x.copy()
+        for _ in range(4):
+            changed[j] = value
+            values, slopes = self._linear(changed, j, laws)
+            curvature = float(slopes @ slopes)
+            if not np.isfinite(curvature) or curvature == 0:
+                break
+            value -= float(slopes @ values) / curvature
+        return value
+
+    def _linear(self, x: FloatArray, j: int, laws: list[int]) -> tuple[FloatArray, FloatArray]:
+        """Return laws and their derivatives by a cell, in units of the other cells' noise."""
+        values, slopes = [], []
+        for k in laws:
+            law = self.laws[k]
+            gradient = law.gradients(x[None])[0]
+            noise = np.sum(np.delete(gradient * self.noise, j) ** 2)
+            size = np.abs(law.coefficients * _monomials(law, x[None])[0]).sum()
+            scale = np.sqrt(noise + (ROUNDING * size) ** 2 + 1e-300)
+            values.append(law.values(x[None])[0] / scale)
+            slopes.append(gradient[j] / scale)
+        return np.array(values), np.array(slopes)
+
+    def _error(self, x: FloatArray, j: int, laws: list[int]) -> float:
+        """Return the standard error of a restored cell, its own noise included."""
+        _, slopes = self._linear(x, j, laws)
+        information = float(slopes @ slopes)
+        if information <= 0:
+            return np.inf
+        return float(np.sqrt(1 / information + self.noise[j] ** 2))
+
+    def _restore_pair(self, x: FloatArray, columns: list[int]) -> tuple[Fix, ...]:
+        """Return two cells that restore all laws."""
+        best: tuple[float, tuple[Fix, ...]] | None = None
+        for count, (i, j) in enumerate(combinations(columns, 2)):
+            if count >= MOST_PAIRS:
+                break
+            changed = self._solve(x, [i, j])
+            if changed is None:
+                continue
+            scores = self.scores(changed[None])[0]
+            if not (np.abs(scores) <= self.threshold).all():
+                continue
+            misfit = float(np.sum(scores**2))
+            if best is None or misfit < best[0]:
+                fixes = []
+                for column in (i, j):
+                    laws = [k for k, law in enumerate(self.laws) if self.names[column] in law.columns]
+                    error = self._error(changed, column, laws)
+                    fixes.append(
+                        Fix(self.names[column], float(x[column]), float(changed[column]), error, 1.0)
+                    )
+                best = misfit, tuple(fixes)
+        return () if best is None else best[1]
+
+    def _solve(self, x: FloatArray, columns: list[int]) -> FloatArray | None:
+        """Return the row with some cells changed so that all laws hold (Gauss-Newton)."""
+        changed = x.copy()
+        for _ in range(20):
+            jacobian, values = [], []
+            for law in self.laws:
+                gradient = law.gradients(changed[None])[0]
+                scale = np.sqrt(np.sum((gradient * self.spreads) ** 2)) + 1e-300
+                jacobian.append(gradient[columns] / scale)
+                values.append(law.values(changed[None])[0] / scale)
+            matrix = np.array(jacobian)
+            if not np.isfinite(matrix).all() or np.linalg.matrix_rank(matrix) < len(columns):
+                return None
+            step = np.linalg.lstsq(matrix, np.array(values), rcond=None)[0]
+            changed[columns] -= step
+            if np.all(np.abs(step) <= 1e-12 * self.spreads[columns]):
+                break
+        for j in columns:
+            if self.whole[j]:
+                changed[j] = np.round(changed[j])
+        return changed
+
+    # --- Missing cells ----------------------------------------------------------------------------
+
+    def _fill(self, x: FloatArray, row: int, name: Any) -> Iterator[BrokenRow]:
+        """Fill the missing cells that the laws determine, one after the other."""
+        filled = x.copy()
+        fixes: list[Fix] = []
+        used: list[int] = []
+        progress = True
+        while progress:
+            progress = False
+            for k, law in enumerate(self.laws):
+                unknown = [j for j in np.flatnonzero(np.isnan(filled)) if self.names[j] in law.columns]
+                if len(unknown) != 1:
+                    continue
+                value = self._determined(law, filled, int(unknown[0]))
+                if value is None:
+                    continue
+                j = int(unknown[0])
+                fixes.append(Fix(self.names[j], np.nan, value[0], value[1], 1.0))
+                filled[j] = value[0]
+                used.append(k)
+                progress = True
+        for j, value, k in self._jointly(filled):
+            fixes.append(Fix(self.names[j], np.nan, value[0], value[1], 1.0))
+            filled[j] = value[0]
+            used.append(k)
+        if fixes:
+            yield BrokenRow(row, name, tuple(dict.fromkeys(used)), tuple(fixes), is_missing=True)
+        known = [k for k, law in enumerate(self.laws) if np.isfinite(law_cells(law, filled)).all()]
+        spared = [k for k in known if k not in used]
+        if spared:
+            checker = Checker(
+                [self.laws[k] for k in spared], self.noise, self.spreads, self.ranges, self.whole
+            )
+            complete = np.where(np.isnan(filled), 0.0, filled)
+            if (np.abs(checker.scores(complete[None])[0]) > self.threshold).any():
+                found = checker._explain(complete, row, name)
+                laws = tuple(spared[k] for k in found.laws)
+                yield BrokenRow(row, name, laws, found.fixes, found.alternatives)
+
+    def _determined(self, law: Law, x: FloatArray, j: int) -> tuple[float, float] | None:
+        """Return a missing cell and its error, if one law has exactly one value for it."""
+        roots = self._roots(law, np.where(np.isnan(x), 1.0, x), j)
+        low, high = self.ranges[:, j]
+        margin = 0.25 * (high - low)
+        inside = roots[(roots >= low - margin) & (roots <= high + margin)]
+        if len(inside) != 1:
+            return None
+        value = float(np.round(inside[0])) if self.whole[j] else float(inside[0])
+        changed = np.where(np.isnan(x), 1.0, x)
+        changed[j] = value
+        error = self._error(changed, j, [self.laws.index(law)])
+        return (value, error) if error <= 0.5 * self.spreads[j] else None
+
+    def _jointly(self, x: FloatArray) -> Iterator[tuple[int, tuple[float, float], int]]:
+        """Yield missing cells that several linear laws determine together."""
+        unknown = np.flatnonzero(np.isnan(x))
+        linear = [
+            k for k, law in enumerate(self.laws)
+            if law.degree == 1 and np.isnan(law_cells(law, x)).any()
+        ]  # fmt: skip
+        if len(unknown) < 2 or len(linear) < 2:
+            return
+        zeros = np.where(np.isnan(x), 0.0, x)
+        matrix = np.array([self.laws[k].gradients(zeros[None])[0][unknown] for k in linear])
+        values = np.array([self.laws[k].values(zeros[None])[0] for k in linear])
+        scaled = matrix * self.spreads[unknown]
+        _, singular, right = np.linalg.svd(scaled, full_matrices=True)
+        rank = int(np.sum(singular > 1e-9 * max(singular.max(initial=0.0), 1e-300)))
+        free = right[rank:]
+        solution = -np.linalg.pinv(scaled, rcond=1e-9) @ values * self.spreads[unknown]
+        noise = [
+            np.sqrt(np.sum((self.laws[k].gradients(zeros[None])[0] * self.noise) ** 2))
+            for k in linear
+        ]
+        spread = np.linalg.pinv(scaled, rcond=1e-9) * noise
+        for position, j in enumerate(unknown):
+            is_free = len(free) and np.abs(free[:, position]).max() > 1e-6
+            if is_free or not np.abs(matrix[:, position]).any():
+                continue
+            value = float(solution[position])
+            value = float(np.round(value)) if self.whole[j] else value
+            error = float(np.hypot(np.linalg.norm(spread[position]) * self.spreads[j], self.noise[j]))
+            k = linear[int(np.flatnonzero(matrix[:, position])[0])]
+            yield int(j), (value, error), k
+
+
+def _monomials(law: Law, X: FloatArray) -> FloatArray:
+    return np.prod(X[:, None, :] ** law.exponents[None], axis=2)
+
+
+def law_cells(law: Law, x: FloatArray) -> FloatArray:
+    """Return the cells of a row that a law speaks about."""
+    return x[law.exponents.any(axis=0)]

@@ -1,0 +1,381 @@
+"""The search for laws: shortest first, at the noise that the table shows."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from scipy.stats import t as student
+
+from vanishing.arrays.namespace import FloatArray, IntArray
+from vanishing.laws.fit import (
+    EXACT,
+    Relation,
+    differentiate,
+    evaluate,
+    explained_share,
+    fit_relation,
+)
+from vanishing.polynomials.monomials import count
+from vanishing.laws.search import (
+    MOST_ELIMINATED,
+    Terms,
+    count_supports,
+    eliminate,
+    make_terms,
+    search_supports,
+    even_weights,
+    smallest_extent,
+)
+
+#: Largest noise of a law, in spreads of the columns: beyond it is correlation.
+MOST_NOISE = 0.12
+#: Degree up to which laws are looked for, and monomials that a search may have.
+HIGHEST_DEGREE, MOST_TERMS = 4, 2000
+#: Smallest noise that Gram matrices resolve.
+LEAST_NOISE = 1e-7
+#: Ratio of two noise levels that are tried one after the other.
+STEP = 1.7
+#: Levels that are tried above the smallest extent of any polynomial.
+STEPS = 4
+#: Supports that are tried one by one, at most.
+MOST_SUPPORTS = 1.2e7
+#: Candidates of a size whose residuals are looked at.
+MOST_CANDIDATES = 40
+#: Terms of the longest law that is tried exhaustively.
+EXHAUSTIVE = 4
+#: Terms of the longest law that is not linear.
+LONGEST = 10
+#: Noise by which a law of a higher degree must be smaller, for each degree.
+PER_DEGREE = 1.03
+#: Terms that are kept in turn when others are eliminated.
+MOST_STARTS = 6
+#: Smallest angle, as its sine, between the gradients of a law and those of known ones.
+SMALLEST_ANGLE = 0.25
+#: Largest p-value of a law, corrected for the number of candidates.
+SIGNIFICANT = 0.01
+PERMUTATIONS = 30
+
+
+@dataclass
+class Search:
+    """One search for the laws of a table."""
+
+    rows: FloatArray
+    spreads: FloatArray
+    row_weights: FloatArray
+    all_terms: Terms
+    rng: np.random.Generator
+    level: float | None = None
+    found: list[tuple[Relation, float]] = field(default_factory=list)
+    n_tested: int = 0
+    n_short: int = 0
+    _normals: list[FloatArray] = field(default_factory=list)
+    verbose: bool = False
+
+    def run(self) -> list[tuple[Relation, float]]:
+        """Find laws until no polynomial is left that vanishes."""
+        self.terms = self.all_terms
+        while self._find_next():
+            pass
+        return self.found
+
+    def _find_next(self) -> bool:
+        """Find the shortest laws at the lowest noise that has any."""
+        most = MOST_NOISE
+        if self.found:  # columns have one noise, up to a factor
+            most = min(most, 2 * max(1e-3, *(relation.noise for relation, _ in self.found)))
+        low = self._lowest_extent()
+        if self.verbose:
+            print("low", low)
+        if low > most:
+            return False
+        levels = [max(1.3 * low, LEAST_NOISE) * STEP**step for step in range(STEPS)]
+        levels = [noise for noise in levels if noise <= 1.5 * most] or levels[:1]
+        if low < LEAST_NOISE:
+            levels = levels[:1]
+        if self.level is not None:
+            levels = [max(1.4 * self.level, LEAST_NOISE)]
+        if any(self._try_supports(noise, size) for size in (2, 3) for noise in levels):
+            return True
+        if self.found and low > 1.5 * max(LEAST_NOISE, *(law.noise for law, _ in self.found)):
+            levels = levels[:0]  # what is left is no law of the same noise: no long search
+        return any(self._try_longer(noise) for noise in levels) or any(
+            self._try_eliminated(noise, degree=3) for noise in levels
+        )
+
+    def _try_longer(self, noise: float) -> bool:
+        """Try laws of four terms, then linear and quadratic ones of more."""
+        longer = [self._eliminated(noise, degree) for degree in (1, 2)]
+        if self._try_supports(noise, 4):
+            return True
+        return any([self._try(self.terms, supports) for each in longer for supports in each])
+
+    def _try_eliminated(self, noise: float, degree: int) -> bool:
+        return any([self._try(self.terms, each) for each in self._eliminated(noise, degree)])
+
+    def _try_supports(self, noise: float, size: int) -> bool:
+        """Try all supports of a size at a noise level."""
+        terms = self._few_enough(size)
+        supports = search_supports(terms, noise, size)
+        if self.verbose:
+            print(f"  noise {noise:.3g} size {size}: {len(supports)} supports")
+        return self._try(terms, supports)
+
+    def _eliminated(self, noise: float, degree: int) -> list[IntArray]:
+        """Return what is left of all terms of a degree when needless ones are left out."""
+        chosen = np.flatnonzero(self.terms.degrees <= degree)
+        if len(chosen) > MOST_ELIMINATED or degree > self.terms.degrees.max():
+            return []
+        terms = self.terms.take(chosen)
+        results = set()
+        starts = np.flatnonzero(terms.degrees == degree)
+        if len(chosen) > 30:
+            starts = self.rng.permutation(starts)[:MOST_STARTS]
+        for kept in starts:
+            support = eliminate(terms, noise, int(kept))
+            if support is None:
+                break
+            if degree == 1 or len(support) <= LONGEST:
+                results.add(support)
+        if self.verbose:
+            print(f"  noise {noise:.3g} degree {degree} eliminated: {[len(r) for r in results]}")
+        return [np.array([support]) for support in sorted(results, key=len)[:MOST_CANDIDATES]]
+
+    def _few_enough(self, size: int) -> Terms:
+        """Return the terms up to the highest degree at which all supports can be tried."""
+        degree = int(self.terms.degrees.max())
+        while degree > 1:
+            n_terms = int(np.sum(self.terms.degrees <= degree))
+            if count_supports(n_terms, size) <= MOST_SUPPORTS:
+                break
+            degree -= 1
+        return self.terms.take(np.flatnonzero(self.terms.degrees <= degree))
+
+    def _try(self, terms: Terms, supports: IntArray) -> bool:
+        """Accept the relations that are laws, the best of equally short ones first."""
+        if not len(supports):
+            return False
+        degrees = terms.degrees[supports].max(axis=1)
+        order = np.argsort(terms.extents(supports) * PER_DEGREE**degrees, kind="stable")
+        judged = [self.judge(terms.exponents[supports[i]]) for i in order[:MOST_CANDIDATES]]
+        laws = [(relation, p_value) for relation, p_value in judged if p_value is not None]
+        laws.sort(key=lambda law: max(law[0].noise, EXACT) * PER_DEGREE ** law[0].degree)
+        n_found = len(self.found)
+        for relation, p_value in laws:
+            if self._is_new(relation):
+                self._accept(relation, p_value)
+        return len(self.found) > n_found
+
+    def _accept(self, relation: Relation, p_value: float) -> None:
+        if self.verbose:
+            print("    accepted", relation.exponents.tolist(), relation.noise, p_value)
+        self.found.append((relation, p_value))
+        chosen = self._inspected
+        slopes = relation.gradients[chosen]
+        for normal in self._normals:
+            slopes = slopes - np.sum(slopes * normal, axis=1, keepdims=True) * normal
+        length = np.linalg.norm(slopes, axis=1, keepdims=True)
+        self._normals.append(slopes / np.maximum(length, 1e-300))
+        self.terms = self._apart()
+
+    def _is_new(self, relation: Relation) -> bool:
+        """Whether a law restricts the rows further: its gradient is no combination of known ones."""
+        slopes = relation.gradients[self._inspected]
+        length = np.linalg.norm(slopes, axis=1)
+        for normal in self._normals:
+            slopes = slopes - np.sum(slopes * normal, axis=1, keepdims=True) * normal
+        sines = np.linalg.norm(slopes, axis=1) / np.maximum(length, 1e-300)
+        return bool(np.median(sines) > SMALLEST_ANGLE)
+
+    @cached_property
+    def _inspected(self) -> IntArray:
+        """The rows at which the gradients of all monomials are looked at."""
+        most = int(4e7 / self.all_terms.exponents.size)
+        return np.linspace(0, len(self.rows) - 1, min(len(self.rows), most, 1000)).astype(np.intp)
+
+    @cached_property
+    def _slopes(self) -> FloatArray:
+        exponents = self.all_terms.exponents
+        return differentiate(exponents, self.rows[self._inspected], self.spreads)
+
+    def _apart(self) -> Terms:
+        """Return the terms with gradients that known laws do not explain.
+
+        In each row the part of a gradient is left that is orthogonal to the gradients of known laws:
+        multiples of these, and whatever else follows from them, have no small extent any more.
+        """
+        slopes = self._slopes
+        for normal in self._normals:
+            slopes = slopes - np.einsum("ij,ijm->im", normal, slopes)[:, None] * normal[:, :, None]
+        values = evaluate(self.all_terms.exponents, self.rows[self._inspected])
+        roots = np.sqrt(even_weights(values.T))
+        flat = (slopes * roots[:, None, None]).reshape(-1, slopes.shape[2])
+        apart = flat.T @ flat
+        # What has no other gradient than known laws has no extent either, exact or not.
+        along = LEAST_NOISE**2 / 4 * (self.all_terms.gradients - apart)
+        return Terms(self.all_terms.exponents, self.all_terms.values + along, apart)
+
+    def judge(self, exponents: IntArray) -> tuple[Relation, float | None]:
+        """Fit a relation and say whether it is a law: its p-value, or None."""
+        relation = fit_relation(self.rows, self.spreads, exponents, self.row_weights)
+        self.n_tested += 1
+        if relation.noise > MOST_NOISE:
+            return relation, None
+        # All terms are needed.
+        if relation.noise > EXACT:
+            sound = relation.sound & (self.row_weights > 0)
+            share, error = explained_share(
+                relation.deviations[sound], self.rows[sound], self.spreads, solved_for(relation)
+            )
+            if share > max(0.01, 2 * error):
+                if self.verbose:
+                    print("    structure", share, error, relation.exponents.tolist(), relation.noise)
+                return relation, None
+        p_value = min(1.0, self._p_value(relation) * self.n_tested)
+        if p_value > SIGNIFICANT:
+            if self.verbose:
+                print("    chance", p_value, relation.exponents.tolist(), relation.noise)
+            return relation, None
+        return relation, p_value
+
+    def _p_value(self, relation: Relation) -> float:
+        """Return how likely chance makes one of the columns fit as well.
+
+        The law is fitted to every other row and tested on the rest: there its deviations are
+        compared with those after a permutation of each column alone. The largest of the p-values
+        counts, so that a law needs every column it names.
+        """
+        rows = np.flatnonzero((self.row_weights > 0) & relation.sound)
+        rows = self.rng.permutation(rows)
+        if len(rows) > 2000:
+            rows = rows[:2000]
+        half = len(rows) // 2
+        if half < len(relation.exponents) + 2:
+            return 1.0
+        fitted = fit_relation(
+            self.rows[rows[:half]], self.spreads, relation.exponents, np.ones(half)
+        )
+        test = self.rows[rows[half:]]
+        observed = self._log_deviation(fitted, test)
+        worst = 0.0
+        for column in relation.columns:
+            shuffled = []
+            for _ in range(PERMUTATIONS):
+                changed = test.copy()
+                changed[:, column] = self.rng.permutation(changed[:, column])
+                shuffled.append(self._log_deviation(fitted, changed))
+            spread = np.std(shuffled, ddof=1) * np.sqrt(1 + 1 / PERMUTATIONS)
+            gap = (np.mean(shuffled) - observed) / max(spread, 1e-3)
+            if np.mean(shuffled) - observed < np.log(1.15):  # the column hardly matters
+                return 1.0
+            worst = max(worst, float(student.sf(gap, PERMUTATIONS - 1)))
+        return worst
+
+    def _log_deviation(self, relation: Relation, rows: FloatArray) -> float:
+        values = evaluate(relation.exponents, rows) @ relation.coefficients
+        slopes = differentiate(relation.exponents, rows, self.spreads) @ relation.coefficients
+        steepness = np.sqrt(np.sum(slopes**2, axis=1))
+        return float(np.log(np.median(np.abs(values) / np.maximum(steepness, 1e-300)) + 1e-16))
+
+    def _lowest_extent(self) -> float:
+        """Return the smallest extent of a polynomial that does not follow from known laws."""
+        lows = []
+        for degree in range(1, int(self.terms.degrees.max()) + 1):
+            chosen = np.flatnonzero(self.terms.degrees <= degree)
+            if len(chosen) > len(self.rows) / 2 or len(chosen) > 600:
+                break
+            lows.append(smallest_extent(self.terms.take(chosen)))
+        return min(lows, default=0.0)
+
+
+def solved_for(relation: Relation) -> int:
+    """Return the column that moves a relation most, for one spread."""
+    squares = relation.gradients**2
+    shares = squares / np.maximum(squares.sum(axis=1, keepdims=True), 1e-300)
+    return int(np.argmax(shares.mean(axis=0)))
+
+
+def find_relations(
+    rows: FloatArray,
+    *,
+    max_degree: int | None = None,
+    noise: FloatArray | None = None,
+    row_weights: FloatArray | None = None,
+    seed: int = 0,
+    most_rows: int = 3000,
+    verbose: bool = False,
+) -> tuple[list[tuple[Relation, float, FloatArray, FloatArray]], list[str]]:
+    """Find the laws of a table.
+
+    Parameters
+    ----------
+    rows : array of shape (n_rows, n_columns)
+        Without constant columns.
+    max_degree : int, optional
+    noise : array of shape (n_columns,), optional
+        Standard deviations of the columns' noise.
+    row_weights : array of shape (n_rows,), optional
+    seed : int
+    most_rows : int
+        Rows that are searched; the relations are fitted to all.
+
+    Returns
+    -------
+    relations : list of (Relation, p-value, sizes of the columns, scaled rows)
+    notes : list of str
+        What the search restricted itself to.
+    """
+    notes: list[str] = []
+    n_rows, n_columns = rows.shape
+    weights = np.ones(n_rows) if row_weights is None else row_weights
+    sizes = np.sqrt(np.mean(rows**2, axis=0))
+    scaled = rows / sizes
+    spreads = scaled.std(axis=0)
+    units, level = spreads, None
+    if noise is not None:
+        relative = noise / sizes / spreads
+        level = float(np.sqrt(np.mean(relative**2)))
+        if level > 0:
+            units = noise / sizes / level
+    degree = choose_degree(n_columns, max_degree, notes)
+    rng = np.random.default_rng(seed)
+    chosen = np.flatnonzero(weights > 0)
+    if len(chosen) > most_rows:
+        chosen = np.sort(rng.choice(chosen, most_rows, replace=False))
+    searched = scaled[chosen]
+    powers = highest_powers(rows[chosen], spreads)
+    terms = make_terms(searched, units, degree, powers)
+    search = Search(searched, units, weights[chosen], terms, rng, level, verbose=verbose)
+    relations = []
+    for relation, p_value in search.run():
+        full = relation
+        if len(chosen) < n_rows:
+            full = fit_relation(scaled, units, relation.exponents, weights)
+        relations.append((full, p_value, sizes, scaled))
+    if search.n_short:
+        notes.append(
+            f"laws of more than {search.n_short} terms were looked for up to a lower degree"
+        )
+    return relations, notes
+
+
+def choose_degree(n_columns: int, max_degree: int | None, notes: list[str]) -> int:
+    """Return the highest degree whose monomials are few enough."""
+    wanted = HIGHEST_DEGREE if max_degree is None else max_degree
+    degree = wanted
+    while degree > 1 and count(n_columns, degree) > MOST_TERMS:
+        degree -= 1
+    if degree < wanted:
+        notes.append(f"laws of degree {degree + 1} and more were not looked for in {n_columns} columns")
+    return degree
+
+
+def highest_powers(rows: FloatArray, spreads: FloatArray) -> IntArray:
+    """Return for each column the power from which on it is left out.
+
+    A column with k values satisfies an equation of degree k of its own, which is no law. Powers of
+    a column whose spread is tiny beside its size are the same up to rounding.
+    """
+    levels = np.array([len(np.unique(column)) for column in rows.T])
+    resolved = np.floor(6.0 / np.maximum(-np.log10(np.minimum(spreads, 1.0)), 1e-9))
+    return np.minimum(levels, np.maximum(resolved, 1) + 1).astype(np.intp)

@@ -1,0 +1,166 @@
+"""Coefficients of a law whose terms are known, and what its residuals say about it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import cholesky, solve_triangular
+
+from vanishing.arrays.namespace import FloatArray, IntArray
+from vanishing.laws.search import even_weights
+
+#: Reweightings of the rows; coefficients change by less than their standard errors after these.
+ROUNDS = 6
+#: Extents below this are rounding errors: the law is exact.
+EXACT = 1e-9
+#: A row weighs at most so many times as much as the median row.
+MOST_WEIGHT = 20.0
+#: Deviations from which on a residual is an outlier.
+OUTLYING = 5.0
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A polynomial that is fitted to the rows of a scaled table.
+
+    Attributes
+    ----------
+    exponents : int array of shape (n_terms, n_columns)
+    coefficients : array of shape (n_terms,)
+        Of the scaled columns.
+    deviations : array of shape (n_rows,)
+        g / |∇g|: distances of the rows from the zero set to first order, in spreads.
+    gradients : array of shape (n_rows, n_columns)
+        ∇g in units of the spreads.
+    noise : float
+        Root mean square of the deviations, without outliers.
+    sound : boolean array of shape (n_rows,)
+        Rows that are no outliers.
+    """
+
+    exponents: IntArray
+    coefficients: FloatArray
+    deviations: FloatArray
+    gradients: FloatArray
+    noise: float
+    sound: FloatArray
+
+    @property
+    def degree(self) -> int:
+        """The total degree."""
+        return int(self.exponents.sum(axis=1).max())
+
+    @property
+    def columns(self) -> IntArray:
+        """The columns that it speaks about."""
+        return np.flatnonzero(self.exponents.any(axis=0))
+
+
+def evaluate(exponents: IntArray, rows: FloatArray) -> FloatArray:
+    """Return the values of monomials, shape (n_rows, n_terms)."""
+    return np.prod(rows[:, None, :] ** exponents[None], axis=2)
+
+
+def differentiate(exponents: IntArray, rows: FloatArray, spreads: FloatArray) -> FloatArray:
+    """Return the gradients of monomials in spreads, shape (n_rows, n_columns, n_terms)."""
+    gradients = np.zeros((len(rows), rows.shape[1], len(exponents)))
+    for j in np.flatnonzero(exponents.any(axis=0)):
+        lower = exponents.copy()
+        lower[:, j] = np.maximum(lower[:, j] - 1, 0)
+        gradients[:, j] = evaluate(lower, rows) * exponents[:, j] * spreads[j]
+    return gradients
+
+
+def fit_relation(
+    rows: FloatArray, spreads: FloatArray, exponents: IntArray, row_weights: FloatArray
+) -> Relation:
+    """Fit the coefficients of given terms.
+
+    Minimizes the mean of (g / |∇g|)², the squared distance to first order (Sampson's error), by
+    solving generalized eigenvalue problems with rows weighted by 1 / |∇g|². Rows far away lose
+    their weight.
+    """
+    values = evaluate(exponents, rows)
+    gradients = differentiate(exponents, rows, spreads)
+    weights = even_weights(values.T) * row_weights
+    for _ in range(ROUNDS):
+        coefficients = _smallest(values, gradients, weights)
+        slopes = gradients @ coefficients
+        steepness = np.sqrt(np.sum(slopes**2, axis=1))
+        floor = np.median(steepness) / np.sqrt(MOST_WEIGHT)
+        steepness = np.maximum(steepness, floor)
+        deviations = values @ coefficients / steepness
+        noise = robust_spread(deviations, row_weights)
+        sound = np.abs(deviations) <= OUTLYING * max(noise, 1e-15)
+        weights = row_weights * sound / steepness**2
+    kept = sound & (row_weights > 0)
+    noise = float(np.sqrt(np.average(deviations[kept] ** 2, weights=row_weights[kept])))
+    return Relation(exponents, coefficients, deviations, slopes, noise, sound)
+
+
+def robust_spread(deviations: FloatArray, row_weights: FloatArray) -> float:
+    """Return a standard deviation around zero that outliers do not move."""
+    return float(1.4826 * np.median(np.abs(deviations[row_weights > 0])))
+
+
+def _smallest(values: FloatArray, gradients: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return the coefficients of the smallest ratio of weighted sums of g² and |∇g|².
+
+    By the singular values of an orthonormal factor, not of Gram matrices, so that exact laws are
+    exact to all digits.
+    """
+    roots = np.sqrt(weights / weights.sum())
+    size = np.sqrt(np.sum((roots[:, None] * values) ** 2, axis=0))
+    top = roots[:, None] * values / size
+    slopes = (roots[:, None, None] * gradients / size).reshape(-1, len(size))
+    gram = slopes.T @ slopes
+    bottom = cholesky(gram + 1e-15 * np.trace(gram) * np.eye(len(gram)))
+    upper = np.linalg.qr(np.vstack([top, bottom]), mode="r")
+    _, _, right = np.linalg.svd(solve_triangular(upper, top.T, trans="T", lower=False).T, full_matrices=False)
+    return np.asarray(solve_triangular(upper, right[-1]) / size)
+
+
+def explained_share(
+    deviations: FloatArray, rows: FloatArray, spreads: FloatArray, target: int
+) -> tuple[float, float]:
+    """Return which share of the deviations is a function of the other columns, and its error.
+
+    The deviations from a law are noise. Those from a rough fit are a smooth function of the
+    columns: a polynomial in all columns but ``target`` predicts them in rows that it was not
+    fitted to.
+    """
+    others = np.delete((rows - rows.mean(axis=0)) / spreads, target, axis=1)
+    others = np.clip(others, -4, 4)
+    n_rows, n_columns = others.shape
+    features = [np.ones((n_rows, 1)), others]
+    for degree in (2, 3):
+        if _n_monomials(n_columns, degree) > n_rows / 8:
+            break
+        features.append(_products(others, degree))
+    design = np.hstack(features)
+    if design.shape[1] > n_rows / 4:
+        design = design[:, : max(2, n_rows // 4)]
+    clipped = np.clip(deviations, *np.quantile(deviations, [0.01, 0.99]))
+    folds = np.arange(n_rows) % 5
+    predicted = np.empty(n_rows)
+    for fold in range(5):
+        out = folds == fold
+        known = design[~out]
+        gram = known.T @ known + 1e-9 * len(known) * np.eye(design.shape[1])
+        coefficients = np.linalg.solve(gram, known.T @ clipped[~out])
+        predicted[out] = design[out] @ coefficients
+    total = np.mean(clipped**2)
+    gains = clipped**2 - (clipped - predicted) ** 2
+    return float(gains.mean() / total), float(gains.std() / np.sqrt(n_rows) / total)
+
+
+def _n_monomials(n_columns: int, degree: int) -> int:
+    from math import comb
+
+    return comb(n_columns + degree, degree)
+
+
+def _products(others: FloatArray, degree: int) -> FloatArray:
+    from itertools import combinations_with_replacement
+
+    chosen = combinations_with_replacement(range(others.shape[1]), degree)
+    return np.column_stack([np.prod(others[:, list(c)], axis=1) for c in chosen])

@@ -1,0 +1,273 @@
+"""One law: a short polynomial equation among the columns of a table, in their units."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd, lcm
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from vanishing.arrays.namespace import FloatArray, IntArray
+from vanishing.laws.fit import Relation, differentiate, evaluate
+
+#: Largest denominator and numerator of a coefficient that is written as a fraction.
+LARGEST_DENOMINATOR, LARGEST_NUMERATOR = 20, 10_000
+#: Standard errors within which a simple number stands for a coefficient.
+ROUNDED = 2.5
+#: Share of all numbers that a fraction, or the number 1, may stand for by coincidence.
+COINCIDENCE, LIKELY = 0.05, 0.3
+
+
+class Support(NamedTuple):
+    """The rows on which a law holds, and the columns that it speaks about."""
+
+    rows: IntArray
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Law:
+    """A polynomial of the columns that is zero in every row, up to noise.
+
+    Attributes
+    ----------
+    names : tuple of str
+        All columns of the table.
+    exponents : int array of shape (n_terms, n_columns)
+    coefficients : array of shape (n_terms,)
+        In the units of the table. Whole numbers where the data allows it.
+    standard_errors : array of shape (n_terms,)
+        Of the coefficients. Those that are whole numbers have the error 0, as the one that the
+        others are relative to.
+    extent : float
+        Root mean square distance of the rows from the law, relative to the columns' spreads.
+    p_value : float
+        How likely a law is found that fits as well if one of its columns is shuffled; corrected for
+        the number of candidates.
+    rows : int array
+        Numbers of the rows on which it holds.
+    """
+
+    names: tuple[str, ...]
+    exponents: IntArray
+    coefficients: FloatArray
+    standard_errors: FloatArray
+    extent: float
+    p_value: float
+    rows: IntArray
+
+    @property
+    def degree(self) -> int:
+        """Total degree of the polynomial."""
+        return int(self.exponents.sum(axis=1).max())
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns that the law speaks about."""
+        return tuple(self.names[j] for j in np.flatnonzero(self.exponents.any(axis=0)))
+
+    @property
+    def support(self) -> Support:
+        """Rows on which the law holds, and columns that it speaks about."""
+        return Support(self.rows, self.columns)
+
+    @property
+    def expression(self) -> Any:
+        """The polynomial as a SymPy expression, in the units of the table."""
+        from vanishing.equations.symbolic import import_sympy
+
+        sympy = import_sympy("Law.expression")
+        symbols = [sympy.Symbol(name) for name in self.names]
+        terms = []
+        for powers, value in zip(self.exponents.tolist(), self.coefficients.tolist(), strict=True):
+            number = sympy.Integer(int(value)) if value == int(value) else sympy.Float(value)
+            factors = [symbol**power for symbol, power in zip(symbols, powers, strict=True)]
+            terms.append(sympy.Mul(number, *factors))
+        return sympy.Add(*terms)
+
+    @property
+    def latex(self) -> str:
+        """The equation in LaTeX."""
+        from vanishing.equations.symbolic import import_sympy
+
+        sympy = import_sympy("Law.latex")
+        return " = ".join(sympy.latex(side) for side in self._sides())
+
+    def _sides(self) -> tuple[Any, Any]:
+        """Return both sides as SymPy expressions without a minus sign, where there can be none."""
+        left, _ = self._split()
+        expression = self.expression
+        kept = Law(
+            self.names, self.exponents[left], self.coefficients[left],
+            self.standard_errors[left], self.extent, self.p_value, self.rows,
+        ).expression  # fmt: skip
+        return kept, kept - expression
+
+    def _split(self) -> tuple[list[int], list[int]]:
+        """Return the terms of the left and of the right side.
+
+        Terms of one sign on each side; the shorter side, or the one that is a single column, is the
+        left one.
+        """
+        positive = [i for i, value in enumerate(self.coefficients) if value > 0]
+        negative = [i for i, value in enumerate(self.coefficients) if value <= 0]
+        if not positive or not negative:
+            constant = [i for i in range(len(self.coefficients)) if not self.exponents[i].any()]
+            first = [i for i in range(len(self.coefficients)) if i not in constant]
+            return (first, constant) if constant else (first[:1], first[1:])
+
+        def order(side: list[int]) -> tuple[bool, int, int]:
+            is_number = not self.exponents[side].any()
+            return is_number, len(side), int(self.exponents[side].sum())
+
+        left, right = sorted([positive, negative], key=order)
+        return left, right
+
+    def __str__(self) -> str:
+        left, right = self._split()
+        sign = 1.0 if all(self.coefficients[i] > 0 for i in left) else -1.0
+        return f"{self._sum(left, sign)} = {self._sum(right, -sign)}"
+
+    def _sum(self, terms: Sequence[int], sign: float) -> str:
+        """Write some of the terms."""
+        written = ""
+        ordered = sorted(terms, key=lambda i: (-int(self.exponents[i].sum()), i))
+        for i in ordered:
+            value = sign * float(self.coefficients[i])
+            factors = [
+                self.names[j] + (f"^{power}" if power > 1 else "")
+                for j, power in enumerate(self.exponents[i].tolist())
+                if power
+            ]
+            number = write_coefficient(abs(value), float(self.standard_errors[i]))
+            if number != "1" or not factors:
+                factors.insert(0, number)
+            joint = (" - " if value < 0 else " + ") if written else ("-" if value < 0 else "")
+            written += joint + "*".join(factors)
+        return written or "0"
+
+    def values(self, X: FloatArray) -> FloatArray:
+        """Return the values of the polynomial on rows."""
+        return np.asarray(evaluate(self.exponents, X) @ self.coefficients)
+
+    def gradients(self, X: FloatArray) -> FloatArray:
+        """Return its gradients on rows, shape (n_rows, n_columns)."""
+        units = np.ones(X.shape[1])
+        return np.asarray(differentiate(self.exponents, X, units) @ self.coefficients)
+
+
+def write_coefficient(value: float, error: float) -> str:
+    """Write a number with the digits that its standard error leaves."""
+    if value == int(value) and abs(value) < 1e15:
+        return str(int(value))
+    digits = 12
+    if error > 0:
+        digits = int(np.clip(np.ceil(np.log10(abs(value) / error)) + 1, 2, 12))
+    return f"{value:.{digits}g}"
+
+
+def make_law(
+    relation: Relation,
+    sizes: FloatArray,
+    rows: FloatArray,
+    names: tuple[str, ...],
+    p_value: float,
+    row_numbers: IntArray,
+) -> Law:
+    """Return a fitted relation as a law in the units of the table.
+
+    Parameters
+    ----------
+    relation : Relation
+        Of the columns divided by ``sizes``.
+    sizes : array of shape (n_columns,)
+    rows : array of shape (n_rows, n_columns)
+        The scaled rows that it was fitted to.
+    """
+    covariance = _covariance(relation, rows)
+    scale = np.prod(sizes**relation.exponents, axis=1)
+    coefficients = relation.coefficients / scale
+    errors = covariance / np.outer(scale, scale)
+    coefficients, standard_errors = _simplest(coefficients, errors)
+    return Law(
+        names,
+        relation.exponents,
+        coefficients,
+        standard_errors,
+        relation.noise,
+        p_value,
+        row_numbers[relation.sound],
+    )
+
+
+def _covariance(relation: Relation, rows: FloatArray) -> FloatArray:
+    """Return the covariance of the coefficients, whose Euclidean norm is held fixed."""
+    sound = relation.sound
+    steepness = np.linalg.norm(relation.gradients[sound], axis=1)
+    steepness = np.maximum(steepness, 0.2 * np.median(steepness))
+    jacobian = evaluate(relation.exponents, rows[sound]) / steepness[:, None]
+    information = jacobian.T @ jacobian
+    # Without the direction of the coefficients themselves, along which nothing changes.
+    unit = relation.coefficients / np.linalg.norm(relation.coefficients)
+    basis = np.linalg.svd(unit[None])[2][1:]
+    inner = basis @ information @ basis.T
+    noise = max(relation.noise, 1e-16)
+    return np.asarray(noise**2 * basis.T @ np.linalg.pinv(inner, hermitian=True) @ basis)
+
+
+def _simplest(coefficients: FloatArray, covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Divide by the coefficient that makes most of the others simple, and make these whole."""
+    best: tuple[Any, ...] | None = None
+    for unit in range(len(coefficients)):
+        ratios = coefficients / coefficients[unit]
+        # Of c_i / c_u: variance by its derivatives.
+        slopes = np.eye(len(ratios)) / coefficients[unit]
+        slopes[:, unit] -= ratios / coefficients[unit]
+        errors = np.sqrt(np.clip(np.diag(slopes @ covariance @ slopes.T), 0, None))
+        errors = np.maximum(errors, 4e-15 * np.abs(ratios))
+        errors[unit] = 0.0
+        fractions = [_fraction(r, e) for r, e in zip(ratios, errors, strict=True)]
+        n_rough = sum(fraction is None for fraction in fractions)
+        weight = sum(f.numerator.bit_length() + f.denominator for f in fractions if f is not None)
+        rank = (n_rough, weight, bool(ratios.min() > 0))
+        if best is None or rank < best[0]:
+            best = rank, ratios, errors, fractions
+    assert best is not None
+    _, ratios, errors, fractions = best
+    denominator = lcm(*(f.denominator for f in fractions if f is not None))
+    whole = [None if f is None else int(f * denominator) for f in fractions]
+    if all(number is not None for number in whole):
+        denominator_shared = gcd(*(number for number in whole if number))
+    else:
+        denominator_shared = 1
+    factor = denominator / denominator_shared
+    values = np.array(
+        [
+            ratio * factor if number is None else number / denominator_shared
+            for ratio, number in zip(ratios, whole, strict=True)
+        ]
+    )
+    rough = np.array([number is None for number in whole])
+    if values[np.argmax(np.abs(values) > 0)] < 0 and not rough.any():
+        values = -values
+    return values, np.where(rough, errors * factor, 0.0)
+
+
+def _fraction(value: float, error: float) -> Fraction | None:
+    """Return a simple fraction that stands for a number, or None."""
+    if value == 0 or not np.isfinite(value):
+        return None
+    tolerance = ROUNDED * error + 1e-12 * abs(value)
+    for denominator in range(1, LARGEST_DENOMINATOR + 1):
+        numerator = round(value * denominator)
+        if not 0 < abs(numerator) <= LARGEST_NUMERATOR:
+            continue
+        if abs(numerator / denominator - value) <= tolerance:
+            # About denominator² fractions this simple lie between two whole numbers.
+            share = 2 * tolerance * denominator**2
+            is_one = denominator == 1 and abs(numerator) == 1
+            if share <= (LIKELY if is_one else COINCIDENCE):
+                return Fraction(numerator, denominator)
+            return None
+    return None

@@ -1,0 +1,394 @@
+"""``discover``: the laws of a table, without a setting."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
+from vanishing.laws.check import Check, Checker
+from vanishing.laws.discovery import find_relations
+from vanishing.laws.fit import EXACT
+from vanishing.laws.law import Law, make_law
+from vanishing.laws.table import NumericTable, take_table, whole_columns
+
+#: Rows below which nothing can be said.
+FEWEST_ROWS = 8
+#: Rows that the search looks at; coefficients are fitted to all.
+SEARCHED_ROWS = 3000
+#: Share of missing cells above which a column is set aside.
+MOST_MISSING = 0.5
+#: Relative spread below which a column is constant.
+CONSTANT = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Laws:
+    """The laws of a table; see ``discover``.
+
+    Attributes
+    ----------
+    equations : tuple of Law
+    noise : float or array of shape (n_columns,)
+        One level relative to the columns' spreads, which does not say how it is divided among the
+        columns; NaN if there is no law. The noise of each column in its unit, if it was given.
+    names : tuple of str
+        The columns that were looked at.
+    spreads, ranges, whole : arrays
+        Standard deviations, smallest and largest values of the columns, and whether they hold whole
+        numbers.
+    n_rows : int
+    notes : tuple of str
+        What was set aside, and what the search restricted itself to.
+    """
+
+    equations: tuple[Law, ...]
+    noise: Any
+    names: tuple[str, ...]
+    spreads: FloatArray
+    ranges: FloatArray
+    whole: BoolArray
+    n_rows: int
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.equations)
+
+    def __iter__(self) -> Any:
+        return iter(self.equations)
+
+    def __getitem__(self, index: int) -> Law:
+        return self.equations[index]
+
+    # --- What the laws say of rows ----------------------------------------------------------------
+
+    def residuals(self, X: Any) -> FloatArray:
+        """Evaluate the laws on rows.
+
+        Parameters
+        ----------
+        X : table with the columns of the laws
+
+        Returns
+        -------
+        array of shape (n_rows, n_laws)
+            Values of ``expression``; NaN where a cell is missing.
+        """
+        values, _ = self._take(X)
+        if not self.equations:
+            return np.empty((len(values), 0))
+        return np.column_stack([law.values(values) for law in self.equations])
+
+    def check(self, X: Any) -> Check:
+        """Find the rows that break the laws, and the cells that break them.
+
+        Parameters
+        ----------
+        X : table with the columns of the laws
+            Missing cells are filled where the laws determine them.
+
+        Returns
+        -------
+        Check
+            A sequence of broken rows with ``to_frame()`` and ``sentences()``.
+        """
+        values, row_names = self._take(X)
+        return self._checker.check(values, row_names)
+
+    @property
+    def _checker(self) -> Checker:
+        noise = np.asarray(self.noise, dtype=float)
+        columns = noise if noise.ndim else np.nan_to_num(noise) * self.spreads
+        if not noise.ndim and noise < EXACT:
+            columns = np.zeros(len(self.names))
+        return Checker(self.equations, columns, self.spreads, self.ranges, self.whole)
+
+    def _take(self, X: Any) -> tuple[FloatArray, Sequence[Any]]:
+        """Return the columns of the laws from a table, by name where it has names."""
+        has_names = isinstance(X, (str, os.PathLike)) or hasattr(X, "columns")
+        needed = sorted({name for law in self.equations for name in law.columns})
+        table = take_table(X)
+        if has_names:
+            missing = [name for name in needed if name not in table.names]
+            if missing:
+                raise ValueError(
+                    f"the table lacks {_list(missing)}, which the laws speak about; it has the "
+                    f"numeric columns {_list(table.names)}"
+                )
+            values = np.full((len(table.values), len(self.names)), np.nan)
+            for j, name in enumerate(self.names):
+                if name in table.names:
+                    values[:, j] = table.values[:, table.names.index(name)]
+        else:
+            if len(table.names) != len(self.names):
+                raise ValueError(
+                    f"the laws are about {len(self.names)} columns ({_list(self.names)}), but the "
+                    f"table has {len(table.names)}; give the same columns in the same order, or a "
+                    "frame with their names"
+                )
+            values = table.values
+        # Columns that no law speaks about need not be there.
+        unused = [j for j, name in enumerate(self.names) if name not in needed]
+        values = values.copy()
+        values[:, unused] = 0.0
+        return values, table.row_names
+
+    def solve_for(self, name: str) -> list[Any]:
+        """Return explicit formulas of a column.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        list of SymPy expressions
+            From each law that names the column, those that SymPy finds.
+        """
+        from vanishing.equations.symbolic import import_sympy
+
+        sympy = import_sympy("Laws.solve_for")
+        if name not in self.names:
+            raise ValueError(f"there is no column {name!r}; there are {_list(self.names)}")
+        formulas: list[Any] = []
+        for law in self.equations:
+            if name in law.columns:
+                try:
+                    solutions = sympy.solve(law.expression, sympy.Symbol(name))
+                except NotImplementedError:
+                    continue
+                formulas.extend(each for each in solutions if each not in formulas)
+        return formulas
+
+    # --- What people see --------------------------------------------------------------------------
+
+    def __str__(self) -> str:
+        lines = [self.summary(), *(f"  {law}" for law in self.equations)]
+        return "\n".join([*lines, *(f"  ({note})" for note in self.notes)])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def summary(self) -> str:
+        """Return one line: how many laws, and how much noise."""
+        where = f"{len(self.names)} columns of {self.n_rows} rows"
+        if not self.equations:
+            return f"No law found in {where}."
+        count = "One law" if len(self.equations) == 1 else f"{len(self.equations)} laws"
+        return f"{count} in {where}; {self._noise_text()}."
+
+    def _noise_text(self) -> str:
+        if np.ndim(self.noise):
+            return "noise of each column as given"
+        if self.noise < EXACT:
+            return "exact"
+        return f"noise {100 * self.noise:.2g} % of a column's spread"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>$\\displaystyle {escape(law.latex)}$</td><td>{law.degree}</td>"
+            f"<td>{law.extent:.2g}</td><td>{law.p_value:.1g}</td></tr>"
+            for law in self.equations
+        )
+        head = "<tr><th>law</th><th>degree</th><th>extent</th><th>p-value</th></tr>"
+        table = f"<table>{head}{rows}</table>" if rows else ""
+        notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
+        return f"<p>{escape(self.summary())}</p>{table}" + (f"<ul>{notes}</ul>" if notes else "")
+
+    def plot(self, X: Any, *, ax: Any = None) -> Any:
+        """Draw how far each row is from each law, in standard deviations of its noise.
+
+        Parameters
+        ----------
+        X : table with the columns of the laws
+        ax : matplotlib axes, optional
+
+        Returns
+        -------
+        matplotlib axes
+        """
+        import matplotlib.pyplot as plt
+
+        if ax is None:
+            _, ax = plt.subplots(figsize=(7, 0.8 + 0.6 * max(len(self.equations), 1)))
+        values, _ = self._take(X)
+        checker = self._checker
+        for k, law in enumerate(self.equations):
+            scores = np.abs(checker.scores(values)[:, k])
+            height = k + np.random.default_rng(0).uniform(-0.3, 0.3, len(scores))
+            broken = scores > checker.threshold
+            shown = np.clip(scores, 1e-2, None)
+            ax.scatter(shown[~broken], height[~broken], s=6, color="0.6", linewidths=0)
+            ax.scatter(shown[broken], height[broken], s=16, color="tab:red", linewidths=0)
+            ax.text(0.01, k + 0.36, str(law), transform=ax.get_yaxis_transform(), fontsize="small")
+        if self.equations:
+            ax.axvline(checker.threshold, color="0.3", linewidth=0.8, linestyle="--")
+        ax.set(xscale="log", xlabel="distance from the law, in standard deviations", yticks=[])
+        ax.set_ylim(len(self.equations) - 0.3, -0.6)
+        ax.set_title(self.summary(), fontsize="medium", loc="left")
+        return ax
+
+
+def _list(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(str(name)) for name in names[:8])
+    return shown + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+
+
+def discover(
+    X: Any,
+    feature_names: Any = None,
+    *,
+    max_degree: int | None = None,
+    noise: Any = None,
+    sample_weight: Any = None,
+    random_state: int | None = None,
+) -> Laws:
+    """Find the polynomial equations that the columns of a table satisfy.
+
+    No setting is needed: columns may have any units, noise may be in all of them, and no column is
+    a target. Short equations are preferred to long ones of a lower degree. A table without laws has
+    an empty list of equations.
+
+    Parameters
+    ----------
+    X : array-like, frame, path, chunks or source, of shape (n_rows, n_columns)
+        Columns of text and dates are set aside, rows with missing cells are left out.
+    feature_names : sequence of str, optional
+        Names of the columns.
+    max_degree : int, optional
+        Largest total degree. By default 4, or less for tables of many columns.
+    noise : float or array of shape (n_columns,), optional
+        Standard deviation of the noise: relative to the columns' spreads, or of each column in its
+        unit. Estimated by default.
+    sample_weight : array-like of shape (n_rows,), optional
+    random_state : int, optional
+        Seed of the permutations that p-values are computed from.
+
+    Returns
+    -------
+    Laws
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vanishing import discover
+    >>> rng = np.random.default_rng(0)
+    >>> m, v = rng.uniform(1, 5, (2, 300))
+    >>> laws = discover(np.column_stack([m, v, m * v**2 / 2]), ["m", "v", "E"])
+    >>> print(laws)
+    One law in 3 columns of 300 rows; exact.
+      2*E = m*v^2
+    """
+    _check_options(max_degree)
+    table = take_table(X, feature_names, sample_weight)
+    _leave_out_missing(table)
+    values, weights = table.values, table.sample_weight
+    names = tuple(table.names)
+    n_rows = len(values)
+    if n_rows and len(names):
+        spreads = np.sqrt(np.average((values - _mean(values, weights)) ** 2, axis=0, weights=weights))
+        ranges = np.array([values.min(axis=0), values.max(axis=0)])
+    else:
+        spreads, ranges = np.zeros(len(names)), np.zeros((2, len(names)))
+    whole = whole_columns(values)
+    equations: list[Law] = []
+    level = float("nan")
+    if n_rows < FEWEST_ROWS:
+        table.notes.append(f"{n_rows} rows are too few for a law: at least {FEWEST_ROWS} are needed")
+    else:
+        equations, level = _search(
+            table, values, weights, spreads, max_degree, noise, random_state
+        )
+    given = noise if noise is not None and np.ndim(noise) else None
+    return Laws(
+        tuple(equations),
+        level if given is None else np.asarray(given, dtype=float),
+        names,
+        spreads,
+        ranges,
+        whole,
+        n_rows,
+        tuple(table.notes),
+    )
+
+
+def _check_options(max_degree: int | None) -> None:
+    if max_degree is not None and (isinstance(max_degree, bool) or max_degree < 1):
+        raise ValueError(f"max_degree must be 1 or more, got {max_degree}")
+
+
+def _mean(values: FloatArray, weights: FloatArray) -> FloatArray:
+    return np.asarray(np.average(values, axis=0, weights=weights))
+
+
+def _leave_out_missing(table: NumericTable) -> None:
+    """Set columns with many missing cells aside, and leave out rows with any."""
+    table.values = np.where(np.isinf(table.values), np.nan, table.values)
+    if not len(table.values):
+        return
+    absent = np.isnan(table.values).mean(axis=0)
+    for j in sorted(np.flatnonzero(absent > MOST_MISSING), reverse=True):
+        table.drop([int(j)], f"{table.names[j]} is set aside: {absent[j]:.0%} of it is missing")
+    complete = ~np.isnan(table.values).any(axis=1)
+    if not complete.all():
+        table.notes.append(
+            f"{np.sum(~complete)} of {len(complete)} rows have missing cells and were left out"
+        )
+        table.values = table.values[complete]
+        table.sample_weight = table.sample_weight[complete]
+        table.row_names = [table.row_names[i] for i in np.flatnonzero(complete)]
+
+
+def _search(
+    table: NumericTable,
+    values: FloatArray,
+    weights: FloatArray,
+    spreads: FloatArray,
+    max_degree: int | None,
+    noise: Any,
+    random_state: int | None,
+) -> tuple[list[Law], float]:
+    names = tuple(table.names)
+    laws: list[Law] = []
+    constant = spreads <= CONSTANT * np.abs(values).max(axis=0, initial=0.0)
+    for j in np.flatnonzero(constant):
+        laws.append(_constant_law(names, int(j), float(values[0, j]), len(values)))
+    varying = np.flatnonzero(~constant)
+    if len(varying) < 2:
+        return laws, 0.0 if laws else float("nan")
+    given = None
+    if noise is not None:
+        levels = np.broadcast_to(np.asarray(noise, dtype=float), (len(names),))
+        given = levels[varying] if np.ndim(noise) else levels[varying] * spreads[varying]
+    found, notes = find_relations(
+        values[:, varying],
+        max_degree=max_degree,
+        noise=given,
+        row_weights=weights,
+        seed=0 if random_state is None else random_state,
+        most_rows=SEARCHED_ROWS,
+    )
+    table.notes.extend(notes)
+    numbers = np.arange(len(values))
+    for relation, p_value, sizes, scaled in found:
+        exponents = np.zeros((len(relation.exponents), len(names)), dtype=np.intp)
+        law = make_law(
+            relation, sizes, scaled, tuple(names[j] for j in varying), p_value, numbers
+        )
+        exponents[:, varying] = law.exponents
+        laws.append(
+            Law(names, exponents, law.coefficients, law.standard_errors, law.extent, p_value, law.rows)
+        )
+    extents = [law.extent for law in laws]
+    level = float(np.sqrt(np.mean(np.square(extents)))) if extents else float("nan")
+    return laws, 0.0 if level < EXACT else level
+
+
+def _constant_law(names: tuple[str, ...], column: int, value: float, n_rows: int) -> Law:
+    exponents = np.zeros((2, len(names)), dtype=np.intp)
+    exponents[0, column] = 1
+    rows: IntArray = np.arange(n_rows)
+    return Law(names, exponents, np.array([1.0, -value]), np.zeros(2), 0.0, 0.0, rows)

@@ -1,0 +1,268 @@
+"""Short polynomials among noisy columns: which terms may a law have?
+
+A polynomial g with coefficients c on monomials Φ has, on the rows of a table, the mean square c'Ac
+with A = Φ'Φ/N, and the mean squared gradient c'Bc, in units of the columns' spreads. Noise of
+relative size σ in every column gives a law the *extent* √(c'Ac / c'Bc) ≈ σ, whatever its degree. So
+a set S of monomials carries a relation at the noise level τ exactly if the principal submatrix of
+
+    M(τ) = A - τ² B
+
+that belongs to S is not positive definite. This turns the search for the shortest law into a search
+for the smallest principal submatrix of one matrix with a negative eigenvalue. All supports of two,
+three and four terms are tried: given two terms of a support, the Schur complement of M decides
+about all pairs of further terms at once.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb
+
+import numpy as np
+from scipy.linalg import eigh
+
+from vanishing.arrays.namespace import FloatArray, IntArray
+from vanishing.polynomials.monomials import monomials
+
+#: Supports that an exhaustive search of one size may look at.
+MOST_SUPPORTS = 4e7
+#: Relative rounding error of a Gram matrix: relations below its root are not told apart by it.
+ROUNDING = 1e-13
+#: Most monomials from which terms are eliminated one by one.
+MOST_ELIMINATED = 60
+
+Support = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Monomials of scaled columns, and their second moments.
+
+    Attributes
+    ----------
+    exponents : int array of shape (n_terms, n_columns)
+        Ordered by degree; the first is the constant.
+    values : array of shape (n_terms, n_terms)
+        A, the mean products of the monomials.
+    gradients : array of shape (n_terms, n_terms)
+        B, the mean products of their gradients, in units of the columns' spreads.
+    """
+
+    exponents: IntArray
+    values: FloatArray
+    gradients: FloatArray
+
+    @property
+    def degrees(self) -> IntArray:
+        """The total degree of each monomial."""
+        return np.asarray(self.exponents.sum(axis=1))
+
+    def take(self, kept: IntArray) -> "Terms":
+        """Return some of the terms."""
+        block = np.ix_(kept, kept)
+        return Terms(self.exponents[kept], self.values[block], self.gradients[block])
+
+    def shifted(self, noise: float) -> FloatArray:
+        """Return M(τ), scaled to a unit diagonal of A, less what rounding may hide."""
+        size = np.sqrt(np.diag(self.values))
+        scaled = (self.values - noise**2 * self.gradients) / np.outer(size, size)
+        return np.asarray(scaled - ROUNDING * np.eye(len(scaled)))
+
+    def extent(self, support: Support) -> float:
+        """Return the smallest extent of a polynomial with these terms."""
+        return float(self.extents(np.asarray([support]))[0])
+
+    def extents(self, supports: IntArray) -> FloatArray:
+        """Return the smallest extent of each support, shape (n_supports, n_terms of each)."""
+        rows, columns = supports[:, :, None], supports[:, None, :]
+        values, gradients = self.values[rows, columns], self.gradients[rows, columns]
+        size = np.sqrt(np.einsum("sii->si", values))
+        scale = size[:, :, None] * size[:, None, :]
+        # λ / (1 + λ) is the eigenvalue of the pair (A, A + B), whose second matrix is definite.
+        values, both = values / scale, (values + gradients) / scale
+        both += 1e-14 * np.eye(supports.shape[1])
+        root = np.linalg.inv(np.linalg.cholesky(both))
+        ratio = np.linalg.eigvalsh(root @ values @ np.swapaxes(root, 1, 2))[:, 0]
+        return np.sqrt(np.clip(ratio, 0, None) / np.clip(1 - ratio, 1e-300, None))
+
+
+def make_terms(rows: FloatArray, spreads: FloatArray, degree: int, powers: IntArray) -> Terms:
+    """Return all monomials up to a degree in the columns of a table.
+
+    Parameters
+    ----------
+    rows : array of shape (n_rows, n_columns)
+        Scaled to a root mean square of 1, not centred: laws are short in the columns themselves.
+    spreads : array of shape (n_columns,)
+        Of the scaled columns.
+    degree : int
+    powers : int array of shape (n_columns,)
+        Powers of a column from this on are left out.
+    """
+    table = monomials(rows.shape[1], degree)
+    exponents = table.exponents
+    values = np.asarray(table.values(rows.T))
+    weights = even_weights(values)
+    gram = (values * weights) @ values.T
+    gradients = np.zeros_like(gram)
+    index = {tuple(row): position for position, row in enumerate(exponents.tolist())}
+    for j in range(rows.shape[1]):
+        having = np.flatnonzero(exponents[:, j])
+        lower = exponents[having].copy()
+        lower[:, j] -= 1
+        found = np.array([index[tuple(row)] for row in lower.tolist()], dtype=np.intp)
+        slopes = exponents[having, j] * spreads[j]
+        gradients[np.ix_(having, having)] += gram[np.ix_(found, found)] * np.outer(slopes, slopes)
+    # Products of columns that exclude each other are zero.
+    kept = np.flatnonzero((exponents < powers).all(axis=1) & (np.diag(gram) > 1e-20))
+    return Terms(exponents, gram, gradients).take(kept)
+
+
+def even_weights(values: FloatArray) -> FloatArray:
+    """Return weights of rows with which none dominates the moments.
+
+    Noise makes g² ≈ σ² |∇g|² in every row, so every weighting gives a law the same extent. Without
+    one, the moments of high powers consist of a few rows, and a polynomial that is steep there and
+    nowhere else has a smaller extent than the law.
+
+    Parameters
+    ----------
+    values : array of shape (n_terms, n_rows)
+    """
+    sizes = np.mean(values**2, axis=1, keepdims=True)
+    weights = 1.0 / np.mean(values**2 / sizes, axis=0)
+    return np.asarray(weights / weights.sum())
+
+
+def smallest_extent(terms: Terms) -> float:
+    """Return the smallest extent of any polynomial with these terms."""
+    size = np.sqrt(np.diag(terms.values))
+    scale = np.outer(size, size)
+    values, gradients = terms.values / scale, terms.gradients / scale
+    both = values + gradients + 1e-14 * np.eye(len(values))
+    ratio = float(eigh(values, both, eigvals_only=True, subset_by_index=[0, 0])[0])
+    return float(np.sqrt(max(ratio, 0.0) / max(1 - ratio, 1e-300)))
+
+
+def primitive(exponents: IntArray, supports: IntArray) -> FloatArray:
+    """Return which supports have no common factor: x y = x z says no more than y = z."""
+    return np.asarray((exponents[supports].min(axis=1) == 0).all(axis=1))
+
+
+def search_supports(terms: Terms, noise: float, size: int) -> IntArray:
+    """Return the supports of a size that carry a relation, and no smaller part of which does.
+
+    Returns
+    -------
+    int array of shape (n_supports, size)
+    """
+    shifted = terms.shifted(noise)
+    n_terms = len(shifted)
+    found: list[IntArray] = []
+    for chosen in combinations(range(n_terms), max(size - 3, 0)):
+        rest = np.arange(chosen[-1] + 1 if chosen else 0, n_terms)
+        complement = shifted[np.ix_(rest, rest)]
+        if chosen:
+            block = shifted[np.ix_(chosen, chosen)]
+            across = shifted[np.ix_(chosen, rest)]
+            complement = complement - across.T @ np.linalg.solve(block, across)
+        alive = np.diag(complement) > 0
+        rest, complement = rest[alive], complement[np.ix_(alive, alive)]
+        if len(rest) < min(size, 3):
+            continue
+        scale = 1 / np.sqrt(np.diag(complement))
+        tails = (_dependent_pairs if size == 2 else _dependent_triples)(
+            complement * scale * scale[:, None]
+        )
+        if len(tails):
+            head = np.broadcast_to(np.array(chosen, dtype=np.intp), (len(tails), len(chosen)))
+            found.append(np.column_stack([head, rest[tails]]))
+    if not found:
+        return np.empty((0, size), dtype=np.intp)
+    supports = np.concatenate(found)
+    supports = supports[primitive(terms.exponents, supports)]
+    return _minimal(shifted, supports)
+
+
+def _dependent_pairs(correlations: FloatArray) -> IntArray:
+    """Return the pairs whose correlation is 1 or more, which no definite matrix has."""
+    return np.argwhere(np.triu(np.abs(correlations) >= 1, 1))
+
+
+def _dependent_triples(correlations: FloatArray) -> IntArray:
+    """Return the triples with a determinant of 0 or less, no pair of which is dependent."""
+    apart = np.abs(correlations) < 1
+    found = []
+    for i in range(len(correlations) - 2):
+        rest = i + 1 + np.flatnonzero(apart[i, i + 1 :])
+        first = correlations[i, rest]
+        inner = correlations[np.ix_(rest, rest)]
+        # (r_jk - r_ij r_ik)² ≥ (1 - r_ij²)(1 - r_ik²), a determinant of three rows
+        left = 1 - first**2
+        gaps = (inner - first * first[:, None]) ** 2 >= left * left[:, None]
+        j, k = np.nonzero(np.triu(gaps & apart[np.ix_(rest, rest)], 1))
+        if len(j):
+            found.append(np.column_stack([np.full(len(j), i), rest[j], rest[k]]))
+    return np.concatenate(found) if found else np.empty((0, 3), dtype=np.intp)
+
+
+def _is_definite(block: FloatArray) -> bool:
+    return bool(np.linalg.eigvalsh(block)[0] > 0)
+
+
+def _minimal(shifted: FloatArray, supports: IntArray) -> IntArray:
+    """Return the supports no part of which carries a relation."""
+    size = supports.shape[1]
+    kept = np.ones(len(supports), dtype=bool)
+    for left_out in range(size):
+        parts = np.delete(supports, left_out, axis=1)
+        blocks = shifted[parts[:, :, None], parts[:, None, :]]
+        kept &= np.linalg.eigvalsh(blocks)[:, 0] > 0
+    return supports[kept]
+
+
+def count_supports(n_terms: int, size: int) -> int:
+    """Return how many supports of a size there are."""
+    return comb(n_terms, size)
+
+
+def eliminate(terms: Terms, noise: float, kept: int | None = None) -> Support | None:
+    """Leave out terms one by one as long as the others carry a relation.
+
+    Each time the term goes that contributes least to the relation of the smallest extent, unless
+    none is left without it. ``kept`` is a term that stays.
+    """
+    shifted = terms.shifted(noise)
+    left = np.arange(len(shifted))
+    fixed = {kept} if kept is not None else set()
+    extents, vectors = np.linalg.eigh(shifted)
+    if extents[0] > 0:
+        return None
+    while len(left) > 2:
+        block = shifted[np.ix_(left, left)]
+        _, vectors = np.linalg.eigh(block)
+        order = np.argsort(np.abs(vectors[:, 0]))
+        for position in order:
+            if left[position] in fixed:
+                continue
+            fewer = np.delete(left, position)
+            if not _is_definite(shifted[np.ix_(fewer, fewer)]):
+                left = fewer
+                break
+            fixed.add(int(left[position]))
+        else:
+            break
+    return tuple(int(i) for i in left)
+
+
+def grow(terms: Terms, support: Support, longest: int) -> Iterator[Support]:
+    """Add the terms that lower the extent most, one by one."""
+    while len(support) < longest:
+        others = np.setdiff1d(np.arange(len(terms.exponents)), support)
+        if not len(others):
+            return
+        head = np.broadcast_to(np.array(support), (len(others), len(support)))
+        longer = np.column_stack([head, others])
+        best = int(np.argmin(terms.extents(longer)))
+        support = tuple(int(i) for i in longer[best])
+        yield support

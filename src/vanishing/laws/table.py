@@ -1,0 +1,204 @@
+"""The numeric columns of whatever a table is given as, and a line about what was left out."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from vanishing.arrays.namespace import BoolArray, FloatArray, on_host, unmasked
+from vanishing.data.coerce import as_source, is_chunked
+from vanishing.data.source import closed_after
+from vanishing.data.weights import checked_weights
+
+#: Rows that are kept of a table that does not fit into memory.
+MOST_ROWS = 100_000
+#: Bytes of a file that is read whole.
+MOST_BYTES = 2**28
+BLOCK = 2**15
+
+
+@dataclass
+class NumericTable:
+    """Numbers with names; NaN where one is missing.
+
+    Attributes
+    ----------
+    values : array of shape (n_rows, n_columns)
+    names : list of str
+    row_names : sequence
+    sample_weight : array of shape (n_rows,)
+    notes : list of str
+        Sentences about what was set aside.
+    """
+
+    values: FloatArray
+    names: list[str]
+    row_names: Sequence[Any]
+    sample_weight: FloatArray
+    notes: list[str] = field(default_factory=list)
+
+    def drop(self, columns: Sequence[int], note: str) -> None:
+        """Set columns aside."""
+        kept = [j for j in range(len(self.names)) if j not in set(columns)]
+        self.values = self.values[:, kept]
+        self.names = [self.names[j] for j in kept]
+        self.notes.append(note)
+
+
+def import_pandas(caller: str) -> Any:
+    """Import pandas, or say how to install it."""
+    try:
+        import pandas
+    except ImportError as error:
+        raise ImportError(
+            f"{caller} needs pandas, which is not installed: pip install pandas"
+        ) from error
+    return pandas
+
+
+def take_table(X: Any, feature_names: Any = None, sample_weight: Any = None) -> NumericTable:
+    """Return the numeric columns of a table of any kind.
+
+    Parameters
+    ----------
+    X : array-like, frame, path, chunks or source
+        Of shape (n_rows, n_columns). Columns of text and of dates are set aside.
+    feature_names : sequence of str, optional
+        Instead of those that the table has.
+    sample_weight : array-like of shape (n_rows,), optional
+    """
+    if isinstance(X, (str, os.PathLike)) and os.path.isfile(X) and os.path.getsize(X) <= MOST_BYTES:
+        from vanishing.data.tables import read_table
+
+        read = read_table(X)
+        notes = [f"{each.name} is set aside: {each.reason}" for each in read.set_aside]
+        names = [str(name) for name in read.shown_names]
+        rows = [read.row_name(i) for i in range(len(read))]
+        table = NumericTable(read.values, names, rows, np.ones(len(read)), notes)
+    elif isinstance(X, (str, os.PathLike)) or is_chunked(X):
+        table = _sample(X)
+    elif hasattr(X, "columns") and hasattr(X, "__getitem__"):
+        table = _from_frame(X)
+    else:
+        table = _from_array(X)
+    if feature_names is not None:
+        given = [str(name) for name in feature_names]
+        if len(given) != len(table.names):
+            raise ValueError(
+                f"feature_names has {len(given)} names, but the table has {len(table.names)} "
+                "numeric columns; give one name for each"
+            )
+        table.names = given
+    if len(set(table.names)) < len(table.names):
+        twice = sorted({name for name in table.names if table.names.count(name) > 1})
+        raise ValueError(f"columns must have different names, got {twice[0]!r} more than once")
+    if sample_weight is not None:
+        table.sample_weight = checked_weights(sample_weight, "X", len(table.values))
+    return table
+
+
+def _from_frame(X: Any) -> NumericTable:
+    names, columns, notes = [], [], []
+    for name in X.columns:
+        column = X[name]
+        values = np.asarray(getattr(column, "array", column))
+        problem = _problem(values)
+        numbers = None if problem else _numbers(column, values)
+        if numbers is None:
+            notes.append(f"{name} is set aside: {problem or 'not numeric'}")
+            continue
+        names.append(str(name))
+        columns.append(numbers)
+    n_rows = len(X)
+    stacked = np.column_stack(columns) if columns else np.empty((n_rows, 0))
+    index = getattr(X, "index", None)
+    rows = list(index) if index is not None and not callable(index) else list(range(n_rows))
+    return NumericTable(stacked, names, rows, np.ones(n_rows), notes)
+
+
+def _problem(values: Any) -> str | None:
+    if values.dtype.kind == "c":
+        return "complex; give its real and imaginary parts as columns"
+    if values.dtype.kind in "mM":
+        return "dates"
+    return None
+
+
+def _numbers(column: Any, values: Any) -> FloatArray | None:
+    """Return a column as floating-point numbers, or None if it is not numeric."""
+    if values.dtype.kind in "US":
+        return None
+    try:
+        if hasattr(column, "to_numpy") and values.dtype.kind == "O":
+            values = np.array([np.nan if _is_missing(v) else v for v in values], dtype=object)
+            if any(isinstance(v, (str, bytes)) for v in values):
+                return None
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        return None
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
+
+
+def _from_array(X: Any) -> NumericTable:
+    array = np.asarray(on_host(unmasked(X, "X")) if hasattr(X, "dtype") else X)
+    if array.ndim != 2:
+        raise ValueError(
+            f"expected a table of rows and columns, got an array of {array.ndim} dimension"
+            f"{'s' * (array.ndim != 1)}; one column is X.reshape(-1, 1)"
+        )
+    notes = []
+    names = [f"x{j}" for j in range(array.shape[1])]
+    kept, columns = [], []
+    for j in range(array.shape[1]):
+        problem = _problem(array)
+        numbers = None if problem else _numbers(array, array[:, j])
+        if numbers is None:
+            notes.append(f"{names[j]} is set aside: {problem or 'not numeric'}")
+        else:
+            kept.append(names[j])
+            columns.append(numbers)
+    stacked = np.column_stack(columns) if columns else np.empty((len(array), 0))
+    return NumericTable(stacked, kept, range(len(array)), np.ones(len(array)), notes)
+
+
+def _sample(X: Any) -> NumericTable:
+    """Return rows of a table that may be larger than memory, at random if there are many."""
+    source = as_source(X)
+    rng = np.random.default_rng(0)
+    kept: FloatArray | None = None
+    keys = np.empty(0)
+    n_rows = 0
+    numbers = np.empty(0, dtype=np.intp)
+    with closed_after(source.blocks(BLOCK)) as blocks:
+        for block in blocks:
+            rows = np.asarray(on_host(block), dtype=float)
+            keys = np.concatenate([keys, rng.random(len(rows))])
+            numbers = np.concatenate([numbers, np.arange(n_rows, n_rows + len(rows))])
+            kept = rows if kept is None else np.concatenate([kept, rows])
+            n_rows += len(rows)
+            if len(keys) > 2 * MOST_ROWS:
+                chosen = np.sort(np.argpartition(keys, MOST_ROWS)[:MOST_ROWS])
+                kept, keys, numbers = kept[chosen], keys[chosen], numbers[chosen]
+    assert kept is not None
+    notes = []
+    if len(kept) > MOST_ROWS:
+        chosen = np.sort(np.argpartition(keys, MOST_ROWS)[:MOST_ROWS])
+        kept, numbers = kept[chosen], numbers[chosen]
+    if len(kept) < n_rows:
+        notes.append(f"laws were looked for in {len(kept)} of {n_rows} rows, drawn at random")
+    names = source.feature_names or tuple(f"x{j}" for j in range(kept.shape[1]))
+    return NumericTable(kept, list(names), numbers, np.ones(len(kept)), notes)
+
+
+def whole_columns(values: FloatArray) -> BoolArray:
+    """Return which columns hold whole numbers."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(
+            ((values == np.round(values)) | np.isnan(values)).all(axis=0)
+            & (np.nanmax(np.abs(values), axis=0, initial=0) < 2**53)
+        )
