@@ -2,7 +2,7 @@
 
 ``python -m benchmarks.partial_campaign --variants 2000`` prints how many variants differ in the
 numbers of polynomials, how many of these came with a warning, and the variants themselves.
-``tests/test_partial_campaign.py`` runs a small part of it.
+``tests/construction/test_partial_campaign.py`` runs a small part of it.
 """
 
 import argparse

@@ -13,15 +13,12 @@ import sys
 import time
 import warnings
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
+from tests.support.exact import vanishing_values
 
 from vanishing import VanishingIdeal
 from vanishing.ideal import ContrastError
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
-from exact import vanishing_values
 
 NORMALIZATIONS = ("vca", "coefficient", "gradient", "gradient-weighted", "contrastive")
 TOLERANCES = (0.0, 0.0, 1e-12, 1e-9, 1e-6, 1e-3, 0.1)

@@ -8,12 +8,12 @@ import pandas as pd
 import polars as pl
 import pytest
 import sklearn
-from cases import NORMALIZATIONS, REDUCTIONS, gaussian_contrast
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from tests.support.cases import NORMALIZATIONS, REDUCTIONS, gaussian_contrast
 from vanishing import (
     ClassVanishingFeatures,
     TransformationDetector,
