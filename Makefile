@@ -68,7 +68,7 @@ docs: $(VENV)/.installed-docs  ## build the documentation into docs/_build/html,
 	$(ONE_THREAD) $(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
 bench: $(VENV)/.installed-demo  ## measure time and memory, and say what became slower
-	$(ONE_THREAD) $(BIN)/python -m benchmarks.run
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.speed
 
 reproduce: $(VENV)/.installed-test  ## make the paper's tables and figures, ours beside them
 	$(BIN)/python -m experiments $(EXPERIMENTS)

@@ -30,9 +30,11 @@ def _rounded(value: float) -> str:
 def speed_table() -> str:
     """Our seconds and megabytes beside the peers', from ``results.json`` and ``peers.py``."""
     sys.path.insert(0, str(ROOT))
-    from benchmarks.peers import PEERS
+    from benchmarks.speed.peers import PEERS
 
-    results = json.loads((BENCHMARKS / "results.json").read_text(encoding="utf-8"))["results"]
+    results = json.loads((BENCHMARKS / "speed" / "results.json").read_text(encoding="utf-8"))[
+        "results"
+    ]
     ours = {result["task"]["name"]: result for result in results}
     rows = []
     for (case, normalization), peers in PEERS.items():
@@ -52,7 +54,9 @@ def speed_table() -> str:
 
 def tables_summary() -> str:
     """One sentence per question on the twenty tables of ``tables_results.json``."""
-    measured = json.loads((BENCHMARKS / "tables_results.json").read_text(encoding="utf-8"))
+    measured = json.loads(
+        (BENCHMARKS / "detectors" / "tables_results.json").read_text(encoding="utf-8")
+    )
     means = {name: sum(v) / len(v) for name, v in measured["means per seed"].items()}
     differences = [row["mean difference"] for row in measured["rows"]]
     better = sum(difference > 0 for difference in differences)
@@ -71,7 +75,9 @@ def draw_tables(path: Path) -> None:
     """Draw the difference from nearest neighbours, table by table."""
     from matplotlib.figure import Figure
 
-    measured = json.loads((BENCHMARKS / "tables_results.json").read_text(encoding="utf-8"))
+    measured = json.loads(
+        (BENCHMARKS / "detectors" / "tables_results.json").read_text(encoding="utf-8")
+    )
     rows = sorted(measured["rows"], key=lambda row: row["mean difference"])
     differences = [row["mean difference"] for row in rows]
     figure = Figure(figsize=(7.5, 4.6), layout="constrained")

@@ -4,8 +4,8 @@ import json
 from dataclasses import replace
 
 import pytest
-from benchmarks.guard import became_worse, confirmed
-from benchmarks.task import Result, Task
+from benchmarks.speed.guard import became_worse, confirmed
+from benchmarks.speed.task import Result, Task
 from tests.support.paths import ROOT
 
 TASK = Task(
@@ -128,7 +128,7 @@ def test_nothing_is_measured_again_without_need():
 
 
 def test_the_committed_table_is_not_worse_than_itself():
-    table = ROOT / "benchmarks" / "results.json"
+    table = ROOT / "benchmarks" / "speed" / "results.json"
     record = json.loads(table.read_text())["results"]
     names = [(each["task"]["section"], each["task"]["name"]) for each in record]
     assert len(set(names)) == len(names) > 10

@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from benchmarks.size_campaign import cases, verdict
+from benchmarks.campaigns.sizes import cases, verdict
 from tests.support.cases import NORMALIZATIONS, REDUCTIONS, counts, fit, gaussian_contrast
 
 from vanishing import VanishingIdeal

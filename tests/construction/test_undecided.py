@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from benchmarks.soak_extents import run
+from benchmarks.campaigns.extents import run
 from tests.support.exact import Exact, vanishing_values
 
 from vanishing import VanishingIdeal, load
@@ -65,7 +65,7 @@ def test_tolerance_above_the_errors_decides():
 
 
 def test_no_equation_is_wrong_in_exact_arithmetic():
-    """A part of ``python -m benchmarks.soak_extents``, which runs 20,000 fits."""
+    """A part of ``python -m benchmarks.campaigns.extents``, which runs 20,000 fits."""
     assert run(0, 240) == []
 
 

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from benchmarks.soak_detectors import flagged, is_violation, make_table
+from benchmarks.campaigns.detectors import flagged, is_violation, make_table
 
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
 from vanishing.detectors import fit_to_mixed

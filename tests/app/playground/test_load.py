@@ -10,10 +10,10 @@ pytest.importorskip("starlette")
 pytest.importorskip("psutil")
 pytest.importorskip("benchmarks", reason="benchmarks are in the repository only")
 
-from benchmarks.playground import GROWTH, MEDIAN_MS, SLOWEST_S
-from benchmarks.playground_load import BUSY, put_under_load
-from benchmarks.playground_server import running
-from benchmarks.playground_slider import redraw_milliseconds
+from benchmarks.playground.__main__ import GROWTH, MEDIAN_MS, SLOWEST_S
+from benchmarks.playground.load import BUSY, put_under_load
+from benchmarks.playground.server import running
+from benchmarks.playground.slider import redraw_milliseconds
 
 pytestmark = pytest.mark.programs
 
