@@ -1,4 +1,4 @@
-"""Default detectors on many small tables: ``python -m benchmarks.campaigns.detectors --tables 20000``.
+"""Default detectors on many small tables.
 
 Each table has exact or nearly exact relations, as tables with units, sums, constants and repeated
 columns have. A detector is fitted to it and applied to 200 fresh rows of the same kind. It violates

@@ -1,7 +1,7 @@
 """Does ``partial_fit`` find what ``fit`` finds? A seeded campaign of variants.
 
-``python -m benchmarks.campaigns.partial_fit --variants 2000`` prints how many variants differ in the
-numbers of polynomials, how many of these came with a warning, and the variants themselves.
+``python -m benchmarks.campaigns.partial_fit --variants 2000`` prints how many variants differ in
+the numbers of polynomials, how many of these came with a warning, and the variants themselves.
 ``tests/construction/test_partial_fit_campaign.py`` runs a small part of it.
 """
 

@@ -1,7 +1,7 @@
 """Data of any size: the same counts, or a clear error, and never a stray warning.
 
-``python -W error -m benchmarks.campaigns.sizes`` prints what differs from the counts at size 1, which
-warnings came up, and which errors. ``tests/construction/test_sizes.py`` runs a small part of it.
+``python -W error -m benchmarks.campaigns.sizes`` prints what differs from the counts at size 1,
+which warnings came up, and which errors. ``tests/construction/test_sizes.py`` runs a part of it.
 """
 
 import argparse

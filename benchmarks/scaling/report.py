@@ -33,7 +33,7 @@ def markdown(record: Found) -> str:
     libraries = ", ".join(f"{name} {version}" for name, version in machine["libraries"].items())
     parts = [
         "# Scaling",
-        "Written by `python -m benchmarks.scaling`; what is measured is in [README.md](../README.md).",
+        "Written by `python -m benchmarks.scaling`; see [README.md](../README.md).",
         f"{machine['date']}. {machine['cpu']}, {machine['cores']} cores, "
         f"{machine['memory_gb']} GB, {machine['system']}; Python {machine['python']}, {libraries}; "
         f"{', '.join(machine['blas'])}.",

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from experiments.cell import Cell, Results, Size
+from experiments.harness.cell import Cell, Results, Size
 from experiments.ideal_quotient import singular
 from experiments.ideal_quotient.examples import EXAMPLES, Example
 from experiments.ideal_quotient.theorem import check

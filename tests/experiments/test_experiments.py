@@ -12,10 +12,17 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("experiments", reason="experiments are in the repository only")
 
 from experiments import __main__ as command
-from experiments import images, page, runner, store
-from experiments.cell import Cell
-from experiments.configuration import DISTANCE_WEIGHT, RESOLUTIONS, SHIFT, TOL, image_detector
-from experiments.setting import FIXED, Setting, best, compare
+from experiments.harness import page, runner, store
+from experiments.harness.cell import Cell
+from experiments.images import data as images
+from experiments.images.configuration import (
+    DISTANCE_WEIGHT,
+    RESOLUTIONS,
+    SHIFT,
+    TOL,
+    image_detector,
+)
+from experiments.images.setting import FIXED, Setting, best, compare
 
 from vanishing import detectors as anomaly
 from vanishing.transformations import Rotations
@@ -50,7 +57,8 @@ def toy(monkeypatch):
     module.cells = lambda size: [Cell("works", works), Cell("fails", fails)]
     module.report = lambda results, size: f"{len(results)} of 2 at size {size}"
     monkeypatch.setitem(sys.modules, "experiments.toy", module)
-    monkeypatch.setattr(command, "EXPERIMENTS", ("toy",))
+    monkeypatch.setattr(command, "EXPERIMENTS", {"toy": "toy"})
+    monkeypatch.setattr(runner, "EXPERIMENTS", {"toy": "toy"})
 
     def run_here(experiment, cell, size):
         """Run a cell in this process."""
@@ -104,8 +112,8 @@ def test_run_is_resumed_and_failures_are_told(folder, toy, monkeypatch, capsys):
     assert toy.runs == ["works", "fails", "fails"]
     assert call(monkeypatch, "--size", "small", "--cells", "work", "--redo") == 0
     assert toy.runs[-1] == "works"
-    written = (folder / "results" / "small" / "reproduction.md").read_text()
-    assert "## Toy" in written
+    written = (folder / "results" / "small" / "toy.md").read_text()
+    assert "# Toy" in written
     assert "1 of 2 at size small" in written
 
 

@@ -12,15 +12,15 @@ from sklearn.metrics import roc_auc_score
 torch = pytest.importorskip("torch")
 pytest.importorskip("experiments", reason="experiments are in the repository only")
 
-from experiments.goad import GOAD  # noqa: E402
-from experiments.goad.loss import (  # noqa: E402
+from experiments.images.goad import GOAD  # noqa: E402
+from experiments.images.goad.loss import (  # noqa: E402
     center_triplet_loss,
     cross_entropy,
     log_probabilities,
     squared_distances,
 )
-from experiments.goad.network import WideResidualNetwork  # noqa: E402
-from experiments.goad.transformations import (  # noqa: E402
+from experiments.images.goad.network import WideResidualNetwork  # noqa: E402
+from experiments.images.goad.transformations import (  # noqa: E402
     geometric_transformations,
     index_table,
     transformed,

@@ -8,11 +8,12 @@ from scipy.stats import chi2
 pytest.importorskip("matplotlib")
 pytest.importorskip("experiments", reason="experiments are in the repository only")
 
-from experiments import store, synthetic, two_classes
-from experiments import synthetic_draws as draws
-from experiments import synthetic_laws as laws
-from experiments.synthetic_checks import index
-from experiments.two_classes_data import OTHER, RANDOM
+from experiments.harness import store
+from experiments.synthetic import draws, laws
+from experiments.synthetic import experiment as synthetic
+from experiments.synthetic.checks import index
+from experiments.two_classes import experiment as two_classes
+from experiments.two_classes.data import OTHER, RANDOM
 
 
 @pytest.fixture(scope="module")
