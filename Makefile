@@ -75,7 +75,7 @@ reproduce: $(VENV)/.installed-test  ## make the paper's tables and figures, ours
 
 clean:  ## remove caches and built files, keep environments
 	rm -rf build dist htmlcov demo_output .coverage .coverage.* .hypothesis .import_linter_cache \
-	  .mypy_cache .pytest_cache .ruff_cache docs/_build docs/auto_examples docs/generated \
+	  .mypy_cache .pytest_cache .ruff_cache docs/_build docs/auto_examples docs/generated docs/reference \
 	  docs/sg_execution_times.rst
 	find . -name '.venv*' -prune -o -name .git -prune -o -name __pycache__ -type d -exec rm -rf {} +
 

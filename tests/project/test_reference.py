@@ -1,20 +1,16 @@
 """The reference names every public thing, and what it shows has docstrings in numpydoc's form."""
 
 import importlib
-import inspect
-import pydoc
-import re
+import sys
 
 import pytest
 from tests.support.paths import DOCS
 
-validate = pytest.importorskip("numpydoc.validate").validate
+sys.path.insert(0, str(DOCS / "_ext"))
 
-PAGE = (DOCS / "api.md").read_text(encoding="utf-8")
-DIRECTIVES = re.findall(
-    r"\.\. auto(?:class|function|data|exception):: (\S+)\n((?:   +:.*\n)*)", PAGE
-)
-SHOWN = [name for name, _ in DIRECTIVES]
+from reference import MEMBERS, NAMES, locate
+
+validate = pytest.importorskip("numpydoc.validate").validate
 
 #: Sections that we do not demand, and descriptions that would only repeat name and type.
 NOT_DEMANDED = {"ES01", "EX01", "SA01", "PR07", "RT03", "RT05"}
@@ -36,43 +32,21 @@ PACKAGES = [
 INTERNAL = {"resolve_normalization"}
 
 
-def shown_members(name, options):
-    """Name the members that a directive shows: those listed, or all that are documented there."""
-    kind = pydoc.locate(name)
-    listed = re.search(r":members:(.*)", options)
-    if not inspect.isclass(kind) or listed is None:
-        return []
-    wanted = [member.strip() for member in listed.group(1).split(",") if member.strip()]
-    if not wanted:
-        wanted = [member for member in vars(kind) if not member.startswith("_")]
-    members = ((member, inspect.getattr_static(kind, member)) for member in wanted)
-    return [
-        f"{name}.{member}"
-        for member, value in members
-        if inspect.isfunction(value) or isinstance(value, classmethod | staticmethod)
-    ]
-
-
-def located(name):
-    """What a name of the reference is; functions come before modules of the same name."""
-    owner, _, last = name.rpartition(".")
-    return getattr(pydoc.locate(owner), last)
-
-
 @pytest.mark.parametrize("package", PACKAGES)
 def test_every_public_name_is_in_the_reference(package):
     module = importlib.import_module(package)
-    shown = {id(located(name)) for name in SHOWN}
+    shown = {id(locate(name)) for name in NAMES}
     public = {name: getattr(module, name) for name in module.__all__ if name not in INTERNAL}
     missing = [name for name, value in public.items() if callable(value) and id(value) not in shown]
     assert missing == []
 
 
-@pytest.mark.parametrize(("name", "options"), DIRECTIVES, ids=SHOWN)
-def test_docstrings_are_complete(name, options):
+@pytest.mark.parametrize("name", NAMES)
+def test_docstrings_are_complete(name):
+    methods = [member["name"] for member in MEMBERS[name] if member["kind"] == "method"]
     complaints = [
         f"{shown}: {code} {text}"
-        for shown in [name, *shown_members(name, options)]
+        for shown in [name, *(f"{name}.{method}" for method in methods)]
         for code, text in validate(shown)["errors"]
         if code not in NOT_DEMANDED
     ]
