@@ -36,8 +36,10 @@ demo: $(VENV)/.installed-demo  ## find the equations of a handwritten digit, exp
 	$(ONE_THREAD) $(BIN)/vanishing demo demo_output/pump
 	@echo "(before these: source $(BIN)/activate)"
 
-quick: $(VENV)/.installed-test  ## run the tests, except slow ones and those that start other programs
-	$(PYTEST) -m "not slow and not gpu and not programs" $(PYTEST_ARGS)
+# Without the folders of the applications, experiments and documentation.
+quick: $(VENV)/.installed-test  ## run the tests of the library, except slow ones and those that start programs
+	$(PYTEST) -m "not slow and not gpu and not programs" --ignore=tests/app --ignore=tests/benchmarks \
+	  --ignore=tests/experiments --ignore=tests/project $(PYTEST_ARGS)
 
 test: $(VENV)/.installed-test  ## run the tests, except the slow ones
 	$(PYTEST) -m "not slow and not gpu" $(PYTEST_ARGS)

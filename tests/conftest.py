@@ -15,5 +15,5 @@ settings.load_profile("fixed")
 
 
 def pytest_collection_finish():
-    """Do not look for garbage among modules and collected tests, which makes ``gc.collect`` slow."""
+    """Spare the garbage collector all modules and collected tests."""
     gc.freeze()

@@ -6,7 +6,10 @@ import sys
 
 import pytest
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+pytestmark = [
+    pytest.mark.programs,
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork"),
+]
 
 #: Who forks while whom fits, and what the children do, in at most this many seconds each.
 SCRIPT = """
@@ -32,7 +35,7 @@ def fit_on():
 
 def fork():
     try:
-        for _ in range(25):
+        for _ in range(10):
             child = os.fork()
             if not child:
                 try:

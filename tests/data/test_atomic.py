@@ -210,7 +210,7 @@ def test_a_file_that_is_swept_before_it_is_locked_is_made_again(tmp_path, monkey
 AT_ONCE = """
 import sys, time
 from vanishing.data.atomic import write_whole
-end = time.monotonic() + 3
+end = time.monotonic() + 2
 n = 0
 while time.monotonic() < end:
     write_whole(sys.argv[1] + "/" + sys.argv[2], sys.argv[2].encode() * 1000)
@@ -219,6 +219,7 @@ print(n)
 """
 
 
+@pytest.mark.programs
 def test_writers_at_once_do_not_remove_each_other(tmp_path):
     """Four writers of two files, and some that are killed in the middle of it."""
     processes = [
@@ -227,7 +228,7 @@ def test_writers_at_once_do_not_remove_each_other(tmp_path):
     killed = [
         subprocess.Popen([sys.executable, "-c", AT_ONCE, str(tmp_path), "c"]) for _ in range(2)
     ]
-    time.sleep(2)
+    time.sleep(1.2)
     for process in killed:
         process.kill()
         process.wait()

@@ -352,8 +352,10 @@ def test_failing_chunk_is_named_and_the_estimator_is_left_as_it_was(failure, whi
     assert_no_threads()
 
 
-@pytest.mark.parametrize("failure", FAILURES)
-@pytest.mark.parametrize("ending", [".parquet", ".csv", ".npy", ".zarr"])
+@pytest.mark.parametrize(
+    ("failure", "ending"),
+    [("I/O", ".parquet"), ("odd error", ".csv"), ("width", ".npy"), ("NaN", ".zarr")],
+)
 @pytest.mark.parametrize("there_before", [False, True])
 def test_nothing_is_written_when_a_chunk_fails(
     failure, ending, there_before, tmp_path, monkeypatch

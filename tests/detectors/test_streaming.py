@@ -104,7 +104,7 @@ def test_one_ideal_passes_over_what_is_too_large(normalization, make, tmp_path):
     ids=lambda p: "-".join(p) or "default",
 )
 def test_transformations_are_told_apart_by_passes(parameters, make):
-    X, new = normal(3000), normal(200, seed=1)
+    X, new = normal(1000), normal(200, seed=1)
     with in_threads():
         with streamed():
             detector = TransformationDetector(contamination=0.05, **parameters).fit(make(X))

@@ -129,7 +129,7 @@ def digits():
     """Even digits to train on, others of them, and odd ones."""
     X, y = load_digits(return_X_y=True)
     even = y % 2 == 0
-    return X[:1000][even[:1000]] / 16, X[1000:][even[1000:]] / 16, X[1000:][~even[1000:]] / 16
+    return X[:600][even[:600]] / 16, X[600:][even[600:]] / 16, X[600:][~even[600:]] / 16
 
 
 @pytest.mark.parametrize("parts", IMAGE_DETECTORS.values(), ids=IMAGE_DETECTORS.keys())

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.programs
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 GALLERY = [path for path in EXAMPLES if path.name.startswith("plot_")]
 #: The others are left to test-all.
-QUICK = {"digits_alarm_demo", "plot_gas_law", "plot_images", "plot_loop_invariant"}
+QUICK = {"digits_alarm_demo", "plot_gas_law", "plot_loop_invariant"}
 
 
 def marked(path):

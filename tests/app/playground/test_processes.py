@@ -96,7 +96,7 @@ def await_worker(server):
 
 def test_busy():
     """While one request is worked on and one waits, a third is told at once to come again."""
-    limits = Limits(**(vars(SLOW) | {"work_seconds": 4.0, "queue_seconds": 1.0}))
+    limits = Limits(**(vars(SLOW) | {"work_seconds": 2.5, "queue_seconds": 1.0}))
     slow, quick = slow_request(), fit_request()
     with playground(limits) as server:
         answers = {}
