@@ -39,7 +39,7 @@ nitpicky = True
 nitpick_ignore_regex = [("py:.*", r"(?!vanishing\.).*")]
 
 autosummary_generate = True
-autosummary_context = {"members": MEMBERS}
+autosummary_context = {"documented": MEMBERS}
 autodoc_typehints = "none"  # numpydoc shows the types
 numpydoc_show_class_members = False
 # Types in docstrings that have a place in the reference are links to it.
