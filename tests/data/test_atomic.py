@@ -149,6 +149,7 @@ def unfinished(folder):
     return [path for path in folder.iterdir() if path.name.endswith(".tmp")]
 
 
+@pytest.mark.programs
 @pytest.mark.parametrize("kind", ["file", "folder"])
 def test_what_a_killed_writer_left_is_swept_and_a_live_one_is_not(tmp_path, kind):
     killed = start_writer(tmp_path / "x", kind)

@@ -32,6 +32,7 @@ assert sorted(path.name for path in folder.iterdir()) == before
 """
 
 
+@pytest.mark.programs
 @pytest.mark.skipif(sys.platform != "linux", reason="limits on the size of files are Linux's")
 def test_nothing_is_left_on_a_full_disk(tmp_path):
     ran = subprocess.run(

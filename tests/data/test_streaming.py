@@ -236,6 +236,7 @@ def test_missing_extra_is_named(package, tmp_path, monkeypatch):
         write(X, tmp_path / f"y{path.suffix}")
 
 
+@pytest.mark.programs
 def test_extras_are_not_imported_by_the_library():
     code = "import sys, vanishing; print(sorted({'dask', 'zarr'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -257,6 +257,7 @@ def test_errors_say_what_was_expected(parameters, message):
         ExplanationDisplay.from_explanation(explanation(RANDOM[:12]), **parameters)
 
 
+@pytest.mark.programs
 def test_matplotlib_is_needed_for_drawing_only(monkeypatch, table):
     code = "import sys, vanishing.plotting; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
