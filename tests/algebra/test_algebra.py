@@ -368,8 +368,8 @@ class TestProjection:
     def test_one_point_at_a_time(self, scale):
         X = scale * (make_variety("twisted-cubic", 1000, noise=NOISE) + 7)
         basis = VanishingIdeal(max_degree=2, tol=2 * NOISE * scale).fit(X).basis_
-        together = project(basis, X[:20], dimension=1)
-        one_by_one = [project(basis, x[None, :]) for x in X[:20]]
+        together = project(basis, X[:8], dimension=1)
+        one_by_one = [project(basis, x[None, :]) for x in X[:8]]
         assert all(found.converged[0] for found in one_by_one)
         points = np.vstack([found.points for found in one_by_one])
         # How equations are weighed depends on the points, and noise makes that matter.
