@@ -94,14 +94,14 @@ def report(results, size):
         counts_figure.draw(results, METHODS, size),
         "AUC against the number of polynomials for VCA, nVCA and the contrastive normalization.",
     )
-    return f"""The paper says that VCA increases the number of polynomials and normalization reduces
-it, and has no figures. Tolerances of different normalizations are in different units, so that no
-tolerance is the same for all. What is the same here: the first 10,000 images, four rotations, the
-{DIMENSION} principal components, degree up to {DEGREE}, no weights. Each tolerance is swept from
-few polynomials to many, and the methods are compared at equal AUC on the test images, which needs
-labels: it is a measurement, not a way to choose. Numbers are means over the four copies.
-"All products" is VCA as published, whose candidates repeat themselves, so that some of its
-polynomials are zero everywhere; the other rows leave such products out.
+    return f"""The paper says, without figures, that VCA increases the number of polynomials and
+normalization reduces it. Tolerances of different normalizations have different units, so no
+tolerance is the same for all. We use the first 10,000 images, four rotations, {DIMENSION} principal
+components, degree up to {DEGREE} and no weights, vary each tolerance from few polynomials to many,
+and compare the methods at equal AUC on the test images. This needs labels, so it is a measurement
+and not a way to choose. Numbers are means over the four copies. "All products" is VCA as published,
+whose candidates contain repeated products, so that some polynomials are zero everywhere; the other
+rows leave such products out.
 
 {picture}
 

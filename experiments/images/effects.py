@@ -106,15 +106,15 @@ def report(results, size):
         "AUC of both data sets by PCA dimension, degree, tolerance, number of training images, "
         "weights and transformations.",
     )
-    return f"""One choice at a time is changed in the detector of Table 1, the others stay at
-{FIXED}, four rotations and the first 10,000 images. AUC × 100. The paper has no such figure; of its
-settings only the transformations, the degree and the number of images are known.
+    return f"""One choice at a time is changed in the detector of Table 1; the others are
+{FIXED}, four rotations and the first 10,000 images. AUC × 100. The paper has no such figure, and of
+its settings it gives only the transformations, the degree and the number of images.
 
 {picture}
 
 {_table(drawn)}
 
-Where a point is missing no polynomial is below the tolerance (or the cell was not run).
+At missing points no polynomial is below the tolerance (or the cell was not run).
 {_against_the_paper(drawn)}
 """
 

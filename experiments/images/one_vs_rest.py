@@ -54,16 +54,15 @@ def report(results, size):
         f"{name}: {', '.join(f'{who} {auc}' for who, auc in known.items())}"
         for name, known in OTHERS.items()
     )
-    return f"""The ten tasks of each set that most papers report, with the same configuration as
-above, not tuned to a class or to these tasks. Trained on about 6,000 images of one class; AUC × 100
-on all 10,000 test images. The paper has no figures for these tasks.
+    return f"""The ten tasks of each set that most papers report, with the configuration of
+`image_detector`, not tuned to a class or to these tasks. Trained on about 6,000 images of one
+class; AUC × 100 on all 10,000 test images. The paper has no figures for these tasks.
 
 {_table(results)}
 
 For comparison, means: {others}.
 GEOM, GOAD and DROC are deep detectors; their figures are quoted from memory of the papers and were
-not measured here. They train networks, where ours solves linear problems in a space of 60
-dimensions.
+not measured here. They train networks; ours solves linear problems in 60 dimensions.
 
 {_checks(results)}
 """

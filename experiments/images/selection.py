@@ -95,9 +95,9 @@ def report(results, size):
     parts = [
         f"""Half of the first {N_IMAGES:,} images are normal (even labels). Candidates differ in
 transformations, degree, tolerance and clusters. `select_without_labels` leaves each of {N_GROUPS}
-clusters of the normal images out in turn and asks how well it is told from held-out ones; no label
-is used. Beside it the mean score of held-out normal images, which within one set of transformations
-is a sensible criterion and across sets is not: the set that is easiest to tell apart wins."""
+clusters of the normal images out in turn and measures how well it is told from held-out ones,
+without labels. The mean score of held-out normal images is a sensible criterion within one set of
+transformations, but not across sets: the set that is easiest to tell apart wins."""
     ]
     for name in SETS:
         rows = {

@@ -78,16 +78,16 @@ def random_affine(task, seed):
 def report(results, size):
     return f"""The detector of Table 1 with the first 30,000 images and three transformations:
 rotations by 0, 90 and 180 degrees, or three random affine maps. AUC × 100, ours with the paper's
-figure in brackets. Four rotations with as many images are ours only. Chosen: tolerance and weights
-by held-out normal images (PCA 30, degree 2); otherwise {FIXED}. R.A.: mean ± standard deviation
-over {SEEDS} draws of the maps; in Rot. nothing is random.
+figure in brackets. Four rotations with as many images are our addition. Chosen: tolerance and
+weights by held-out normal images (PCA 30, degree 2); otherwise {FIXED}. R.A.: mean ± standard
+deviation over {SEEDS} draws of the maps; in Rot. nothing is random.
 
 {_table(results)}
 
 {_choices(results)}
 
 **Why they differ.** As in Table 1: the paper does not state dimension and tolerance. It finds three
-rotations better than four, but compares 30,000 images with 60,000. With as many images:
+rotations better than four, but compares 30,000 images with 60,000. With the same images:
 
 {_claims(results)}
 """

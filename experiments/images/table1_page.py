@@ -52,8 +52,7 @@ def write(results, choices):
     return f"""Labels 0, 2, 4, 6, 8 are normal. AUC × 100 on the 10,000 test images, ours with the
 paper's figure in brackets; mean ± standard deviation over five seeds (three for GOAD). A seed draws
 which 10,000 of the 60,000 images are used (seed 0: the first), the random maps, and the weights of
-the network. With 60,000 images nothing is random in VCA, nVCA and Rot.: the deviation is 0 by
-construction, and there is one run. (PCA is exact here, its seed draws nothing.)
+the network. With 60,000 images nothing is random in VCA, nVCA and Rot., so there is one run.
 
 {_main_table(results, choices)}
 
@@ -61,11 +60,10 @@ construction, and there is one run. (PCA is exact here, its seed draws nothing.)
 
 {_lowest(choices)}
 
-**What was chosen.** For Rot. a fifth of the normal training images was held out, 60 settings
-(dimension and degree, tolerance, weights) were compared by the mean score of these
-(`detector.score`), and the best one was fitted to all normal images; for 10,000 images the choice
-is that of the first ones. No label took part. The AUCs of the grid were written down to see what
-the choice is worth:
+**Choice of the setting.** For Rot. a fifth of the normal training images was held out, 60 settings
+(dimension and degree, tolerance, weights) were compared by their mean score (`detector.score`), and
+the best one was fitted to all normal images; for 10,000 images the choice is that of the first
+ones. No labels were used. The AUCs of the grid show how good the choice is:
 
 {_choice_table(choices)}
 
@@ -75,16 +73,16 @@ the choice is worth:
 """
 
 
-WHY = """The paper does not say how many principal components or which tolerance it used, so that
-its figures cannot be made again as they are.
+WHY = """The paper does not say how many principal components or which tolerance it used, so its
+figures cannot be computed again exactly.
 
 * *Rot.* is higher than in the paper, most of all with 10,000 images of MNIST, where the paper is at
-  chance level (the lowest of our grid stands below). Our polynomials solve the same eigenproblem
+  chance level (the lowest AUC of our grid is below). Our polynomials solve the same eigenproblem
   without an added ridge and are normalized exactly; c_i is the mean over T_i x (the paper writes x,
   which would be wrong); the degree is up to 2 in 10 to 50 dimensions and up to 4 in 10, where the
   paper has up to 4.
 * *R.A.* depends on the space, which the paper does not name. In PCA coordinates random maps are
-  told apart best where an image is far from the mean, whatever it shows, so that the score says
+  told apart best where an image is far from the mean, whatever it shows, so the score says
   little more than this distance: the last row of the table, in which images far from the mean of
   the normal ones count as normal, has nearly the AUC of the chosen setting. Odd digits are nearer
   to the mean than even ones, odd garments are farther; that is why Fashion-MNIST is below 50. On
@@ -92,10 +90,10 @@ its figures cannot be made again as they are.
 * *VCA and nVCA* here have 10 principal components, degree up to 4, at most 55 nonvanishing
   polynomials per degree (all of degree 2), and the tolerance, out of three multiples of the
   smallest spread, that tells held-out normal images best from images with permuted coordinates. The
-  paper says neither. Where a tight tolerance leaves polynomials of low degree out, the others are
-  not always without discriminative power.
-* *GOAD* is our own training from the published description, where the paper ran the authors' code
-  as it is; it has no figure for 10,000 images."""
+  paper says neither. If a tight tolerance leaves out polynomials of low degree, the others
+  sometimes still discriminate.
+* *GOAD* is our own implementation of the published description; the paper ran the authors' code,
+  and has no figure for 10,000 images."""
 
 
 def _lowest(choices):

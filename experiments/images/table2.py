@@ -104,10 +104,10 @@ def _choose_and_fit(settings, maps, images, preprocessor):
 
 def report(results, size):
     return f"""G_i is fitted to X_i alone, by VCA or by nVCA (gradient normalization), and the rest
-of the detector stays. AUC × 100, ours with the paper's figure in brackets; the paper does not say
-how many images it used, ours are all 60,000. {DIMENSION} principal components, degree up to
+of the detector is the same. AUC × 100, ours with the paper's figure in brackets; the paper does not
+say how many images it used, ours are all 60,000. {DIMENSION} principal components, degree up to
 {DEGREE}; tolerance (four multiples of the smallest spread, four ratios for the contrastive ones)
-and weights by the score of held-out normal images, for each column by itself. R.A. acts in PCA
+and weights by the score of held-out normal images, for each column separately. R.A. acts in PCA
 coordinates, mean ± standard deviation over {SEEDS} draws of the maps; nothing is random in Rot.
 
 {_table(results)}
@@ -115,10 +115,10 @@ coordinates, mean ± standard deviation over {SEEDS} draws of the maps; nothing 
 {_choices(results)}
 
 **Why they differ.** The paper gives no tolerance. Polynomials of VCA and nVCA have sizes that say
-nothing about the other copies, and the score compares e^(−size²) between copies; weights make up
-for that, so that ours are chosen with them. The paper's claim that normalization on similar data is
-what makes the polynomials discriminate would show as a gap between the last row and the others.
-With weights chosen on held-out images it is small: the contrastive polynomials are first in both
+nothing about the other copies, but the score compares e^(−size²) between copies. Weights compensate
+for that, so ours are chosen with them. If normalization on similar data is what makes polynomials
+discriminate, as the paper claims, there should be a gap between the last row and the others. With
+weights chosen on held-out images it is small: the contrastive polynomials are first in both
 sets, by less than a point over nVCA. R.A. is near the AUC of the distance from the mean, as in
 Table 1.
 

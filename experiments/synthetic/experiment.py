@@ -106,8 +106,8 @@ def report(results, size):
         "Theorem 6, Proposition 5 and the χ² lemma: bounds, exact probabilities, and frequencies "
         "with intervals.",
     )
-    return f"""X lies in k = 5 of n = 105 dimensions, V = V_X + V_Y has m = 5 more, Z is random, and
-the linear polynomials of `VanishingIdeal` with contrast Z are looked at on 1,000 points of V.
+    return f"""X lies in k = 5 of n = 105 dimensions, V = V_X + V_Y has m = 5 more, and Z is random.
+The linear polynomials of `VanishingIdeal` with contrast Z are evaluated on 1,000 points of V.
 
 {picture}
 
@@ -115,18 +115,18 @@ the linear polynomials of `VanishingIdeal` with contrast Z are looked at on 1,00
 
 {_why(results)}
 
-**Normalizations.** The paper's figure has one, on random points. The others are shown beside it:
+**Normalizations.** The paper's figure has one, on random points. The table adds the others:
 
 {_normalizations(results)}
 
-All but the second give the whole linear ideal with no word on which part of it matters inside V:
-there, a polynomial has a size of about √(m/(n−k)) = 0.22 of what it has in space. Normalized on the
-other class, the {draws.N_DIMENSIONS - draws.K - draws.M} polynomials that vanish on all of V are
-dropped, and the rest has size 1 where it counts.
+All but the second give the whole linear ideal and do not say which part of it matters inside V: on
+V a polynomial has about √(m/(n−k)) = 0.22 of its size in the whole space. Normalized on the other
+class, the {draws.N_DIMENSIONS - draws.K - draws.M} polynomials that vanish on all of V are dropped,
+and the others have size 1 there.
 
-**Bounds.** Trials draw the polynomial and the point afresh, so that they are independent; intervals
-are Clopper–Pearson's at {100 * laws.CONFIDENCE:.0f} %. Fitted polynomials are turned by a random
-rotation of the null space, which keeps ‖g(Z)‖²/|Z| = 1, in a random basis of space.
+**Bounds.** Each trial draws a new polynomial and a new point, so trials are independent; intervals
+are Clopper–Pearson at {100 * laws.CONFIDENCE:.0f} %. Fitted polynomials are rotated at random
+within the null space, which keeps ‖g(Z)‖²/|Z| = 1, in a random basis of the space.
 
 {picture_of_bounds}
 
@@ -177,20 +177,20 @@ def _why(results):
     printed = 1 - 0.01 / 0.24**2
     exact = float(laws.below(0.24, draws.N_DIMENSIONS, draws.K, draws.M))
     return f"""*Number of polynomials.* Everything linear that vanishes on V_X is a combination of
-100 polynomials, so a correct method finds 100. How the paper came to 18 it does not say. An
-eigensolver that is taken at its word loses some: the 100 zero eigenvalues come out as rounding
-errors, about {plain["negative"]:.0f} of them negative, and √λ ≤ ε is false for a root that is not
-a number. It finds (median) {counts}. The triangular factors that we use have no negative squares.
+100 polynomials, so a correct method finds 100. The paper does not explain its 18. A plain
+eigensolver loses some: the 100 zero eigenvalues come out as rounding errors, about
+{plain["negative"]:.0f} of them negative, and √λ ≤ ε is false for a root that is not a number. It
+finds (median) {counts}. The triangular factors that we use have no negative squares.
 
-*The curve.* m/(n − k) is 5/100. The printed 1 − 0.01/t² is no bound: at t = 0.24 it asks for
-{100 * printed:.0f} %, and the exact probability of the theorem's model is {100 * exact:.0f} %.
+*The curve.* m/(n − k) is 5/100. The printed 1 − 0.01/t² is not a bound: at t = 0.24 it is
+{100 * printed:.0f} %, but the exact probability of the theorem's model is {100 * exact:.0f} %.
 
-*Single polynomials.* Theorem 6 is about a random w. What the solver returns is one basis of the
-null space among many, neither random nor the same on another machine. Turned at random, a
-polynomial is below the curve somewhere if its share of V is about three times the mean, which has
-probability {expected:.1f} %; the finite sample of 1,000 points adds to that. The theorem does not
-promise more, since it averages over w. Of 18 random ones about 12 would be below the paper's higher
-curve, and it sees none: presumably its 18 are a part of one such basis."""
+*Single polynomials.* Theorem 6 is about a random w. The solver returns one of many bases of the
+null space, neither random nor the same on another machine. Rotated at random, a polynomial falls
+below the curve if its share of V is about three times the mean, which has probability
+{expected:.1f} %; the finite sample of 1,000 points adds to that. The theorem does not exclude this,
+since it averages over w. Of 18 random polynomials about 12 would be below the paper's higher curve,
+but it finds none: presumably its 18 are part of one such basis."""
 
 
 def _normalizations(results):
@@ -207,8 +207,8 @@ def _normalizations(results):
 def _remarks(results):
     lemma = results["χ² lemma"]
     paper = results["Proposition 5 in the paper's setting"]
-    return f"""* Theorem 6 is right, with room. Its proof of (3) gives 1/12 where 1/4 is printed (a
-  factor 3 of E[g⁴] gets lost); what is printed is true all the same.
+    return f"""* Theorem 6 is right, with room to spare. Its proof of (3) gives 1/12, not the
+  printed 1/4 (it loses a factor 3 of E[g⁴]); the printed bound is true all the same.
 * Z enters Theorem 6 through w only. For fitted polynomials the bound (2) needs |Z| well above n, as
   the paper assumes: their mean square on V is |Z|/(|Z| − N − 1) times that of w, with N = n − k.
 * Proposition 5 is true wherever we looked, but in the paper's setting it says that a probability
@@ -216,5 +216,5 @@ def _remarks(results):
 * The χ² lemma on which it rests is false as stated: at ε = {lemma["ε"]}, M = {lemma["M"]:,} the
   probability is {lemma["probability"]:.4f} ({lemma["above"]:,} of {lemma["trials"]:,} draws), the
   bound {lemma["printed bound"]:.0e}. So are its corollary and the lemma on the inner product, whose
-  proof turns an inequality around: (1 − a)⁻¹ is at least eᵃ. The proposition has room (it allows
-  2ε), and was not seen to fail."""
+  proof reverses an inequality: (1 − a)⁻¹ is at least eᵃ. The proposition has room to spare (it
+  allows 2ε), and we have not seen it fail."""

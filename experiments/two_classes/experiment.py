@@ -72,18 +72,18 @@ def report(results, size):
     seeds = len(next(iter(ordered.values()))["AUC, norm of all"])
     return f"""{picture}
 
-The paper's Figure 1 is a sketch and has no numbers: a surface V_H holds two classes, each along a
-curve of its own, and a polynomial that vanishes on X and is normalized on Y "is expected to only
-vanish" on X's curve. Here the sketch is computed. V_H is z = 1 − x²; X lies along y = 0, Y along
+The paper's Figure 1 is a sketch without numbers: a surface V_H contains two classes, each along its
+own curve, and a polynomial that vanishes on X and is normalized on Y "is expected to only vanish"
+on X's curve. Here we compute it. V_H is z = 1 − x²; X lies along y = 0, Y along
 y = −{-SLOPE}x, with noise {WITHIN} within the surface and {OFF} off it. `VanishingIdeal` (degree 2,
 tolerance {TOL}) is fitted to X twice, with random points of the cube as contrast and with Y. The
-picture shows the equation that holds best, that of the smallest extent:
+picture shows the equation that holds best, the one with the smallest extent:
 
 {_equations()}
 
-Normalized on random points, what holds best is the equation of the surface, which Y satisfies as
-well. Normalized on Y, that equation is as large on X as on Y and does not count as vanishing; what
-does tells the classes apart. An AUC of 1 is out of reach, since the curves cross.
+Normalized on random points, the equation of the surface holds best, and Y satisfies it as well.
+Normalized on Y, that equation is as large on X as on Y, so it does not vanish; the equation that
+does tells the classes apart. An AUC of 1 is impossible, since the curves cross.
 
 {_table(ordered)}
 
@@ -124,12 +124,12 @@ def _range(values):
 def _differences(results):
     text = """The paper says that polynomials normalized on random points have no discriminative
 power. That is true of all single polynomials but one, and less so of all together: y = 0 is among
-them in every dimension, and the norm of all follows it. But nothing marks it. By its extent it is
-one of the worst, and in n dimensions it is one of about n."""
+them in every dimension, and the norm of all follows it. But nothing singles it out. Its extent is
+one of the largest, and in n dimensions it is one of about n."""
     if _name(*SETTINGS[-1], OTHER) in results:
         text += """ The last setting shows a limit of contrast: with 400 points and 435 products of
-degree 2 some combinations vanish on X by chance, and unseen points do not keep them; random points
-are spared, since they settle most directions at degree 1."""
+degree 2 some combinations vanish on X by chance, but not on unseen points. Random points as
+contrast do not have this problem, since most directions are decided at degree 1."""
     return text
 
 
