@@ -36,8 +36,10 @@ demo: $(VENV)/.installed-demo  ## find the equations of a handwritten digit, exp
 	$(ONE_THREAD) $(BIN)/vanishing demo demo_output/pump
 	@echo "(before these: source $(BIN)/activate)"
 
-quick: $(VENV)/.installed-test  ## run the tests, except slow ones and those that start other programs
-	$(PYTEST) -m "not slow and not gpu and not programs" $(PYTEST_ARGS)
+# Without the folders of the applications, experiments and documentation.
+quick: $(VENV)/.installed-test  ## run the tests of the library, except slow ones and those that start programs
+	$(PYTEST) -m "not slow and not gpu and not programs" --ignore=tests/app --ignore=tests/benchmarks \
+	  --ignore=tests/experiments --ignore=tests/project $(PYTEST_ARGS)
 
 test: $(VENV)/.installed-test  ## run the tests, except the slow ones
 	$(PYTEST) -m "not slow and not gpu" $(PYTEST_ARGS)
@@ -68,14 +70,14 @@ docs: $(VENV)/.installed-docs  ## build the documentation into docs/_build/html,
 	$(ONE_THREAD) $(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
 bench: $(VENV)/.installed-demo  ## measure time and memory, and say what became slower
-	$(ONE_THREAD) $(BIN)/python -m benchmarks.run
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.speed
 
 reproduce: $(VENV)/.installed-test  ## make the paper's tables and figures, ours beside them
 	$(BIN)/python -m experiments $(EXPERIMENTS)
 
 clean:  ## remove caches and built files, keep environments
 	rm -rf build dist htmlcov demo_output .coverage .coverage.* .hypothesis .import_linter_cache \
-	  .mypy_cache .pytest_cache .ruff_cache docs/_build docs/auto_examples docs/generated \
+	  .mypy_cache .pytest_cache .ruff_cache docs/_build docs/auto_examples docs/generated docs/reference \
 	  docs/sg_execution_times.rst
 	find . -name '.venv*' -prune -o -name .git -prune -o -name __pycache__ -type d -exec rm -rf {} +
 

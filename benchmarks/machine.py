@@ -14,7 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from benchmarks.measure import ONE_THREAD, ROOT, hold_to_threads
+from benchmarks.speed.measure import ONE_THREAD, ROOT, hold_to_threads
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "array-api-compat", "threadpoolctl")
 

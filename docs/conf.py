@@ -7,9 +7,11 @@ from numpydoc.xref import DEFAULT_LINKS
 
 import vanishing
 
-DEFAULT_LINKS.clear()  # they lead to other sites, which are not loaded
-
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+from reference import MEMBERS
+
+DEFAULT_LINKS.clear()  # they lead to other sites, which are not loaded
 
 project = "vanishing"
 author = "the vanishing developers"
@@ -37,7 +39,7 @@ nitpicky = True
 nitpick_ignore_regex = [("py:.*", r"(?!vanishing\.).*")]
 
 autosummary_generate = True
-autodoc_member_order = "bysource"
+autosummary_context = {"documented": MEMBERS}
 autodoc_typehints = "none"  # numpydoc shows the types
 numpydoc_show_class_members = False
 # Types in docstrings that have a place in the reference are links to it.

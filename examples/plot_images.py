@@ -65,9 +65,9 @@ axes[1, 0].set_ylabel("even", color="#0072B2")
 
 # %%
 # Two choices remain. ``weighting="convex"`` weighs the polynomials so that the mean score of the
-# training images is best. ``n_components=5`` cuts the normal images into five pieces, each with
-# equations of its own. Neither uses a label. On these few images, pieces help, and weights help
-# together with pieces only.
+# training images is best. ``n_components=5`` cuts the normal images into five clusters, each with
+# equations of its own. Neither uses a label. On these few images, clusters help, and weights help
+# together with clusters only.
 
 print("AUC              unit weights   convex weights")
 for n_components in (1, 5):
@@ -76,6 +76,6 @@ for n_components in (1, 5):
         detector.set_params(n_components=n_components, weighting=weighting)
         scores = detector.fit(normal).score_samples(digits.test_images)
         aucs.append(roc_auc_score(is_even, scores))
-    print(f"pieces: {n_components}               {aucs[0]:.3f}            {aucs[1]:.3f}")
+    print(f"clusters: {n_components}               {aucs[0]:.3f}            {aucs[1]:.3f}")
 
 plt.show()

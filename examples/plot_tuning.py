@@ -95,7 +95,7 @@ from vanishing.transformations import Translations
 reduction = PCA(12, random_state=0)
 candidates = {
     "rotations": TransformationDetector(Rotations((8, 8)), preprocessor=reduction),
-    "rotations, 5 pieces": TransformationDetector(
+    "rotations, 5 clusters": TransformationDetector(
         Rotations((8, 8)), preprocessor=reduction, n_components=5
     ),
     "shifts by 1": TransformationDetector(Translations((8, 8), shift=1), preprocessor=reduction),

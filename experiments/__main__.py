@@ -1,4 +1,4 @@
-"""Run experiments and make the page: ``python -m experiments [NAME ...]``.
+"""Run experiments and write their pages: ``python -m experiments [NAME ...]``.
 
 Cells that have been run are not run again, so that a stopped run goes on where it was. On a machine
 with a CUDA device the sizes are those of the paper, elsewhere smaller ones, unless --size is given.
@@ -9,29 +9,14 @@ import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-from experiments import page, store
-from experiments.cell import Cell, Size
-from experiments.machine import has_accelerator
-from experiments.runner import load, run
-
-#: In the order of the page.
-EXPERIMENTS = (
-    "synthetic",
-    "two_classes",
-    "table1",
-    "table2",
-    "supplement",
-    "effects",
-    "counts",
-    "default",
-    "selection",
-    "one_vs_rest",
-    "ideal_quotient",
-)
+from experiments.harness import page, store
+from experiments.harness.cell import Cell, Size
+from experiments.harness.machine import has_accelerator
+from experiments.harness.runner import EXPERIMENTS, load, run
 
 
 def main() -> None:
-    """Run what was asked for, then write the page."""
+    """Run what was asked for, then write the pages."""
     parser = argparse.ArgumentParser(prog="python -m experiments", description=__doc__)
     parser.add_argument("names", nargs="*", help=f"of: {', '.join(EXPERIMENTS)}; all by default")
     parser.add_argument("--size", choices=("full", "small"))
@@ -42,7 +27,9 @@ def main() -> None:
     arguments = parser.parse_args()
     unknown = set(arguments.names) - set(EXPERIMENTS)
     if unknown:
-        parser.error(f"no experiment {', '.join(sorted(unknown))}; there are {EXPERIMENTS}")
+        parser.error(
+            f"no experiment {', '.join(sorted(unknown))}; there are {', '.join(EXPERIMENTS)}"
+        )
     size: Size = arguments.size or ("full" if has_accelerator() else "small")
     print(f"size: {size}" + ("" if size == "full" else " (smaller than the paper's; --size full)"))
     todo = [
@@ -65,7 +52,7 @@ def main() -> None:
         started = [pool.submit(go, i, name, cell) for i, (name, cell) in enumerate(todo, start=1)]
         failed = sum(not future.result() for future in started)
     if not arguments.list:
-        print(f"page: {page.write({name: load(name) for name in EXPERIMENTS}, size)}")
+        print(f"pages: {page.write({name: load(name) for name in EXPERIMENTS}, size)}")
     sys.exit(f"{failed} cells failed; run the same command again to go on" if failed else 0)
 
 

@@ -1,5 +1,7 @@
 """Hypothesis: the same examples every time, and no deadline on a machine of unknown speed."""
 
+import gc
+
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -10,3 +12,8 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("fixed")
+
+
+def pytest_collection_finish():
+    """Spare the garbage collector all modules and collected tests."""
+    gc.freeze()

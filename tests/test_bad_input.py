@@ -7,10 +7,10 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse
-from cases import gaussian_contrast, tensor
 from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import StandardScaler
 
+from tests.support.cases import gaussian_contrast, tensor
 from vanishing import (
     ClassVanishingFeatures,
     TransformationDetector,

@@ -3,14 +3,13 @@
 ``python tests/test_recorded_results.py`` records them anew, for a change that is meant to.
 """
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 
+from tests.support.paths import DATA
 from vanishing import (
     ClassVanishingFeatures,
     TransformationDetector,
@@ -19,7 +18,7 @@ from vanishing import (
 )
 from vanishing.datasets import make_variety
 
-RECORD = Path(__file__).parent / "data" / "recorded_results.npz"
+RECORD = DATA / "recorded_results.npz"
 NORMALIZATIONS = ("vca", "coefficient", "gradient", "gradient-weighted", "contrastive")
 
 

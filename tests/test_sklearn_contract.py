@@ -8,12 +8,12 @@ import pandas as pd
 import polars as pl
 import pytest
 import sklearn
-from cases import NORMALIZATIONS, REDUCTIONS, gaussian_contrast
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from tests.support.cases import NORMALIZATIONS, REDUCTIONS, gaussian_contrast
 from vanishing import (
     ClassVanishingFeatures,
     TransformationDetector,
@@ -37,17 +37,20 @@ WITHOUT_CONTRAST = [name for name in NORMALIZATIONS if name != "contrastive"]
 ESTIMATORS = [
     VanishingIdeal(),
     *(VanishingIdeal(normalization=name, tol=0.5) for name in WITHOUT_CONTRAST),
-    *(VanishingIdeal(normalization=name, products="all") for name in WITHOUT_CONTRAST),
     VanishingIdeal(normalization=Gradient(), reduction=Gram(), max_degree=1, tol=10.0),
     VanishingIdeal(max_degree=3, tol="gap", reduction="gram", max_nonvanishing=4),
     VanishingIdeal(normalization="vca", tol_norm="euclidean", tol=1.0, output="signed"),
     ClassVanishingFeatures(),
     ClassVanishingFeatures(VanishingIdeal(tol=1.0), n_jobs=2),
     TransformationDetector(),
-    TransformationDetector(n_components=2, weighting="convex"),
     VanishingDetector(),
     VanishingDetector(VanishingIdeal(tol=10.0)),
     VanishingDetector(VanishingIdeal(tol=10.0, normalization="contrastive"), n_components=3),
+]
+#: Checked by make test-all only.
+MORE_ESTIMATORS = [
+    *(VanishingIdeal(normalization=name, products="all") for name in WITHOUT_CONTRAST),
+    TransformationDetector(n_components=2, weighting="convex"),
 ]
 
 
@@ -100,6 +103,15 @@ def array_api(monkeypatch):
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
 @pytest.mark.usefixtures("array_api")
 def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:no equation is smaller on transformation:UserWarning")
+@pytest.mark.filterwarnings("ignore::vanishing.ideal.InterpolationWarning")
+@parametrize_with_checks(MORE_ESTIMATORS, expected_failed_checks=expected_failures)
+@pytest.mark.usefixtures("array_api")
+def test_scikit_learn_checks_of_other_parameters(estimator, check):
     check(estimator)
 
 

@@ -5,11 +5,11 @@ import pickle
 
 import numpy as np
 import pytest
-from cases import BACKENDS, tensor, to_numpy
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 
+from tests.support.cases import BACKENDS, tensor, to_numpy
 from vanishing.transformations import (
     AnyOf,
     Flips,

@@ -17,6 +17,10 @@ WORK = {
 }
 
 
+def _read(name: str) -> Any:
+    return json.loads((BENCHMARKS / name).read_text(encoding="utf-8"))
+
+
 def _table(header: list[str], rows: list[list[str]]) -> str:
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
@@ -30,9 +34,9 @@ def _rounded(value: float) -> str:
 def speed_table() -> str:
     """Our seconds and megabytes beside the peers', from ``results.json`` and ``peers.py``."""
     sys.path.insert(0, str(ROOT))
-    from benchmarks.peers import PEERS
+    from benchmarks.speed.peers import PEERS
 
-    results = json.loads((BENCHMARKS / "results.json").read_text(encoding="utf-8"))["results"]
+    results = _read("speed/results.json")["results"]
     ours = {result["task"]["name"]: result for result in results}
     rows = []
     for (case, normalization), peers in PEERS.items():
@@ -52,7 +56,7 @@ def speed_table() -> str:
 
 def tables_summary() -> str:
     """One sentence per question on the twenty tables of ``tables_results.json``."""
-    measured = json.loads((BENCHMARKS / "tables_results.json").read_text(encoding="utf-8"))
+    measured = _read("detectors/tables_results.json")
     means = {name: sum(v) / len(v) for name, v in measured["means per seed"].items()}
     differences = [row["mean difference"] for row in measured["rows"]]
     better = sum(difference > 0 for difference in differences)
@@ -71,7 +75,7 @@ def draw_tables(path: Path) -> None:
     """Draw the difference from nearest neighbours, table by table."""
     from matplotlib.figure import Figure
 
-    measured = json.loads((BENCHMARKS / "tables_results.json").read_text(encoding="utf-8"))
+    measured = _read("detectors/tables_results.json")
     rows = sorted(measured["rows"], key=lambda row: row["mean difference"])
     differences = [row["mean difference"] for row in rows]
     figure = Figure(figsize=(7.5, 4.6), layout="constrained")

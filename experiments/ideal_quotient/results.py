@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from experiments.cell import Cell, Results, Size
+from experiments.harness.cell import Cell, Results, Size
 from experiments.ideal_quotient import singular
 from experiments.ideal_quotient.examples import EXAMPLES, Example
 from experiments.ideal_quotient.theorem import check
@@ -88,18 +88,18 @@ def _remarks(results: Results) -> str:
 TEXT = """\
 For points X and Y on known varieties, G = VCA(X, Y) at tolerance 0 is rounded to rational
 polynomials and proved to vanish on X in exact arithmetic. V = V(G), and W is an irreducible
-algebraic set that holds Y. The theorem says that, if dim W is the smallest dimension of a component
-of V,
+algebraic set that contains Y. The theorem says that, if dim W is the smallest dimension of a
+component of V,
 
 (1) V ⊄ W and W ⊄ V; (2) V is the closure of V ∖ W; (3) I(V) = I(V) : I(W); (3)' √⟨G⟩ = I(V) : I(W)
 over the complex numbers.
 
 {table}
 
-Everything is decided by Groebner bases over the rationals. Components of V and W are parametrized,
+Everything is decided by Gröbner bases over the rationals. Components of V and W are parametrized,
 so that their ideals are prime over the complex numbers and real points are dense in them; that V
-has these components and no others is proved by ⟨G⟩ ⊂ I(V) ⊂ √⟨G⟩. Where Singular is installed, it
-computes radical, quotient, saturation and minimal primes from G and I(W) on its own, and the
+has these components and no others is proved by ⟨G⟩ ⊂ I(V) ⊂ √⟨G⟩. If Singular is installed, it
+computes radical, quotient, saturation and minimal primes from G and I(W) independently, and the
 answers are compared.
 
 {remarks}

@@ -1,0 +1,155 @@
+"""Many clients at once: how long answers take, which are refused, whether memory grows.
+
+Every client asks again as soon as it is answered, or when the server, being busy, tells it to.
+"""
+
+import asyncio
+import json
+import random
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+from benchmarks.playground.server import Running
+
+#: Share of the time after which memory is looked at first: every worker has done all by then.
+WARM = 0.25
+#: What clients ask for, and how often.
+MIX = {"fit": 0.85, "scene": 0.1, "explain": 0.05}
+BUSY = 503
+
+
+@dataclass
+class Account:
+    """What happened."""
+
+    seconds: list[float] = field(default_factory=list)
+    statuses: Counter[int] = field(default_factory=Counter)
+    errors: list[str] = field(default_factory=list)
+    memory_mb: list[float] = field(default_factory=list)
+
+    def summary(self) -> dict[str, Any]:
+        """Return the figures that are reported."""
+        answered = np.array(self.seconds)
+        return {
+            "answers": len(answered),
+            "busy": self.statuses[BUSY],
+            "errors": len(self.errors),
+            "median_s": round(float(np.median(answered)), 3),
+            "p99_s": round(float(np.quantile(answered, 0.99)), 3),
+            "slowest_s": round(float(answered.max()), 3),
+            "memory_mb_after_warming": round(self.memory_mb[0], 1),
+            "memory_mb_at_the_end": round(self.memory_mb[-1], 1),
+        }
+
+
+def put_under_load(server: Running, *, clients: int, seconds: float) -> Account:
+    """Let clients ask for a time.
+
+    Parameters
+    ----------
+    server : Running
+    clients : int
+    seconds : float
+
+    Returns
+    -------
+    Account
+        Seconds are those of all answers, refusals included.
+    """
+    account = Account()
+    asyncio.run(_all(server, clients, seconds, account))
+    return account
+
+
+async def _all(server: Running, clients: int, seconds: float, account: Account) -> None:
+    end = time.monotonic() + seconds
+    await asyncio.gather(
+        _watch_memory(server, seconds, account),
+        *(_one(server.url, random.Random(number), end, account) for number in range(clients)),
+    )
+
+
+async def _watch_memory(server: Running, seconds: float, account: Account) -> None:
+    for share in (WARM, 1.0 - WARM):
+        await asyncio.sleep(share * seconds)
+        account.memory_mb.append(await asyncio.to_thread(server.memory_mb))
+
+
+async def _one(url: str, rng: random.Random, end: float, account: Account) -> None:
+    connection = Connection(url)
+    while time.monotonic() < end:
+        task = rng.choices(list(MIX), list(MIX.values()))[0]
+        body = json.dumps(_body(task, rng)).encode()
+        start = time.monotonic()
+        try:
+            status, headers, content = await connection.post(f"/api/{task}", body)
+        except (OSError, EOFError) as error:
+            account.errors.append(repr(error))
+            connection.close()
+            continue
+        account.seconds.append(time.monotonic() - start)
+        account.statuses[status] += 1
+        if status == BUSY:
+            await asyncio.sleep(float(headers["retry-after"]))
+        elif status != 200:
+            account.errors.append(content.decode())
+    connection.close()
+
+
+class Connection:
+    """HTTP for one client. Libraries for it take more of the processor than the server does."""
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        self.host, self.port = parts.hostname, parts.port
+        self.streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    async def post(self, path: str, body: bytes) -> tuple[int, dict[str, str], bytes]:
+        """Send JSON; return status, headers and body of the answer."""
+        if self.streams is None or self.streams[0].at_eof():
+            self.close()
+            self.streams = await asyncio.open_connection(self.host, self.port)
+        reader, writer = self.streams
+        head = f"POST {path} HTTP/1.1\r\nHost: {self.host}:{self.port}\r\n"
+        head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        writer.write(head.encode() + body)
+        await writer.drain()
+        first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
+        headers = {n.lower(): v.strip() for n, _, v in (line.partition(":") for line in lines)}
+        content = await reader.readexactly(int(headers["content-length"]))
+        return int(first.split()[1]), headers, content
+
+    def close(self) -> None:
+        """End the connection."""
+        if self.streams is not None:
+            self.streams[1].close()
+            self.streams = None
+
+
+def _body(task: str, rng: random.Random) -> dict[str, Any]:
+    if task == "scene":
+        return {
+            "x": rng.choice(["arc", "lissajous", "elliptic-curve"]),
+            "y": rng.choice(["rest", "uniform", "permuted"]),
+            "n_points": 400,
+            "noise": 0.02,
+            "seed": rng.randrange(1000),
+        }
+    if task == "explain":
+        return {"normal": "2", "image": [rng.random() for _ in range(64)]}
+
+    def points(number: int) -> list[list[float]]:
+        return [[rng.gauss(0, 1), rng.gauss(0, 1)] for _ in range(number)]
+
+    return {
+        "x": points(rng.randrange(10, 200)),
+        "y": points(rng.randrange(10, 200)),
+        "degree": rng.randrange(1, 5),
+        "normalization": rng.choice(["gradient", "gradient-weighted", "coefficient", "vca"]),
+        "tol": 0.1,
+        "contrast_tol": 0.1,
+    }

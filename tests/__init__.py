@@ -1,0 +1,1 @@
+"""Tests of vanishing; their folders are those of the package."""

@@ -1,0 +1,693 @@
+"""What each command does, called in this process."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from tests.support.command_line import parabola, write_csv
+
+import vanishing
+from vanishing import VanishingDetector, VanishingIdeal
+from vanishing.app.cli.commands import EXAMPLES
+from vanishing.persistence import save
+
+COMMANDS = [command.__name__ for command in EXAMPLES]
+
+
+def rows_of(text):
+    header, *lines = text.strip().splitlines()
+    return header.split(","), [line.split(",") for line in lines]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_an_example(call, command):
+    shown = call(command, "--help")
+    assert shown.code == 0
+    assert f"vanishing {command}" in shown.out
+    assert "Example: vanishing" in " ".join(shown.out.split())
+
+
+def test_help_lists_the_commands(call):
+    shown = call("--help")
+    assert shown.code == 0
+    assert all(command in shown.out for command in COMMANDS)
+    assert call("--version").out == f"vanishing {vanishing.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["frobnicate"], "No such command"),
+        (["detect"], "Missing argument"),
+        (["detect", "x.csv", "--trian", "y.csv"], "--train"),
+        (["show", "m", "poem"], "poem"),
+        (["fit", "x.csv", "--degree", "0"], "--degree"),
+    ],
+)
+def test_usage_errors_are_one_line(call, arguments, said):
+    done = call(*arguments)
+    assert done.code == 2
+    assert said in done.err
+    assert done.err.startswith("vanishing: ")
+    assert done.err.count("\n") == 1
+    assert "--help" in done.err
+
+
+def test_no_arguments_show_the_help(call):
+    done = call()
+    assert "Commands" in done.out + done.err
+
+
+# --- fit ---------------------------------------------------------------------------------
+
+
+def test_fit_finds_the_parabola(call, tables):
+    done = call("fit", "normal.csv", "--tol", "0.05", "--save", "m.safetensors")
+    assert done.code == 0, done.err
+    assert "1 equation in 2 columns (x, y)" in done.out
+    assert "x²" in done.out
+    ideal = vanishing.load("m.safetensors")
+    assert ideal.feature_names_in_.tolist() == ["x", "y"]
+    assert ideal.callback is None
+    record = json.loads(call("fit", "normal.csv", "--tol", "0.05", "--json").out)
+    assert record["ideals"]["0"]["degrees"] == [2]
+    assert record["rows"] == 300
+
+
+def test_fit_with_contrast(call, tmp_path):
+    angle = np.linspace(-1, 1, 100)
+    np.save(tmp_path / "arc.npy", np.column_stack([np.cos(angle), np.sin(angle)]))
+    np.save(tmp_path / "noise.npy", np.random.default_rng(0).normal(size=(500, 2)))
+    done = call("fit", "arc.npy", "--contrast", "noise.npy", "--tol", "0.001", "--json")
+    assert json.loads(done.out)["ideals"]["0"]["degrees"] == [2]
+    done = call("fit", "arc.npy", "--contrast", "arc.npy")
+    assert done.code == 3
+    assert "nothing tells the two apart" in done.err
+
+
+def test_fit_of_classes(call, tmp_path):
+    rng = np.random.default_rng(0)
+    lines = [f"{x},{x**2 if k else -(x**2)},{'ab'[k]}" for x in rng.normal(size=60) for k in (0, 1)]
+    (tmp_path / "c.csv").write_text("x,y,kind\n" + "\n".join(lines) + "\n")
+    done = call("fit", "c.csv", "--kind", "classes", "--label", "kind", "-s", "c.safetensors")
+    assert done.code == 0, done.err
+    assert "ideal a:" in done.out
+    names, rows = rows_of(call("transform", "c.csv", "-m", "c.safetensors").out)
+    assert names[0] == "row"
+    assert names[1].startswith("a_g2")
+    assert len(rows) == 120
+    assert call("score", "c.csv", "-m", "c.safetensors").code == 4
+    assert call("show", "c.safetensors", "--ideal", "b").code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["--normalization", "contrastive"], 2, "--contrast Y.csv"),
+        (["--normalization", "vca", "--contrast", "new.csv"], 2, "uses no contrast"),
+        (["--kind", "classes"], 2, "--label"),
+        (["--kind", "detector", "--contrast", "new.csv"], 2, "--kind ideal"),
+        (["--tol", "small"], 2, "'gap'"),
+        (["--tol", "-1"], 2, "'gap'"),
+        (["--tol", "inf"], 2, "'gap'"),
+        (["--kind", "detector", "--contamination", "0.9"], 2, "up to 0.5"),
+        (["--kind", "detector", "--calibration", "0.3"], 3, "calibration"),
+        (["--kind", "detector", "--image-shape", "2"], 2, "28x28"),
+        (["--kind", "detector", "--image-shape", "2x2"], 2, "4 pixels"),
+        (["--contamination", "0.1"], 2, "--kind detector"),
+        (["--save", "-"], 2, "--save"),
+        (["--save", "none/m.safetensors"], 5, "no folder"),
+        (["--save", "normal.csv"], 5, "also an input"),
+        (["--columns", "z"], 3, "no column 'z'"),
+    ],
+)
+def test_fit_refuses(call, tables, arguments, code, said):
+    done = call("fit", "normal.csv", *arguments)
+    assert done.code == code, done.err
+    assert said in done.err
+    assert done.err.count("\n") == 1
+
+
+def test_one_pipe_is_no_two_tables(call):
+    done = call("detect", "-", "--train", "-", given=b"a\n1\n")
+    assert done.code == 2
+    assert "once" in done.err
+
+
+def test_fit_of_one_row(call):
+    done = call("fit", "-", "--kind", "detector", given=b"a,b\n1,2\n")
+    assert done.code == 3
+    assert "minimum of 2" in done.err
+
+
+@pytest.mark.slow
+def test_image_detector(call, tmp_path):
+    from sklearn.datasets import load_digits
+
+    images = load_digits().images[:150]
+    np.save(tmp_path / "digits.npy", images)
+    done = call("detect", "digits.npy", "--image-shape", "8x8", "--top", "0", "--json")
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["n_rows"] == 150
+
+
+# --- transform, score --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "parquet", "npy", "npz"])
+def test_transform_to_every_kind_of_file(call, tables, models, kind):
+    done = call("transform", "new.csv", "-m", "ideal.safetensors", "-o", f"f.{kind}", "--signed")
+    assert done.code == 0, done.err
+    from vanishing.app.cli.options import Reading
+    from vanishing.app.cli.tables import read_table
+
+    found = read_table(f"f.{kind}", Reading()).values
+    expected = models.ideal.basis_.evaluate(tables.new)
+    assert np.array_equal(found[:, -1:], expected)
+
+
+def test_scores_are_those_of_the_library(call, tables, models):
+    names, rows = rows_of(call("score", "new.csv", "-m", "detector.safetensors").out)
+    assert names == ["row", "score", "anomaly"]
+    scores = np.array([float(row[1]) for row in rows])
+    with pytest.warns(UserWarning, match="feature names"):
+        expected = -models.detector.score_samples(tables.new)
+    assert np.allclose(scores, expected, rtol=1e-12)
+    flagged = [row[2] for row in rows]
+    assert [i for i, flag in enumerate(flagged, start=1) if flag == "1"] == [3, 5]
+    _, rows = rows_of(call("score", "new.csv", "-m", "ideal.safetensors").out)
+    norms = np.linalg.norm(models.ideal.basis_.evaluate(tables.new), axis=1)
+    assert [float(row[1]) for row in rows] == norms.tolist()
+
+
+def test_pipes_in_and_out(call, tables, models, tmp_path):
+    from_file = call("score", "new.csv", "-m", "ideal.safetensors").out
+    given = (tmp_path / "new.csv").read_bytes()
+    assert call("score", "-", "-m", "ideal.safetensors", given=given).out == from_file
+    packed = call("transform", "-", "-m", "ideal.safetensors", "--out-format", "npy", given=given)
+    (tmp_path / "piped.npy").write_bytes(packed.raw)
+    assert np.load(tmp_path / "piped.npy").shape == (20,)
+    binary = (tmp_path / "piped.npy").read_bytes()
+    done = call("fit", "-", "--format", "npy", "--json", given=binary)
+    assert json.loads(done.out)["rows"] == 20
+
+
+def test_json_of_rows(call, tables, models):
+    record = json.loads(call("score", "new.csv", "-m", "detector.safetensors", "--json").out)
+    assert [row["row"] for row in record["rows"] if row["anomaly"]] == [3, 5]
+    done = call("score", "new.csv", "-m", "ideal.safetensors", "--json", "-o", "s.csv")
+    assert json.loads(done.out) == {"out": "s.csv", "n_rows": 20, "columns": ["row", "score"]}
+
+
+def test_scores_beyond_all_numbers(call, models, tmp_path):
+    (tmp_path / "far.csv").write_text("x,y\n0.5,0.25\n1e200,1e200\n")
+    done = call("score", "far.csv", "-m", "ideal.safetensors")
+    assert done.out.endswith("2,inf\n")
+    record = json.loads(call("score", "far.csv", "-m", "ideal.safetensors", "--json").out)
+    assert record["rows"][1]["score"] is None
+
+
+@pytest.mark.parametrize("command", ["transform", "score", "detect", "explain"])
+def test_models_that_are_none(call, tables, tmp_path, command):
+    done = call(command, "new.csv", "--model", "nowhere.safetensors")
+    assert done.code == 4
+    assert "no model file nowhere.safetensors" in done.err
+    (tmp_path / "bad.safetensors").write_bytes(b"not a model")
+    done = call(command, "new.csv", "--model", "bad.safetensors")
+    assert done.code == 4
+    assert done.err.count("\n") == 1
+    assert "bad.safetensors cannot be read" in done.err
+
+
+def test_model_of_the_wrong_kind(call, tables, models):
+    assert call("transform", "new.csv", "-m", "detector.safetensors").code == 4
+    done = call("detect", "new.csv", "-m", "ideal.safetensors")
+    assert done.code == 2
+    assert "vanishing fit --kind detector" in done.err
+
+
+def test_model_without_equations(call, tables, tmp_path):
+    call("fit", "normal.csv", "--tol", "1e-9", "-d", "1", "-s", "empty.safetensors")
+    for command in ("transform", "score"):
+        done = call(command, "new.csv", "-m", "empty.safetensors")
+        assert done.code == 4
+        assert "larger --tol" in done.err
+    assert "no equation holds" in call("show", "empty.safetensors").out
+
+
+# --- detect ------------------------------------------------------------------------------
+
+
+def test_detect_with_normal_data(call, tables):
+    done = call("detect", "new.csv", "--train", "normal.csv", "--out", "s.csv", "--json")
+    record = json.loads(done.out)
+    assert record["n_anomalies"] == 2
+    assert [each["row"] for each in record["anomalies"]] == [5, 3]
+    assert max(record["anomalies"][0]["features"].items(), key=lambda item: item[1])[0] == "y"
+    done = call("detect", "new.csv", "--train", "normal.csv")
+    assert "2 of 20 rows are anomalous" in done.out
+    assert "y (-1.413 to 0.1065)" in done.out
+
+
+def test_detect_by_itself(call, tmp_path):
+    from tests.support.command_line import parabola, write_csv
+
+    rows = parabola(300)
+    rows[17, 1] += 2
+    write_csv(tmp_path / "data.csv", ["x", "y"], rows)
+    record = json.loads(call("detect", "data.csv", "--contamination", "0.01", "--json").out)
+    assert record["n_anomalies"] == 3
+    assert record["anomalies"][0]["row"] == 18
+
+
+def test_rows_with_missing_values(call, tables, models, tmp_path):
+    with (tmp_path / "new.csv").open("a") as file:
+        file.write("0.5,\n0.5,0.25\n")
+    arguments = ("score", "new.csv", "-m", "detector.safetensors")
+    assert call(*arguments).code == 3
+    _, rows = rows_of(call(*arguments, "--skip-missing").out)
+    assert [row[0] for row in rows] == [*map(str, range(1, 21)), "22"]
+
+
+def test_exit_code_says_whether_there_are_anomalies(call, tables, models):
+    with_model = ("--model", "detector.safetensors", "--fail-on-anomaly")
+    assert call("detect", "new.csv", *with_model).code == 1
+    assert call("detect", "-", *with_model, given=b"x,y\n0.5,0.25\n").code == 0
+
+
+def test_detector_is_kept_and_used_again(call, tables):
+    first = call("detect", "new.csv", "--train", "normal.csv", "-s", "d.safetensors", "--json")
+    again = call("detect", "new.csv", "--model", "d.safetensors", "--json")
+    assert json.loads(again.out)["anomalies"] == json.loads(first.out)["anomalies"]
+
+
+def test_ids_and_labels(call, models, tmp_path):
+    (tmp_path / "named.csv").write_text(
+        "x,who,y,bad\n0.5,ann,0.25,no\n0.5,bob,1.5,yes\n0.1,cy,0.01,no\n"
+    )
+    arguments = ("--id", "who", "--label", "bad", "-m", "detector.safetensors")
+    done = call("detect", "named.csv", *arguments, "-o", "-")
+    assert rows_of(done.out)[0] == ["who", "score", "anomaly"]
+    assert [row[0] for row in rows_of(done.out)[1]] == ["ann", "bob", "cy"]
+    assert "area under the ROC curve: 1.000" in done.err
+    record = json.loads(call("detect", "named.csv", *arguments, "--json").out)
+    assert record["auc"] == 1.0
+    assert record["anomalies"][0]["id"] == "bob"
+    done = call("detect", "named.csv", "--id", "who", "--label", "bad", "--train", "named.csv")
+    assert done.code == 0, done.err
+
+
+@pytest.mark.parametrize(
+    ("labels", "options", "expected"),
+    [
+        (["0", "1", "0"], [], [False, True, False]),
+        (["1", "-1", "1"], [], [False, True, False]),
+        (["normal", "anomaly", "normal"], [], [False, True, False]),
+        (["a", "b", "c"], ["--anomalous", "b"], [False, True, False]),
+        (["a", "b", "c"], [], None),
+        (["a", "b", "c"], ["--anomalous", "d"], None),
+    ],
+)
+def test_labels_of_all_kinds(call, models, tmp_path, labels, options, expected):
+    points = ["0.5,0.25", "0.5,1.5", "0.1,0.01"]
+    lines = [f"{point},{label}" for point, label in zip(points, labels, strict=True)]
+    (tmp_path / "l.csv").write_text("x,y,l\n" + "\n".join(lines) + "\n")
+    done = call("detect", "l.csv", "-m", "detector.safetensors", "--label", "l", "--json", *options)
+    if expected is None:
+        assert done.code == 3
+        assert "label" in done.err
+    else:
+        assert json.loads(done.out)["auc"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["--train", "normal.csv", "--model", "m"], 2),
+        (["--json", "--out", "-"], 2),
+        (["--out", "new.csv"], 5),
+        (["--out", "a.xyz"], 2),
+        (["--report", "-"], 2),
+        (["--label", "z"], 3),
+        (["--train", "nowhere.csv"], 3),
+        (["--anomalous", "yes"], 2),
+        (["--model", "detector.safetensors", "--tol", "0.1"], 2),
+        (["--model", "detector.safetensors", "--label", "z"], 3),
+        (["--model", "detector.safetensors", "--id", "z"], 3),
+        (["--calibration", "0.2", "--contamination", "0.1"], 2),
+    ],
+)
+def test_detect_refuses(call, tables, models, arguments, code):
+    done = call("detect", "new.csv", *arguments)
+    assert done.code == code, done.err
+    assert done.err.count("\n") == 1
+
+
+def test_report(call, tables, tmp_path):
+    arguments = ("--train", "normal.csv", "--report", "out.html")
+    done = call("detect", "new.csv", *arguments)
+    assert done.code == 0, done.err
+    assert "warning" not in done.err
+    assert "new.csv" in (tmp_path / "out.html").read_text(encoding="utf-8")
+
+
+# --- explain, show, export, info ---------------------------------------------------------
+
+
+def test_explanation_of_a_row(call, tables, models):
+    done = call("explain", "new.csv", "-m", "detector.safetensors", "--row", "5")
+    assert "row 5: score" in done.out
+    assert "anomalous" in done.out
+    assert "equations it breaks" in done.out
+    record = json.loads(
+        call("explain", "new.csv", "-m", "detector.safetensors", "--row", "5", "--json").out
+    )["rows"][0]
+    assert {each["name"] for each in record["features"]} == {"x", "y"}
+    shares = sum(each["share"] for each in record["features"])
+    assert np.isclose(shares, record["score"] - record["mended_score"])
+    assert record["equations"]
+
+
+def test_explanation_without_a_row_takes_the_worst(call, tables):
+    done = call("explain", "new.csv", "--train", "normal.csv")
+    assert done.out.startswith("row 5: ")
+
+
+def test_explanation_by_equations_alone(call, tables, models):
+    done = call("explain", "new.csv", "-m", "ideal.safetensors", "-r", "3", "-r", "5")
+    assert "row 3:" in done.out
+    assert "row 5:" in done.out
+    assert "times extent" in done.out
+    arguments = ("explain", "new.csv", "-m", "ideal.safetensors", "-r", "3", "--json")
+    record = json.loads(call(*arguments).out)
+    assert record["rows"][0]["equations"][0]["times_extent"] > 10
+
+
+@pytest.mark.parametrize("row", ["0", "21", "x"])
+def test_rows_that_are_none(call, tables, models, row):
+    done = call("explain", "new.csv", "-m", "detector.safetensors", "--row", row)
+    assert done.code == 3
+    assert f"no row {row}" in done.err
+    assert "numbered from 1 to 20, without the header" in done.err
+    assert "np." not in done.err
+
+
+def test_names_of_rows_that_are_none(call, tables, models):
+    named = "\n".join(["name,x,y", *(f"r{i},{0.1 * i},{0.01 * i * i}" for i in range(9))])
+    arguments = ("-m", "detector.safetensors", "--id", "name", "--row", "999")
+    done = call("explain", "-", *arguments, given=named.encode())
+    assert done.code == 3
+    assert "has no row '999'" in done.err
+    assert "names its rows: r0, r1, r2, r3, r4, ...; pass one of these" in done.err
+    assert "np." not in done.err
+
+
+def test_rows_too_far_to_explain(call, models):
+    far = b"x,y\n1e300,1e300\n"
+    done = call("explain", "-", "-m", "ideal.safetensors", given=far)
+    assert done.code == 0, done.err
+    done = call("explain", "-", "-m", "detector.safetensors", given=far)
+    assert done.code == 0, done.err
+
+
+def test_picture_of_an_explanation(call, tables, models, tmp_path):
+    arguments = ("explain", "new.csv", "-m", "detector.safetensors", "--row", "5", "--picture")
+    assert call(*arguments, "why.png").code == 0
+    assert (tmp_path / "why.png").read_bytes().startswith(b"\x89PNG")
+    assert call(*arguments, "why.doc").code == 2
+
+
+@pytest.mark.parametrize("what", ["equations", "spectrum", "basis"])
+@pytest.mark.parametrize("model", ["ideal", "detector"])
+def test_show(call, models, what, model):
+    done = call("show", f"{model}.safetensors", what)
+    assert done.code == 0, done.err
+    record = json.loads(call("show", f"{model}.safetensors", what, "--json").out)
+    assert record["features"] == ["x", "y"]
+    if what == "equations" and model == "ideal":
+        assert [each["degree"] for each in record["equations"]] == [2]
+        assert record["equations"][0]["text"] in call("show", "ideal.safetensors").out
+    if what == "spectrum":
+        spectra = [each["spectrum"] for each in record["degrees"]]
+        assert all(spectrum == sorted(spectrum) for spectrum in spectra)
+
+
+def test_show_of_an_ideal_that_is_none(call, models):
+    done = call("show", "detector.safetensors", "--ideal", "99,0")
+    assert done.code == 2
+    assert "0,0" in done.err
+
+
+@pytest.mark.parametrize("what", ["equations", "spectrum", "basis"])
+def test_pictures(call, models, tables, tmp_path, what):
+    arguments = ("show", "ideal.safetensors", what, "--points", "normal.csv")
+    done = call(*arguments, "--picture", "p.svg")
+    assert done.code == 0, done.err
+    assert b"<svg" in (tmp_path / "p.svg").read_bytes()
+
+
+def test_rows_that_are_all_alike(call, tmp_path):
+    write_csv(tmp_path / "same.csv", ["a", "b"], [[1.0, 2.0]] * 30)
+    done = call("detect", "same.csv")
+    assert done.code == 0, done.err
+    assert done.out.startswith("0 of 30 rows are anomalous")
+
+
+@pytest.fixture
+def pipelines(tmp_path):
+    """Of an ideal and of a detector, behind scaling; the parabola has other scales and places."""
+    points = parabola(300) * [10.0, 1.0] + [3.0, -2.0]
+    write_csv(tmp_path / "moved.csv", ["x", "y"], points)
+    for name, final in (
+        ("ideal", VanishingIdeal(max_degree=2, tol=0.05)),
+        ("detector", VanishingDetector()),
+    ):
+        save(make_pipeline(StandardScaler(), final).fit(points), tmp_path / f"{name}.safetensors")
+    return points
+
+
+def test_explanation_by_the_equations_of_a_pipeline(call, pipelines):
+    done = call("explain", "moved.csv", "-m", "ideal.safetensors", "--row", "3")
+    assert done.code == 0, done.err
+    assert "preprocessed" not in done.out  # carried back through the scaling
+    assert "x1 = 0" in done.out or " x1 " in done.out
+    record = json.loads(
+        call("explain", "moved.csv", "-m", "ideal.safetensors", "--row", "3", "--json").out
+    )
+    scores = json.loads(call("score", "moved.csv", "-m", "ideal.safetensors", "--json").out)
+    assert np.isclose(record["rows"][0]["score"], scores["rows"][2]["score"])
+
+
+def test_picture_of_a_pipeline_has_the_points_where_the_equations_are(call, pipelines, monkeypatch):
+    from vanishing import plotting
+
+    drawn = []
+    original = plotting.ZeroSetDisplay.from_estimator
+    monkeypatch.setattr(
+        plotting.ZeroSetDisplay,
+        "from_estimator",
+        lambda ideal, X: drawn.append((ideal, X)) or original(ideal, X),
+    )
+    done = call("show", "ideal.safetensors", "--picture", "p.svg", "--points", "moved.csv")
+    assert done.code == 0, done.err
+    ((ideal, points),) = drawn
+    assert np.sqrt(np.mean(ideal.transform(points) ** 2)) < 0.05
+
+
+@pytest.mark.parametrize("target", ["sympy", "latex", "python", "c"])
+def test_export_of_a_detector_in_a_pipeline(call, pipelines, target):
+    done = call("export", "detector.safetensors", target)
+    assert done.code == 0, done.err
+    assert "in the preprocessed columns" in done.err
+
+
+def test_rational_equations_of_scaled_points(call, tmp_path):
+    points = np.array([[k, k * k] for k in range(-5, 6)])
+    write_csv(tmp_path / "exact.csv", ["x0", "x1"], points)
+    model = make_pipeline(StandardScaler(), VanishingIdeal(max_degree=2, tol=1e-9)).fit(points)
+    save(model, tmp_path / "m.safetensors")
+    done = call("export", "m.safetensors", "rational", "--points", "exact.csv")
+    assert done.out.splitlines() == ["x0**2 - x1"]
+
+
+def test_points_prove_nothing_about_standardized_columns(call, tables, models):
+    done = call("export", "detector.safetensors", "rational", "--points", "normal.csv")
+    assert done.code == 4
+    assert "standardized" in done.err
+
+
+def test_pictures_without_points_say_which_option_to_pass(call, models):
+    done = call("show", "ideal.safetensors", "--picture", "p.svg")
+    assert done.code == 2
+    assert "--points" in done.err
+
+
+@pytest.mark.parametrize("names", [("a b", "2x"), ("lambda", "E"), ('"', "*"), ("a\nb", "λ")])
+def test_sympy_reads_its_equations_whatever_columns_are_called(call, tmp_path, names):
+    import sympy
+
+    ideal = VanishingIdeal(max_degree=2, tol=0.05).fit(parabola(50))
+    ideal.feature_names_in_ = np.array(names, dtype=object)
+    ideal.save(tmp_path / "m.safetensors")
+    (line,) = call("export", "m.safetensors", "sympy").out.splitlines()
+    found = sympy.sympify(line)
+    assert {symbol.name for symbol in found.free_symbols} == set(names)
+    values = {sympy.Symbol(names[0]): 0.3, sympy.Symbol(names[1]): 0.7}
+    (expected,) = ideal.to_sympy()
+    assert np.isclose(float(found.subs(values)), float(expected.subs(values)), rtol=1e-12)
+    shown = call("show", "m.safetensors", "--json", "--digits", "17").out
+    assert "\n" not in json.loads(shown)["equations"][0]["text"]
+
+
+def test_export_of_formulas(call, models):
+    import sympy
+
+    done = call("export", "ideal.safetensors", "sympy")
+    (found,) = [sympy.sympify(line) for line in done.out.splitlines()]
+    (expected,) = models.ideal.to_sympy()
+    points = {"x": 0.3, "y": 0.7}
+    assert np.isclose(float(found.subs(points)), float(expected.subs(points)), rtol=1e-12)
+    done = call("export", "ideal.safetensors", "latex", "--digits", "3")
+    assert done.out.splitlines() == models.ideal.to_latex(digits=3)
+    record = json.loads(call("export", "ideal.safetensors", "latex", "--json").out)
+    assert record["lines"] == models.ideal.to_latex()
+
+
+def test_export_of_exact_equations(call, tmp_path):
+    points = [f"{k / 10:.1f},{k * k / 100:.2f}" for k in range(-10, 11)]
+    (tmp_path / "exact.csv").write_text("x,y\n" + "\n".join(points) + "\n")
+    assert call("fit", "exact.csv", "--tol", "0", "-s", "exact.safetensors").code == 0
+    done = call("export", "exact.safetensors", "rational", "--points", "exact.csv")
+    assert done.out == "x**2 - y\n", done.err
+    assert call("export", "exact.safetensors", "rational").code == 2
+
+
+@pytest.mark.parametrize("target", ["python", "c"])
+def test_export_of_source(call, models, tmp_path, target):
+    done = call("export", "ideal.safetensors", target, "--name", "parabola", "-o", "source.txt")
+    assert done.code == 0, done.err
+    source = (tmp_path / "source.txt").read_text(encoding="utf-8")
+    assert "parabola" in source
+    if target == "python":
+        module = {}
+        exec(source, module)
+        values = module["parabola"]([0.3, 0.7])
+        assert np.allclose(values, models.ideal.basis_.evaluate([[0.3, 0.7]])[0], rtol=1e-12)
+
+
+def test_export_to_onnx(call, models, tmp_path):
+    done = call("export", "ideal.safetensors", "onnx", "-o", "m.onnx", "--dtype", "float64")
+    assert done.code == 0, done.err
+    runtime = pytest.importorskip("onnxruntime")
+    session = runtime.InferenceSession(str(tmp_path / "m.onnx"))
+    assert session.get_inputs()[0].shape[-1] == 2
+
+
+def test_info(call, models):
+    record = json.loads(call("info", "--json").out)
+    assert record["vanishing"] == vanishing.__version__
+    assert record["extras"]["cli"] == "ready"
+    assert "scikit-learn" in call("info").out
+    record = json.loads(call("info", "detector.safetensors", "--json").out)
+    assert record["model"] == "VanishingDetector"
+    assert record["columns"] == ["x", "y"]
+    assert call("info", "nowhere").code == 4
+
+
+def test_missing_extras_are_named(call, monkeypatch):
+    import importlib.util
+
+    real = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "uvicorn" else real(name)
+    )
+    record = json.loads(call("info", "--json").out)
+    assert record["extras"]["web"] == "missing: pip install 'vanishing[web]'"
+
+
+def test_serve_without_the_playground(call, monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "vanishing.app.playground", None)
+    done = call("serve")
+    assert done.code == 6
+    assert done.err.count("\n") == 1
+
+
+def test_serve_passes_its_options_on(call, monkeypatch):
+    import sys
+    from types import ModuleType
+
+    given = []
+    playground = ModuleType("vanishing.app.playground")
+    playground.serve = lambda *arguments, **options: given.append((arguments, options))
+    monkeypatch.setitem(sys.modules, "vanishing.app.playground", playground)
+    assert call("serve", "--port", "0", "--open").code == 0
+    assert given == [(("127.0.0.1", 0), {"open_browser": True})]
+
+    def refuse(*_, **__):
+        raise OSError("port 80 is in use: choose another port")
+
+    playground.serve = refuse
+    done = call("serve", "--port", "80")
+    assert done.code == 5
+    assert "choose another port" in done.err
+
+
+def test_demo(call, tmp_path):
+    done = call("demo", "here")
+    assert done.code == 0, done.err
+    assert "speed torque" in done.out
+    assert "power (2.1424 to 3.073)" in done.out
+    for name in ("normal.csv", "new.csv", "scores.csv", "pump.safetensors"):
+        assert (tmp_path / "here" / name).exists()
+    tried = [line.split()[1:] for line in done.out.splitlines() if line.startswith("  vanishing ")]
+    assert len(tried) > 4
+    for arguments in tried[:-1]:  # the last one has the user's own table
+        again = call(*arguments)
+        assert again.code == 0, again.err
+    record = json.loads(call("demo", "here", "--json").out)
+    assert 5 <= record["n_anomalies"] <= 10
+    (tmp_path / "file").write_text("")
+    assert call("demo", "file/here").code == 5
+
+
+# --- errors and notes --------------------------------------------------------------------
+
+
+def test_traceback_only_with_debug(call, tables):
+    assert "Traceback" not in call("fit", "nowhere.csv").err
+    done = call("fit", "nowhere.csv", "--debug")
+    assert "Traceback" in done.err
+    assert done.err.splitlines()[-1].startswith("vanishing: there is no file nowhere.csv")
+    assert done.code == 3
+
+
+def test_unexpected_errors_are_told_apart(call, tables, monkeypatch):
+    def broken(*_, **__):
+        raise RuntimeError("all\nis lost")
+
+    monkeypatch.setattr("vanishing.app.cli.tables.read_table", broken)
+    done = call("fit", "normal.csv")
+    assert done.code == 70
+    assert done.err == (
+        "vanishing: unexpected error, please report it: RuntimeError: all is lost\n"
+    )
+
+
+def test_quiet_gives_no_notes(call):
+    table = b"1,2\n3,5\n4,4\n"
+    assert "no header" in call("fit", "-", given=table).err
+    assert call("fit", "-", "--quiet", given=table).err == ""
+
+
+def test_names_of_all_scripts(call, tmp_path):
+    lines = "".join(f"{x},{x * x}\n" for x in np.linspace(-1, 1, 30))
+    (tmp_path / "données.csv").write_text("größe,面积 [m²]\n" + lines, encoding="utf-8")
+    done = call("fit", "données.csv", "--tol", "1e-6", "-s", "modèle.safetensors")
+    assert done.code == 0, done.err
+    assert "[面积 [m²]]" in done.out
+    done = call("transform", "données.csv", "-m", "modèle.safetensors", "--id", "größe")
+    assert done.code == 0, done.err

@@ -1,0 +1,27 @@
+"""Axe finds no serious violation on either page, light and dark."""
+
+import json
+
+import pytest
+
+pytest.importorskip("starlette")
+pytest.importorskip("playwright")
+
+from tests.support.browser import TABLE, put_file
+
+pytestmark = pytest.mark.programs
+
+
+@pytest.mark.parametrize(
+    "view", [{"color_scheme": "light"}, {"color_scheme": "dark"}], indirect=True
+)
+@pytest.mark.parametrize("path", ["/", "/#x=own", "/images"])
+def test_no_serious_violation_of_accessibility(view, path):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    view.open(path)
+    if path == "/#x=own":
+        put_file(view, TABLE)
+        view.page.locator("#csv-dialog").wait_for()
+    found = axe.run(view.page).response["violations"]
+    serious = [each for each in found if each["impact"] in ("serious", "critical")]
+    assert serious == [], json.dumps(serious, indent=1)[:3000]

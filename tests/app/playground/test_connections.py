@@ -1,0 +1,156 @@
+"""Half a request does not keep a connection."""
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from contextlib import ExitStack, contextmanager
+
+import pytest
+
+pytest.importorskip("starlette")
+pytest.importorskip("uvicorn")
+
+import uvicorn
+from tests.support.paths import SOURCE
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from vanishing.app.playground.server import impatient
+
+pytestmark = pytest.mark.programs
+
+SECONDS = 1.5
+SERVER = f"""
+from vanishing.app.playground import Limits, serve
+serve(port=0, limits=Limits(header_seconds={SECONDS}))
+"""
+REQUEST = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+
+
+@pytest.fixture(scope="module")
+def port():
+    process = subprocess.Popen(
+        [sys.executable, "-c", SERVER],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(SOURCE)},
+    )
+    try:
+        yield int(re.search(r":(\d+)/", process.stderr.readline())[1])
+    finally:
+        process.terminate()
+        _, said = process.communicate(timeout=30)
+    assert "Traceback" not in said
+
+
+@contextmanager
+def connected(port):
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+        yield connection
+
+
+def rest_of(connection):
+    """Read until the server closes the connection."""
+    found = b""
+    while part := connection.recv(65536):
+        found += part
+    return found
+
+
+def answer_of(connection):
+    """Read one answer, as long as it says."""
+    found = b""
+    while b"\r\n\r\n" not in found:
+        found += connection.recv(65536)
+    head, _, body = found.partition(b"\r\n\r\n")
+    length = int(re.search(rb"content-length: (\d+)", head, re.IGNORECASE)[1])
+    while len(body) < length:
+        body += connection.recv(65536)
+    return head
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET / HT", REQUEST[:-2], REQUEST[:-2] + b"X-Long: "])
+def test_half_a_request(port, sent):
+    with connected(port) as connection:
+        begun = time.monotonic()
+        connection.sendall(sent)
+        assert rest_of(connection).startswith(b"HTTP/1.1 408")
+        assert SECONDS - 0.2 < time.monotonic() - begun < SECONDS + 10
+
+
+def test_headers_that_come_byte_by_byte(port):
+    with connected(port) as connection:
+        begun = time.monotonic()
+        connection.sendall(REQUEST[:-2] + b"X-Long: ")
+        while time.monotonic() - begun < SECONDS + 10:
+            try:
+                connection.sendall(b"a")
+            except OSError:  # closed
+                break
+            time.sleep(0.1)
+        assert time.monotonic() - begun < SECONDS + 10
+
+
+def test_half_of_a_second_request(port):
+    with connected(port) as connection:
+        connection.sendall(REQUEST)
+        assert answer_of(connection).startswith(b"HTTP/1.1 200")
+        connection.sendall(REQUEST[:20])  # perhaps before the server is done with the first
+        assert rest_of(connection).startswith(b"HTTP/1.1 408")
+    with connected(port) as connection:
+        connection.sendall(REQUEST + REQUEST[:20])
+        found = rest_of(connection)  # closed as an idle connection, or for its half
+        assert found.startswith(b"HTTP/1.1 200")
+        assert found.count(b"HTTP/1.1 200") == 1
+
+
+def test_whole_requests_are_answered_for_longer(port):
+    with connected(port) as connection:
+        end = time.monotonic() + 2 * SECONDS
+        while time.monotonic() < end:  # slowly, but each in time
+            for part in (REQUEST[:15], REQUEST[15:]):
+                connection.sendall(part)
+                time.sleep(0.3)
+            assert answer_of(connection).startswith(b"HTTP/1.1 200")
+
+
+def test_many_halves_do_not_keep_others_out(port):
+    with ExitStack() as opened:
+        halves = [opened.enter_context(connected(port)) for _ in range(200)]
+        for half in halves:
+            half.sendall(REQUEST[:20])
+        with connected(port) as connection:
+            connection.sendall(REQUEST)
+            assert answer_of(connection).startswith(b"HTTP/1.1 200")
+        for half in halves:
+            assert rest_of(half).startswith(b"HTTP/1.1 408")
+
+
+def test_the_protocol_without_httptools():
+    """Where it is not installed, uvicorn uses its other protocol."""
+    import threading
+
+    async def app(scope, receive, send):
+        headers = [(b"content-length", b"0")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": b""})
+
+    config = uvicorn.Config(
+        app, port=0, http=impatient(H11Protocol, 0.5), lifespan="off", log_level="critical"
+    )
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        while not server.started:
+            time.sleep(0.02)
+        with connected(server.servers[0].sockets[0].getsockname()[1]) as connection:
+            connection.sendall(REQUEST)
+            assert answer_of(connection).startswith(b"HTTP/1.1 200")
+            connection.sendall(REQUEST[:20])
+            assert rest_of(connection).startswith(b"HTTP/1.1 408")
+    finally:
+        server.should_exit = True
+        thread.join(timeout=30)

@@ -1,0 +1,219 @@
+"""The processes of the playground: time-outs, busy, crashes, start and end."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import warnings
+import zipfile
+
+import numpy as np
+import psutil
+import pytest
+from tests.support.paths import ROOT, SOURCE
+
+pytest.importorskip("starlette")
+
+import httpx
+from tests.support.playground import assert_refused, fit_request, playground
+
+from vanishing.app.playground import Limits, serve, worker
+from vanishing.app.playground import scenes as digits
+from vanishing.app.playground.requests import RefusalError
+from vanishing.app.playground.server import STATIC
+
+pytestmark = pytest.mark.programs
+
+# --- work that goes wrong -------------------------------------------------------------------------
+
+
+def test_unforeseen_errors_say_nothing_of_the_machine(server, monkeypatch):
+    async def fail(*_):
+        raise RuntimeError(f"secret in {SOURCE}/vanishing/file.py")
+
+    monkeypatch.setattr(server.workers, "run", fail)
+    assert_refused(server.post("fit", fit_request()), 500, "internal")
+
+
+def test_unforeseen_errors_in_a_worker(capsys):
+    def fail():
+        raise OSError(2, "No such file", str(SOURCE))
+
+    def refuse():
+        raise RefusalError(422, "no", expected="a", got="b", remedy="c")
+
+    tasks = {"fail": fail, "refuse": refuse, "nan": lambda: {"value": float("nan")}}
+
+    def ask(task):
+        return worker.answer(json.dumps({"task": task, "arguments": {}}).encode(), tasks)
+
+    for task in ("fail", "nan", "unknown"):
+        status, body = ask(task)
+        assert status == 500
+        assert str(SOURCE) not in body.decode()
+        assert "Traceback" not in body.decode()
+        assert "Traceback" in capsys.readouterr().err  # for whoever runs the server
+    status, body = ask("refuse")
+    assert (status, json.loads(body)["error"]) == (422, "no")
+
+
+def slow_request():
+    rng = np.random.default_rng(0)
+    X, Y = rng.uniform(-1, 1, size=(2, 90_000, 2)).round(3).tolist()
+    return fit_request(x=X, y=Y, degree=40, normalization="gradient", tol=0, contrast_tol=0)
+
+
+SLOW = Limits(points=200_000, degree=60, body_bytes=10**8, workers=1, queue=1)
+
+
+def test_work_that_takes_too_long_is_stopped():
+    limits = Limits(**(vars(SLOW) | {"work_seconds": 0.5}))
+    with playground(limits) as server:
+        (pid,) = server.workers.pids
+        process = psutil.Process(pid)
+        started = time.monotonic()
+        assert_refused(server.post("fit", slow_request()), 504, "too-slow")
+        assert time.monotonic() - started < 15
+        process.wait(timeout=5)
+        assert not psutil.pid_exists(pid) or process.status() == psutil.STATUS_ZOMBIE
+        await_worker(server)
+        assert server.post("fit", fit_request()).status_code == 200
+        assert server.workers.pids != [pid]
+
+
+def await_worker(server):
+    for _ in range(600):
+        if server.workers.pids:
+            return
+        time.sleep(0.05)
+    raise AssertionError("no new worker came")
+
+
+def test_busy():
+    """While one request is worked on and one waits, a third is told at once to come again."""
+    limits = Limits(**(vars(SLOW) | {"work_seconds": 2.5, "queue_seconds": 1.0}))
+    slow, quick = slow_request(), fit_request()
+    with playground(limits) as server:
+        answers = {}
+
+        def ask(name, body):
+            with httpx.Client(base_url=server.url, timeout=60) as client:
+                answers[name] = client.post("/api/fit", json=body)
+
+        threads = []
+        for name, body in (("working", slow), ("waiting", quick)):
+            threads.append(threading.Thread(target=ask, args=(name, body)))
+            threads[-1].start()
+            time.sleep(0.8)
+        started = time.monotonic()
+        assert server.client.get("/").status_code == 200  # pages are there meanwhile
+        third = server.post("fit", quick)
+        for thread in threads:
+            thread.join()
+        for response in (third, answers["waiting"]):
+            assert_refused(response, 503, "busy")
+            assert response.headers["retry-after"] == "1"
+        assert time.monotonic() - started < 30
+        assert_refused(answers["working"], 504, "too-slow")
+
+
+def test_a_worker_that_ends_is_replaced():
+    with playground(Limits(workers=1, queue_seconds=60)) as server:
+        (pid,) = server.workers.pids
+        psutil.Process(pid).kill()
+        for _ in range(3):
+            last = server.post("fit", fit_request())
+            if last.status_code == 200:
+                break
+            assert_refused(last, 500, "worker-ended")
+        assert last.status_code == 200
+        assert server.workers.pids != [pid]
+
+
+def test_limits_are_checked():
+    with pytest.raises(ValueError, match="workers must be at least 1"):
+        Limits(workers=0)
+    with pytest.raises(ValueError, match="queue_seconds must not be negative"):
+        Limits(queue_seconds=-1)
+
+
+# --- serve ----------------------------------------------------------------------------------------
+
+
+def start(code):
+    return subprocess.Popen(
+        [sys.executable, "-W", "error", "-c", code],
+        env=os.environ | {"PYTHONPATH": str(SOURCE)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_ctrl_c_ends_everything_quietly():
+    process = start("from vanishing.app.playground import serve; serve(port=0)")
+    line = process.stderr.readline()
+    url = re.search(r"http://127\.0\.0\.1:(\d+)/", line)
+    assert url, line + process.stderr.read()
+    assert httpx.get(url.group()).status_code == 200
+    workers = psutil.Process(process.pid).children()
+    assert len(workers) == Limits().workers
+    process.send_signal(signal.SIGINT)
+    out, error = process.communicate(timeout=20)
+    assert (process.returncode, out, error) == (0, "", "")
+    _, alive = psutil.wait_procs(workers, timeout=5)
+    assert not alive
+    with socket.create_server(("127.0.0.1", int(url.group(1)))):
+        pass  # the port is free again
+
+
+def test_port_in_use():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(OSError, match=f"^port {port} of 127.0.0.1 is in use.*another port"):
+            serve(port=port)
+
+
+def test_addresses_that_cannot_be_listened_on():
+    with pytest.raises(ValueError, match="port must be from 0 to 65535, got 70000"):
+        serve(port=70000)
+    with (
+        pytest.warns(UserWarning, match="everyone who reaches this computer"),
+        pytest.raises(OSError, match="not on this computer"),
+    ):
+        serve("192.0.2.1", port=0)
+
+
+def test_addresses_of_others_are_answered_if_told_so():
+    with playground(Limits(workers=1), hosts=["box"], any_address=True) as server:
+        processes = [psutil.Process(pid) for pid in server.workers.pids]
+        for host, status in (("box:80", 200), ("10.1.2.3:80", 200), ("evil.example", 421)):
+            assert server.client.get("/", headers={"Host": host}).status_code == status
+    psutil.wait_procs(processes, timeout=5)
+    assert len(processes) == 1
+    assert not processes[0].is_running()  # workers end with the server
+
+
+# --- the package ----------------------------------------------------------------------------------
+
+
+def test_wheel_holds_the_pages(tmp_path):
+    from hatchling.builders import wheel as builder
+
+    root = ROOT
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        (wheel,) = builder.WheelBuilder(str(root)).build(directory=str(tmp_path))
+    names = set(zipfile.ZipFile(wheel).namelist())
+    for file in STATIC.rglob("*.*"):
+        assert file.relative_to(SOURCE).as_posix() in names
+
+
+def test_detectors_are_fitted_once():
+    assert digits._detector("3") is digits._detector("3")

@@ -1,0 +1,531 @@
+"""The report says what is so, escapes what it is given, and is written whole or not at all."""
+
+import re
+import shutil
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_digits
+from sklearn.decomposition import PCA
+from sklearn.ensemble import IsolationForest
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import roc_auc_score
+from sklearn.preprocessing import FunctionTransformer
+from tests.support.cases import tensor
+
+from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal, load
+from vanishing.app.report import anomalies, write_report
+from vanishing.app.report.charts import round_ticks
+from vanishing.app.report.content import image_shape_of
+from vanishing.app.report.equations import Formulas
+from vanishing.app.report.pictures import png
+from vanishing.app.report.scores import curves_of
+from vanishing.detectors.parts import parts_of
+from vanishing.transformations import AnyOf, Identity, RandomAffine, Rotations, Translations
+
+CHROMIUM = shutil.which("chromium")
+
+
+def plant(n_rows, seed=0):
+    """Readings of a machine, power = speed · force."""
+    rng = np.random.default_rng(seed)
+    speed, force = rng.uniform(1, 2, (2, n_rows))
+    power = speed * force * (1 + 0.01 * rng.normal(size=n_rows))
+    return pd.DataFrame({"speed": speed, "force": force, "power": power})
+
+
+@pytest.fixture(scope="module")
+def recipe():
+    return VanishingDetector().fit(plant(300))
+
+
+@pytest.fixture(scope="module")
+def detector():
+    """One ideal, which is quick to explain."""
+    ideal = VanishingIdeal(max_degree=2, tol=0.1, normalization="contrastive")
+    return VanishingDetector(ideal).fit(plant(400))
+
+
+@pytest.fixture(scope="module")
+def readings():
+    table = plant(60, seed=1)
+    table.loc[[7, 23], "power"] *= 1.5
+    return table
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    normal = X[:400][y[:400] % 2 == 0]
+    images = TransformationDetector(
+        Rotations(image_shape=(8, 8), angles=(0, 90)), preprocessor=PCA(6, random_state=0)
+    )
+    return images.fit(normal), X[900:940], y[900:940] % 2
+
+
+class Page(HTMLParser):
+    """Text and elements of a page; an element that is not closed is an error."""
+
+    VOID = frozenset({"meta", "img"})
+
+    def __init__(self, content):
+        super().__init__()
+        self.text, self.tags, self.open = [], [], []
+        self.feed(content)
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] != "style":
+            self.text.append(data)
+
+    def all(self, tag):
+        return [attrs for name, attrs in self.tags if name == tag]
+
+    @property
+    def words(self):
+        return " ".join(" ".join(self.text).split())
+
+
+def page_of(tmp_path, *arguments, **parameters):
+    path = tmp_path / "report.html"
+    assert write_report(path, *arguments, **parameters) is None
+    return Page(path.read_text(encoding="utf-8"))
+
+
+# --- what is on the page --------------------------------------------------------------------------
+
+
+def test_sections_scores_and_rows(tmp_path, recipe, readings):
+    detector = recipe
+    page = page_of(tmp_path, detector, readings, title="Pump 7")
+    headings = page.words
+    for name in ("Pump 7", "Scores", "Most anomalous rows", "Equations", "Spectrum", "Data"):
+        assert name in headings
+    n_anomalous = int((detector.predict(readings) == -1).sum())
+    assert f"{n_anomalous} rows of 60 above the threshold" in page.words
+    worst = np.argsort(detector.score_samples(readings))[:2]
+    assert set(worst) == {7, 23}
+    score = -detector.score_samples(readings)[worst[0]]
+    assert f"Row {worst[0]} score {score:.3g}" in page.words
+    assert "tolerance 0.5" in page.words
+    assert "scikit-learn" in page.words
+
+
+def test_scores_that_are_given_are_used(tmp_path, detector, readings):
+    scores = np.linspace(1, 0, 60)
+    page = page_of(tmp_path, detector, readings, scores=scores)
+    assert "Row 59" in page.words
+    assert "Row 0" not in page.words
+
+
+def test_labels_of_either_kind_give_the_same_curves(tmp_path, detector, readings):
+    labels = np.zeros(60, dtype=int)
+    labels[[7, 23, 40]] = 1
+    auc = roc_auc_score(labels, -detector.score_samples(readings))
+    kinds = [labels, labels.astype(bool), np.where(labels, -1, 1), pd.Series(labels, dtype=float)]
+    sentences = set()
+    for kind in kinds:
+        page = page_of(tmp_path, detector, readings, labels=kind)
+        pattern = r"3 rows of 60 are labelled.*?average precision [\d.]+"
+        sentences.add(re.search(pattern, page.words)[0])
+    (sentence,) = sentences
+    assert f"Area under the ROC curve {auc:.3f}" in sentence
+    assert len(page.all("figure")) >= 4
+
+
+def test_ids_and_names(tmp_path, detector, readings):
+    ids = [f"pump-{i}" for i in range(60)]
+    page = page_of(tmp_path, detector, readings, ids=ids, feature_names=["v", "F", "P"])
+    assert "Row pump-" in page.words
+    assert "speed" not in page.words.split("Parameters of")[0]
+    indexed = readings.set_index(pd.Index(ids))
+    assert "Row pump-" in page_of(tmp_path, detector, indexed).words
+
+
+def test_the_training_data_is_compared_with(tmp_path, detector, readings):
+    page = page_of(tmp_path, detector, readings, train=plant(400))
+    assert "fitted to 400 rows" in page.words
+    assert "outside training range" in page.words
+
+
+def test_an_ideal_a_mixture_and_a_transformation_detector(tmp_path, readings):
+    train = plant(200)
+    ideal = VanishingIdeal(max_degree=2, tol=0.2, normalization="contrastive")
+    linear = VanishingIdeal(max_degree=1, tol=1.0)
+    for fitted in (
+        VanishingDetector(ideal).fit(train),
+        VanishingDetector(linear, n_components=3).fit(train),
+        TransformationDetector(RandomAffine(n_transformations=3)).fit(train),
+    ):
+        page = page_of(tmp_path, fitted, readings)
+        assert page.all("math")
+        assert f"Parameters of {type(fitted).__name__}" in page.words
+
+
+def test_images_are_pictures(tmp_path, digits):
+    images, X, odd = digits
+    page = page_of(tmp_path, images, X, labels=odd)
+    pictures = page.all("img")
+    n_typical = page.words.count("A typical sample")
+    assert n_typical < anomalies.EXPLAINED
+    assert len(pictures) == 3 * anomalies.EXPLAINED - 2 * n_typical + 2
+    assert all(each["src"].startswith("data:image/png;base64,") for each in pictures)
+    assert all(each["alt"] for each in pictures)
+    assert "40 images of 8 × 8 pixels" in page.words
+    assert "Most anomalous images" in page.words
+
+
+def test_a_preprocessor_that_is_not_affine_is_not_explained(tmp_path, readings):
+    bent = TransformationDetector(
+        AnyOf(Identity(), RandomAffine(n_transformations=2)),
+        preprocessor=FunctionTransformer(np.tanh),
+    )
+    page = page_of(tmp_path, bent.fit(plant(200).to_numpy()), readings.to_numpy())
+    assert "Rows are not explained: explain carries shares back" in page.words
+    assert "u₁, u₂" in page.words
+
+
+# --- nothing is loaded, nothing runs --------------------------------------------------------------
+
+
+def test_the_page_needs_nothing_else(tmp_path, digits):
+    page = page_of(tmp_path, *digits[:2])
+    assert not {"script", "link", "iframe", "object"} & {tag for tag, _ in page.tags}
+    for _, attrs in page.tags:
+        for name in ("src", "href", "data", "srcset", "style"):
+            value = attrs.get(name) or ""
+            assert value.startswith(("data:", "#")) or "/" not in value
+        assert not any(name.startswith("on") for name in attrs)
+    (policy,) = [m["content"] for m in page.all("meta") if "http-equiv" in m]
+    assert "default-src 'none'" in policy
+    assert "script" not in policy
+    assert "url(" not in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+NASTY = ["<script>alert(1)</script>", '" onmouseover="alert(1)', "</style><b>\x00&amp;"]
+
+
+def test_every_string_is_escaped(tmp_path, readings):
+    table = readings.set_axis(NASTY, axis=1)
+    fitted = VanishingDetector().fit(plant(200).set_axis(NASTY, axis=1))
+    page = page_of(tmp_path, fitted, table, title=NASTY[0], ids=NASTY * 20, feature_names=NASTY)
+    assert not page.all("script")
+    assert not page.all("b")
+    assert not any(name.startswith("on") for _, attrs in page.tags for name in attrs)
+    assert NASTY[0] in page.words
+    assert NASTY[1] in page.words
+    assert "\x00" not in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+@settings(max_examples=5)
+@given(st.lists(st.text(max_size=12), min_size=3, max_size=3))
+def test_any_names_make_a_sound_page(tmp_path_factory, detector, readings, names):
+    folder = tmp_path_factory.mktemp("names")
+    page = page_of(folder, detector, readings.iloc[:3], feature_names=names, title=names[0])
+    assert {tag for tag, _ in page.tags} <= ALLOWED
+
+
+ALLOWED = {"html", "head", "meta", "title", "style", "body", "header", "nav", "main", "section"}
+ALLOWED |= {"h1", "h2", "h3", "h4", "p", "a", "span", "div", "ul", "ol", "li", "dl", "dt", "dd"}
+ALLOWED |= {"table", "caption", "thead", "tbody", "tr", "th", "td", "article", "details", "summary"}
+ALLOWED |= {"figure", "figcaption", "svg", "path", "line", "text", "polyline"}
+ALLOWED |= {"math", "mn", "mi", "mo", "msup", "msub", "msubsup", "mspace"}
+
+
+# --- edges ----------------------------------------------------------------------------------------
+
+
+def test_one_row(tmp_path, detector, readings):
+    page = page_of(tmp_path, detector, readings.iloc[[7]])
+    assert "1 row and 3 columns" in page.words
+
+
+def test_no_anomalies_and_one_kind_of_label(tmp_path, detector):
+    typical = plant(400).iloc[:20]
+    typical = typical[detector.predict(typical) == 1]
+    page = page_of(tmp_path, detector, typical, labels=np.zeros(len(typical)))
+    assert "No row is above the threshold" in page.words
+    assert "All labels are the same, so that there is no ROC curve" in page.words
+
+
+def test_constant_columns(tmp_path):
+    train = plant(200).assign(constant=3.0)
+    new = plant(30, seed=2).assign(constant=3.0)
+    new.loc[4, "constant"] = 4.0
+    page = page_of(tmp_path, VanishingDetector().fit(train), new, train=train)
+    assert "Row 4" in page.words
+    everywhere = pd.DataFrame(np.ones((30, 2)), columns=["a", "b"])
+    page = page_of(tmp_path, VanishingDetector().fit(everywhere), everywhere)
+    assert "every column of the training data is constant" in page.words
+
+
+def test_scores_beyond_all_numbers(tmp_path, detector, readings):
+    far = readings.copy()
+    far.iloc[0] = 1e200
+    labels = np.arange(60) == 0
+    page = page_of(tmp_path, detector, far, labels=labels)
+    assert "infinite" in page.words
+    assert "1 row with an infinite score too far from normal data" in page.words
+    assert "Area under the ROC curve 1.000" in page.words
+
+
+def test_wide_tables_are_capped_and_said_to_be(tmp_path):
+    rng = np.random.default_rng(0)
+    train = rng.normal(size=(60, 4)) @ rng.normal(size=(4, 60)) + 0.1 * rng.normal(size=(60, 60))
+    ideal = VanishingIdeal(max_degree=1, tol=0.5)
+    page = page_of(tmp_path, VanishingDetector(ideal).fit(train), train[:10])
+    assert "20 more columns not shown" in page.words
+    assert "smaller terms left out" in page.words
+    assert "Explained: 6 rows" in page.words
+
+
+def test_explaining_is_bounded(tmp_path, detector, readings, monkeypatch):
+    monkeypatch.setattr(anomalies, "SECONDS", 0.0)
+    page = page_of(tmp_path, detector, readings)
+    assert "Explained: 1 row" in page.words
+    assert "would have taken longer than 0 seconds" in page.words
+    monkeypatch.setattr(anomalies, "MOST_SECONDS", 0.0)
+    page = page_of(tmp_path, detector, readings)
+    assert "Not explained: with 3 columns that would take about" in page.words
+
+
+@pytest.mark.parametrize("make", [np.ndarray.tolist, tensor])
+def test_other_containers(make, tmp_path, readings):
+    fitted = VanishingDetector().fit(plant(100).to_numpy())
+    page = page_of(tmp_path, fitted, make(readings.to_numpy()))
+    assert "60 rows and 3 columns" in page.words
+
+
+# --- refusals -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"labels": [0.0, np.nan] + [1.0] * 58}, "missing in 1 of 60 rows"),
+        ({"labels": ["normal"] * 60}, "1 for anomalies and 0 for normal rows.*got 'normal'"),
+        ({"labels": [0, 1, 2] * 20}, r"got the values \[0.0, 1.0, 2.0\]"),
+        ({"labels": [0, 1]}, r"labels must be one value for each of the 60 rows.*\(2,\)"),
+        ({"scores": np.full(60, np.nan)}, "scores hold NaN"),
+        ({"scores": np.zeros(59)}, "scores must be one value for each of the 60 rows"),
+        ({"ids": ["a"]}, "ids must name each of the 60 rows of X, got 1"),
+        ({"feature_names": ["a"]}, "expected 3 feature names, got 1"),
+        ({"train": np.zeros((5, 2))}, "features"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_bad_input_is_refused_and_nothing_is_written(
+    tmp_path, detector, readings, parameters, message
+):
+    path = tmp_path / "report.html"
+    path.write_text("old")
+    with pytest.raises(ValueError, match=message):
+        write_report(path, detector, readings, **parameters)
+    assert path.read_text() == "old"
+    assert [each.name for each in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_a_folder_that_is_not_there(tmp_path, detector, readings):
+    with pytest.raises(FileNotFoundError, match="make it first"):
+        write_report(tmp_path / "missing" / "r.html", detector, readings)
+    with pytest.raises(IsADirectoryError):
+        write_report(tmp_path, detector, readings.iloc[:2])
+
+
+def test_a_loaded_detector_gives_the_same_page(tmp_path, recipe, digits, readings):
+    for model, X in ((recipe, readings), digits[:2]):
+        model.save(tmp_path / "model")
+        words = [page_of(tmp_path, each, X).words for each in (model, load(tmp_path / "model"))]
+        first, second = (re.sub(r"written on .*? UTC", "", each) for each in words)
+        assert first == second
+
+
+def test_numbers_at_the_end_of_the_range(tmp_path, detector, readings):
+    far = readings.copy()
+    far.iloc[0] = 1e308
+    far.iloc[1] = -1e308
+    assert "inf" in page_of(tmp_path, detector, far).words
+
+
+def test_other_detectors_are_refused(tmp_path, readings):
+    with pytest.raises(TypeError, match="got IsolationForest"):
+        write_report(tmp_path / "r.html", IsolationForest(), readings)
+    with pytest.raises(NotFittedError):
+        write_report(tmp_path / "r.html", VanishingDetector(), readings)
+    with pytest.raises(ValueError, match="NaN"):
+        write_report(tmp_path / "r.html", VanishingDetector().fit(plant(50)), readings * np.nan)
+    assert not list(tmp_path.iterdir())
+
+
+# --- the parts ------------------------------------------------------------------------------------
+
+
+def test_formulas_are_the_equations(recipe, readings):
+    """What is written agrees with the polynomial, up to a tenth of what is usual a term."""
+    detector = recipe
+    part = parts_of(detector)[0]
+    rows = plant(400).to_numpy()
+    about = (tuple(readings.columns), detector._mean_row, detector._spread_row)
+    formula = Formulas(part, rows, *about).formula(0, 0)
+    spoken = formula.element.get("aria-label").removesuffix(" ≈ 0").replace("−", "-")
+    for old, new in (("^", "**"), ("·", "*"), ("- ", "-"), ("+ ", "+")):
+        spoken = spoken.replace(old, new)
+    columns = dict(zip(readings.columns, rows.T, strict=True))
+    written = eval(spoken, {}, columns)
+    exact = part.ideals[0].basis_.evaluate(part.coordinates(rows))[:, 0] - part.centers[0][0]
+    scale = formula.usual / part.typical[0][0]
+    error = np.minimum(np.abs(written - scale * exact), np.abs(written + scale * exact))
+    assert np.sqrt(np.mean(error**2)) < formula.usual
+
+
+def test_area_and_interval_of_the_roc_curve():
+    rng = np.random.default_rng(0)
+    labels = rng.random(500) < 0.2
+    scores = np.round(rng.normal(size=500) + labels, 1)  # with ties
+    found = curves_of(scores, labels)
+    assert found.auc == pytest.approx(roc_auc_score(labels, scores), abs=1e-12)
+    low, high = found.auc_interval
+    assert low < found.auc < high
+    # The standard error of an area, by Hanley and McNeil.
+    a, n_a, n_n = found.auc, labels.sum(), (~labels).sum()
+    q1, q2 = a / (2 - a), 2 * a * a / (1 + a)
+    variance = a * (1 - a) + (n_a - 1) * (q1 - a * a) + (n_n - 1) * (q2 - a * a)
+    assert (high - low) / (2 * 1.96) == pytest.approx(np.sqrt(variance / n_a / n_n), rel=0.25)
+
+
+def test_pictures_are_png():
+    from io import BytesIO
+
+    from matplotlib import pyplot as plt
+
+    pixels = np.random.default_rng(0).integers(0, 256, size=(5, 7, 4), dtype=np.uint8)
+    read = plt.imread(BytesIO(png(pixels)), format="png")
+    np.testing.assert_array_equal(np.round(255 * read).astype(np.uint8), pixels)
+
+
+def test_shapes_of_images_are_found_in_sets(detector):
+    both = TransformationDetector(
+        AnyOf(Rotations((6, 6)), Translations((6, 6), shift=1, identity=False))
+    )
+    both.n_features_in_ = 36
+    assert image_shape_of(both) == (6, 6)
+    both.n_features_in_ = 35  # parameters were set after the fit
+    assert image_shape_of(both) is None
+    assert image_shape_of(detector) is None
+
+
+@given(st.floats(-1e6, 1e6), st.floats(1e-3, 1e6))
+def test_ticks_are_few_and_inside(low, width):
+    high = low + width
+    ticks = [value for value, _ in round_ticks(low, high)]
+    slack = 1e-6 * width
+    assert all(low - slack <= value <= high + slack for value in ticks)
+    assert 1 <= len(ticks) <= 6
+    words = [word for _, word in round_ticks(0.0, width)]
+    assert len(set(words)) == len(words)
+
+
+# --- in a browser ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if CHROMIUM is None:
+        pytest.skip("needs chromium")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory, recipe, readings, digits):
+    folder = tmp_path_factory.mktemp("pages")
+    labels = (np.arange(60) == 7).astype(int)
+    names = ["speed", "x" * 80, "<i>power</i>"]
+    write_report(
+        folder / "table.html",
+        recipe,
+        readings,
+        labels=labels,
+        train=plant(400),
+        feature_names=names,
+    )
+    write_report(folder / "images.html", *digits[:2], labels=digits[2])
+    return folder
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["table", "images"])
+def test_no_serious_violation_of_accessibility(browser, pages, name, scheme):
+    from axe_playwright_python.sync_playwright import Axe
+
+    page = browser.new_page(viewport={"width": 390, "height": 844}, color_scheme=scheme)
+    failed = []
+    page.on("requestfailed", lambda request: failed.append(request.url))
+    page.on("console", lambda message: failed.append(message.text))
+    page.goto(Path(pages / f"{name}.html").as_uri())
+    page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+    found = Axe().run(page).response["violations"]
+    assert not [each for each in found if each["impact"] in ("serious", "critical")]
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390  # nothing sticks out
+    assert not failed
+    page.close()
+
+
+def test_dark_mode_follows_and_print_is_light(browser, pages):
+    page = browser.new_page(color_scheme="dark")
+    page.goto(Path(pages / "table.html").as_uri())
+    look = "getComputedStyle(document.querySelector('{}')).{}"
+
+    def brightness(selector, what):
+        rgb = re.findall(r"\d+", page.evaluate(look.format(selector, what)))[:3]
+        return sum(map(int, rgb)) / 3
+
+    assert brightness("body", "backgroundColor") < 60
+    assert brightness("svg text", "fill") > 180
+    page.emulate_media(media="print")
+    assert brightness("body", "backgroundColor") == 255
+    assert brightness("svg text", "fill") == 0
+    assert page.evaluate("document.querySelector('details ol').checkVisibility()")
+    page.close()
+
+
+def test_equation_of_one_ideal_is_the_law(tmp_path):
+    rng = np.random.default_rng(0)
+    temperature, volume = rng.uniform(280, 360, 400), rng.uniform(0.5, 2, 400)
+    amount = rng.uniform(10, 60, 400)
+    pressure = 0.008314 * amount * temperature / volume * (1 + 0.01 * rng.normal(size=400))
+    gas = pd.DataFrame({"T": temperature, "p": pressure, "V": volume, "n": amount})
+    detector = VanishingDetector(VanishingIdeal(max_degree=2, tol=0.02)).fit(gas)
+    new = gas[:50].copy()
+    new.loc[7, "p"] *= 1.3
+    page = page_of(tmp_path, detector, new, train=gas)
+    spoken = [
+        each["aria-label"] for each in page.all("span") if "≈ 0" in each.get("aria-label", "")
+    ]
+    assert len(spoken) > 1  # in the section of equations, and beside the anomalies
+    for text in spoken:
+        law = re.fullmatch(r"T · n − ([\d.]+) · p · V ≈ 0", text)
+        assert float(law[1]) == pytest.approx(1 / 0.008314, rel=0.01)
+    # Rows that are too few, or do not keep the equations, do not tell the noise.
+    (part,) = parts_of(detector)
+    given = (("T", "p", "V", "n"), detector._mean_row, detector._spread_row)
+    assert not Formulas(part, gas.to_numpy()[:20], *given).tidied
+    assert not Formulas(part, gas.to_numpy()[:, [0, 2, 1, 3]], *given).tidied
+    assert Formulas(part, gas.to_numpy(), *given).tidied

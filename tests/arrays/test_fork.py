@@ -1,0 +1,82 @@
+"""Processes that are forked while another thread fits can fit as well."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = [
+    pytest.mark.programs,
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork"),
+]
+
+#: Who forks while whom fits, and what the children do, in at most this many seconds each.
+SCRIPT = """
+import os, sys, threading, time, warnings
+import numpy as np
+from vanishing import VanishingDetector, VanishingIdeal
+from vanishing.arrays import threads
+
+warnings.simplefilter("ignore")  # Python 3.12 warns of forks beside threads
+X = np.random.default_rng(0).standard_normal((3000, 6))
+
+def fit():
+    ideal = VanishingIdeal(max_degree=2, tol=0.01).fit(X)
+    ideal.to_latex()
+    return ideal
+
+expected = fit().trace_[-1].spectrum
+done = threading.Event()
+
+def fit_on():
+    while not done.is_set():
+        fit()
+
+def fork():
+    try:
+        for _ in range(10):
+            child = os.fork()
+            if not child:
+                try:
+                    assert threads._allowed is None, threads._allowed
+                    found = fit().trace_[-1].spectrum
+                    np.testing.assert_allclose(found, expected, rtol=1e-10)
+                    os._exit(0)
+                except BaseException as error:
+                    sys.stderr.write(f"{error!r}\\n")
+                    os._exit(1)
+            end = time.monotonic() + 60
+            while not (ended := os.waitpid(child, os.WNOHANG))[0]:
+                if time.monotonic() > end:
+                    os.kill(child, 9)
+                    sys.stderr.write("a child hangs\\n")
+                    os._exit(1)
+                time.sleep(0.005)
+            if ended[1]:
+                os._exit(1)
+    finally:
+        done.set()
+
+first, second = (fit_on, fork) if sys.argv[1] == "main" else (fork, fit_on)
+other = threading.Thread(target=first)
+other.start()
+second()
+other.join()
+"""
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("forks", ["main", "other"])
+def test_forks_beside_a_fit(forks, threads):
+    """The main thread forks while another fits, and the other way round."""
+    limits = {"OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads)}
+    ran = subprocess.run(
+        [sys.executable, "-c", SCRIPT, forks],
+        env=os.environ | limits,
+        capture_output=True,
+        text=True,
+        timeout=250,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr

@@ -1,0 +1,78 @@
+"""Products without repeats: independent leading forms, chosen the same way every time."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.support.cases import KNOWN_IDEALS, NORMALIZATIONS, counts, fit
+
+from vanishing import VanishingIdeal
+from vanishing.arrays.memory import BudgetError
+from vanishing.polynomials.monomials import independent_columns
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    rank=st.integers(1, 6),
+    extra=st.integers(0, 6),
+    spread=st.integers(0, 6),
+)
+def test_independent_columns_are_a_basis_of_the_column_space(seed, rank, extra, spread):
+    rng = np.random.default_rng(seed)
+    basis = rng.standard_normal((10, rank))
+    matrix = basis @ rng.standard_normal((rank, rank + extra))
+    matrix *= 10.0 ** rng.uniform(-spread / 2, spread / 2, rank + extra)
+    chosen, triangle = independent_columns(matrix)
+    assert len(chosen) == rank == triangle.shape[0]
+    kept = matrix[:, chosen] / np.linalg.norm(matrix[:, chosen], axis=0)
+    assert np.linalg.matrix_rank(kept) == rank
+    # the triangle spans the row space
+    joint = np.vstack([triangle, matrix])
+    assert np.linalg.matrix_rank(joint / np.linalg.norm(joint, axis=0), tol=1e-9) == rank
+
+
+def test_ties_go_to_the_lower_index():
+    identity = np.eye(4)
+    matrix = np.hstack([identity, identity[:, ::-1]]) * (1 + 1e-13 * np.arange(8))
+    np.testing.assert_array_equal(independent_columns(matrix)[0], [0, 1, 2, 3])
+
+
+def test_degree_two_has_each_pair_once():
+    X = np.random.default_rng(0).standard_normal((100, 5))
+    block = VanishingIdeal(tol=0.0).fit(X).basis_.blocks[1]
+    pairs = list(zip(block.left.tolist(), block.right.tolist(), strict=True))
+    assert pairs == [(i, j) for i in range(5) for j in range(i, 5)]
+
+
+@pytest.mark.parametrize("normalization", NORMALIZATIONS)
+def test_generic_points_have_as_many_candidates_as_monomials(normalization):
+    X = np.random.default_rng(1).standard_normal((300, 3))
+    ideal = fit(X, normalization, tol=0.0, max_degree=4)
+    assert [step.rank for step in ideal.trace_] == [3, 6, 10, 15]
+
+
+@pytest.mark.parametrize("known", KNOWN_IDEALS, ids=lambda k: k.name)
+@pytest.mark.parametrize("normalization", [n for n in NORMALIZATIONS if n != "vca"])
+def test_all_products_find_the_same_nonvanishing_counts(known, normalization):
+    few = fit(known.points, normalization, tol=0.0, max_degree=known.max_degree)
+    full = fit(known.points, normalization, tol=0.0, max_degree=known.max_degree, products="all")
+    assert [f for _, f in counts(few)] == [f for _, f in counts(full)]
+    assert all(a.candidates <= b.candidates for a, b in zip(few.trace_, full.trace_, strict=True))
+
+
+@pytest.mark.filterwarnings("ignore:the memory budget")
+def test_budget_caps_the_products_and_says_so():
+    X = np.random.default_rng(2).standard_normal((400, 8))
+    free = VanishingIdeal(max_degree=3, tol=0.0).fit(X)
+    assert all(step.left_out == 0 for step in free.trace_)
+    tight = VanishingIdeal(max_degree=3, tol=0.0, memory_budget=2**19).fit(X)
+    assert tight.trace_[-1].left_out > 0
+    assert tight.trace_[-1].candidates < free.trace_[-1].candidates
+
+
+def test_budget_below_everything_is_refused_with_numbers():
+    X = np.random.default_rng(3).standard_normal((50, 30))
+    with pytest.raises(
+        BudgetError, match=r"degree 1 has 31 columns.* 97.6 KiB, .* 9.77 KiB.*memory_budget"
+    ):
+        VanishingIdeal(memory_budget=10_000).fit(X)

@@ -1,0 +1,101 @@
+"""Choosing between detectors without labels."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+from sklearn.decomposition import PCA
+from sklearn.metrics import roc_auc_score
+from sklearn.pipeline import make_pipeline
+
+from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
+from vanishing.detectors import select_without_labels
+from vanishing.transformations import Rotations, Translations
+
+SHAPE = (8, 8)
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    even = y % 2 == 0
+    return X[:600][even[:600]] / 16, X[600:] / 16, even[600:]
+
+
+def candidates():
+    return {
+        "rotations": TransformationDetector(Rotations(SHAPE), preprocessor=PCA(12)),
+        "shifts": TransformationDetector(Translations(SHAPE, shift=2), preprocessor=PCA(12)),
+        "one equation": make_pipeline(
+            PCA(3), VanishingDetector(VanishingIdeal(max_degree=1, tol=10.0))
+        ),
+    }
+
+
+@pytest.mark.slow
+def test_the_choice_is_good_on_labels_that_it_never_saw(digits):
+    normal, new, even = digits
+    found = select_without_labels(candidates(), normal, n_groups=5, representation=PCA(12))
+    truth = {
+        name: roc_auc_score(even, candidate.fit(normal).score_samples(new))
+        for name, candidate in candidates().items()
+    }
+    assert list(found.names) == sorted(truth, key=lambda name: -truth[name])
+    assert found.group_auc.shape == (3, 5)
+    np.testing.assert_allclose(found.mean_auc, found.group_auc.mean(axis=1))
+    assert roc_auc_score(even, found.best_estimator.score_samples(new)) == truth[found.names[0]]
+
+
+@pytest.mark.slow
+def test_same_seed_same_choice_and_candidates_are_left_unfitted(digits):
+    tried = candidates()
+    first, second = (
+        select_without_labels(tried, digits[0], n_groups=3, representation=PCA(12))
+        for _ in range(2)
+    )
+    assert first.names == second.names
+    np.testing.assert_array_equal(first.group_auc, second.group_auc)
+    assert not hasattr(tried["rotations"], "offset_")
+
+
+def test_groups_of_the_user_are_left_out(digits):
+    X, y = (each[:600] for each in load_digits(return_X_y=True))
+    normal = y % 2 == 0
+    tried = {"shifts": candidates()["shifts"]}
+    found = select_without_labels(tried, X[normal] / 16, groups=y[normal])
+    assert found.group_auc.shape == (1, 5)
+    assert found.mean_auc[0] > 0.8
+
+
+def test_a_candidate_that_fails_comes_last(digits):
+    tried = candidates()
+    nothing = VanishingIdeal(max_degree=1, tol=1e-9)
+    tried["impossible"] = TransformationDetector(
+        Rotations(SHAPE), preprocessor=PCA(12), ideal=nothing
+    )
+    found = select_without_labels(tried, digits[0], n_groups=3)
+    assert found.names[-1] == "impossible"
+    assert found.mean_auc[-1] == -np.inf
+    with pytest.raises(ValueError, match="no candidate could be fitted; 'impossible'"):
+        select_without_labels({"impossible": tried["impossible"]}, digits[0], n_groups=3)
+
+
+def test_bad_input(digits):
+    normal = digits[0]
+    with pytest.raises(ValueError, match="at least one detector"):
+        select_without_labels({}, normal)
+    with pytest.raises(ValueError, match="groups has shape"):
+        select_without_labels(candidates(), normal, groups=[1, 2])
+    with pytest.raises(ValueError, match="at least two groups"):
+        select_without_labels(candidates(), normal, groups=np.zeros(len(normal)))
+    with pytest.raises(ValueError, match="NaN"):
+        select_without_labels(candidates(), np.full((20, 64), np.nan))
+
+
+def test_a_pipeline_alone_and_names_of_columns(digits):
+    pandas = pytest.importorskip("pandas")
+    X = PCA(3).fit_transform(digits[0])
+    alone = {"pipeline": make_pipeline(PCA(2), VanishingDetector())}
+    assert select_without_labels(alone, X, n_groups=3).names == ("pipeline",)
+    named = pandas.DataFrame(X, columns=["a", "b", "c"])
+    best = select_without_labels({"table": VanishingDetector()}, named, n_groups=3).best_estimator
+    assert list(best.feature_names_in_) == ["a", "b", "c"]
