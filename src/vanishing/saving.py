@@ -6,7 +6,7 @@ from typing import Any, Literal
 from sklearn import get_config
 
 from vanishing import equations as export
-from vanishing.data.writing import write
+from vanishing.data.output import write
 from vanishing.equations.markup import notebook_html, notebook_latex
 from vanishing.equations.onnx.model import Float
 from vanishing.inputs import names_of_features

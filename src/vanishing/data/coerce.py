@@ -7,7 +7,7 @@ import numpy as np
 
 from vanishing.data.arrays import ArraySource
 from vanishing.data.dask import DaskSource, as_dask_array, is_dask
-from vanishing.data.files import TableSource, is_path, open_path
+from vanishing.data.files import TableSource, is_path, open_path, split_dataset
 from vanishing.data.source import SampleSource, checked_block, comes_from, dense
 from vanishing.data.streams import ChunkSource, StoredArraySource, as_array, columns_of, names_of
 from vanishing.data.weights import with_weights
@@ -83,7 +83,7 @@ def _unweighted(
     if header is not None:
         raise ValueError(f"header is for the paths of CSV files, got a {type(data).__name__}")
     if _is_dataset(data):
-        return TableSource(data, columns=columns, name=name)
+        return TableSource(split_dataset(data), columns=columns, name=name)
     if columns is not None:
         raise ValueError(
             f"columns were named, but {name} is a {type(data).__name__}; they can be chosen of "

@@ -45,7 +45,7 @@ def demo(
     write_table(
         files["scores.csv"],
         {
-            "time": new.ids,
+            "time": new.row_ids,
             "score": findings.scores,
             "anomaly": findings.anomalous.astype("int64"),
         },
@@ -109,7 +109,7 @@ def _report(path: Path, detector: Any, normal: Any, new: Any, known: Any) -> Pat
         detector,
         new.for_model,
         labels=known.astype("int64"),
-        ids=new.ids,
+        ids=new.row_ids,
         feature_names=new.shown_names,
         title="Readings of a pump",
         train=normal.for_model,

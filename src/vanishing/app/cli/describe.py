@@ -18,7 +18,7 @@ from vanishing.app.cli.models import (
     nothing_vanishes,
     threshold_of,
 )
-from vanishing.app.cli.tables import Table
+from vanishing.data.tables import Table
 from vanishing.explain.record import written_values
 
 #: Of more than these, the first are shown.

@@ -144,7 +144,7 @@ def detect(
                 table.for_model,
                 scores=-findings.scores,
                 labels=None if known is None else known.astype("int64"),
-                ids=table.ids if table.ids is not None else table.rows,
+                ids=table.row_ids if table.row_ids is not None else table.rows,
                 feature_names=table.shown_names,
                 title=f"Anomalies in {table.where}",
                 train=None if normal is None else normal.for_model,
@@ -282,11 +282,11 @@ def _index(table: Any, name: str) -> int:
     """Return the place of a row that the user names."""
     import numpy as np
 
-    names = table.rows.astype(str) if table.ids is None else table.ids.astype(str)
+    names = table.rows.astype(str) if table.row_ids is None else table.row_ids.astype(str)
     found = np.flatnonzero(names == name)
     if not found.size:
         listed = names.tolist()
-        if table.ids is None:
+        if table.row_ids is None:
             called = name
             has = f"rows are numbered from {listed[0]} to {listed[-1]}, without the header"
             remedy = "pass such a number, or choose a column of names with --id"

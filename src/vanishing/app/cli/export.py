@@ -158,26 +158,20 @@ def _exact_points(path: str, reading: Reading, model: Any) -> Any:
     """Read points as they are written: 0.1 is one tenth, and not the float next to it."""
     import numpy as np
 
-    from vanishing.app.cli.tables import choose, open_raw
+    from vanishing.app.cli.tables import choose, open_input, table_errors
 
-    raw = open_raw(path, reading)
-    chosen = choose(
-        raw,
-        columns=reading.columns,
-        drop=reading.drop,
-        id=reading.id,
-        label=None,
-        model_names=getattr(model, "feature_names_in_", None),
-        lenient=True,
-    )
-    if len(chosen.features) != model.n_features_in_:
-        raise DataError(
-            f"{path} has {len(chosen.features)} columns to use, expected {model.n_features_in_}; "
-            "choose them with --columns"
-        )
-    if hasattr(raw, "arrays"):  # binary: floats, taken literally
-        return raw.numbers(chosen.features)
-    return np.column_stack([raw.texts(j) for j in chosen.features])
+    with table_errors():
+        opened = open_input(path, reading)
+        model_names = getattr(model, "feature_names_in_", None)
+        chosen = choose(opened, reading, model_names=model_names, lenient=True)
+        if len(chosen.features) != model.n_features_in_:
+            raise DataError(
+                f"{path} has {len(chosen.features)} columns to use, expected "
+                f"{model.n_features_in_}; choose them with --columns"
+            )
+        if hasattr(opened, "arrays"):  # binary: floats, taken literally
+            return opened.numbers(chosen.features)
+        return np.column_stack([opened.texts(j) for j in chosen.features])
 
 
 def _onnx(model: Any, dtype: str, ideal: str | None) -> bytes:

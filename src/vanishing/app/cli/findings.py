@@ -18,8 +18,8 @@ from vanishing.app.cli.models import (
     preprocessed,
     threshold_of,
 )
-from vanishing.app.cli.tables import Table
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
+from vanishing.data.tables import Table
 from vanishing.explain.record import written_change
 from vanishing.polynomials.monomials import count
 
@@ -95,7 +95,7 @@ def findings_record(findings: Findings, table: Table) -> dict[str, Any]:
         "anomalies": [
             {
                 "row": int(table.rows[index]),
-                "id": None if table.ids is None else str(table.ids[index]),
+                "id": None if table.row_ids is None else str(table.row_ids[index]),
                 "score": float(findings.scores[index]),
                 "features": {} if why is None else dict(why.ranked()),
             }
@@ -162,7 +162,7 @@ def explanation_record(detector: Any, table: Table, index: int, why: Any) -> dic
     """Return an explanation, for JSON."""
     record: dict[str, Any] = {
         "row": int(table.rows[index]),
-        "id": None if table.ids is None else str(table.ids[index]),
+        "id": None if table.row_ids is None else str(table.row_ids[index]),
         "threshold": threshold_of(detector),
     }
     if why is None:
@@ -276,7 +276,7 @@ def show_values(
     labels = ideal.get_feature_names_out()
     record = {
         "row": int(table.rows[index]),
-        "id": None if table.ids is None else str(table.ids[index]),
+        "id": None if table.row_ids is None else str(table.row_ids[index]),
         "score": float(np.linalg.norm(values)),
         "equations": [
             {

@@ -23,9 +23,10 @@ from vanishing.app.cli.console import (
     working,
 )
 from vanishing.app.cli.options import Equations, Threshold, Writing
-from vanishing.app.cli.tables import PIPE, Table, output_file, write_table
+from vanishing.app.cli.tables import PIPE, output_file, write_table
 from vanishing.arrays.namespace import BoolArray, FloatArray
 from vanishing.data.source import too_large_to_square
+from vanishing.data.tables import Table
 from vanishing.detectors.contamination import FEWEST_ROWS, N_FITS, fit_to_mixed
 from vanishing.detectors.residuals import NothingVanishesError
 from vanishing.detectors.transformation import image_detector
@@ -415,9 +416,9 @@ Columns = Mapping[str, npt.NDArray[Any]]
 
 def row_column(table: Table, id: str | None) -> dict[str, npt.NDArray[Any]]:
     """Return what the rows are called: their ids, or their numbers in the file."""
-    if table.ids is None:
+    if table.row_ids is None:
         return {"row": table.rows}
-    return {"id" if id is None or id.isdecimal() else id: table.ids}
+    return {"id" if id is None or id.isdecimal() else id: table.row_ids}
 
 
 def emit_or_write(columns: Columns, writing: Writing, *, json: bool) -> None:
