@@ -11,7 +11,7 @@ import re
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain, pairwise
 from pathlib import Path
@@ -783,7 +783,7 @@ class Table:
     names: tuple[str, ...] | None
     row_ids: Any = None
     set_aside: tuple[SetAside, ...] = ()
-    rows: IntArray = field(default=None)  # type: ignore[assignment]
+    rows: Any = None
     labels: Any = None
     where: str = "the table"
 

@@ -21,6 +21,7 @@ from vanishing.data.tables import (
     Columns,
     CsvFile,
     OpenTable,
+    SetAside,
     Table,
     TableError,
     open_table,
@@ -213,7 +214,8 @@ def read_table(
                 f"{opened.where} has {len(chosen.features)} columns to use, expected {known_width} "
                 f"as in {_whose(model)}; choose them with --columns"
             )
-        features, aside = chosen.features, ()
+        features = chosen.features
+        aside: tuple[SetAside, ...] = ()
         if set_aside and reading.columns is None:
             features, aside = opened.set_texts_aside(features)
             for name, reason in aside:
