@@ -15,13 +15,12 @@ from vanishing.datasets import make_variety
 from vanishing.equations.markup import (
     MOST_EQUATIONS,
     MOST_TERMS,
-    all_shortened,
     element,
     excerpt,
     mathml_equation,
     rendered,
-    significant,
 )
+from vanishing.equations.text import Sum, all_shortened, significant
 from vanishing.polynomials import PolynomialBasis
 
 
@@ -181,14 +180,9 @@ class Tags(HTMLParser):
 
 
 def test_mathml_of_powers_indices_and_small_numbers():
-    equation = mathml_equation(
-        np.array([[2, 0, 0], [1, 1, 0], [0, 0, 1], [0, 0, 0]]),
-        [-1.0, 0.5, 1.26e-7, 420.4],
-        ["x1", "long name", "z"],
-        digits=2,
-        n_left_out=3,
-        relation="≈ 0",
-    )
+    exponents = np.array([[2, 0, 0], [1, 1, 0], [0, 0, 1], [0, 0, 0]])
+    terms = Sum(exponents, [-1.0, 0.5, 1.26e-7, 420.4], 2, n_left_out=3)
+    equation = mathml_equation(terms, ["x1", "long name", "z"], relation="≈ 0")
     text = "".join(equation.itertext()).replace("\u2062", "")
     assert text == "−x12 +0.5x1⋅long name +1.3×10−7z +420 +⋯ ≈0"
     assert equation.get("aria-label") == (

@@ -12,7 +12,7 @@ from matplotlib.text import Text
 from sklearn.ensemble import IsolationForest
 
 from vanishing import VanishingDetector
-from vanishing.equations.markup import shortened
+from vanishing.equations.text import shortened
 from vanishing.explain import BrokenEquation, Explanation
 from vanishing.plotting import ExplanationDisplay
 from vanishing.plotting.style import LESS, MORE, diverging_colors

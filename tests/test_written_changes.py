@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vanishing import VanishingDetector, VanishingIdeal
-from vanishing.equations.markup import as_given, changed_number
+from vanishing.equations.text import as_given, changed_number
 from vanishing.explain import Explanation
 from vanishing.explain.record import written_change, written_values
 

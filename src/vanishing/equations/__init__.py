@@ -1,11 +1,10 @@
 """Polynomials in forms that people and other programs read."""
 
 from vanishing.equations.code import to_c, to_python
-from vanishing.equations.latex import to_latex
-from vanishing.equations.model import affine_map
+from vanishing.equations.model import affine_map, to_sympy
 from vanishing.equations.onnx.model import to_onnx
 from vanishing.equations.rational import CertificateError, to_rational
-from vanishing.equations.symbolic import to_sympy
+from vanishing.equations.text import to_latex
 from vanishing.equations.tidy import TidyEquation, tidy
 
 __all__ = [

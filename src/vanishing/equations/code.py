@@ -13,6 +13,7 @@ import numpy as np
 
 from vanishing.arrays.namespace import FloatArray, IntArray
 from vanishing.equations.model import Equations, equations_of
+from vanishing.equations.text import CODE, choose_terms
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.evaluation import last_degree_with_vanishing
 from vanishing.polynomials.monomials import count
@@ -60,24 +61,8 @@ def _formulas(equations: Equations) -> list[str]:
     n_monomials = count(basis.n_features, len(basis.blocks))
     if n_monomials > FEW_MONOMIALS or basis.count() > FEW_EQUATIONS:
         return []
-    exponents, coefficients = basis.expand()
-    formulas = []
-    chosen = equations.scale.terms(basis, coefficients, digits=DIGITS)
-    for number, (kept, digits) in enumerate(chosen):
-        terms = [
-            "*".join([f"{coefficients[k, number]:+.{d}g}", *_powers(exponents[k], equations.names)])
-            for k, d in sorted(zip(kept.tolist(), digits.tolist(), strict=True), reverse=True)
-        ]
-        formulas.append(f"[{number}] about " + " ".join(terms))
-    return formulas
-
-
-def _powers(powers: IntArray, names: tuple[str, ...]) -> list[str]:
-    return [
-        name if power == 1 else f"{name}^{power}"
-        for name, power in zip(names, powers.tolist(), strict=True)
-        if power
-    ]
+    sums = choose_terms(basis, equations.scale, digits=DIGITS)
+    return [f"[{k}] about {CODE.write(each, equations.names)}" for k, each in enumerate(sums)]
 
 
 def _plain(text: str) -> str:

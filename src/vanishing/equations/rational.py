@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from vanishing.arrays.namespace import FloatArray, IntArray, unmasked
-from vanishing.equations.model import equations_of, expanded
-from vanishing.equations.symbolic import import_sympy
+from vanishing.equations.model import equations_of, expanded, import_sympy
 from vanishing.polynomials.monomials import Monomials, monomials
 
 # --- Floating point numbers as the small rationals that they are close to -------------------------

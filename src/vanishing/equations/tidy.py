@@ -10,8 +10,7 @@ import numpy as np
 from scipy.stats import chi2, norm
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, unmasked
-from vanishing.equations.latex import latex_sum, latex_symbol
-from vanishing.equations.model import Equations, checked_names, equations_of
+from vanishing.equations.model import Equations, checked_names, equations_of, import_sympy
 from vanishing.equations.rational import (
     NEGLIGIBLE,
     PIVOT_SHARE,
@@ -19,7 +18,7 @@ from vanishing.equations.rational import (
     reduced_modulo,
     simplest_fraction,
 )
-from vanishing.equations.symbolic import import_sympy
+from vanishing.equations.text import LATEX, Sum, latex_symbol
 from vanishing.equations.uncertainty import Sample
 from vanishing.polynomials.monomials import count, monomials, multiples, unit_columns
 
@@ -307,7 +306,7 @@ class TidyEquation:
             sympy = import_sympy("TidyEquation.latex of a product")
             names = {sympy.Symbol(n): latex for n, latex in zip(self.names, symbols, strict=True)}
             return str(sympy.latex(self.expression, symbol_names=names))
-        return latex_sum(self.exponents, list(self.coefficients), symbols, MOST_DIGITS)
+        return LATEX.write(Sum(self.exponents, self.coefficients, MOST_DIGITS), symbols)
 
     def evaluate(self, x: Any) -> FloatArray:
         """Return the values at points.

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
-from vanishing.equations.markup import Element, as_given, changed_number, element, number, rendered
+from vanishing.equations.markup import Element, element, rendered
+from vanishing.equations.text import as_given, changed_number, number
 
 # --- What an explanation says ---------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vanishing.arrays.namespace import FloatArray, IntArray
-from vanishing.equations.markup import number, shortened
+from vanishing.equations.text import number, shortened
 from vanishing.explain.record import (
     TYPICAL,
     BrokenEquation,

@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 
 from vanishing.arrays.namespace import FloatArray
-from vanishing.equations.markup import number, shortened
+from vanishing.equations.text import number, shortened
 from vanishing.inputs import names_of_features
 from vanishing.plotting.style import (
     INK,

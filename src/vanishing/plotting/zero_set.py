@@ -6,7 +6,7 @@ import numpy as np
 
 from vanishing.algebra.generators import minimal_generators
 from vanishing.arrays.namespace import FloatArray
-from vanishing.equations.markup import number, shortened
+from vanishing.equations.text import number, shortened
 from vanishing.ideal import VanishingIdeal
 from vanishing.inputs import names_of_features
 from vanishing.plotting import space

@@ -10,9 +10,10 @@ import numpy as np
 from vanishing import VanishingIdeal
 from vanishing.app.cli.console import ModelError
 from vanishing.app.cli.models import coordinate_names, core, feature_names, ideals_of, preprocessing
-from vanishing.arrays.namespace import FloatArray, IntArray
+from vanishing.arrays.namespace import FloatArray
 from vanishing.equations.model import affine_map
 from vanishing.equations.sizes import DataScale
+from vanishing.equations.text import ASCII, UNICODE, Sum, choose_terms, plain_symbol
 from vanishing.equations.tidy import tidy
 from vanishing.polynomials.monomials import count
 
@@ -20,7 +21,6 @@ from vanishing.polynomials.monomials import count
 
 #: More monomials than anyone reads; a model of images has millions.
 MOST_MONOMIALS = 200_000
-_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def equation_texts(
@@ -63,18 +63,13 @@ def equation_texts(
     scale = DataScale.of(basis, ideal)
     if only is not None:
         basis = basis.restricted(np.arange(basis.count()) == only)
-    exponents, coefficients = basis.expand()
-    written = [_variable(name) for name in names]
     texts = []
-    chosen = scale.terms(basis, coefficients, digits=digits)
-    for column, (kept, needed) in zip(coefficients.T, chosen, strict=True):
-        shown = kept[: terms or None]
-        text = _sum(exponents[shown], column[shown], written, needed)
-        left_out = len(kept) - len(shown)
-        if left_out:
+    for each in choose_terms(basis, scale, digits=digits, n_terms=terms or None):
+        more = ""
+        if each.n_left_out:
             which = "smaller" if scale.is_complete else "more"
-            text += f" + ({left_out} {which} term{'' if left_out == 1 else 's'})"
-        texts.append(f"{text} = 0")
+            more = f" + ({each.n_left_out} {which} term{'' if each.n_left_out == 1 else 's'})"
+        texts.append(f"{_write(each, names)}{more} = 0")
     return texts
 
 
@@ -98,14 +93,10 @@ def tidy_texts(
         found = tidy(ideal, points, names)
     except ValueError:
         return None
-    written = [_variable(name) for name in names]
     return [
         (
-            _sum(
-                each.exponents,
-                np.array(each.coefficients, dtype=float),
-                written,
-                np.full(len(each.coefficients), max(6, each.digits)),
+            _write(
+                Sum(each.exponents, list(map(float, each.coefficients)), max(6, each.digits)), names
             )
             + " = 0",
             each.extent,
@@ -114,41 +105,10 @@ def tidy_texts(
     ]
 
 
-def _sum(exponents: IntArray, coefficients: FloatArray, names: list[str], digits: IntArray) -> str:
-    """Write terms, those of the highest degree first."""
-    text = ""
-    order = np.lexsort((*-exponents.T[::-1], -exponents.sum(axis=1)))
-    for index in order:
-        value = float(coefficients[index])
-        if text:
-            text += " - " if value < 0 else " + "
-        elif value < 0:
-            text += "-"
-        text += _term(abs(value), exponents[index], names, int(digits[index]))
-    return text or "0"
-
-
-def _term(size: float, powers: IntArray, names: list[str], digits: int) -> str:
-    factors = [
-        name + _power(power) for name, power in zip(names, powers.tolist(), strict=True) if power
-    ]
-    number = f"{size:.{digits}g}"
-    return " ".join(factors if factors and number == "1" else [number, *factors])
-
-
-def _power(power: int) -> str:
-    if power == 1:
-        return ""
-    if (sys.stdout.encoding or "").lower().startswith("utf"):
-        return str(power).translate(_SUPERSCRIPTS)
-    return f"^{power}"
-
-
-def _variable(name: str) -> str:
-    """Put names that are no single word into brackets, in one line."""
-    if name.rstrip("'").isidentifier():
-        return name
-    return f"[{name if name.isprintable() else ascii(name)[1:-1]}]"
+def _write(terms: Sum, names: Sequence[str]) -> str:
+    """Write terms with the characters that standard output has."""
+    is_unicode = (sys.stdout.encoding or "").lower().startswith("utf")
+    return (UNICODE if is_unicode else ASCII).write(terms, list(map(plain_symbol, names)))
 
 
 # --- Equations in the columns of the table, wherever they can be carried back there ---------------

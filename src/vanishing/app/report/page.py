@@ -15,7 +15,8 @@ from vanishing.app.report.scores import scores_section
 from vanishing.arrays.namespace import FloatArray
 from vanishing.data.atomic import write_whole
 from vanishing.detectors.parts import parts_of
-from vanishing.equations.markup import Element, element, number, rendered
+from vanishing.equations.markup import Element, element, rendered
+from vanishing.equations.text import number
 
 #: Nothing is loaded and nothing runs, whatever the names of columns hold.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
