@@ -10,10 +10,8 @@ from sklearn.preprocessing import StandardScaler
 
 import vanishing
 from vanishing import VanishingDetector, VanishingIdeal
-from vanishing.app.cli.commands import EXAMPLES
+from vanishing.app.cli.commands import COMMANDS
 from vanishing.persistence import save
-
-COMMANDS = [command.__name__ for command in EXAMPLES]
 
 
 def rows_of(text):

@@ -261,7 +261,7 @@ def _in_one_line(estimator: Any) -> str:
     return " ".join(repr(estimator).split())
 
 
-# --- SymPy -----------------------------------------------------------------------------------------
+# --- SymPy ----------------------------------------------------------------------------------------
 
 
 def to_sympy(model: Any, feature_names: Any = None, *, preprocessor: Any = None) -> list[Any]:

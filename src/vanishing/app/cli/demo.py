@@ -21,7 +21,7 @@ def demo(
     json: Json = False,
 ) -> None:
     """Make two small tables of a pump, find the equations of the first, and judge the second."""
-    from vanishing.app.cli.describe import show_equations
+    from vanishing.app.cli.equations import show_equations
     from vanishing.app.cli.findings import find, findings_record, show_findings
     from vanishing.app.cli.models import fit_detector, truth
     from vanishing.app.cli.tables import read_table, write_table

@@ -19,7 +19,7 @@ from vanishing.app.cli.console import (
     working,
 )
 from vanishing.app.cli.options import (
-    DetectorEquations,
+    Equations,
     Json,
     Label,
     OutputFormat,
@@ -34,7 +34,7 @@ from vanishing.app.cli.options import (
 def detect(
     data: Annotated[str, typer.Argument(help="Table of rows to judge, or - for a pipe.")],
     reading: Reading,
-    wanted: DetectorEquations,
+    wanted: Equations,
     threshold: Threshold,
     train: Annotated[
         str | None,
@@ -178,7 +178,7 @@ ROWS_NAMED = 5
 def explain(
     data: Annotated[str, typer.Argument(help="Table of rows, or - for a pipe.")],
     reading: Reading,
-    wanted: DetectorEquations,
+    wanted: Equations,
     threshold: Threshold,
     row: Annotated[
         list[str] | None,

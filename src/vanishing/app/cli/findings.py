@@ -7,8 +7,7 @@ import numpy as np
 from rich.table import Table as RichTable
 
 from vanishing.app.cli.console import DataError, ModelError, bar, cell, out, say, tracked
-from vanishing.app.cli.describe import TERMS, explanation_table
-from vanishing.app.cli.equations import equation_texts, tidy_texts, written
+from vanishing.app.cli.equations import TERMS, equation_texts, tidy_texts, written
 from vanishing.app.cli.models import (
     anomaly_scores,
     choose_ideal,
@@ -20,7 +19,7 @@ from vanishing.app.cli.models import (
 )
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.data.tables import Table
-from vanishing.explain.record import written_change
+from vanishing.explain.record import written_change, written_values
 from vanishing.polynomials.monomials import count
 
 # --- What a detector finds in a table -------------------------------------------------------------
@@ -230,6 +229,25 @@ def show_explanation(
             say(f"  {each}")
             text = tidied[each.index] if tidied else _equation(detector, each)
             say(f"    {text}")
+
+
+def explanation_table(explanation: Any, n_features: int) -> RichTable:
+    """Return the shares of the features as a table with bars."""
+    table = RichTable(box=None, pad_edge=False)
+    for column in ("feature", "value", "mended", "share"):
+        table.add_column(column, justify="left" if column == "feature" else "right")
+    table.add_column("")
+    largest = float(np.max(np.abs(explanation.shares), initial=0.0)) or 1.0
+    order = np.argsort(-explanation.shares, kind="stable")[:n_features]
+    for j in order:
+        share = float(explanation.shares[j])
+        table.add_row(
+            cell(explanation.feature_names[j]),
+            *(each.replace("\u2212", "-") for each in written_values(explanation, j)),
+            f"{share:+.3g}",
+            cell(bar(share / largest)),
+        )
+    return table
 
 
 def _tidied(detector: Any, table: Table) -> list[str]:

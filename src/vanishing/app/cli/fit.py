@@ -33,7 +33,7 @@ def fit(
     json: Json = False,
 ) -> None:
     """Find the equations of a table, and save them as a model."""
-    from vanishing.app.cli.describe import describe, model_record
+    from vanishing.app.cli.equations import describe, model_record
     from vanishing.app.cli.models import fit_detector, make_ideal, refuse_unused
     from vanishing.app.cli.tables import check_inputs, check_outputs, read_table, refusals
 

@@ -1,15 +1,10 @@
 """Options that several commands share, in groups.
 
-A command takes a group as one argument; ``expanded`` shows the fields of the group to typer as
-options of their own.
+A command takes a group as one argument, and typer sees an option for each field of it.
 """
 
-import dataclasses
-import functools
-import inspect
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -22,6 +17,14 @@ _READING = "Reading tables"
 
 def _reading(*names: str, **more: Any) -> Any:
     return typer.Option(*names, rich_help_panel=_READING, **more)
+
+
+@dataclass(frozen=True)
+class Console:
+    """What is said; options of all commands."""
+
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No notes and no progress.")] = False
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False
 
 
 @dataclass(frozen=True)
@@ -113,12 +116,16 @@ class Threshold:
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of all that is random.")] = 0
 
 
+_RECIPE = "detectors: a mixture of local equations"
+
+
 @dataclass(frozen=True)
 class Equations:
-    """Which equations are looked for; None where the user does not say."""
+    """Which equations to look for; None where the user does not say."""
 
     degree: Annotated[
-        int | None, typer.Option("--degree", "-d", min=1, help="Largest degree.", show_default="2")
+        int | None,
+        typer.Option("--degree", "-d", min=1, help="Largest degree.", show_default=f"2; {_RECIPE}"),
     ] = None
     tol: Annotated[
         str | None,
@@ -126,7 +133,7 @@ class Equations:
             "--tol",
             "-t",
             help="Largest root mean square of an equation on the data, or 'gap'.",
-            show_default="0.1",
+            show_default=f"0.1; {_RECIPE}",
         ),
     ] = None
     normalization: Annotated[
@@ -135,7 +142,7 @@ class Equations:
             "--normalization",
             "-n",
             help="What fixes the size of an equation.",
-            show_default="contrastive with --contrast, else gradient",
+            show_default=f"contrastive with --contrast, else gradient; {_RECIPE}",
         ),
     ] = None
 
@@ -145,65 +152,9 @@ class Equations:
         return (self.degree, self.tol, self.normalization) != (None, None, None)
 
 
-_RECIPE = "none: a mixture of local equations"
-
-
-@dataclass(frozen=True)
-class DetectorEquations(Equations):
-    """The same where a detector is fitted, which has a recipe if the user does not say."""
-
-    degree: Annotated[
-        int | None,
-        typer.Option("--degree", "-d", min=1, help="Largest degree.", show_default=_RECIPE),
-    ] = None
-    tol: Annotated[
-        str | None,
-        typer.Option(
-            "--tol",
-            "-t",
-            help="Largest root mean square of an equation on the data, or 'gap'.",
-            show_default=_RECIPE,
-        ),
-    ] = None
-    normalization: Annotated[
-        Normalization | None,
-        typer.Option(
-            "--normalization",
-            "-n",
-            help="What fixes the size of an equation.",
-            show_default=_RECIPE,
-        ),
-    ] = None
-
-
 Model = Annotated[
     str, typer.Option("--model", "-m", help="Model file of fit --save or detect --save.")
 ]
 Label = Annotated[str | None, typer.Option("--label", help="Column with the true labels.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Top = Annotated[int, typer.Option("--top", min=0, help="Anomalies to list and explain.")]
-
-
-def expanded(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a command whose groups of options are options of their own."""
-    hints = get_type_hints(command, include_extras=True)
-    parameters: list[inspect.Parameter] = []
-    groups: dict[str, Any] = {}
-    for name, parameter in inspect.signature(command).parameters.items():
-        kind = hints[name]
-        if dataclasses.is_dataclass(kind):
-            groups[name] = kind
-            parameters += list(inspect.signature(groups[name]).parameters.values())
-        else:
-            parameters.append(parameter.replace(annotation=kind))
-
-    @functools.wraps(command)
-    def call(**given: Any) -> Any:
-        for name, kind in groups.items():
-            fields = {each.name for each in dataclasses.fields(kind)}
-            given[name] = kind(**{each: given.pop(each) for each in fields})
-        return command(**given)
-
-    keyword = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
-    call.__signature__ = inspect.Signature(keyword)  # type: ignore[attr-defined]
-    return call
