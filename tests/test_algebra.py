@@ -248,7 +248,7 @@ class TestMembership:
         [
             ([1.0, 2.0], {}, "one coefficient for each monomial"),
             (sympy.Symbol("a"), {}, "the variables are x0, x1"),
-            (sympy.Symbol("a"), {"names": ["a"]}, "expected 2 names"),
+            (sympy.Symbol("a"), {"names": ["a"]}, "expected 2 feature names"),
             (sympy.Symbol("x0") ** 3, {"degree": 2}, "at least the polynomial's 3"),
         ],
     )

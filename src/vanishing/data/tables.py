@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.data.source import imported
+from vanishing.polynomials.monomials import variable_names
 
 Texts = npt.NDArray[np.object_]
 
@@ -58,11 +59,6 @@ class TableError(ValueError):
         if not self.remedy:
             return self.problem
         return f"{self.problem}; {remedies[self.remedy].format(**self.details)}"
-
-
-def default_names(n_columns: int) -> tuple[str, ...]:
-    """Return names for columns that have none: x0, x1, ..."""
-    return tuple(f"x{j}" for j in range(n_columns))
 
 
 def _arrow(module: str = "pyarrow") -> Any:
@@ -285,7 +281,7 @@ class OpenTable:
     @property
     def shown_names(self) -> tuple[str, ...]:
         """Names of the columns, x0, x1, ... where the file has none."""
-        return default_names(self.n_columns) if self.names is None else self.names
+        return variable_names(self.n_columns) if self.names is None else self.names
 
     def find_texts(self, columns: Sequence[int]) -> list[FoundText]:
         """Return those of the columns that are not numeric, with an example each."""
@@ -802,7 +798,7 @@ class Table:
     @property
     def shown_names(self) -> tuple[str, ...]:
         """Names of the columns, x0, x1, ... where the file has none."""
-        return default_names(self.values.shape[1]) if self.names is None else self.names
+        return variable_names(self.values.shape[1]) if self.names is None else self.names
 
     def __len__(self) -> int:
         return len(self.values)

@@ -12,8 +12,8 @@ from unicodedata import normalize
 import numpy as np
 
 from vanishing.arrays.namespace import FloatArray, IntArray
-from vanishing.equations.model import Equations, equations_of
-from vanishing.equations.text import CODE, choose_terms
+from vanishing.equations.model import Equations, choose_terms, equations_of
+from vanishing.equations.text import CODE
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.evaluation import last_degree_with_vanishing
 from vanishing.polynomials.monomials import count

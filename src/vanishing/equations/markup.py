@@ -9,13 +9,13 @@ from xml.etree import ElementTree
 import numpy as np
 
 from vanishing.arrays.namespace import FloatArray, IntArray
+from vanishing.equations.model import choose_terms
 from vanishing.equations.sizes import DataScale
 from vanishing.equations.text import (
     LATEX,
     SPOKEN,
     Sum,
     Term,
-    choose_terms,
     latex_symbol,
     number,
     significant,

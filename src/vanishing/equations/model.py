@@ -14,8 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from vanishing.arrays.memory import as_text
 from vanishing.arrays.namespace import FloatArray, IntArray, lazy
 from vanishing.equations.sizes import DataScale
+from vanishing.equations.text import LATEX, Sum, latex_symbol
 from vanishing.polynomials.basis import PolynomialBasis
-from vanishing.polynomials.monomials import AffineMap, count
+from vanishing.polynomials.monomials import AffineMap, count, variable_names
 
 # --- Fitted preprocessing of scikit-learn as affine maps ------------------------------------------
 
@@ -225,6 +226,36 @@ def expanded(basis: PolynomialBasis) -> tuple[IntArray, FloatArray]:
     return basis.expand()
 
 
+def choose_terms(
+    basis: PolynomialBasis,
+    scale: DataScale,
+    *,
+    digits: int | None = None,
+    n_terms: int | None = None,
+) -> list[Sum]:
+    """Expand the vanishing polynomials, and choose the terms and digits that count on the data.
+
+    Parameters
+    ----------
+    basis : PolynomialBasis
+    scale : DataScale
+    digits : int, optional
+        As in ``DataScale.terms``.
+    n_terms : int, optional
+        Keep the largest terms only, at most so many.
+    """
+    exponents, coefficients = expanded(basis)
+    found = []
+    chosen = scale.terms(basis, coefficients, digits=digits)
+    for column, (kept, of_each) in zip(coefficients.T, chosen, strict=True):
+        shown = kept[:n_terms]
+        n_left_out = len(kept) - len(shown)
+        found.append(
+            Sum(exponents[shown], column[shown].tolist(), of_each[:n_terms].tolist(), n_left_out)
+        )
+    return found
+
+
 def _basis_of(model: Any) -> tuple[PolynomialBasis, str]:
     if isinstance(model, PolynomialBasis):
         return model, repr(model)
@@ -240,25 +271,47 @@ def _basis_of(model: Any) -> tuple[PolynomialBasis, str]:
 
 def checked_names(feature_names: Any, n_features: int) -> tuple[str, ...]:
     """Return as many names as there are features, all different; x0, x1, ... by default."""
-    names = names_for(feature_names, n_features)
+    names = variable_names(n_features, feature_names)
     if len(set(names)) < n_features:
         twice = sorted({name for name in names if names.count(name) > 1})
         raise ValueError(f"feature names must differ, got {', '.join(twice)} more than once")
     return names
 
 
-def names_for(feature_names: Any, n_features: int) -> tuple[str, ...]:
-    """Return as many names as there are features; x0, x1, ... by default."""
-    if feature_names is None:
-        feature_names = [f"x{i}" for i in range(n_features)]
-    names = tuple(str(name) for name in feature_names)
-    if len(names) != n_features:
-        raise ValueError(f"expected {n_features} feature names, got {len(names)}")
-    return names
-
-
 def _in_one_line(estimator: Any) -> str:
     return " ".join(repr(estimator).split())
+
+
+# --- LaTeX ----------------------------------------------------------------------------------------
+
+
+def to_latex(
+    model: Any, feature_names: Any = None, *, preprocessor: Any = None, digits: int = 4
+) -> list[str]:
+    """Write the vanishing polynomials as LaTeX, highest degree first.
+
+    Parameters
+    ----------
+    model : VanishingIdeal, PolynomialBasis, or Pipeline that ends in a VanishingIdeal
+        Fitted. Polynomials are carried back through scaling and PCA to the variables of the data.
+    feature_names : sequence of str, optional
+        By default the column names of the data, or x0, x1, ...; "x12" becomes ``x_{12}``, other
+        names are set upright.
+    preprocessor : transformer, optional
+        What was applied to the data before the model, as in ``to_sympy``.
+    digits : int
+        Significant digits of the coefficients. There are more where fewer would change what an
+        equation says about the data of the fit, and terms are left out that change it by less than
+        the last digit. What counts is the size of a term on the data, not its coefficient.
+
+    Returns
+    -------
+    list of str
+    """
+    equations = equations_of(model, feature_names, preprocessor=preprocessor)
+    symbols = [latex_symbol(name) for name in equations.names]
+    sums = choose_terms(equations.basis, equations.scale, digits=digits)
+    return [LATEX.write(each, symbols) for each in sums]
 
 
 # --- SymPy ----------------------------------------------------------------------------------------

@@ -3,14 +3,10 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from os.path import commonprefix
-from typing import Any
 
 import numpy as np
 
 from vanishing.arrays.namespace import IntArray
-from vanishing.equations.model import equations_of, expanded
-from vanishing.equations.sizes import DataScale
-from vanishing.polynomials.basis import PolynomialBasis
 
 # --- Numbers and names as people write them -------------------------------------------------------
 
@@ -253,73 +249,11 @@ SPOKEN = Notation((" + ", " − "), ("", "− "), times=" · ", write_number=sig
 LATEX = Notation((" +", " -"), power="{}^{{{}}}", ten=r" \cdot 10^{{{}}}")
 
 
-def choose_terms(
-    basis: PolynomialBasis,
-    scale: DataScale,
-    *,
-    digits: int | None = None,
-    n_terms: int | None = None,
-) -> list[Sum]:
-    """Expand the vanishing polynomials, and choose the terms and digits that count on the data.
-
-    Parameters
-    ----------
-    basis : PolynomialBasis
-    scale : DataScale
-    digits : int, optional
-        As in ``DataScale.terms``.
-    n_terms : int, optional
-        Keep the largest terms only, at most so many.
-    """
-    exponents, coefficients = expanded(basis)
-    found = []
-    chosen = scale.terms(basis, coefficients, digits=digits)
-    for column, (kept, of_each) in zip(coefficients.T, chosen, strict=True):
-        shown = kept[:n_terms]
-        n_left_out = len(kept) - len(shown)
-        found.append(
-            Sum(exponents[shown], column[shown].tolist(), of_each[:n_terms].tolist(), n_left_out)
-        )
-    return found
-
-
 def plain_symbol(name: str) -> str:
     """Write the name of a variable in one line; in brackets, unless it is a single word."""
     if name.rstrip("'").isidentifier():
         return name
     return f"[{name if name.isprintable() else ascii(name)[1:-1]}]"
-
-
-# --- LaTeX ----------------------------------------------------------------------------------------
-
-
-def to_latex(
-    model: Any, feature_names: Any = None, *, preprocessor: Any = None, digits: int = 4
-) -> list[str]:
-    """Write the vanishing polynomials as LaTeX, highest degree first.
-
-    Parameters
-    ----------
-    model : VanishingIdeal, PolynomialBasis, or Pipeline that ends in a VanishingIdeal
-        Fitted. Polynomials are carried back through scaling and PCA to the variables of the data.
-    feature_names : sequence of str, optional
-        By default the column names of the data, or x0, x1, ...; "x12" becomes ``x_{12}``, other
-        names are set upright.
-    preprocessor : transformer, optional
-        What was applied to the data before the model, as in ``to_sympy``.
-    digits : int
-        Significant digits of the coefficients. There are more where fewer would change what an
-        equation says about the data of the fit, and terms are left out that change it by less than
-        the last digit. What counts is the size of a term on the data, not its coefficient.
-
-    Returns
-    -------
-    list of str
-    """
-    equations = equations_of(model, feature_names, preprocessor=preprocessor)
-    symbols = [latex_symbol(name) for name in equations.names]
-    sums = choose_terms(equations.basis, equations.scale, digits=digits)
-    return [LATEX.write(each, symbols) for each in sums]
 
 
 def latex_symbol(name: str) -> str:

@@ -7,7 +7,6 @@ import numpy as np
 from rich.table import Table as RichTable
 
 from vanishing.app.cli.console import DataError, ModelError, bar, cell, out, say, tracked
-from vanishing.app.cli.equations import TERMS, equation_texts, tidy_texts, written
 from vanishing.app.cli.models import (
     anomaly_scores,
     choose_ideal,
@@ -252,6 +251,8 @@ def explanation_table(explanation: Any, n_features: int) -> RichTable:
 
 def _tidied(detector: Any, table: Table) -> list[str]:
     """Return rounded equations of a detector that is one ideal, where there are rows enough."""
+    from vanishing.app.cli.equations import tidy_texts, written
+
     ideal, names, meaning = written(detector, choose_ideal(detector, None)[0])
     n_monomials = count(ideal.basis_.n_features, len(ideal.basis_.blocks))
     if meaning or len(ideals_of(detector)) > 1 or len(table) < ROWS_PER_TERM * n_monomials:
@@ -265,6 +266,8 @@ def _tidied(detector: Any, table: Table) -> list[str]:
 
 def _equation(detector: Any, broken: Any) -> str:
     """Return the equation itself, as far as it can be written out."""
+    from vanishing.app.cli.equations import TERMS, equation_texts, written
+
     key = f"{broken.ideal[0]},{broken.ideal[1]}"
     ideal, names, _ = written(detector, key)
     try:
@@ -282,6 +285,8 @@ def show_values(
     An ideal knows how large its equations are on the data that it was fitted to, their extents, and
     nothing else of it, so that features get no shares.
     """
+    from vanishing.app.cli.equations import TERMS, equation_texts, written
+
     ideal = core(model)
     shown_ideal, names, meaning = written(model, "0")
     row = preprocessed(model, table.keep(np.array([index])).for_model)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils._param_validation import InvalidParameterError
 
-from vanishing import ClassVanishingFeatures, VanishingDetector, VanishingIdeal, load
+from vanishing import ClassVanishingFeatures, VanishingDetector, VanishingIdeal
 from vanishing.app.cli.console import (
     DataError,
     MissingError,
@@ -29,8 +29,7 @@ from vanishing.data.source import too_large_to_square
 from vanishing.data.tables import Table
 from vanishing.detectors.contamination import FEWEST_ROWS, N_FITS, fit_to_mixed
 from vanishing.detectors.residuals import NothingVanishesError
-from vanishing.detectors.transformation import image_detector
-from vanishing.persistence.container import ModelFileError
+from vanishing.polynomials.monomials import variable_names
 
 # --- Models as the commands see them: loaded, described, scored -----------------------------------
 
@@ -40,6 +39,8 @@ BLOCK = 5000
 
 def load_model(path: str) -> Any:
     """Read a model file."""
+    from vanishing.persistence import ModelFileError, load
+
     try:
         return load(path)
     except FileNotFoundError as error:
@@ -151,10 +152,7 @@ def anomaly_scores(model: Any, table: Table) -> FloatArray:
 
 def feature_names(model: Any) -> list[str]:
     """Return the names of the columns that a model was fitted to."""
-    names = getattr(model, "feature_names_in_", None)
-    if names is None:
-        return [f"x{j}" for j in range(model.n_features_in_)]
-    return [str(name) for name in names]
+    return list(variable_names(model.n_features_in_, getattr(model, "feature_names_in_", None)))
 
 
 def ideals_of(model: Any) -> dict[str, VanishingIdeal]:
@@ -342,6 +340,8 @@ def _detector(table: Table, threshold: Threshold, wanted: Equations) -> Any:
             f"images of {shape[0]}x{shape[1]} have {shape[0] * shape[1]} pixels, but "
             f"{table.where} has {table.values.shape[1]} columns; choose them with --columns"
         )
+    from vanishing.detectors import image_detector
+
     return image_detector(shape, **options)
 
 
