@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from vanishing.equations.model import affine_map, to_latex, to_sympy
     from vanishing.equations.onnx.model import to_onnx
     from vanishing.equations.rational import CertificateError, to_rational
-    from vanishing.equations.tidy import TidyEquation, tidy
+    from vanishing.equations.simplification import TidyEquation, tidy
 
 _HOMES = {
     "CertificateError": "rational",
-    "TidyEquation": "tidy",
+    "TidyEquation": "simplification",
     "affine_map": "model",
-    "tidy": "tidy",
+    "tidy": "simplification",
     "to_c": "code",
     "to_latex": "model",
     "to_onnx": "onnx.model",

@@ -25,9 +25,9 @@ from vanishing.app.cli.models import (
 from vanishing.arrays.namespace import FloatArray
 from vanishing.data.tables import Table
 from vanishing.equations.model import affine_map, choose_terms
+from vanishing.equations.simplification import tidy
 from vanishing.equations.sizes import DataScale
 from vanishing.equations.text import ASCII, UNICODE, Sum, plain_symbol
-from vanishing.equations.tidy import tidy
 from vanishing.polynomials.monomials import count
 
 # --- Equations as lines of text -------------------------------------------------------------------

@@ -10,9 +10,9 @@ from vanishing.app.report.content import counted, figure, fold, join
 from vanishing.arrays.namespace import FloatArray, lazy
 from vanishing.detectors.parts import Part
 from vanishing.equations.markup import Element, element, is_quick, mathml_equation
+from vanishing.equations.simplification import TidyEquation, tidy
 from vanishing.equations.sizes import DataScale, terms_that_count
 from vanishing.equations.text import Sum, all_shortened, number, significant
-from vanishing.equations.tidy import TidyEquation, tidy
 from vanishing.explain.view import linear_part
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.monomials import AffineMap, count
