@@ -119,7 +119,7 @@ def show_findings(findings: Findings, table: Table, console: Any) -> None:
     rows.add_column("row", justify="right")
     rows.add_column("score", justify="right")
     rows.add_column("")
-    rows.add_column("mended by changing")
+    rows.add_column("suggested fix")
     finite = findings.scores[np.isfinite(findings.scores)]
     largest = float(finite.max(initial=0.0)) or 1.0
     for index, why in zip(findings.worst, findings.explanations, strict=True):
@@ -137,7 +137,7 @@ def show_findings(findings: Findings, table: Table, console: Any) -> None:
 
 def _reasons(why: Any) -> str:
     if why is None:
-        return "(cannot be said)"
+        return "no explanation"
     gap = float(why.score - why.reference_score)
     changed = np.flatnonzero((why.shares > 0.05 * gap) & (gap > 0))
     order = changed[np.argsort(-why.shares[changed], kind="stable")][:REASONS]
@@ -167,17 +167,16 @@ def explanation_record(detector: Any, table: Table, index: int, why: Any) -> dic
         return record | {"score": None, "features": [], "equations": []}
     return record | {
         "score": why.score,
-        "mended_score": why.reference_score,
+        "counterfactual_score": why.reference_score,
         "features": [
-            {"name": name, "value": value, "mended": mended, "changed": changed, "share": share}
-            for name, value, mended, changed, share in zip(
-                why.feature_names,
-                why.sample,
-                why.reference,
-                why.changed.tolist(),
-                why.shares,
-                strict=True,
-            )
+            {
+                "name": name,
+                "value": why.sample[j],
+                "counterfactual": why.reference[j],
+                "changed": bool(why.changed[j]),
+                "attribution": why.shares[j],
+            }
+            for j, name in enumerate(why.feature_names)
         ],
         "equations": [
             {
@@ -212,14 +211,14 @@ def show_explanation(
     """
     name = table.row_name(index)
     if why is None:
-        say(f"row {name}: too far from normal data for its score to be shared out")
+        say(f"row {name}: too far from normal data to be explained")
         return
     verdict = "anomalous" if why.score > threshold_of(detector) else "normal"
     say(f"row {name}: score {why.score:.4g}, {verdict} (threshold {threshold_of(detector):.4g})")
     if not why.shares.any():
-        say("it keeps the equations as well as normal rows do")
+        say("it satisfies the equations as well as normal rows do")
         return
-    say(f"the nearest row that keeps the equations has the score {why.reference_score:.4g}\n")
+    say(f"the nearest row that satisfies the equations has score {why.reference_score:.4g}\n")
     console.print(explanation_table(why, n_features))
     if why.equations:
         say("\nequations it breaks:")
@@ -233,7 +232,7 @@ def show_explanation(
 def explanation_table(explanation: Any, n_features: int) -> RichTable:
     """Return the shares of the features as a table with bars."""
     table = RichTable(box=None, pad_edge=False)
-    for column in ("feature", "value", "mended", "share"):
+    for column in ("feature", "value", "fixed", "attribution"):
         table.add_column(column, justify="left" if column == "feature" else "right")
     table.add_column("")
     largest = float(np.max(np.abs(explanation.shares), initial=0.0)) or 1.0
@@ -332,5 +331,5 @@ def show_values(
     say(f"\nequations, {meaning}:" if meaning else "")
     for k in order:
         say(f"  {labels[k]}: {texts[k]}")
-    say("\na detector (vanishing fit --kind detector) also says what would mend the row")
+    say("\na detector (vanishing fit --kind detector) also suggests a fix")
     return record

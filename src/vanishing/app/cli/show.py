@@ -16,6 +16,15 @@ from vanishing.app.cli.console import (
 )
 from vanishing.app.cli.options import Json, Reading
 
+IdealName = Annotated[
+    str | None,
+    typer.Option(
+        "--ideal",
+        help="Which ideal of a detector (part,cluster) or of classes (the class).",
+        show_default="the first",
+    ),
+]
+
 # --- ``vanishing show``: what is in a model -------------------------------------------------------
 
 What = Literal["equations", "spectrum", "basis"]
@@ -45,14 +54,7 @@ def show(
         What,
         typer.Argument(help="The equations; extents by degree; or what happened at each degree."),
     ] = "equations",
-    ideal: Annotated[
-        str | None,
-        typer.Option(
-            "--ideal",
-            help="Which ideal of a detector (part,piece) or of classes (the class).",
-            show_default="the first",
-        ),
-    ] = None,
+    ideal: IdealName = None,
     digits: Annotated[
         int | None,
         typer.Option(
@@ -189,14 +191,7 @@ def export(
     target: Annotated[Target, typer.Argument(help="What to write.")],
     reading: Reading,
     out: Annotated[str, typer.Option("--out", "-o", help="File to write.")] = "-",
-    ideal: Annotated[
-        str | None,
-        typer.Option(
-            "--ideal",
-            help="Which ideal of a detector (part,piece) or of classes (the class).",
-            show_default="the first",
-        ),
-    ] = None,
+    ideal: IdealName = None,
     digits: Annotated[
         int,
         typer.Option(
