@@ -166,4 +166,3 @@ def test_missing_files_are_noticed_before_others_are_read(call, plant, command, 
 def test_help_of_detect_says_what_the_defaults_are(call):
     words = " ".join(call("detect", "--help").out.replace("│", " ").split())
     assert words.count("detectors: a mixture of local equations") == 3
-    assert "mixture" not in call("fit", "--help").out

@@ -9,6 +9,7 @@ import io
 import os
 import re
 import zipfile
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -26,6 +27,8 @@ from vanishing.data.source import imported
 from vanishing.polynomials.monomials import variable_names
 
 Texts = npt.NDArray[np.object_]
+#: Columns of equal length by name: numbers, truth values or texts.
+Columns = Mapping[str, npt.NDArray[Any]]
 
 #: What users of the library can do about an error; the command line names its options instead.
 REMEDIES = {
@@ -38,17 +41,7 @@ REMEDIES = {
 
 
 class TableError(ValueError):
-    """A table that cannot be read.
-
-    Parameters
-    ----------
-    problem : str
-        What is wrong, and where.
-    remedy : str
-        A key of ``REMEDIES``, or empty where the problem says it all.
-    **details
-        What the text of the remedy needs.
-    """
+    """A table that cannot be read: what is wrong and where, and a key of ``REMEDIES``."""
 
     def __init__(self, problem: str, remedy: str = "", **details: Any) -> None:
         self.problem, self.remedy, self.details = problem, remedy, details
@@ -132,21 +125,7 @@ def first_lines(file: Any) -> bytes:
 def guess_dialect(
     beginning: bytes, *, delimiter: str | None = None, header: bool | None = None
 ) -> Dialect:
-    """Guess the layout of a file from its first lines.
-
-    Parameters
-    ----------
-    beginning : bytes
-        Whole lines in UTF-8, with or without a byte order mark.
-    delimiter : str or None
-    header : bool or None
-        What the user says; None to guess.
-
-    Raises
-    ------
-    ValueError
-        If the file is empty.
-    """
+    """Guess the layout of a file from its first lines in UTF-8, unless the user says it."""
     # At \n alone: names may hold other characters that Python takes for ends of lines.
     lines = re.findall(r"[^\n]*\n|[^\n]+", beginning.decode("utf-8-sig", "replace"))
     commented = bool(lines) and lines[0].startswith("#")
@@ -245,21 +224,7 @@ CELL_BYTES = 256
 COMPRESSED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 
 
-class FoundText(NamedTuple):
-    """A column that holds something else than numbers.
-
-    Parameters
-    ----------
-    column : int
-    example : str
-        What was found, and where.
-    """
-
-    column: int
-    example: str
-
-
-class OpenTable:
+class OpenTable(ABC):
     """A file whose columns are converted when they are asked for.
 
     Attributes
@@ -283,17 +248,17 @@ class OpenTable:
         """Names of the columns, x0, x1, ... where the file has none."""
         return variable_names(self.n_columns) if self.names is None else self.names
 
-    def find_texts(self, columns: Sequence[int]) -> list[FoundText]:
-        """Return those of the columns that are not numeric, with an example each."""
-        raise NotImplementedError
-
+    @abstractmethod
     def numbers(self, columns: Sequence[int]) -> FloatArray:
         """Return columns as numbers, NaN where a value is missing."""
-        raise NotImplementedError
 
+    @abstractmethod
     def texts(self, column: int) -> Texts:
         """Return a column as text."""
-        raise NotImplementedError
+
+    @abstractmethod
+    def find_texts(self, columns: Sequence[int]) -> list[tuple[int, str]]:
+        """Return those of the columns that are not numeric, each with an example and its row."""
 
     def set_texts_aside(self, columns: Sequence[int]) -> tuple[list[int], tuple["SetAside", ...]]:
         """Split columns into numeric ones and those to set aside."""
@@ -312,7 +277,7 @@ class OpenTable:
         """Raise an error that names the columns that are not numeric."""
         self._refuse(self.find_texts(columns))
 
-    def _refuse(self, found: Sequence[FoundText]) -> None:
+    def _refuse(self, found: Sequence[tuple[int, str]]) -> None:
         if not found:
             return
         listed = ", ".join(f"{self.column_name(j)} ({example})" for j, example in found[:5])
@@ -326,18 +291,7 @@ class OpenTable:
 
 
 class CsvFile(OpenTable):
-    """A text file.
-
-    Parameters
-    ----------
-    file : str or bytes
-        Its path, or its content.
-    where : str
-        What it is called in messages.
-    delimiter : str or None
-    header : bool or None
-        What the user says of the layout; None to guess.
-    """
+    """A text file: its path or its content, and what the user says of the layout."""
 
     def __init__(
         self,
@@ -373,11 +327,7 @@ class CsvFile(OpenTable):
 
     def numbers(self, columns: Sequence[int]) -> FloatArray:
         """Return columns as numbers, NaN where a value is missing."""
-        table = self._checked(columns, lambda: self._read(columns))
-        values = np.empty((table.num_rows, len(columns)))
-        for k, column in enumerate(table.columns):
-            values[:, k] = as_numbers(column)
-        return values
+        return _join_columns(self._checked(columns, lambda: self._read(columns)).columns)
 
     def batches(self, columns: Sequence[int], n_rows: int = 0) -> Iterator[tuple[list[Any], str]]:
         """Yield the columns of some rows, however many a block of text holds, with the path."""
@@ -407,7 +357,7 @@ class CsvFile(OpenTable):
             ) from error
         return np.array(["" if cell is None else cell for cell in found.to_pylist()], dtype=object)
 
-    def find_texts(self, columns: Sequence[int]) -> list[FoundText]:
+    def find_texts(self, columns: Sequence[int]) -> list[tuple[int, str]]:
         """Return those of the columns that are not numeric, with an example each."""
         arrow = _arrow()
         with suppress(arrow.ArrowInvalid):
@@ -422,13 +372,13 @@ class CsvFile(OpenTable):
             if j in self.dialect.truth:
                 cells[[cell in TRUTH for cell in cells]] = ""
             if (text := _first_text(cells, self.dialect.decimal)) is not None:
-                found.append(FoundText(j, text))
+                found.append((j, text))
         return found
 
     def check_numeric(self, columns: Sequence[int]) -> None:
         """Raise if a column is not numeric in the first lines."""
         texts = self.dialect.texts
-        self._refuse([FoundText(j, texts[j]) for j in columns if j in texts])
+        self._refuse([(j, texts[j]) for j in columns if j in texts])
 
     def is_single_precision(self, columns: Sequence[int]) -> bool:
         """Return False: decimal digits are read in double precision."""
@@ -549,69 +499,53 @@ def as_numbers(column: Any, dtype: str = "double") -> FloatArray:
     return np.asarray(column.cast(dtype, safe=False).to_numpy(zero_copy_only=False))
 
 
-class ColumnFile(OpenTable):
-    """Columns in memory, as Parquet, Arrow and NumPy files have them.
+def _join_columns(columns: Sequence[Any]) -> FloatArray:
+    values = np.empty((len(columns[0]) if columns else 0, len(columns)))
+    for k, column in enumerate(columns):
+        values[:, k] = as_numbers(column)
+    return values
 
-    Parameters
-    ----------
-    where : str
-    names : sequence of str or None
-    arrays : sequence of numpy.ndarray or pyarrow.ChunkedArray
-    index : tuple of int
-    row_shape : tuple of int
-        Shape of what became one row.
-    """
+
+class ColumnFile(OpenTable):
+    """Columns of Arrow in memory; ``row_shape`` is the shape of what became a row."""
 
     def __init__(
         self,
         where: str,
         names: Sequence[str] | None,
-        arrays: Sequence[Any],
+        columns: Sequence[Any],
         *,
         index: tuple[int, ...] = (),
         row_shape: tuple[int, ...] = (),
     ) -> None:
         self.where = where
         self.names = None if names is None else tuple(names)
-        self.n_columns = len(arrays)
-        self.arrays = arrays
+        self.n_columns = len(columns)
         self.index = index
         self.row_shape = row_shape
+        self._columns = columns
 
-    def find_texts(self, columns: Sequence[int]) -> list[FoundText]:
-        """Return those of the columns that are not numeric, with an example each."""
+    def find_texts(self, columns: Sequence[int]) -> list[tuple[int, str]]:
+        """Return those of the columns that are not numeric, each with an example and its row."""
         found = []
         for j in columns:
-            array = self.arrays[j]
-            if isinstance(array, np.ndarray):
-                numeric, kind = array.dtype.kind in "biuf", array.dtype
-            else:
-                numeric, kind = is_numeric(array.type) or str(array.type) == "null", array.type
-            if not numeric:
-                example = f"{str(array[0])[:30]!r} in row 1" if len(array) else f"type {kind}"
-                found.append(FoundText(j, example))
+            column = self._columns[j]
+            if not is_numeric(column.type) and str(column.type) != "null":
+                example = f"{str(column[0])[:30]!r} in row 1" if len(column) else str(column.type)
+                found.append((j, example))
         return found
 
     def numbers(self, columns: Sequence[int]) -> FloatArray:
         """Return columns as numbers, NaN where a value is missing."""
         self.refuse_texts(columns)
-        values = np.empty((len(self.arrays[0]) if self.arrays else 0, len(columns)))
-        for k, j in enumerate(columns):
-            array = self.arrays[j]
-            values[:, k] = array if isinstance(array, np.ndarray) else as_numbers(array)
-        return values
+        return _join_columns([self._columns[j] for j in columns])
 
     def texts(self, column: int) -> Texts:
         """Return a column as people write it: 3 rather than 3.0."""
-        array = self.arrays[column]
-        if not isinstance(array, np.ndarray):
-            if not is_numeric(array.type):
-                cells = array.to_pylist()
-                return np.array(["" if cell is None else str(cell) for cell in cells], dtype=object)
-            array = as_numbers(array) if array.null_count else np.asarray(array.to_numpy())
-        if array.dtype.kind == "f" and np.all((array == np.trunc(array)) & (abs(array) < 2**53)):
-            array = array.astype(np.int64)
-        return np.array([str(value) for value in array.tolist()], dtype=object)
+        cells = self._columns[column].to_pylist()
+        if all(isinstance(cell, float) and cell.is_integer() for cell in cells):
+            cells = list(map(int, cells))
+        return np.array(["" if cell is None else str(cell) for cell in cells], dtype=object)
 
 
 # --- Opening a file of any kind -------------------------------------------------------------------
@@ -714,7 +648,7 @@ def _open_numpy(file: str | bytes, where: str, array: str | None) -> ColumnFile:
     columns = {name: each for name, each in found.items() if each.ndim == 1}
     if len({len(each) for each in columns.values()}) != 1:
         raise TableError(f"{where} holds no table: it has {listed}")
-    return ColumnFile(where, tuple(columns), list(columns.values()))
+    return _split_columns(columns, where)
 
 
 def _load_member(archive: Any, name: str, where: str) -> npt.NDArray[Any]:
@@ -727,28 +661,25 @@ def _load_member(archive: Any, name: str, where: str) -> npt.NDArray[Any]:
 def _split_array(array: npt.NDArray[Any], where: str) -> ColumnFile:
     """Return the columns of an array; of one with more dimensions, each entry is a row."""
     if array.dtype.names is not None:
-        return ColumnFile(where, array.dtype.names, [array[name] for name in array.dtype.names])
+        return _split_columns({name: array[name] for name in array.dtype.names}, where)
     if array.ndim == 0:
         raise TableError(f"{where} holds a single value; a table has rows and columns")
     if array.dtype.kind == "c":
         raise TableError(f"{where} holds complex numbers; save their real and imaginary parts")
-    columns = array.reshape(len(array), -1) if array.size else array.reshape(len(array), 0)
+    columns = array.reshape(len(array), -1 if array.size else 0)
     row_shape = array.shape[1:] if array.ndim > 2 else ()
-    return ColumnFile(where, None, list(columns.T), row_shape=row_shape)
+    return ColumnFile(where, None, list(map(_arrow().array, columns.T)), row_shape=row_shape)
+
+
+def _split_columns(columns: Columns, where: str) -> ColumnFile:
+    return ColumnFile(where, list(columns), list(map(_arrow().array, columns.values())))
 
 
 # --- A table as it was read: numbers, and what belongs to their rows ------------------------------
 
 
 class SetAside(NamedTuple):
-    """A column that was not read because it is not numeric.
-
-    Parameters
-    ----------
-    name : str
-    reason : str
-        Such as "text, 'Rome' in row 1".
-    """
+    """A column that was not read, and why: "text, 'Rome' in row 1"."""
 
     name: str
     reason: str
@@ -909,21 +840,9 @@ SUFFIXES = {
 #: How formulas of spreadsheets begin, or what may come before that.
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
-#: Columns of equal length by name: numbers, truth values or texts.
-Columns = Mapping[str, npt.NDArray[Any]]
-
 
 def write_columns(file: IO[bytes], batches: Iterable[Columns], kind: str) -> None:
-    """Write a table into an open file, a batch of rows at a time.
-
-    Parameters
-    ----------
-    file : binary file
-        A pipe will do; NPY needs a file that can seek if there is more than one batch.
-    batches : iterable of mappings from str to array
-        All with the same columns, of the same types.
-    kind : {"csv", "tsv", "parquet", "npy", "npz"}
-    """
+    """Write a table into a file or a pipe, a batch of rows at a time."""
     rest = iter(batches)
     first = next(rest)
     _WRITERS[kind](file, first, chain([first], rest))

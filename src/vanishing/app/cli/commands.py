@@ -32,13 +32,7 @@ from vanishing.app.cli.options import Console
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run the command that the arguments name, and return its exit code.
-
-    Parameters
-    ----------
-    arguments : sequence of str
-        Without the name of the program.
-    """
+    """Run the command that the arguments name, and return its exit code."""
     state.debug = "--debug" in arguments
     state.json = "--json" in arguments
     state.quiet = state.emitted = False

@@ -44,27 +44,11 @@ def equation_texts(
     terms: int = 0,
     only: int | None = None,
 ) -> list[str]:
-    """Write each vanishing polynomial as one line.
+    """Write each vanishing polynomial as one line, such as "0.5 x² + 0.5 y² - 0.5 = 0".
 
-    Terms are left out, and coefficients rounded, where that changes the values on data like that of
-    the fit by less than a tenth of the extent, or by less than the digits that are asked for.
-
-    Parameters
-    ----------
-    ideal : VanishingIdeal
-    names : sequence of str
-        One a variable.
-    digits : int or None
-        Significant digits of coefficients, at least; None for as many as the extent asks for.
-    terms : int
-        Write the largest terms only, at most so many; 0 for all.
-    only : int or None
-        Number of the one polynomial to write.
-
-    Returns
-    -------
-    list of str
-        Such as "0.5 x² + 0.5 y² - 0.5 = 0".
+    Terms are left out, and coefficients rounded, where that changes the values on the data of the
+    fit by less than a tenth of the extent, or by less than ``digits`` show. ``terms`` bounds the
+    number of terms, 0 for all; ``only`` is the index of the one polynomial to write.
     """
     basis = ideal.basis_
     n_monomials = count(basis.n_features, len(basis.blocks))
@@ -89,18 +73,9 @@ def equation_texts(
 def tidy_texts(
     ideal: Any, points: FloatArray, names: Sequence[str]
 ) -> list[tuple[str, float]] | None:
-    """Write the equations of an ideal as short as the noise of the points allows.
+    """Write equations as short as the noise of the points allows.
 
-    Parameters
-    ----------
-    ideal : VanishingIdeal
-    points : array of shape (n_samples, n_features)
-    names : sequence of str
-
-    Returns
-    -------
-    list of (str, float) or None
-        Each with its root mean square on the points; None where there are too many terms for that.
+    Each comes with its root mean square on the points; None if there are too many terms.
     """
     try:
         found = tidy(ideal, points, names)
@@ -128,16 +103,9 @@ def _write(terms: Sum, names: Sequence[str]) -> str:
 
 
 class Written(NamedTuple):
-    """An ideal as it is written down.
+    """An ideal in the variables to write it in, their names, and what these are.
 
-    Parameters
-    ----------
-    ideal : VanishingIdeal
-        In the variables that are written.
-    names : list of str
-        Of these variables.
-    meaning : str
-        What the variables are; empty where they are the columns of the table.
+    ``meaning`` is empty where the variables are the columns of the table.
     """
 
     ideal: VanishingIdeal
@@ -146,14 +114,7 @@ class Written(NamedTuple):
 
 
 def written(model: Any, key: str) -> Written:
-    """Carry an ideal of a model back through scaling and PCA before it, as far as that is possible.
-
-    Parameters
-    ----------
-    model : estimator or Pipeline
-    key : str
-        Which ideal, as ``ideals_of`` names them.
-    """
+    """Carry an ideal of a model back through scaling and PCA, as far as that is possible."""
     ideal = ideals_of(model)[key]
     as_it_is = Written(ideal, *coordinate_names(model, key))
     steps = preprocessing(model)

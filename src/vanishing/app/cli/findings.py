@@ -103,7 +103,7 @@ def findings_record(findings: Findings, table: Table) -> dict[str, Any]:
 
 
 def show_findings(findings: Findings, table: Table, console: Any) -> None:
-    """Print how many anomalies there are, and of the worst the smallest change that mends them."""
+    """Print the number of anomalies, and a suggested fix for the worst ones."""
     number = int(findings.anomalous.sum())
     console.print(
         f"{number} of {len(table)} rows {'is' if number == 1 else 'are'} anomalous "
@@ -204,10 +204,10 @@ def show_explanation(
     normal: Table | None,
     console: Any,
 ) -> None:
-    """Print the shares of the features, and the broken equations.
+    """Print the attribution of each feature, and the broken equations.
 
-    These are written as short as the noise of normal rows allows: those of ``normal``, or of the
-    table itself.
+    Equations are written as short as the noise of normal rows allows: those of ``normal``, or of
+    the table itself.
     """
     name = table.row_name(index)
     if why is None:
@@ -230,7 +230,7 @@ def show_explanation(
 
 
 def explanation_table(explanation: Any, n_features: int) -> RichTable:
-    """Return the shares of the features as a table with bars."""
+    """Return the attribution of each feature as a table with bars."""
     table = RichTable(box=None, pad_edge=False)
     for column in ("feature", "value", "fixed", "attribution"):
         table.add_column(column, justify="left" if column == "feature" else "right")
@@ -279,10 +279,10 @@ def _equation(detector: Any, broken: Any) -> str:
 def show_values(
     model: Any, table: Table, index: int, n_equations: int, *, silent: bool
 ) -> dict[str, Any]:
-    """Print the values of an ideal's equations at a row, the worst first; return them for JSON.
+    """Print the values of an ideal's equations at a row, largest first; return them for JSON.
 
-    An ideal knows how large its equations are on the data that it was fitted to, their extents, and
-    nothing else of it, so that features get no shares.
+    An ideal knows the extents of its equations and nothing else of its data, so there is no
+    attribution to features.
     """
     from vanishing.app.cli.equations import TERMS, equation_texts, written
 

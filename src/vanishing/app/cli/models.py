@@ -94,7 +94,7 @@ def threshold_of(detector: Any) -> float:
 
 @contextmanager
 def library_errors(where: str) -> Iterator[None]:
-    """Say of an error of the library where it came from, and that the user can mend it."""
+    """Turn errors of the library that the user can fix into ours, and say where they arose."""
     try:
         yield
     except InvalidParameterError as error:
@@ -106,7 +106,7 @@ def library_errors(where: str) -> Iterator[None]:
 
 
 def nothing_vanishes(smallest: float, tol: float | str) -> str:
-    """Say in words of the command line that there is no equation, and what to try."""
+    """Say that there is no equation, and which options to try."""
     words = f"no equation holds up to --tol {tol if isinstance(tol, str) else format(tol, 'g')}"
     if not 0 < smallest < np.inf:
         return f"{words}: try a larger --degree"
@@ -120,7 +120,7 @@ def nothing_vanishes(smallest: float, tol: float | str) -> str:
 def anomaly_scores(model: Any, table: Table) -> FloatArray:
     """Return a score for each row, larger for rows that break the equations more.
 
-    Of a detector it is minus ``score_samples``, of an ideal the Euclidean norm of its values.
+    That is minus ``score_samples`` of a detector, and the norm of the values of an ideal.
     """
     if isinstance(core(model), ClassVanishingFeatures):
         raise ModelError(
@@ -220,15 +220,7 @@ def coordinate_names(model: Any, key: str) -> tuple[list[str], str]:
 
 
 def make_ideal(wanted: Equations, *, contrastive: bool) -> VanishingIdeal:
-    """Return an ideal that is not fitted yet.
-
-    Parameters
-    ----------
-    wanted : Equations
-        What the user says of it.
-    contrastive : bool
-        Whether there is a contrast, where the user does not say.
-    """
+    """Return an ideal that is not fitted; contrastive by default where there is a contrast."""
     chosen: dict[str, Any] = {"normalization": "contrastive" if contrastive else "gradient"}
     if wanted.degree is not None:
         chosen["max_degree"] = wanted.degree
@@ -252,15 +244,7 @@ def _tolerance(text: str) -> float | str:
 
 
 def refuse_unused(wanted: Equations, threshold: Threshold, reason: str) -> None:
-    """Refuse options that would have no effect.
-
-    Parameters
-    ----------
-    wanted : Equations
-    threshold : Threshold
-    reason : str
-        Why they have none.
-    """
+    """Refuse options that would have no effect, and say why they have none."""
     given = [
         f"--{each.name.replace('_', '-')}"
         for group in (wanted, threshold)
@@ -272,15 +256,7 @@ def refuse_unused(wanted: Equations, threshold: Threshold, reason: str) -> None:
 
 
 def fit_detector(table: Table, threshold: Threshold, wanted: Equations) -> Any:
-    """Fit a detector to normal rows.
-
-    Parameters
-    ----------
-    table : Table
-    threshold : Threshold
-    wanted : Equations
-        Which equations; where the user does not say, those of the recipe.
-    """
+    """Fit a detector to normal rows, by its recipe unless the user asks for equations."""
     detector = _detector(table, threshold, wanted)
     _refuse_huge(table)
     with library_errors(table.where), working(f"fitting {len(table)} rows"):
@@ -288,15 +264,7 @@ def fit_detector(table: Table, threshold: Threshold, wanted: Equations) -> Any:
 
 
 def fit_to_itself(table: Table, threshold: Threshold, wanted: Equations) -> Any:
-    """Fit a detector to rows of which most, and not all, are normal.
-
-    Parameters
-    ----------
-    table : Table
-    threshold : Threshold
-        Applies to all rows of the table.
-    wanted : Equations
-    """
+    """Fit a detector to rows most of which are normal."""
     if threshold.calibration is not None:
         raise UsageError(
             "--calibration gives a guarantee for rows like known normal ones: pass them with "
@@ -346,7 +314,7 @@ def _detector(table: Table, threshold: Threshold, wanted: Equations) -> Any:
 
 
 def contamination(text: str) -> float | Literal["auto"]:
-    """Return what the option says: a share, or "auto"."""
+    """Return the share that the option gives, or "auto"."""
     if text == "auto":
         return "auto"
     try:
@@ -379,12 +347,7 @@ _WORDS = (
 def truth(table: Table, anomalous: str | None) -> BoolArray:
     """Say for each row whether its label marks an anomaly.
 
-    Parameters
-    ----------
-    table : Table
-        With labels.
-    anomalous : str or None
-        The label that does; None where it is plain from the labels.
+    ``anomalous`` is the label that does; None if the labels are in ``_WORDS``.
     """
     labels = np.array([str(label).strip().lower() for label in table.labels], dtype=object)
     found = set(labels.tolist())
@@ -444,14 +407,7 @@ KINDS = (".png", ".svg", ".pdf")
 
 
 def save_picture(path: str, draw: Callable[[], Any]) -> None:
-    """Draw, and write the picture whole or not at all.
-
-    Parameters
-    ----------
-    path : str
-    draw : callable
-        Returns a display with ``figure_``.
-    """
+    """Draw, by a function that returns a display, and write the picture."""
     kind = Path(path).suffix.lower()
     if kind not in KINDS:
         raise UsageError(f"{path}: pictures are {', '.join(KINDS)}")

@@ -327,6 +327,7 @@ def _exact_points(path: str, reading: Reading, model: Any) -> Any:
     import numpy as np
 
     from vanishing.app.cli.tables import choose, open_input, table_errors
+    from vanishing.data.tables import CsvFile
 
     with table_errors():
         opened = open_input(path, reading)
@@ -337,7 +338,7 @@ def _exact_points(path: str, reading: Reading, model: Any) -> Any:
                 f"{path} has {len(chosen.features)} columns to use, expected "
                 f"{model.n_features_in_}; choose them with --columns"
             )
-        if hasattr(opened, "arrays"):  # binary: floats, taken literally
+        if not isinstance(opened, CsvFile):  # binary: floats, taken literally
             return opened.numbers(chosen.features)
         return np.column_stack([opened.texts(j) for j in chosen.features])
 

@@ -61,19 +61,8 @@ def choose(
 ) -> Chosen:
     """Find the columns that options name.
 
-    Parameters
-    ----------
-    raw : OpenTable
-    reading : Reading
-        ``columns`` and ``drop`` hold names, numbers from 1 and ranges of numbers, separated by
-        commas; ``id`` holds one name or number.
-    label : str or None
-        One name or number.
-    model_names : sequence of str or None
-        The columns that a model was fitted to: those are taken, in that order, unless
-        ``columns`` says otherwise.
-    lenient : bool
-        Whether columns that are no features may be missing.
+    ``model_names`` are the columns of a model, taken in that order unless ``--columns`` is given.
+    With ``lenient``, columns that are no features may be missing.
     """
     id_column = None if reading.id is None else _one(raw, reading.id, lenient=lenient)
     if reading.id is None and raw.index:
@@ -181,7 +170,7 @@ def read_table(
     secondary: bool = False,
     set_aside: bool = False,
 ) -> Table:
-    """Read a table.
+    """Read a table of finite numbers.
 
     Parameters
     ----------
@@ -192,18 +181,13 @@ def read_table(
     label : str or None
         A column that is no feature.
     model : estimator or Table, optional
-        Fitted or read before: its columns are taken, and their number is checked.
+        Its columns are taken, and their number is checked.
     secondary : bool
         Whether the options were meant for another table, so that columns to leave out may be
         missing.
     set_aside : bool
-        Whether to leave out columns that are not numeric, each with a note, instead of raising an
+        Whether to leave out columns that are not numeric, with a note each, instead of raising an
         error; unless ``--columns`` names them.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be read; if it holds text, missing values or other columns.
     """
     known_names, known_width = _columns_of(model)
     with working(f"reading {path}"), table_errors():
@@ -250,6 +234,7 @@ def open_input(path: str, reading: Reading) -> OpenTable:
         if sys.stdin.isatty():
             note("reading a table from the terminal; end it with Ctrl-D")
         file = sys.stdin.buffer.read()
+    check_inputs([path])
     try:
         opened = open_table(
             file,
@@ -259,8 +244,6 @@ def open_input(path: str, reading: Reading) -> OpenTable:
             header=reading.header,
             array=reading.array,
         )
-    except FileNotFoundError as error:
-        raise DataError(f"there is no file {path}; check its name, or pass - for a pipe") from error
     except IsADirectoryError as error:
         raise DataError(f"{path} is a folder; name a file in it") from error
     except OSError as error:
@@ -362,17 +345,7 @@ def _without_gaps(table: Table, shown: Sequence[str], *, skip: bool) -> Table:
 
 
 def write_table(path: str, columns: Columns, *, format: str | None = None) -> None:
-    """Write columns of equal length.
-
-    Parameters
-    ----------
-    path : str
-        A file, or "-" for standard output.
-    columns : mapping of str to array
-        Numbers, truth values or texts.
-    format : str or None
-        By default that of the file's suffix, and CSV on a pipe.
-    """
+    """Write columns of equal length to a file, or to standard output for "-"."""
     kind = output_format(path, format)
     if kind in ("npy", "npz", "parquet") and path == PIPE and sys.stdout.isatty():
         raise UsageError(f"{kind} is no text for a terminal; name a file with --out")
@@ -381,14 +354,7 @@ def write_table(path: str, columns: Columns, *, format: str | None = None) -> No
 
 
 def output_format(path: str, format: str | None) -> str:
-    """Return the kind of a file that is to be written, or raise an error before any work is done.
-
-    Parameters
-    ----------
-    path : str
-    format : str or None
-        What the user says.
-    """
+    """Return the format of a file to write, or raise an error before any work is done."""
     if format is not None:
         return format
     if path == PIPE:
