@@ -136,6 +136,16 @@ def test_encodings(tmp_path, encoding):
     assert rows_of(source).tolist() == [[1.5, 2.0]]
 
 
+@pytest.mark.parametrize("bad", ["é".encode("cp1252") + b"\x81", "é".encode("cp1252")])
+def test_an_encoding_that_ends_in_the_middle_of_a_file(tmp_path, bad):
+    path = tmp_path / "x.csv"
+    path.write_bytes("é,y\n".encode("cp1252") + b"1,2\n" * 30_000 + bad + b",2\n")
+    with pytest.raises(TableError, match=r"x\.csv.*(UTF-8|text in column 'é')"):
+        read_table(path, columns=["é"])
+    with pytest.raises(TableError, match=r"x\.csv.*(UTF-8|text in column 'é')"):
+        VanishingIdeal().fit(path)
+
+
 def test_compressed_files(tmp_path):
     (tmp_path / "x.tsv.gz").write_bytes(gzip.compress(b"a\tb\n1\t2\n"))
     assert rows_of(as_source(tmp_path / "x.tsv.gz")).tolist() == [[1.0, 2.0]]

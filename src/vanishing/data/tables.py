@@ -11,7 +11,7 @@ import re
 import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain, pairwise
@@ -307,12 +307,10 @@ class CsvFile(OpenTable):
         self.encoding: str | None = None
         with _open_stream(file) as stream:
             self.encoding = _guess_encoding(first_lines(stream), where)
+        with self._text_errors(), self._open() as stream:
+            beginning = first_lines(stream)
         try:
-            with self._open() as stream:
-                beginning = first_lines(stream)
             self.dialect = guess_dialect(beginning, delimiter=delimiter, header=header)
-        except UnicodeDecodeError as error:
-            raise self._no_text(error) from error
         except ValueError as error:
             raise TableError(f"{where}: {error}") from error
         self.names = self.dialect.header
@@ -349,7 +347,7 @@ class CsvFile(OpenTable):
         arrow = _arrow()
         try:
             found = self._read([column], arrow.string()).column(0)
-        except (arrow.ArrowInvalid, UnicodeDecodeError) as error:
+        except arrow.ArrowInvalid as error:
             self._refuse_ragged()
             raise TableError(
                 f"{self.where}: {self.column_name(column)} cannot be read as text ({error})",
@@ -358,13 +356,14 @@ class CsvFile(OpenTable):
         return np.array(["" if cell is None else cell for cell in found.to_pylist()], dtype=object)
 
     def find_texts(self, columns: Sequence[int]) -> list[tuple[int, str]]:
-        """Return those of the columns that are not numeric, with an example each."""
+        """Return those of the columns that are not numeric, each with an example and its row."""
         arrow = _arrow()
+        found = {j: self.dialect.texts[j] for j in columns if j in self.dialect.texts}
+        others = [j for j in columns if j not in found]
         with suppress(arrow.ArrowInvalid):
-            self._read(columns)
-            return []
-        found = []
-        for j in columns:
+            self._read(others or [0], None if others else arrow.binary())
+            others = []  # what the first lines tell is all
+        for j in others:
             with suppress(arrow.ArrowInvalid):
                 self._read([j])
                 continue
@@ -372,8 +371,8 @@ class CsvFile(OpenTable):
             if j in self.dialect.truth:
                 cells[[cell in TRUTH for cell in cells]] = ""
             if (text := _first_text(cells, self.dialect.decimal)) is not None:
-                found.append((j, text))
-        return found
+                found[j] = text
+        return sorted(found.items())
 
     def check_numeric(self, columns: Sequence[int]) -> None:
         """Raise if a column is not numeric in the first lines."""
@@ -387,18 +386,20 @@ class CsvFile(OpenTable):
     def _checked(self, columns: Sequence[int], read: Callable[[], Any]) -> Any:
         """Read, and replace an error of pyarrow by one that names row, column and remedy."""
         try:
-            return read()
-        except UnicodeDecodeError as error:
-            raise self._no_text(error) from error
+            with self._text_errors():
+                return read()
         except _arrow().ArrowInvalid as error:
             self._refuse_ragged()
             self.refuse_texts(columns)
             raise TableError(f"{self.where} cannot be read: {error}") from error
 
-    def _no_text(self, error: UnicodeDecodeError) -> TableError:
-        return TableError(
-            f"{self.where} is not {self.encoding or 'UTF-8'} text: {error}", "encoding"
-        )
+    @contextmanager
+    def _text_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except UnicodeDecodeError as error:
+            encoding = self.encoding or "UTF-8"
+            raise TableError(f"{self.where} is no {encoding} text: {error}", "encoding") from error
 
     def _open(self) -> Any:
         stream = _open_stream(self._file)
@@ -438,7 +439,7 @@ class CsvFile(OpenTable):
         ]
 
     def _read(self, columns: Sequence[int], kind: Any = None, skip_row: Any = None) -> Any:
-        with self._open() as stream:
+        with self._text_errors(), self._open() as stream:
             options = self._options(columns, kind, skip_row)
             return _arrow("pyarrow.csv").read_csv(stream, *options)
 
