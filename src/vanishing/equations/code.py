@@ -30,14 +30,7 @@ DIGITS = 6
 def provenance(equations: Equations) -> list[str]:
     """Say what source was made of, and which equations it evaluates.
 
-    Parameters
-    ----------
-    equations : Equations
-
-    Returns
-    -------
-    list of str
-        Printable ASCII, without comment signs; other characters as in Python's escapes.
+    Lines of printable ASCII without comment signs; other characters as in Python's escapes.
     """
     version = sys.modules["vanishing"].__version__  # an import would go upwards
     basis = equations.basis
@@ -155,10 +148,8 @@ def is_reserved(name: str) -> bool:
 # --- The numbers that an evaluator needs, and how it goes about it, for source in any language ----
 #
 # Polynomials are evaluated as they are nested, degree by degree, and not as sums of monomials:
-# there
-# are fewer operations, and no large terms that cancel, as those of a polynomial that is small on
-# the
-# data do. At degree 1 the center is taken off first, for the same reason.
+# there are fewer operations, and no large terms that cancel, as those of a polynomial that is small
+# on the data do. At degree 1 the center is taken off first, for the same reason.
 #
 # values of F: the constant 1
 # degree 1:    c_i = x_i - center_i                             for every variable
@@ -222,16 +213,7 @@ class Tables:
 
 
 def tables_of(basis: PolynomialBasis) -> Tables:
-    """Collect the numbers of a basis.
-
-    Parameters
-    ----------
-    basis : PolynomialBasis
-
-    Returns
-    -------
-    Tables
-    """
+    """Collect the numbers of a basis."""
     last = last_degree_with_vanishing(basis.blocks)
     if last == 0:
         raise ValueError(

@@ -192,16 +192,7 @@ MOST_COEFFICIENTS = 3_000_000
 
 @dataclass(frozen=True, eq=False)
 class Excerpt:
-    """The first equations of a basis.
-
-    Parameters
-    ----------
-    sums : list of Sum
-        One an equation.
-    degrees, extents : arrays of shape (n_shown,)
-    n_more : int
-        Equations that are not shown.
-    """
+    """The first equations of a basis, and how many there are beyond them."""
 
     sums: list[Sum]
     degrees: IntArray
@@ -214,16 +205,8 @@ def excerpt(
 ) -> Excerpt:
     """Expand the first equations of a basis, as many as can be expanded quickly.
 
-    Parameters
-    ----------
-    basis : PolynomialBasis
-    n_equations, n_terms : int
-        Bounds on the equations, and on the terms of each.
-    digits : int
-        Significant digits of the coefficients, as in ``to_latex``: terms that do not count at this
-        many digits are not counted as left out either.
-    model : VanishingIdeal, optional
-        The ideal that the basis is from.
+    ``model`` is the ideal that the basis is from, if there is one. Terms that do not count at
+    this many digits are not counted as left out either.
     """
     n_shown = min(n_equations, basis.count())
     top = int(basis.degrees()[n_shown - 1]) if n_shown else 0
@@ -252,16 +235,7 @@ MOST_EQUATIONS, MOST_TERMS, DIGITS = 10, 24, 4
 
 
 def notebook_latex(basis: PolynomialBasis, names: Sequence[str], model: Any = None) -> str:
-    """Write the first equations of a basis as one display in LaTeX.
-
-    Parameters
-    ----------
-    basis : PolynomialBasis
-    names : sequence of str
-        One a variable.
-    model : VanishingIdeal, optional
-        The ideal that the basis is from.
-    """
+    """Write the first equations of a basis as one display in LaTeX."""
     found = _excerpt(basis, model)
     symbols = [latex_symbol(name) for name in names]
     lines = []
@@ -275,16 +249,7 @@ def notebook_latex(basis: PolynomialBasis, names: Sequence[str], model: Any = No
 
 
 def notebook_html(basis: PolynomialBasis, names: Sequence[str], model: Any = None) -> str:
-    """Write the first equations of a basis as HTML, with degrees and extents.
-
-    Parameters
-    ----------
-    basis : PolynomialBasis
-    names : sequence of str
-        One a variable.
-    model : VanishingIdeal, optional
-        The ideal that the basis is from.
-    """
+    """Write the first equations of a basis as HTML, with degrees and extents."""
     found = _excerpt(basis, model)
     rows = [
         element(

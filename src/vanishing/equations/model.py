@@ -171,21 +171,7 @@ class Equations:
 
 
 def equations_of(model: Any, feature_names: Any = None, *, preprocessor: Any = None) -> Equations:
-    """Carry the equations of a model back through its preprocessing.
-
-    Parameters
-    ----------
-    model : VanishingIdeal, PolynomialBasis, or Pipeline that ends in a VanishingIdeal
-        Fitted.
-    feature_names : sequence of str, optional
-        By default the column names of the data, or x0, x1, ...
-    preprocessor : transformer, optional
-        What was applied to the data before the model: one that ``affine_map`` takes.
-
-    Returns
-    -------
-    Equations
-    """
+    """Carry the equations of a model back through its preprocessing to the columns of the data."""
     steps = [] if preprocessor is None else [preprocessor]
     while isinstance(model, Pipeline):
         steps += [step for _, step in model.steps[:-1] if step not in (None, "passthrough")]
@@ -202,17 +188,7 @@ def equations_of(model: Any, feature_names: Any = None, *, preprocessor: Any = N
 
 
 def expanded(basis: PolynomialBasis) -> tuple[IntArray, FloatArray]:
-    """Expand into monomials, unless that takes too much memory.
-
-    Parameters
-    ----------
-    basis : PolynomialBasis
-
-    Returns
-    -------
-    exponents, coefficients
-        As ``PolynomialBasis.expand`` returns them.
-    """
+    """Expand into monomials, as ``PolynomialBasis.expand``, unless that takes too much memory."""
     widest = max((block.n_candidates for block in basis.blocks), default=0)
     n_monomials = count(basis.n_features, len(basis.blocks))
     n_bytes = 8 * n_monomials * max(widest, basis.count())
@@ -235,14 +211,7 @@ def choose_terms(
 ) -> list[Sum]:
     """Expand the vanishing polynomials, and choose the terms and digits that count on the data.
 
-    Parameters
-    ----------
-    basis : PolynomialBasis
-    scale : DataScale
-    digits : int, optional
-        As in ``DataScale.terms``.
-    n_terms : int, optional
-        Keep the largest terms only, at most so many.
+    ``digits`` is as in ``DataScale.terms``; at most ``n_terms`` are kept, the largest.
     """
     exponents, coefficients = expanded(basis)
     found = []

@@ -85,8 +85,7 @@ class Adjustable:
 # --- Shorter polynomials that the data cannot tell from the fitted ones ---------------------------
 #
 # Everything is done with one test: the changes, in standard errors, together are not more than
-# chance
-# makes of the errors themselves (chi-squared, at one percent).
+# chance makes of the errors themselves (chi-squared, at one percent).
 
 #: Coefficients are not moved by more than chance does in all but one of a hundred cases: not all
 #: together, and not the one that is moved furthest.
@@ -105,14 +104,9 @@ MOST_DIGITS = 15
 
 @dataclass(frozen=True, eq=False)
 class Simplified:
-    """Coefficients that are zero, or short.
+    """Coefficients that are zero or short; integers if all are.
 
-    Parameters
-    ----------
-    coefficients : tuple of int or float
-        Integers if all of them are.
-    scale : int
-        What the coefficients were multiplied with to become integers.
+    ``scale`` is what the coefficients were multiplied with to become integers.
     """
 
     coefficients: tuple[int | float, ...]
@@ -122,14 +116,8 @@ class Simplified:
 def drop_terms(polynomial: Adjustable, sizes: FloatArray, share: float | None) -> None:
     """Set coefficients to zero, as many as noise does not tell from zero.
 
-    Parameters
-    ----------
-    polynomial : Adjustable
-        Changed in place.
-    sizes : array of shape (n_terms,)
-        Root mean square of each monomial on the data.
-    share : float or None
-        Drop terms smaller than this share of the largest one instead.
+    ``sizes`` are the root mean squares of the monomials. With ``share``, drop instead terms that
+    are smaller than this share of the largest one.
     """
     furthest = float(norm.ppf(1 - (1 - CHANCE) / 2 / len(sizes)))
     allowed = chi2.ppf(CHANCE, np.arange(1, len(sizes) + 1))
@@ -154,10 +142,7 @@ def drop_terms(polynomial: Adjustable, sizes: FloatArray, share: float | None) -
 def with_fractions(polynomial: Adjustable) -> Simplified | None:
     """Round all coefficients to simple fractions, or return None if noise tells the difference.
 
-    Parameters
-    ----------
-    polynomial : Adjustable
-        One coefficient is 1.
+    One of the coefficients is 1.
     """
     trial = polynomial.copy()
     while not trial.fixed.all():
@@ -177,15 +162,7 @@ def with_fractions(polynomial: Adjustable) -> Simplified | None:
 
 
 def with_decimals(polynomial: Adjustable, digits: int | None) -> Simplified:
-    """Round each coefficient to the last digit that its standard error leaves.
-
-    Parameters
-    ----------
-    polynomial : Adjustable
-        Changed in place.
-    digits : int or None
-        Round to this many significant digits instead.
-    """
+    """Round each coefficient to ``digits``, or to the last digit that its error leaves."""
     while not polynomial.fixed.all():
         index = _least_certain(polynomial)
         value, error = float(polynomial.coefficients[index]), float(polynomial.errors()[index])
@@ -326,7 +303,7 @@ class TidyEquation:
         return values
 
     def factored(self) -> "TidyEquation":
-        """Return it as a product, where it has factors with integer coefficients.
+        """Return it as a product, if it has factors with integer coefficients.
 
         Returns
         -------
@@ -374,22 +351,10 @@ class Coordinates:
 
 
 def readable(sample: Sample, *, mix: bool) -> Iterator[tuple[int, FloatArray, Coordinates]]:
-    """Choose polynomials to write down.
+    """Choose polynomials to write: degree, coefficients, and what fixes scale and mixture.
 
-    Parameters
-    ----------
-    sample : Sample
-    mix : bool
-        Whether to combine the polynomials of each degree. What is spanned by multiples of others of
-        lower degree, up to noise, is then left out.
-
-    Yields
-    ------
-    degree : int
-    coefficients : array of shape (n_monomials,)
-        Of one polynomial.
-    coordinates : Coordinates
-        What fixes its scale and its mixture.
+    With ``mix``, combine the polynomials of each degree, and leave out those that are spanned, up
+    to noise, by multiples of others of lower degree.
     """
     degrees = sample.basis.degrees()
     if not mix:
