@@ -41,7 +41,17 @@ REMEDIES = {
 
 
 class TableError(ValueError):
-    """A table that cannot be read: what is wrong and where, and a key of ``REMEDIES``."""
+    """A table that cannot be read.
+
+    Parameters
+    ----------
+    problem : str
+        What is wrong, and where.
+    remedy : str
+        A key of ``REMEDIES``; empty if there is nothing to add.
+    **details
+        What the text of the remedy names.
+    """
 
     def __init__(self, problem: str, remedy: str = "", **details: Any) -> None:
         self.problem, self.remedy, self.details = problem, remedy, details
