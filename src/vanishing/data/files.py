@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from vanishing.arrays.namespace import FloatArray, lazy
+from vanishing.arrays.namespace import FloatArray, import_extra, lazy
 from vanishing.data.arrays import ArraySource
-from vanishing.data.source import SampleSource, imported
+from vanishing.data.source import SampleSource
 from vanishing.data.streams import CHUNK_NUMBERS, Chunk, StoredArraySource, StreamedSource
 from vanishing.data.tables import (
     COMPRESSED,
@@ -98,7 +98,7 @@ class ArrowFile:
 
     def _scan_options(self) -> Any:
         """Bounds on what is held of a file."""
-        formats = imported("pyarrow.dataset", extra="io", purpose="reading tables")
+        formats = import_extra("pyarrow.dataset", extra="io", purpose="reading tables")
         file_format = getattr(self._opened, "format", None)
         if isinstance(file_format, formats.ParquetFileFormat):
             # Otherwise all columns of a file are fetched before the first batch.
@@ -107,7 +107,7 @@ class ArrowFile:
 
 
 def _read_parquet(fragment: Any, names: Sequence[str], n_rows: int) -> Iterator[Any]:
-    parquet = imported("pyarrow.parquet", extra="io", purpose="reading tables")
+    parquet = import_extra("pyarrow.parquet", extra="io", purpose="reading tables")
     row_groups = [group.id for group in fragment.row_groups]  # a fragment may be a part of a file
     with fragment.open() as file:
         opened = parquet.ParquetFile(file, pre_buffer=False, buffer_size=PARQUET_BUFFER)
@@ -115,7 +115,7 @@ def _read_parquet(fragment: Any, names: Sequence[str], n_rows: int) -> Iterator[
 
 
 def _read_feather(fragment: Any, names: Sequence[str], n_rows: int) -> Iterator[Any]:
-    ipc = imported("pyarrow.ipc", extra="io", purpose="reading tables")
+    ipc = import_extra("pyarrow.ipc", extra="io", purpose="reading tables")
     with fragment.open() as file:
         opened = ipc.open_file(file)
         for index in range(opened.num_record_batches):
@@ -136,7 +136,7 @@ def split_dataset(dataset: Any, *, own_types: bool = False) -> list[ArrowFile]:
         Whether columns have the types that each file says, rather than those of the dataset, which
         are those of the first file.
     """
-    formats = imported("pyarrow.dataset", extra="io", purpose="reading tables")
+    formats = import_extra("pyarrow.dataset", extra="io", purpose="reading tables")
     readers = ((formats.ParquetFileFormat, _read_parquet), (formats.IpcFileFormat, _read_feather))
     kind = getattr(dataset, "format", None)
     read = next((read for each, read in readers if isinstance(kind, each)), None)
@@ -374,7 +374,7 @@ def open_path(
             texts = open_csv_files(files, header=header)
             named = texts[0].names is not None
             return TableSource(texts, columns=columns, name=name, named=named)
-        dataset = imported("pyarrow.dataset", extra="io", purpose="reading tables")
+        dataset = import_extra("pyarrow.dataset", extra="io", purpose="reading tables")
         opened = split_dataset(dataset.dataset(files, format=kind), own_types=True)
     except TableError:  # names the file
         raise
@@ -405,7 +405,7 @@ def _open_npy(path: Path, name: str) -> NumpyFile:
 
 
 def _open_zarr(path: Path, name: str) -> Any:
-    zarr = imported("zarr", extra="io", purpose="reading Zarr arrays")
+    zarr = import_extra("zarr", extra="io", purpose="reading Zarr arrays")
     opened = zarr.open(path, mode="r")
     if isinstance(opened, zarr.Group):
         arrays = sorted(opened.array_keys())

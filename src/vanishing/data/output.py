@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from vanishing.arrays.namespace import on_host
+from vanishing.arrays.namespace import import_extra, on_host
 from vanishing.data.atomic import written_whole
 from vanishing.data.coerce import as_source
 from vanishing.data.files import is_zarr_array
-from vanishing.data.source import closed_after, imported
+from vanishing.data.source import closed_after
 from vanishing.data.streams import CHUNK_NUMBERS
 from vanishing.data.tables import write_columns, write_npy
 
@@ -119,7 +119,7 @@ def _of_one_type(batches: Batches) -> Batches:
 
 
 def _write_zarr(path: Path, first: npt.NDArray[Any], batches: Batches) -> None:
-    zarr = imported("zarr", extra="io", purpose="writing Zarr arrays")
+    zarr = import_extra("zarr", extra="io", purpose="writing Zarr arrays")
     array = zarr.create_array(
         store=path, shape=(0, first.shape[1]), chunks=first.shape, dtype=first.dtype
     )

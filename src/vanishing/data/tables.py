@@ -22,8 +22,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
-from vanishing.data.source import imported
+from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
 from vanishing.polynomials.monomials import variable_names
 
 Texts = npt.NDArray[np.object_]
@@ -65,7 +64,7 @@ class TableError(ValueError):
 
 
 def _arrow(module: str = "pyarrow") -> Any:
-    return imported(module, extra="io", purpose="reading tables")
+    return import_extra(module, extra="io", purpose="reading tables")
 
 
 # --- How a text file is laid out: delimiter, decimal sign, header; guessed from its beginning -----

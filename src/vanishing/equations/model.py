@@ -12,7 +12,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, Stan
 from sklearn.utils.validation import check_is_fitted
 
 from vanishing.arrays.memory import as_text
-from vanishing.arrays.namespace import FloatArray, IntArray, lazy
+from vanishing.arrays.namespace import FloatArray, IntArray, import_extra, lazy
 from vanishing.equations.sizes import DataScale
 from vanishing.equations.text import LATEX, Sum, latex_symbol
 from vanishing.polynomials.basis import PolynomialBasis
@@ -317,7 +317,7 @@ def to_sympy(model: Any, feature_names: Any = None, *, preprocessor: Any = None)
     >>> equation.coeff("v").round(3), equation.coeff("u").round(3)
     (-0.137, 0.274)
     """
-    sympy = import_sympy("to_sympy")
+    sympy = import_extra("sympy", extra="symbolic", purpose="to_sympy")
     equations = equations_of(model, feature_names, preprocessor=preprocessor)
     exponents, coefficients = expanded(equations.basis)
     symbols = [sympy.Symbol(name) for name in equations.names]
@@ -329,12 +329,3 @@ def to_sympy(model: Any, feature_names: Any = None, *, preprocessor: Any = None)
         sympy.Add(*(sympy.Float(c) * m for c, m in zip(column.tolist(), monomials, strict=True)))
         for column in coefficients.T
     ]
-
-
-def import_sympy(caller: str) -> Any:
-    """Return SymPy, or raise an error that says how to get it."""
-    try:
-        import sympy
-    except ImportError as error:
-        raise ImportError(f"{caller} needs SymPy: pip install 'vanishing[symbolic]'") from error
-    return sympy

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from vanishing.arrays.namespace import FloatArray, IntArray, unmasked
-from vanishing.equations.model import equations_of, expanded, import_sympy
+from vanishing.arrays.namespace import FloatArray, IntArray, import_extra, unmasked
+from vanishing.equations.model import equations_of, expanded
 from vanishing.polynomials.monomials import Monomials, monomials
 
 # --- Floating point numbers as the small rationals that they are close to -------------------------
@@ -379,7 +379,7 @@ def to_rational(
     >>> to_rational(ideal.basis_, circle, ["x", "y"])
     [Poly(x**2 + y**2 - 1, x, y, domain='ZZ')]
     """
-    sympy = import_sympy("to_rational")
+    sympy = import_extra("sympy", extra="symbolic", purpose="to_rational")
     equations = equations_of(model, feature_names, preprocessor=preprocessor)
     basis = equations.basis
     symbols = [sympy.Symbol(name) for name in equations.names]

@@ -9,8 +9,14 @@ from typing import Any
 import numpy as np
 from scipy.stats import chi2, norm
 
-from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, unmasked
-from vanishing.equations.model import Equations, checked_names, equations_of, import_sympy
+from vanishing.arrays.namespace import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    import_extra,
+    unmasked,
+)
+from vanishing.equations.model import Equations, checked_names, equations_of
 from vanishing.equations.rational import (
     NEGLIGIBLE,
     PIVOT_SHARE,
@@ -265,7 +271,7 @@ class TidyEquation:
     @property
     def expression(self) -> Any:
         """The polynomial as a SymPy expression."""
-        sympy = import_sympy("TidyEquation.expression")
+        sympy = import_extra("sympy", extra="symbolic", purpose="TidyEquation.expression")
         symbols = [sympy.Symbol(name) for name in self.names]
         terms = [
             sympy.sympify(c)
@@ -280,7 +286,8 @@ class TidyEquation:
         """The polynomial as LaTeX."""
         symbols = [latex_symbol(name) for name in self.names]
         if self.is_product:
-            sympy = import_sympy("TidyEquation.latex of a product")
+            import sympy
+
             names = {sympy.Symbol(n): latex for n, latex in zip(self.names, symbols, strict=True)}
             return str(sympy.latex(self.expression, symbol_names=names))
         return LATEX.write(Sum(self.exponents, self.coefficients, MOST_DIGITS), symbols)

@@ -271,12 +271,6 @@ def required(module: str, name: str, *, extra: str) -> Any:
     try:
         return getattr(import_module(module), name)
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] == "vanishing":
-            raise MissingError(f"this version of vanishing has no {module}; get another") from error
         raise MissingError(
             f"{module} needs {error.name}: pip install 'vanishing[{extra}]'"
         ) from error
-    except ImportError as error:
-        raise MissingError(str(error)) from error
-    except AttributeError as error:
-        raise MissingError(f"this version of vanishing has no {module}.{name}") from error

@@ -15,7 +15,6 @@ from sklearn.utils._param_validation import InvalidParameterError
 from vanishing import ClassVanishingFeatures, VanishingDetector, VanishingIdeal
 from vanishing.app.cli.console import (
     DataError,
-    MissingError,
     ModelError,
     UsageError,
     emit,
@@ -24,7 +23,7 @@ from vanishing.app.cli.console import (
 )
 from vanishing.app.cli.options import Equations, Threshold, Writing
 from vanishing.app.cli.tables import PIPE, output_file, write_table
-from vanishing.arrays.namespace import BoolArray, FloatArray
+from vanishing.arrays.namespace import BoolArray, FloatArray, import_extra
 from vanishing.data.source import too_large_to_square
 from vanishing.data.tables import Table
 from vanishing.detectors.contamination import FEWEST_ROWS, N_FITS, fit_to_mixed
@@ -411,11 +410,7 @@ def save_picture(path: str, draw: Callable[[], Any]) -> None:
     kind = Path(path).suffix.lower()
     if kind not in KINDS:
         raise UsageError(f"{path}: pictures are {', '.join(KINDS)}")
-    try:
-        import matplotlib
-    except ImportError as error:
-        raise MissingError("pictures need matplotlib: pip install 'vanishing[plot]'") from error
-    matplotlib.use("Agg")
+    import_extra("matplotlib", extra="plot", purpose="--picture").use("Agg")
     from matplotlib import pyplot
 
     display = draw()
