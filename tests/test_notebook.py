@@ -18,9 +18,9 @@ from vanishing.equations.markup import (
     element,
     excerpt,
     mathml_equation,
-    rendered,
+    render,
 )
-from vanishing.equations.text import Sum, all_shortened, significant
+from vanishing.equations.text import Sum, shorten_names, significant
 from vanishing.polynomials import PolynomialBasis
 
 
@@ -163,7 +163,7 @@ def test_explanations_are_tables():
 
 def test_elements_escape_all_that_they_are_given():
     made = element("p", '<b>&"', element("i", "x\x00\ud800"), "</p>", title='"><script>')
-    content = rendered(made)
+    content = render(made)
     assert content.endswith('>&lt;b&gt;&amp;"<i>x\ufffd\ufffd</i>&lt;/p&gt;</p>')
     (read,) = (attrs for tag, attrs in Tags(content).found if tag == "p")
     assert read == [("title", '"><script>')]
@@ -201,7 +201,7 @@ def test_significant_digits(value, digits, written):
 
 def test_shortened_names_stay_different():
     names = [f"{'a' * 30}_{i}_{'b' * 30}" for i in range(12)]
-    short = all_shortened(names, 12)
+    short = shorten_names(names, 12)
     assert len(set(short)) == 12
     assert max(map(len, short)) <= 12
-    assert all_shortened(["u", "v"], 12) == ["u", "v"]
+    assert shorten_names(["u", "v"], 12) == ["u", "v"]

@@ -47,8 +47,8 @@ def element(tag: str, *children: Child, **attributes: Any) -> Element:
 
     Examples
     --------
-    >>> from vanishing.equations.markup import element, rendered
-    >>> rendered(element("p", "a < b ", element("b", "!"), class_="note", aria_label='"'))
+    >>> from vanishing.equations.markup import element, render
+    >>> render(element("p", "a < b ", element("b", "!"), class_="note", aria_label='"'))
     '<p class="note" aria-label="&quot;">a &lt; b <b>!</b></p>'
     """
     made = Element(tag)
@@ -75,7 +75,7 @@ def append(parent: Element, *children: Child) -> None:
             parent.text = (parent.text or "") + _clean(str(child))
 
 
-def rendered(root: Element) -> str:
+def render(root: Element) -> str:
     """Write an element as HTML."""
     return ElementTree.tostring(root, encoding="unicode", method="html")
 
@@ -266,7 +266,7 @@ def notebook_html(basis: PolynomialBasis, names: Sequence[str], model: Any = Non
     ]
     if note := _note(found):
         rows.append(element("div", element("small", note, style="opacity: 0.7")))
-    return rendered(
+    return render(
         element("div", rows, class_="vanishing-equations", style="margin: 0.5em 0; max-width: 60em")
     )
 

@@ -44,7 +44,7 @@ def affine_map(preprocessor: Any) -> AffineMap:
     """
     if isinstance(preprocessor, Pipeline):
         steps = [step for _, step in preprocessor.steps if step not in (None, "passthrough")]
-        return composed(map(affine_map, steps))
+        return compose_maps(map(affine_map, steps))
     # No subclasses: they may do anything.
     if type(preprocessor) not in _READERS:
         known = ", ".join(kind.__name__ for kind in _READERS)
@@ -56,7 +56,7 @@ def affine_map(preprocessor: Any) -> AffineMap:
     return _READERS[type(preprocessor)](preprocessor)
 
 
-def composed(maps: Iterable[AffineMap]) -> AffineMap:
+def compose_maps(maps: Iterable[AffineMap]) -> AffineMap:
     """Return the map that applies several, the first one first."""
     several = list(maps)
     if not several:
@@ -178,16 +178,16 @@ def equations_of(model: Any, feature_names: Any = None, *, preprocessor: Any = N
         model = model.steps[-1][1]
     basis, source = _basis_of(model)
     if steps:
-        basis = basis.composed_with(composed(map(affine_map, steps)))
+        basis = basis.composed_with(compose_maps(map(affine_map, steps)))
         source += " after " + ", ".join(map(_in_one_line, steps))
     if feature_names is None:
         feature_names = getattr(steps[0] if steps else model, "feature_names_in_", None)
-    names = checked_names(feature_names, basis.n_features)
+    names = check_names(feature_names, basis.n_features)
     ideal = None if isinstance(model, PolynomialBasis) else model
     return Equations(basis, names, feature_names is not None, source, ideal)
 
 
-def expanded(basis: PolynomialBasis) -> tuple[IntArray, FloatArray]:
+def expand_basis(basis: PolynomialBasis) -> tuple[IntArray, FloatArray]:
     """Expand into monomials, as ``PolynomialBasis.expand``, unless that takes too much memory."""
     widest = max((block.n_candidates for block in basis.blocks), default=0)
     n_monomials = count(basis.n_features, len(basis.blocks))
@@ -213,7 +213,7 @@ def choose_terms(
 
     ``digits`` is as in ``DataScale.terms``; at most ``n_terms`` are kept, the largest.
     """
-    exponents, coefficients = expanded(basis)
+    exponents, coefficients = expand_basis(basis)
     found = []
     chosen = scale.terms(basis, coefficients, digits=digits)
     for column, (kept, of_each) in zip(coefficients.T, chosen, strict=True):
@@ -238,7 +238,7 @@ def _basis_of(model: Any) -> tuple[PolynomialBasis, str]:
     return model.basis_, _in_one_line(model)
 
 
-def checked_names(feature_names: Any, n_features: int) -> tuple[str, ...]:
+def check_names(feature_names: Any, n_features: int) -> tuple[str, ...]:
     """Return as many names as there are features, all different; x0, x1, ... by default."""
     names = variable_names(n_features, feature_names)
     if len(set(names)) < n_features:
@@ -319,7 +319,7 @@ def to_sympy(model: Any, feature_names: Any = None, *, preprocessor: Any = None)
     """
     sympy = import_extra("sympy", extra="symbolic", purpose="to_sympy")
     equations = equations_of(model, feature_names, preprocessor=preprocessor)
-    exponents, coefficients = expanded(equations.basis)
+    exponents, coefficients = expand_basis(equations.basis)
     symbols = [sympy.Symbol(name) for name in equations.names]
     monomials = [
         sympy.Mul(*(symbol ** int(power) for symbol, power in zip(symbols, row, strict=True)))

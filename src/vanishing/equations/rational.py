@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from vanishing.arrays.namespace import FloatArray, IntArray, import_extra, unmasked
-from vanishing.equations.model import equations_of, expanded
+from vanishing.equations.model import equations_of, expand_basis
 from vanishing.polynomials.monomials import Monomials, monomials
 
 # --- Floating point numbers as the small rationals that they are close to -------------------------
@@ -385,7 +385,7 @@ def to_rational(
     symbols = [sympy.Symbol(name) for name in equations.names]
     exact = ExactPoints.of(points, denominator=denominator, n_features=basis.n_features)
     sizes = exact.root_mean_squares()
-    _, coefficients = expanded(basis)
+    _, coefficients = expand_basis(basis)
     degrees = basis.degrees()
 
     known = [sympy.Poly(polynomial, *symbols) for polynomial in modulo]

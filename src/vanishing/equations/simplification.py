@@ -16,7 +16,7 @@ from vanishing.arrays.namespace import (
     import_extra,
     unmasked,
 )
-from vanishing.equations.model import Equations, checked_names, equations_of
+from vanishing.equations.model import Equations, check_names, equations_of
 from vanishing.equations.rational import (
     NEGLIGIBLE,
     PIVOT_SHARE,
@@ -551,7 +551,7 @@ def _names_for(equations: Equations, X: Any, feature_names: Any) -> tuple[str, .
         return equations.names
     of_frame = tuple(str(column) for column in columns)
     if not equations.named:
-        return checked_names(of_frame, len(equations.names))
+        return check_names(of_frame, len(equations.names))
     if of_frame != equations.names:
         raise ValueError(
             f"X has columns {list(of_frame)}, but the model was fitted to {list(equations.names)}"

@@ -99,7 +99,7 @@ def _digits_of(text: str) -> str:
     return "".join(filter(str.isdigit, text.split("e")[0])).strip("0")
 
 
-def shortened(name: str, length: int = 32) -> str:
+def shorten_name(name: str, length: int = 32) -> str:
     """Cut the middle out of a long name: beginnings tell groups apart, ends their members."""
     if len(name) <= length:
         return name
@@ -107,23 +107,23 @@ def shortened(name: str, length: int = 32) -> str:
     return f"{name[:head]}…{name[len(name) - (length - 1 - head) :]}"
 
 
-def all_shortened(names: Sequence[str], length: int) -> list[str]:
+def shorten_names(names: Sequence[str], length: int) -> list[str]:
     """Shorten names as long as they stay different: by their middle, or by what all have in common.
 
     Examples
     --------
-    >>> from vanishing.equations.text import all_shortened
-    >>> all_shortened([f"temperature_of_bearing_{i}_in_kelvin" for i in (1, 2)], 16)
+    >>> from vanishing.equations.text import shorten_names
+    >>> shorten_names([f"temperature_of_bearing_{i}_in_kelvin" for i in (1, 2)], 16)
     ['…1…', '…2…']
     """
-    short = [shortened(name, length) for name in names]
+    short = [shorten_name(name, length) for name in names]
     if len(set(short)) == len(set(names)):
         return short
     # Of letters, as is meant here, and not of folders.
     head = len(commonprefix(list(names)))  # noqa: RUF071
     rests = [name[head:] for name in names]
     tail = len(commonprefix([rest[::-1] for rest in rests]))  # noqa: RUF071
-    return [shortened(f"…{rest[: len(rest) - tail]}…", length) for rest in rests]
+    return [shorten_name(f"…{rest[: len(rest) - tail]}…", length) for rest in rests]
 
 
 # --- Sums of terms: one writer for all notations --------------------------------------------------

@@ -17,7 +17,7 @@ import numpy as np
 
 from vanishing.arrays.memory import row_slices
 from vanishing.arrays.namespace import FloatArray, is_array, lazy, on_host, unmasked
-from vanishing.equations.model import expanded
+from vanishing.equations.model import expand_basis
 from vanishing.equations.sizes import monomial_sizes
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.monomials import Monomials, monomials
@@ -62,7 +62,7 @@ class Sample:
     def of(cls, basis: PolynomialBasis, X: Any) -> "Sample":
         """Evaluate a basis on data."""
         points = _checked(X, basis.n_features)
-        _, coefficients = expanded(basis)
+        _, coefficients = expand_basis(basis)
         _, others = basis.expand(which="nonvanishing")
         table = monomials(basis.n_features, len(basis.blocks))
         return cls(basis, points, table, coefficients, others, monomial_sizes(points, table))

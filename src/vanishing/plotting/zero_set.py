@@ -6,7 +6,7 @@ import numpy as np
 
 from vanishing.algebra.generators import minimal_generators
 from vanishing.arrays.namespace import FloatArray
-from vanishing.equations.text import number, shortened
+from vanishing.equations.text import number, shorten_name
 from vanishing.ideal import VanishingIdeal
 from vanishing.inputs import names_of_features
 from vanishing.plotting import space
@@ -349,7 +349,7 @@ class ZeroSetDisplay:
         names = self.feature_names or variable_names(self.basis.n_features)
         for axis, name in zip("xyz", names, strict=False):
             getattr(self.ax_, f"set_{axis}label")(
-                shortened(str(name)), fontsize=NOTE_SIZE, color=INK, parse_math=False
+                shorten_name(str(name)), fontsize=NOTE_SIZE, color=INK, parse_math=False
             )
         self.ax_.tick_params(labelsize=NOTE_SIZE, colors=NOTE)
         self.ax_.legend(

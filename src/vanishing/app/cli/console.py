@@ -171,7 +171,7 @@ def working(what: str, total: int | None = None) -> Iterator[Any]:
         progress.stop()
 
 
-def tracked(items: Iterable[T], what: str, total: int) -> Iterator[T]:
+def track(items: Iterable[T], what: str, total: int) -> Iterator[T]:
     """Go through items, with progress."""
     with working(what, total) as step:
         for item in items:

@@ -16,7 +16,7 @@ from vanishing.app.cli.console import (
     required,
     say,
     state,
-    tracked,
+    track,
     working,
 )
 from vanishing.app.cli.options import (
@@ -150,12 +150,7 @@ def _read_and_fit(
     label: str | None,
 ) -> tuple[Any, Any, Any]:
     """Return a model, the table to judge by it, and the table of normal rows, if there is one."""
-    from vanishing.app.cli.models import (
-        fit_detector,
-        fit_to_itself,
-        load_model,
-        refuse_unused,
-    )
+    from vanishing.app.cli.models import fit_detector, fit_to_itself, load_model, refuse_unused
     from vanishing.app.cli.tables import check_inputs, read_table
 
     if train is not None and model is not None:
@@ -241,7 +236,7 @@ def explain(
         return
     found = [
         (i, explain_row(fitted, table, i, n_equations=equations))
-        for i in tracked(chosen, "explaining", len(chosen))
+        for i in track(chosen, "explaining", len(chosen))
     ]
     if picture is not None:
         if found[0][1] is None:

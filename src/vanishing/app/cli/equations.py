@@ -113,7 +113,7 @@ class Written(NamedTuple):
     meaning: str
 
 
-def written(model: Any, key: str) -> Written:
+def carry_back(model: Any, key: str) -> Written:
     """Carry an ideal of a model back through scaling and PCA, as far as that is possible."""
     ideal = ideals_of(model)[key]
     as_it_is = Written(ideal, *coordinate_names(model, key))
@@ -196,7 +196,7 @@ def show_equations(
     then there is both what the printed one is off by, and the extent that compares with tol.
     """
     for key in _chosen(model, name):
-        ideal, names, meaning = written(model, key)
+        ideal, names, meaning = carry_back(model, key)
         if len(ideals_of(model)) > 1:
             say(f"ideal {key}" + (f", {meaning}" if meaning else "") + ":")
         elif meaning:

@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 from rich.table import Table as RichTable
 
-from vanishing.app.cli.console import DataError, ModelError, bar, cell, out, say, tracked
+from vanishing.app.cli.console import DataError, ModelError, bar, cell, out, say, track
 from vanishing.app.cli.models import (
     anomaly_scores,
     choose_ideal,
     core,
     ideals_of,
     library_errors,
-    preprocessed,
+    preprocess,
     threshold_of,
 )
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
@@ -61,7 +61,7 @@ def find(detector: Any, table: Table, known: BoolArray | None, *, top: int) -> F
     order = np.argsort(-scores, kind="stable")
     worst = order[: min(top, int(anomalous.sum()))]
     explanations = []
-    for index in tracked(worst, "explaining", len(worst)):
+    for index in track(worst, "explaining", len(worst)):
         try:
             explanations.append(explain_row(detector, table, index))
         except DataError:  # no reason to keep the scores back
@@ -250,9 +250,9 @@ def explanation_table(explanation: Any, n_features: int) -> RichTable:
 
 def _tidied(detector: Any, table: Table) -> list[str]:
     """Return rounded equations of a detector that is one ideal, where there are rows enough."""
-    from vanishing.app.cli.equations import tidy_texts, written
+    from vanishing.app.cli.equations import carry_back, tidy_texts
 
-    ideal, names, meaning = written(detector, choose_ideal(detector, None)[0])
+    ideal, names, meaning = carry_back(detector, choose_ideal(detector, None)[0])
     n_monomials = count(ideal.basis_.n_features, len(ideal.basis_.blocks))
     if meaning or len(ideals_of(detector)) > 1 or len(table) < ROWS_PER_TERM * n_monomials:
         return []
@@ -265,10 +265,10 @@ def _tidied(detector: Any, table: Table) -> list[str]:
 
 def _equation(detector: Any, broken: Any) -> str:
     """Return the equation itself, as far as it can be written out."""
-    from vanishing.app.cli.equations import TERMS, equation_texts, written
+    from vanishing.app.cli.equations import TERMS, carry_back, equation_texts
 
     key = f"{broken.ideal[0]},{broken.ideal[1]}"
-    ideal, names, _ = written(detector, key)
+    ideal, names, _ = carry_back(detector, key)
     try:
         (text,) = equation_texts(ideal, names, terms=TERMS, only=broken.index)
     except ModelError:
@@ -284,11 +284,11 @@ def show_values(
     An ideal knows the extents of its equations and nothing else of its data, so there is no
     attribution to features.
     """
-    from vanishing.app.cli.equations import TERMS, equation_texts, written
+    from vanishing.app.cli.equations import TERMS, carry_back, equation_texts
 
     ideal = core(model)
-    shown_ideal, names, meaning = written(model, "0")
-    row = preprocessed(model, table.keep(np.array([index])).for_model)
+    shown_ideal, names, meaning = carry_back(model, "0")
+    row = preprocess(model, table.keep(np.array([index])).for_model)
     extents = ideal.extents_
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         values = ideal.transform(row, output="signed")[0]

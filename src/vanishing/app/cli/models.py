@@ -68,7 +68,7 @@ def preprocessing(model: Any) -> Pipeline | None:
     return make_pipeline(*steps) if steps else None
 
 
-def preprocessed(model: Any, rows: Any) -> Any:
+def preprocess(model: Any, rows: Any) -> Any:
     """Return rows as the model itself sees them, behind the steps of a pipeline."""
     steps = preprocessing(model)
     return rows if steps is None else steps.transform(rows)

@@ -31,19 +31,8 @@ What = Literal["equations", "spectrum", "basis"]
 
 #: What is told of each degree of a basis.
 TRACED = (
-    "degree",
-    "candidates",
-    "rank",
-    "vanishing",
-    "nonvanishing",
-    "dropped",
-    "unbounded",
-    "cut",
-    "left_out",
-    "undecided",
-    "tol",
-    "condition",
-    "seconds",
+    *("degree", "candidates", "rank", "vanishing", "nonvanishing", "dropped", "unbounded"),
+    *("cut", "left_out", "undecided", "tol", "condition", "seconds"),
 )
 
 
@@ -81,12 +70,7 @@ def show(
     json: Json = False,
 ) -> None:
     """Show the equations of a model, its spectrum or its basis."""
-    from vanishing.app.cli.equations import (
-        headline,
-        show_basis,
-        show_equations,
-        show_spectrum,
-    )
+    from vanishing.app.cli.equations import headline, show_basis, show_equations, show_spectrum
     from vanishing.app.cli.models import ideals_of, is_detector, load_model
     from vanishing.app.cli.tables import check_outputs, read_table
 
@@ -112,7 +96,7 @@ def show(
 
 
 def _record(model: Any, what: What, name: str | None, digits: int | None) -> dict[str, Any]:
-    from vanishing.app.cli.equations import equation_texts, written
+    from vanishing.app.cli.equations import carry_back, equation_texts
     from vanishing.app.cli.models import choose_ideal, feature_names, kind_of
 
     key, ideal = choose_ideal(model, name)
@@ -122,7 +106,7 @@ def _record(model: Any, what: What, name: str | None, digits: int | None) -> dic
         "ideal": key,
     }
     if what == "equations":
-        shown_ideal, names, meaning = written(model, key)
+        shown_ideal, names, meaning = carry_back(model, key)
         texts = equation_texts(shown_ideal, names, digits=digits)
         return record | {
             "variables": names,
@@ -151,7 +135,7 @@ def _draw(path: str, model: Any, what: What, name: str | None, table: Any) -> No
         coordinate_names,
         is_detector,
         library_errors,
-        preprocessed,
+        preprocess,
         save_picture,
     )
 
@@ -166,19 +150,11 @@ def _draw(path: str, model: Any, what: What, name: str | None, table: Any) -> No
         raise UsageError(
             "a model does not know where its points are: pass the table with --points to draw them"
         )
-    points = None if table is None else preprocessed(model, table.for_model)
-    display = required(
-        "vanishing.plotting",
-        {"equations": "ZeroSetDisplay", "spectrum": "SpectrumDisplay", "basis": "BasisDisplay"}[
-            what
-        ],
-        extra="plot",
-    )
+    points = None if table is None else preprocess(model, table.for_model)
+    names = {"equations": "ZeroSetDisplay", "spectrum": "SpectrumDisplay", "basis": "BasisDisplay"}
+    display = required("vanishing.plotting", names[what], extra="plot")
     with library_errors(path):
-        save_picture(
-            path,
-            lambda: display.from_estimator(ideal, points),
-        )
+        save_picture(path, lambda: display.from_estimator(ideal, points))
 
 
 # --- ``vanishing export``: equations for other programs -------------------------------------------

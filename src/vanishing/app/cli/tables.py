@@ -110,40 +110,26 @@ def _of_model(raw: OpenTable, names: Sequence[str], wanted: Sequence[str]) -> li
     return [places[name] for name in wanted]
 
 
-def _split(raw: OpenTable, text: str) -> list[str]:
-    """Split a list at its commas, except inside of a column's own name."""
-    if raw.names is not None and text in raw.names:
-        return [text]
-    return [part.strip() for part in text.split(",") if part.strip()]
-
-
 def _many(raw: OpenTable, text: str, *, lenient: bool = False) -> list[int]:
+    if text in raw.shown_names:  # which may hold commas
+        return [raw.shown_names.index(text)]
     found: list[int | None] = []
-    for part in _split(raw, text):
-        first, dash, last = part.partition("-")
-        named = raw.names is not None and part in raw.names
-        if dash and not named and first.isdecimal() and last.isdecimal():
-            found += range(_number(raw, first), _number(raw, last) + 1)
-        else:
+    for part in filter(None, map(str.strip, text.split(","))):
+        ends = part.split("-")
+        if part in raw.shown_names or len(ends) != 2 or not all(map(str.isdecimal, ends)):
             found.append(_one(raw, part, lenient=lenient))
+        else:
+            for end in ends:
+                _one(raw, end, lenient=False)  # it must be there
+            found += range(int(ends[0]) - 1, int(ends[1]))
     return [j for j in dict.fromkeys(found) if j is not None]
 
 
-def _number(raw: OpenTable, text: str) -> int:
-    column = _one(raw, text, lenient=False)
-    assert column is not None
-    return column
-
-
 def _one(raw: OpenTable, text: str, *, lenient: bool) -> int | None:
-    if raw.names is not None and text in raw.names:
-        return raw.names.index(text)
+    if text in raw.shown_names:
+        return raw.shown_names.index(text)
     if text.isdecimal() and 1 <= int(text) <= raw.n_columns:
         return int(text) - 1
-    if raw.names is None and text.startswith("x") and text[1:].isdecimal():
-        number = int(text[1:])  # the name that a column without one is shown by
-        if number < raw.n_columns:
-            return number
     if lenient:
         return None
     has = f"the columns {_listed(raw.names)}" if raw.names is not None else "no names for columns"

@@ -12,7 +12,7 @@ from vanishing.detectors.parts import Part
 from vanishing.equations.markup import Element, element, is_quick, mathml_equation
 from vanishing.equations.simplification import TidyEquation, tidy
 from vanishing.equations.sizes import DataScale, terms_that_count
-from vanishing.equations.text import Sum, all_shortened, number, significant
+from vanishing.equations.text import Sum, number, shorten_names, significant
 from vanishing.explain.view import linear_part
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.monomials import AffineMap, count
@@ -95,7 +95,7 @@ class Formulas:
 
     @lazy
     def _short_names(self) -> list[str]:
-        return all_shortened(self.names, LONGEST_NAME)
+        return shorten_names(self.names, LONGEST_NAME)
 
     @property
     def in_columns(self) -> bool:
