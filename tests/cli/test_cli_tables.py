@@ -154,6 +154,17 @@ def test_text_columns_may_be_ids_and_labels(tmp_path):
     assert table.labels.tolist() == ["good", "bad"]
 
 
+def test_columns_of_text_are_set_aside_when_told(tmp_path, capsys):
+    path = tmp_path / "data.csv"
+    path.write_text("day,x,city,y\n2026-01-05,1,Rome,2\n2026-01-06,3,Oslo,4\n")
+    table = read_table(str(path), Reading(), set_aside=True)
+    assert table.names == ("x", "y")
+    assert [each.name for each in table.set_aside] == ["day", "city"]
+    assert "column 'day' is left out (date, '2026-01-05' in row 1)" in capsys.readouterr().err
+    with pytest.raises(DataError, match="column 'city'"):
+        read_table(str(path), Reading(columns="city"), set_aside=True)
+
+
 def test_columns_of_a_model_are_found_by_name(tmp_path, fitted):
     table = read(tmp_path, "y,text,x\n1,?,2\n", model=fitted.ideal)
     assert table.names == ("x", "y")

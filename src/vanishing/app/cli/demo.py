@@ -125,7 +125,7 @@ def serve(
         int, typer.Option("--port", "-p", min=0, max=65535, help="Port; 0 takes a free one.")
     ] = 8765,
     host: Annotated[
-        str, typer.Option("--host", help="Address; others than the default let others in.")
+        str, typer.Option("--host", help="Address; any but the default lets other machines in.")
     ] = "127.0.0.1",
     open_browser: Annotated[
         bool, typer.Option("--open", help="Open the page in the browser.")

@@ -131,22 +131,30 @@ def anomaly_scores(model: Any, table: Table) -> FloatArray:
             "the model has no equations, so that nothing can break them; fit again with a larger "
             "--tol or --degree"
         )
-    scores = np.empty(len(table))
+
+    def score(rows: Any) -> FloatArray:
+        if is_detector(model):
+            return np.asarray(-model.score_samples(rows))
+        return np.asarray(np.linalg.norm(model.transform(rows), axis=1))
+
+    found = evaluate_rows(table, score, "scoring")
+    return np.where(np.isnan(found), np.inf, found)
+
+
+def evaluate_rows(table: Table, function: Callable[[Any], Any], what: str) -> FloatArray:
+    """Apply a function to the rows of a table, a block at a time, with progress."""
+    found = []
     # Far from normal data polynomials overflow: such rows are as anomalous as can be.
     with (
-        working("scoring", len(table)) as step,
+        working(what, len(table)) as step,
         library_errors(table.where),
         np.errstate(over="ignore", invalid="ignore"),
     ):
         for start in range(0, len(table), BLOCK):
             part = table.keep(np.arange(start, min(start + BLOCK, len(table))))
-            if is_detector(model):
-                found = -model.score_samples(part.for_model)
-            else:
-                found = np.linalg.norm(model.transform(part.for_model), axis=1)
-            scores[start : start + len(part)] = np.where(np.isnan(found), np.inf, found)
+            found.append(function(part.for_model))
             step(len(part))
-    return scores
+    return np.concatenate(found)
 
 
 def feature_names(model: Any) -> list[str]:
@@ -313,16 +321,16 @@ def _detector(table: Table, threshold: Threshold, wanted: Equations) -> Any:
 
 
 def contamination(text: str) -> float | Literal["auto"]:
-    """Return the share that the option gives, or "auto"."""
+    """Return the fraction that the option gives, or "auto"."""
     if text == "auto":
         return "auto"
     try:
-        share = float(text)
+        fraction = float(text)
     except ValueError:
-        share = -1.0
-    if not 0 < share <= 0.5:
-        raise UsageError(f"--contamination takes a share up to 0.5 or 'auto', got {text!r}")
-    return share
+        fraction = -1.0
+    if not 0 < fraction <= 0.5:
+        raise UsageError(f"--contamination takes a fraction up to 0.5 or 'auto', got {text!r}")
+    return fraction
 
 
 def _shape(text: str) -> tuple[int, int]:

@@ -23,7 +23,7 @@ def _reading(*names: str, **more: Any) -> Any:
 class Console:
     """What is said; options of all commands."""
 
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No notes and no progress.")] = False
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No notes, no progress.")] = False
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False
 
 
@@ -40,10 +40,10 @@ class Reading:
         ),
     ] = None
     drop: Annotated[
-        str | None, _reading("--drop", help="Columns to leave out, written the same way.")
+        str | None, _reading("--drop", help="Columns to leave out, given the same way.")
     ] = None
     id: Annotated[
-        str | None, _reading("--id", help="Column with the names of the rows, kept in the output.")
+        str | None, _reading("--id", help="Column that names the rows; kept in the output.")
     ] = None
     skip_missing: Annotated[
         bool, _reading("--skip-missing", help="Leave out rows with missing values.")
@@ -62,7 +62,7 @@ class Reading:
     ] = None
     format: Annotated[
         TableFormat | None,
-        _reading("--format", help="Kind of the tables read.", show_default="guessed"),
+        _reading("--format", help="Format of the tables to read.", show_default="guessed"),
     ] = None
     array: Annotated[str | None, _reading("--array", help="Which array of an NPZ.")] = None
 
@@ -74,13 +74,13 @@ class Writing:
     out: Annotated[
         str,
         typer.Option(
-            "--out", "-o", help="File for the rows, by its suffix CSV, Parquet, NPY, NPZ."
+            "--out", "-o", help="File to write: CSV, TSV, Parquet, NPY or NPZ by its suffix."
         ),
     ] = "-"
     out_format: Annotated[
         OutputFormat | None,
         typer.Option(
-            "--out-format", help="Kind of the output.", show_default="by suffix, else csv"
+            "--out-format", help="Format of the output.", show_default="by suffix, else csv"
         ),
     ] = None
 
@@ -93,15 +93,15 @@ class Threshold:
         str,
         typer.Option(
             "--contamination",
-            help="Share of the training rows to call anomalous, at most 0.5; or 'auto': those "
-            "that a box plot would call outliers, and at least one in a hundred.",
+            help="Fraction of the training rows to call anomalous, at most 0.5; or 'auto': the "
+            "outliers of a box plot, and at least one row in a hundred.",
         ),
     ] = "auto"
     calibration: Annotated[
         float | None,
         typer.Option(
             "--calibration",
-            help="Share of the training rows kept out of the fit, so that --contamination is the "
+            help="Fraction of the training rows held out of the fit, so that --contamination is a "
             "guaranteed rate of false alarms.",
         ),
     ] = None
@@ -113,7 +113,7 @@ class Threshold:
             help="Rows are images of this shape, such as 28x28: use the detector for images.",
         ),
     ] = None
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of all that is random.")] = 0
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed.")] = 0
 
 
 _RECIPE = "detectors: a mixture of local equations"
@@ -125,14 +125,14 @@ class Equations:
 
     degree: Annotated[
         int | None,
-        typer.Option("--degree", "-d", min=1, help="Largest degree.", show_default=f"2; {_RECIPE}"),
+        typer.Option("--degree", "-d", min=1, help="Maximum degree.", show_default=f"2; {_RECIPE}"),
     ] = None
     tol: Annotated[
         str | None,
         typer.Option(
             "--tol",
             "-t",
-            help="Largest root mean square of an equation on the data, or 'gap'.",
+            help="Largest root mean square of an equation on the data; or 'gap'.",
             show_default=f"0.1; {_RECIPE}",
         ),
     ] = None
@@ -156,5 +156,5 @@ Model = Annotated[
     str, typer.Option("--model", "-m", help="Model file of fit --save or detect --save.")
 ]
 Label = Annotated[str | None, typer.Option("--label", help="Column with the true labels.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Top = Annotated[int, typer.Option("--top", min=0, help="Anomalies to list and explain.")]

@@ -51,7 +51,7 @@ def show(
             min=1,
             max=17,
             help="Digits of coefficients, more where an equation needs them.",
-            show_default="as many as the extent asks for",
+            show_default="as many as the extent needs",
         ),
     ] = None,
     terms: Annotated[
@@ -262,7 +262,7 @@ def _lines(
     write = required("vanishing.equations", f"to_{target}", extra="symbolic")
     if target == "rational" and meaning:
         raise ModelError(
-            f"the equations of this detector are {meaning}, so that points prove nothing about "
+            f"the equations of this detector are {meaning}, so points prove nothing about "
             "them; make an ideal with vanishing fit --tol 0"
         )
     if meaning:
@@ -350,7 +350,7 @@ def info(
     model: Annotated[str | None, typer.Argument(help="Model file to ")] = None,
     json: Json = False,
 ) -> None:
-    """Say what is installed and what it runs on; or describe a model file."""
+    """Show versions, threads and device; or describe a model file."""
     record = _installation() if model is None else _file(model)
     if json:
         emit(record)
