@@ -169,7 +169,7 @@ def test_an_index_of_pandas_is_no_feature(tmp_path):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("3,4x", r"column 'b' \('4x' in row {row}\); choose other columns with columns="),
+        ("3,4x", r"column 'b' \('4x' in row {row}\); choose other columns with as_source\("),
         ("3", r"row {row} has 1 cells, expected 2 as in the first line; fix the row"),
     ],
 )

@@ -55,9 +55,10 @@ def as_source(
     ----------
     data : array, path, dataset, chunks, or SampleSource
         An array of any library, a memory map, a ``zarr.Array``, a Dask array or frame; the path of
-        a .npy file, of a .zarr folder, or of a Parquet, CSV or Feather file or a folder of such
-        files, or a list of paths; a ``pyarrow.dataset.Dataset``; a re-iterable of chunks of rows,
-        or a callable that returns a fresh iterator over them each time it is called.
+        a .npy or .npz file, of a .zarr folder, or of a Parquet, CSV, TSV or Feather file or a
+        folder of such files, or a list of paths; a ``pyarrow.dataset.Dataset``; a re-iterable of
+        chunks of rows, or a callable that returns a fresh iterator over them each time it is
+        called.
     columns : sequence of str, optional
         Which columns of a table in files to use, in this order; all by default.
     header : bool, optional

@@ -32,10 +32,10 @@ Columns = Mapping[str, npt.NDArray[Any]]
 #: What users of the library can do about an error; the command line names its options instead.
 REMEDIES = {
     "array": "choose one with array=...",
-    "delimiter": "fix the row, or pass another delimiter than {delimiter!r}",
+    "delimiter": "fix the row, or pass another delimiter than {delimiter!r} to read_table",
     "encoding": "save the file as UTF-8",
     "format": "name its kind by a suffix (.csv, .parquet, .npy, .npz)",
-    "text": "choose other columns with columns=[...]",
+    "text": "choose other columns with as_source(path, columns=[...])",
 }
 
 
