@@ -214,10 +214,10 @@ def test_what_is_refused(write, monkeypatch):
 
 def test_names_that_are_taken():
     for name in ("double", "äpfel", "x", "values", "size_t"):
-        with pytest.raises(ValueError, match=f"identifier of C that is not in use, got '{name}'"):
+        with pytest.raises(ValueError, match=f"free identifier of C, got '{name}'"):
             to_c(pipeline(), name=name)
     for name in ("sum", "FEATURES", "_FIRST"):
-        with pytest.raises(ValueError, match=f"not in use already, got '{name}'"):
+        with pytest.raises(ValueError, match=f"free identifier of Python, got '{name}'"):
             to_python(pipeline(), name=name)
 
 

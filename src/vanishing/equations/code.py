@@ -217,7 +217,7 @@ def tables_of(basis: PolynomialBasis) -> Tables:
     last = last_degree_with_vanishing(basis.blocks)
     if last == 0:
         raise ValueError(
-            "nothing vanishes, so that there is nothing to evaluate; raise tol or max_degree"
+            "nothing vanishes, so there is nothing to evaluate; raise tol or max_degree"
         )
     higher = []
     offsets = np.cumsum([0, 1, *(block.nonvanishing.shape[1] for block in basis.blocks)]).tolist()
@@ -339,16 +339,16 @@ def to_c(
 
 
 def check_c_name(name: str) -> None:
-    """Raise if a function of C cannot be called so."""
+    """Raise if a function of C cannot have this name."""
     if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
         raise ValueError(
-            f"name must be an identifier of C that is not in use, got {name!r}; use the letters a "
-            "to z, digits and underscores, and begin with a letter"
+            f"name must be a free identifier of C, got {name!r}; use the letters a to z, digits "
+            "and underscores, and begin with a letter"
         )
     if name in TAKEN_IN_C or is_reserved(name):
         raise ValueError(
-            f"name must be an identifier of C that is not in use, got {name!r}, which the source "
-            f"or C itself uses; choose another, such as 'evaluate' or 'evaluate_{name}'"
+            f"name must be a free identifier of C, got {name!r}, which the source or C itself "
+            f"uses; choose another, such as 'evaluate' or 'evaluate_{name}'"
         )
 
 
@@ -520,7 +520,7 @@ def to_python(
 
 
 def check_python_name(name: str) -> None:
-    """Raise if a function of Python cannot be called so."""
+    """Raise if a function of Python cannot have this name."""
     # Python reads identifiers in this form: "ﬁt" is "fit".
     read = normalize("NFKC", name)
     if not name.isidentifier() or iskeyword(read):
@@ -530,9 +530,8 @@ def check_python_name(name: str) -> None:
         )
     if read.startswith("_") or read in TAKEN_IN_PYTHON or hasattr(builtins, read):
         raise ValueError(
-            f"name must be one that is not in use already, got {name!r}, which the source or "
-            f"Python itself uses; choose another, such as 'evaluate' or "
-            f"'evaluate_{read.lstrip('_')}'"
+            f"name must be a free identifier of Python, got {name!r}, which the source or Python "
+            f"itself uses; choose another, such as 'evaluate' or 'evaluate_{read.lstrip('_')}'"
         )
 
 

@@ -1,4 +1,4 @@
-"""The equations of any model, in the columns of the data before its preprocessing."""
+"""The equations of a model in the columns of the data, as SymPy expressions and LaTeX."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -60,7 +60,7 @@ def compose_maps(maps: Iterable[AffineMap]) -> AffineMap:
     """Return the map that applies several, the first one first."""
     several = list(maps)
     if not several:
-        raise ValueError("expected a pipeline with at least one step, got one without")
+        raise ValueError("expected a pipeline with at least one step, got an empty one")
     return reduce(lambda first, second: second.after(first), several)
 
 
@@ -111,7 +111,7 @@ def _max_abs(scaler: Any) -> AffineMap:
 def _refuse_clipping(scaler: Any) -> None:
     if getattr(scaler, "clip", False):  # MaxAbsScaler has it in later versions only
         raise ValueError(
-            f"{type(scaler).__name__}(clip=True) cuts values off, so that it is not affine; fit it "
+            f"{type(scaler).__name__}(clip=True) clips values, so it is not affine; fit it "
             "without clip"
         )
 
@@ -194,9 +194,9 @@ def expand_basis(basis: PolynomialBasis) -> tuple[IntArray, FloatArray]:
     n_bytes = 8 * n_monomials * max(widest, basis.count())
     if n_bytes > LARGEST_EXPANSION:
         raise ValueError(
-            f"in {basis.n_features} variables there are {n_monomials} monomials up to degree "
-            f"{len(basis.blocks)}, whose coefficients take {as_text(n_bytes)}: nobody would read "
-            "that; write the equations in the preprocessed variables (pass the ideal without its "
+            f"{basis.n_features} variables have {n_monomials} monomials up to degree "
+            f"{len(basis.blocks)}, whose coefficients take {as_text(n_bytes)}: too many to write "
+            "out; write the equations in the preprocessed variables (pass the ideal without its "
             "pipeline), or fewer of them (basis.restricted), or as source (to_python, to_c)"
         )
     return basis.expand()

@@ -1,4 +1,4 @@
-"""How large the terms of an equation are on the data, and so which terms and digits count.
+"""How large the terms of an equation are on the data: which terms and digits count.
 
 A small coefficient says nothing by itself: 1e-6 times a pressure in pascal is as large as 1 times
 the same pressure in megapascal. Every form that people read, such as LaTeX, notebooks, the report
