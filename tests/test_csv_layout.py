@@ -218,3 +218,22 @@ def test_tables_of_other_kinds(tmp_path, kind):
     assert (table.row_ids is not None) == (kind == "parquet")
     columns = None if kind in ("npy", "npz") else ["a", "b"]
     np.testing.assert_array_equal(rows_of(as_source(path, columns=columns)), table.values)
+
+
+def test_numbers_of_numpy_that_arrow_lacks(tmp_path):
+    np.savez(
+        tmp_path / "x.npz",
+        swapped=np.array([1.5, 2.5], dtype=">f8"),
+        long=np.array([1.0, 2.0], dtype=np.longdouble),
+        complex=np.array([1j, 2.0]),
+    )
+    table = read_table(tmp_path / "x.npz")
+    assert table.values.tolist() == [[1.5, 1], [2.5, 2]]
+    assert table.set_aside == (("complex", "text, '1j' in row 1"),)
+
+
+def test_an_example_is_the_first_that_is_there(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(pa.table({"a": [1, 2], "b": [None, "Rome"]}), tmp_path / "x.parquet")
+    assert read_table(tmp_path / "x.parquet").set_aside == (("b", "text, 'Rome' in row 2"),)

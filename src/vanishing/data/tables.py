@@ -541,8 +541,9 @@ class ColumnFile(OpenTable):
         for j in columns:
             column = self._columns[j]
             if not is_numeric(column.type) and str(column.type) != "null":
-                example = f"{str(column[0])[:30]!r} in row 1" if len(column) else str(column.type)
-                found.append((j, example))
+                cells = ((row, cell) for row, cell in enumerate(column, start=1) if cell.is_valid)
+                row, cell = next(cells, (0, column.type))
+                found.append((j, f"{str(cell)[:30]!r} in row {row}" if row else f"type {cell}"))
         return found
 
     def numbers(self, columns: Sequence[int]) -> FloatArray:
@@ -678,11 +679,20 @@ def _split_array(array: npt.NDArray[Any], where: str) -> ColumnFile:
         raise TableError(f"{where} holds complex numbers; save their real and imaginary parts")
     columns = array.reshape(len(array), -1 if array.size else 0)
     row_shape = array.shape[1:] if array.ndim > 2 else ()
-    return ColumnFile(where, None, list(map(_arrow().array, columns.T)), row_shape=row_shape)
+    return ColumnFile(where, None, list(map(_as_arrow, columns.T)), row_shape=row_shape)
 
 
 def _split_columns(columns: Columns, where: str) -> ColumnFile:
-    return ColumnFile(where, list(columns), list(map(_arrow().array, columns.values())))
+    return ColumnFile(where, list(columns), list(map(_as_arrow, columns.values())))
+
+
+def _as_arrow(column: npt.NDArray[Any]) -> Any:
+    """Return a column of NumPy as one of Arrow; as text where Arrow has no such type."""
+    if column.dtype.kind == "f" and column.dtype.itemsize > 8:
+        column = column.astype(np.float64)
+    if column.dtype.kind not in "biufmMSU":
+        column = column.astype(str)
+    return _arrow().array(column.astype(column.dtype.newbyteorder("="), copy=False))
 
 
 # --- A table as it was read: numbers, and what belongs to their rows ------------------------------

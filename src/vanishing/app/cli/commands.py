@@ -177,8 +177,8 @@ def make_app(arguments: Sequence[str] = ()) -> typer.Typer:
 def _with_plain_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Return a command as typer takes it: an option for each field of a group of options.
 
-    typer 0.20 knows no groups. A command written with all of its options, up to 25 of them, would
-    repeat those of its neighbours.
+    typer has no groups of options that commands share. Written out, each command would repeat up to
+    15 options of its neighbours.
     """
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {}
