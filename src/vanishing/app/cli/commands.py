@@ -130,27 +130,19 @@ def _close_stdout() -> None:
 
 # --- The commands ---------------------------------------------------------------------------------
 
-#: Module and example of each command. To add a command, write a function and add a line here.
+#: Module of each command, and arguments of its example. To add one, write a function there and add
+#: a line here.
 COMMANDS = {
-    "demo": ("demo", "vanishing demo"),
-    "fit": (
-        "fit",
-        "vanishing fit X.csv --contrast Y.csv --degree 2 --tol 0.01 --save circle.safetensors",
-    ),
-    "transform": (
-        "fit",
-        "vanishing transform new.csv --model circle.safetensors --out features.parquet",
-    ),
-    "detect": (
-        "detect",
-        "vanishing detect data.csv --train normal.csv --degree 2 --tol 0.02 --report out.html",
-    ),
-    "score": ("fit", "vanishing score new.csv --model circle.safetensors --out scores.csv"),
-    "explain": ("detect", "vanishing explain data.csv --model pump.safetensors --row 17"),
-    "show": ("show", "vanishing show circle.safetensors spectrum"),
-    "export": ("show", "vanishing export circle.safetensors latex --digits 3"),
-    "serve": ("demo", "vanishing serve --open"),
-    "info": ("show", "vanishing info circle.safetensors"),
+    "demo": ("demo", ""),
+    "fit": ("fit", "X.csv --contrast Y.csv --degree 2 --tol 0.01 --save circle.safetensors"),
+    "transform": ("fit", "new.csv --model circle.safetensors --out features.parquet"),
+    "detect": ("detect", "data.csv --train normal.csv --degree 2 --tol 0.02 --report out.html"),
+    "score": ("fit", "new.csv --model circle.safetensors --out scores.csv"),
+    "explain": ("detect", "data.csv --model pump.safetensors --row 17"),
+    "show": ("show", "circle.safetensors spectrum"),
+    "export": ("show", "circle.safetensors latex --digits 3"),
+    "serve": ("demo", "--open"),
+    "info": ("show", "circle.safetensors"),
 }
 
 
@@ -165,12 +157,13 @@ def make_app(arguments: Sequence[str] = ()) -> typer.Typer:
     app.callback()(_vanishing)
     named = [name for name in arguments[:1] if name in COMMANDS]
     for name in named or COMMANDS:
-        module, example = COMMANDS[name]
+        module, shown = COMMANDS[name]
+        example = f"Example: vanishing {name} {shown}".rstrip()
         command = getattr(import_module(f"vanishing.app.cli.{module}"), name)
         # Each paragraph in one line, for the terminal to wrap.
         paragraphs = (inspect.getdoc(command) or "").split("\n\n")
         text = "\n\n".join(" ".join(each.split()) for each in paragraphs)
-        app.command(name, help=text, epilog=f"Example: {example}")(_with_plain_options(command))
+        app.command(name, help=text, epilog=example)(_with_plain_options(command))
     return app
 
 
