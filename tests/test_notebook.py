@@ -15,13 +15,12 @@ from vanishing.datasets import make_variety
 from vanishing.equations.markup import (
     MOST_EQUATIONS,
     MOST_TERMS,
-    all_shortened,
     element,
     excerpt,
     mathml_equation,
-    rendered,
-    significant,
+    render,
 )
+from vanishing.equations.text import Sum, shorten_names, significant
 from vanishing.polynomials import PolynomialBasis
 
 
@@ -164,7 +163,7 @@ def test_explanations_are_tables():
 
 def test_elements_escape_all_that_they_are_given():
     made = element("p", '<b>&"', element("i", "x\x00\ud800"), "</p>", title='"><script>')
-    content = rendered(made)
+    content = render(made)
     assert content.endswith('>&lt;b&gt;&amp;"<i>x\ufffd\ufffd</i>&lt;/p&gt;</p>')
     (read,) = (attrs for tag, attrs in Tags(content).found if tag == "p")
     assert read == [("title", '"><script>')]
@@ -181,14 +180,9 @@ class Tags(HTMLParser):
 
 
 def test_mathml_of_powers_indices_and_small_numbers():
-    equation = mathml_equation(
-        np.array([[2, 0, 0], [1, 1, 0], [0, 0, 1], [0, 0, 0]]),
-        [-1.0, 0.5, 1.26e-7, 420.4],
-        ["x1", "long name", "z"],
-        digits=2,
-        n_left_out=3,
-        relation="≈ 0",
-    )
+    exponents = np.array([[2, 0, 0], [1, 1, 0], [0, 0, 1], [0, 0, 0]])
+    terms = Sum(exponents, [-1.0, 0.5, 1.26e-7, 420.4], 2, n_left_out=3)
+    equation = mathml_equation(terms, ["x1", "long name", "z"], relation="≈ 0")
     text = "".join(equation.itertext()).replace("\u2062", "")
     assert text == "−x12 +0.5x1⋅long name +1.3×10−7z +420 +⋯ ≈0"
     assert equation.get("aria-label") == (
@@ -207,7 +201,7 @@ def test_significant_digits(value, digits, written):
 
 def test_shortened_names_stay_different():
     names = [f"{'a' * 30}_{i}_{'b' * 30}" for i in range(12)]
-    short = all_shortened(names, 12)
+    short = shorten_names(names, 12)
     assert len(set(short)) == 12
     assert max(map(len, short)) <= 12
-    assert all_shortened(["u", "v"], 12) == ["u", "v"]
+    assert shorten_names(["u", "v"], 12) == ["u", "v"]

@@ -82,6 +82,11 @@ CALLS = {
 }
 
 
+def environment() -> dict[str, str]:
+    """Return an environment in which this tree is imported, and not one that is installed."""
+    return {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+
+
 def count_files() -> dict[str, float]:
     lengths = {path: len(path.read_text().splitlines()) for path in SOURCE.rglob("*.py")}
     return {
@@ -97,7 +102,7 @@ def count_loaded() -> int:
         "import sys; from vanishing import VanishingIdeal; "
         "print(sum(name.split('.')[0] == 'vanishing' for name in sys.modules))"
     )
-    return int(subprocess.check_output([sys.executable, "-c", code], text=True))
+    return int(subprocess.check_output([sys.executable, "-c", code], text=True, env=environment()))
 
 
 def count_run_through() -> dict[str, int]:
@@ -108,7 +113,7 @@ def count_run_through() -> dict[str, int]:
             run = subprocess.run(
                 [sys.executable, "-W", "ignore", "-c", code],
                 cwd=folder,
-                env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+                env=environment(),
                 capture_output=True,
                 text=True,
                 check=True,

@@ -12,7 +12,7 @@ from vanishing.arrays.namespace import Array, namespace, on_host, unmasked
 from vanishing.data.arrays import ArraySource
 from vanishing.data.coerce import as_source, is_chunked
 from vanishing.data.source import SampleSource, closed_after, dense
-from vanishing.equations.model import names_for
+from vanishing.polynomials.monomials import variable_names
 
 DTYPES = [np.float64, np.float32]
 #: Rows of files and chunks are read into one array, where one is needed, up to this size.
@@ -212,7 +212,7 @@ def names_of_features(estimator: Any, given: Any = None) -> list[str]:
     """
     if given is None:
         given = getattr(estimator, "feature_names_in_", None)
-    return list(names_for(given, estimator.n_features_in_))
+    return list(variable_names(estimator.n_features_in_, given))
 
 
 def take_over(estimator: Any, fitted: Any) -> None:

@@ -6,8 +6,7 @@ from typing import Any, Literal
 from sklearn import get_config
 
 from vanishing import equations as export
-from vanishing.data.writing import write
-from vanishing.equations.markup import notebook_html, notebook_latex
+from vanishing.data.output import write
 from vanishing.equations.onnx.model import Float
 from vanishing.inputs import names_of_features
 
@@ -125,9 +124,13 @@ class EquationsInNotebooks:
     def _repr_latex_(self) -> str | None:
         if not hasattr(self, "basis_") or get_config()["display"] != "diagram":
             return None
+        from vanishing.equations.markup import notebook_latex  # a fit needs none of it
+
         return notebook_latex(self.basis_, names_of_features(self), self)
 
     def _equations_html(self) -> str:
         if not hasattr(self, "basis_"):
             return ""
+        from vanishing.equations.markup import notebook_html
+
         return notebook_html(self.basis_, names_of_features(self), self)

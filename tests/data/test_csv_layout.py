@@ -1,12 +1,14 @@
 """One guess of how a CSV file is laid out, for the library and for the command line."""
 
+import gzip
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from vanishing import VanishingIdeal
-from vanishing.data import as_source
+from vanishing.data import TableError, as_source, read_table
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("typer")
@@ -107,10 +109,10 @@ def test_files_of_a_folder_are_alike(tmp_path, circle):
     np.savetxt(tmp_path / "b.csv", circle[20:], delimiter=",")
     np.testing.assert_array_equal(rows_of(as_source(tmp_path)), circle)
     np.savetxt(tmp_path / "b.csv", circle[20:], delimiter=",", header="u,v", comments="")
-    with pytest.raises(ValueError, match=r"b\.csv\) begins with the names .*a\.csv with a row"):
+    with pytest.raises(ValueError, match=r"b\.csv begins with the names .*a\.csv with a row"):
         as_source(tmp_path)
     np.savetxt(tmp_path / "b.csv", circle[20:], delimiter=";")
-    with pytest.raises(ValueError, match=r"b\.csv\) has ';' between its columns, .*a\.csv has ','"):
+    with pytest.raises(ValueError, match=r"b\.csv has ';' between its columns, .*a\.csv has ','"):
         as_source(tmp_path)
     (tmp_path / "b.csv").write_text("")
     with pytest.raises(ValueError, match=r"b\.csv: the file is empty"):
@@ -121,6 +123,117 @@ def test_columns_of_later_files_may_be_in_another_order(tmp_path):
     (tmp_path / "a.csv").write_text("u,v\n1,2\n")
     (tmp_path / "b.csv").write_text("v,u\n4,3\n")
     assert rows_of(as_source(tmp_path)).tolist() == [[1, 2], [3, 4]]
-    (tmp_path / "b.csv").write_text("v, u\n4,3\n")
-    with pytest.raises(ValueError, match="first lines of the files differ"):
-        as_source(tmp_path)
+    (tmp_path / "b.csv").write_text("# v, u\n4,3\n")
+    assert rows_of(as_source(tmp_path)).tolist() == [[1, 2], [3, 4]]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
+def test_encodings(tmp_path, encoding):
+    path = tmp_path / "x.csv"
+    path.write_bytes("größe;y\n1,5;2\n".encode(encoding))
+    source = as_source(path)
+    assert source.feature_names == ("größe", "y")
+    assert rows_of(source).tolist() == [[1.5, 2.0]]
+
+
+@pytest.mark.parametrize("bad", ["é".encode("cp1252") + b"\x81", "é".encode("cp1252")])
+def test_an_encoding_that_ends_in_the_middle_of_a_file(tmp_path, bad):
+    path = tmp_path / "x.csv"
+    path.write_bytes("é,y\n".encode("cp1252") + b"1,2\n" * 30_000 + bad + b",2\n")
+    with pytest.raises(TableError, match=r"x\.csv.*(UTF-8|text in column 'é')"):
+        read_table(path, columns=["é"])
+    with pytest.raises(TableError, match=r"x\.csv.*(UTF-8|text in column 'é')"):
+        VanishingIdeal().fit(path)
+
+
+def test_compressed_files(tmp_path):
+    (tmp_path / "x.tsv.gz").write_bytes(gzip.compress(b"a\tb\n1\t2\n"))
+    assert rows_of(as_source(tmp_path / "x.tsv.gz")).tolist() == [[1.0, 2.0]]
+
+
+def test_truth_values_are_numbers(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("a,on\n1,true\n2,false\n")
+    assert rows_of(as_source(path)).tolist() == [[1, 1], [2, 0]]
+    assert by_the_command_line(path).values.tolist() == [[1, 1], [2, 0]]
+
+
+def test_an_index_of_pandas_is_no_feature(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text(",a,b\n0,1,2\n7,3,4\n")
+    assert as_source(path).feature_names == ("a", "b")
+    assert read_table(path).row_ids.tolist() == ["0", "7"]
+
+
+@pytest.mark.parametrize("n_rows", [2, 100_000])  # seen at once, and in the middle of a pass
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("3,4x", r"column 'b' \('4x' in row {row}\); choose other columns with as_source\("),
+        ("3", r"row {row} has 1 cells, expected 2 as in the first line; fix the row"),
+    ],
+)
+def test_errors_of_a_fit_name_the_place_and_the_remedy(tmp_path, n_rows, line, said):
+    path = tmp_path / "x.csv"
+    path.write_text("a,b\n" + "1,2\n" * (n_rows - 1) + line + "\n")
+    with pytest.raises(TableError, match=said.format(row=n_rows)):
+        VanishingIdeal().fit(path)
+
+
+def test_columns_of_text_and_dates_are_set_aside(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("day,a,city,b\n2026-01-05,1,Rome,2\n2026-01-06,3,,4\n")
+    table = read_table(path)
+    assert table.names == ("a", "b")
+    assert table.values.tolist() == [[1, 2], [3, 4]]
+    assert table.set_aside == (
+        ("day", "date, '2026-01-05' in row 1"),
+        ("city", "text, 'Rome' in row 1"),
+    )
+    assert read_table(path, row_ids="city", columns=["b"]).row_ids.tolist() == ["Rome", ""]
+    with pytest.raises(TableError, match=r"column 'city' \('Rome' in row 1\); choose other"):
+        read_table(path, columns=["a", "city"])
+    with pytest.raises(TableError, match="no column 'c'; it has day, a, city, b"):
+        read_table(path, columns=["c"])
+
+
+@pytest.mark.parametrize("kind", ["parquet", "feather", "npy", "npz"])
+def test_tables_of_other_kinds(tmp_path, kind):
+    import pandas as pd
+
+    frame = pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0], "day": pd.Timestamp("2026-01-05")})
+    path = tmp_path / f"x.{kind}"
+    if kind == "parquet":
+        frame.set_index(pd.Index(["u", "v"])).to_parquet(path)
+    elif kind == "feather":
+        frame.to_feather(path)
+    elif kind == "npy":
+        np.save(path, frame[["a", "b"]].to_numpy())
+    else:
+        np.savez(path, a=frame.a, b=frame.b)
+    table = read_table(path)
+    assert table.values.tolist() == [[1, 3], [2, 4]]
+    assert table.shown_names == (("x0", "x1") if kind == "npy" else ("a", "b"))
+    assert [each.name for each in table.set_aside] == ["day"] * (kind in ("parquet", "feather"))
+    assert (table.row_ids is not None) == (kind == "parquet")
+    columns = None if kind in ("npy", "npz") else ["a", "b"]
+    np.testing.assert_array_equal(rows_of(as_source(path, columns=columns)), table.values)
+
+
+def test_numbers_of_numpy_that_arrow_lacks(tmp_path):
+    np.savez(
+        tmp_path / "x.npz",
+        swapped=np.array([1.5, 2.5], dtype=">f8"),
+        long=np.array([1.0, 2.0], dtype=np.longdouble),
+        complex=np.array([1j, 2.0]),
+    )
+    table = read_table(tmp_path / "x.npz")
+    assert table.values.tolist() == [[1.5, 1], [2.5, 2]]
+    assert table.set_aside == (("complex", "text, '1j' in row 1"),)
+
+
+def test_an_example_is_the_first_that_is_there(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(pa.table({"a": [1, 2], "b": [None, "Rome"]}), tmp_path / "x.parquet")
+    assert read_table(tmp_path / "x.parquet").set_aside == (("b", "text, 'Rome' in row 2"),)

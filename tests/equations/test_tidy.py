@@ -14,7 +14,7 @@ from tests.support.cases import NORMALIZATIONS, fit, tensor
 from vanishing import VanishingIdeal
 from vanishing.datasets import describe_variety, make_variety, varieties
 from vanishing.equations import TidyEquation, tidy
-from vanishing.equations.tidy import Adjustable, significant_digits
+from vanishing.equations.simplification import Adjustable, significant_digits
 
 NOISE = 1e-3
 

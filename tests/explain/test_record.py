@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vanishing import VanishingDetector, VanishingIdeal
-from vanishing.equations.markup import as_given, changed_number
+from vanishing.equations.text import as_given, changed_number
 from vanishing.explain import Explanation
 from vanishing.explain.record import written_change, written_values
 
@@ -121,7 +121,7 @@ def test_text_and_pages_agree(readings):
 def test_terminal_and_json_agree(readings, tmp_path, monkeypatch):
     from typer.testing import CliRunner
 
-    from vanishing.app.cli.commands import app
+    from vanishing.app.cli.commands import make_app
 
     monkeypatch.chdir(tmp_path)
     readings.to_csv("normal.csv", index=False)
@@ -129,8 +129,8 @@ def test_terminal_and_json_agree(readings, tmp_path, monkeypatch):
     odd.loc[2, "total"] += 40
     odd.to_csv("new.csv", index=False)
     options = ["new.csv", "--train", "normal.csv", "--degree", "1", "--tol", "0.001", "--row", "3"]
-    text = CliRunner().invoke(app, ["explain", *options]).stdout
-    record = json.loads(CliRunner().invoke(app, ["explain", *options, "--json"]).stdout)
+    text = CliRunner().invoke(make_app(), ["explain", *options]).stdout
+    record = json.loads(CliRunner().invoke(make_app(), ["explain", *options, "--json"]).stdout)
     for each in record["rows"][0]["features"]:
         (value, mended) = re.search(rf"{each['name']} +(\S+) +(\S+)", text).groups()
         assert float(value) == each["value"]

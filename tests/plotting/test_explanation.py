@@ -12,7 +12,7 @@ from matplotlib.text import Text
 from sklearn.ensemble import IsolationForest
 
 from vanishing import VanishingDetector
-from vanishing.equations.markup import shortened
+from vanishing.equations.text import shorten_name
 from vanishing.explain import BrokenEquation, Explanation
 from vanishing.plotting import ExplanationDisplay
 from vanishing.plotting.style import LESS, MORE, diverging_colors
@@ -148,8 +148,8 @@ def test_everything_written_is_on_the_picture_and_apart(name):
 
 
 def test_long_names_lose_their_middle():
-    assert shortened("speed") == "speed"
-    short = [shortened(name) for name in LONG]
+    assert shorten_name("speed") == "speed"
+    short = [shorten_name(name) for name in LONG]
     assert {len(name) for name in short} == {32}
     assert len(set(short)) == len(LONG)
 

@@ -2,10 +2,10 @@
 
 from vanishing.algebra.generators import (
     contains_exactly,
+    groebner_basis,
     minimal_generators,
     minimal_generators_exactly,
 )
-from vanishing.algebra.groebner import groebner_basis
 from vanishing.algebra.hilbert import VarietyEstimate, estimate_variety, hilbert_function
 from vanishing.algebra.membership import Membership, contains
 from vanishing.algebra.projection import Projection, project

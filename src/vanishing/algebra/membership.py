@@ -8,7 +8,14 @@ import numpy as np
 
 from vanishing.arrays.namespace import FloatArray
 from vanishing.polynomials.basis import PolynomialBasis
-from vanishing.polynomials.monomials import count, monomials, multiples, spanning, unit_columns
+from vanishing.polynomials.monomials import (
+    count,
+    monomials,
+    multiples,
+    spanning,
+    unit_columns,
+    variable_names,
+)
 
 #: Multiples of norm 1 whose combinations are smaller than this are dependent.
 DEPENDENT = 1e-9
@@ -135,9 +142,7 @@ def _symbolic_coefficients(
 ) -> FloatArray:
     import sympy
 
-    names = [f"x{i}" for i in range(n_variables)] if names is None else list(names)
-    if len(names) != n_variables:
-        raise ValueError(f"expected {n_variables} names, got {len(names)}")
+    names = variable_names(n_variables, names)
     # Symbols of the same name may differ in assumptions; the names are what counts.
     expression = polynomial.as_expr()
     plain = {symbol: sympy.Symbol(symbol.name) for symbol in expression.free_symbols}

@@ -1,11 +1,25 @@
-"""Arrays of any library: namespaces, moving between them, masked arrays, lazy attributes."""
+"""Arrays of any library: namespaces, moving between them, masks, optional libraries."""
 
 from functools import cached_property
+from importlib import import_module
 from typing import Any, Self, TypeVar, overload
 
 import array_api_compat
 import numpy as np
 import numpy.typing as npt
+
+# --- Libraries that are optional ------------------------------------------------------------------
+
+
+def import_extra(module: str, *, extra: str, purpose: str) -> Any:
+    """Import a module, or say which extra brings it."""
+    package = module.partition(".")[0]
+    try:
+        import_module(package)
+        return import_module(module)
+    except ImportError as error:
+        raise ImportError(f"{purpose} needs {package}: pip install 'vanishing[{extra}]'") from error
+
 
 # --- Which library an array belongs to, and moving small matrices to it and back ------------------
 

@@ -6,10 +6,11 @@ from vanishing.data.compose import ConcatenatedSource, MappedSource
 from vanishing.data.dask import DaskSource
 from vanishing.data.device import DeviceSource
 from vanishing.data.files import TableSource
+from vanishing.data.output import write
 from vanishing.data.source import SampleSource
 from vanishing.data.streams import ChunkSource, StoredArraySource
+from vanishing.data.tables import Table, TableError, read_table
 from vanishing.data.weights import WeightedSource
-from vanishing.data.writing import write
 
 __all__ = [
     "ArraySource",
@@ -20,8 +21,11 @@ __all__ = [
     "MappedSource",
     "SampleSource",
     "StoredArraySource",
+    "Table",
+    "TableError",
     "TableSource",
     "WeightedSource",
     "as_source",
+    "read_table",
     "write",
 ]

@@ -19,8 +19,7 @@ from typing import IO, Any, Self
 #
 # A writer holds a lock on its file, which the system takes away when the process ends, however it
 # ends: what can be locked has no writer any more. That needs no numbers of processes, which are
-# given
-# to others later, and mean nothing on another computer that has the same folder.
+# given to others later, and mean nothing on another computer that has the same folder.
 
 try:
     import fcntl

@@ -7,7 +7,7 @@ import numpy as np
 
 from vanishing.data.arrays import ArraySource
 from vanishing.data.dask import DaskSource, as_dask_array, is_dask
-from vanishing.data.files import TableSource, is_path, open_path
+from vanishing.data.files import TableSource, is_path, open_path, split_dataset
 from vanishing.data.source import SampleSource, checked_block, comes_from, dense
 from vanishing.data.streams import ChunkSource, StoredArraySource, as_array, columns_of, names_of
 from vanishing.data.weights import with_weights
@@ -55,9 +55,10 @@ def as_source(
     ----------
     data : array, path, dataset, chunks, or SampleSource
         An array of any library, a memory map, a ``zarr.Array``, a Dask array or frame; the path of
-        a .npy file, of a .zarr folder, or of a Parquet, CSV or Feather file or a folder of such
-        files, or a list of paths; a ``pyarrow.dataset.Dataset``; a re-iterable of chunks of rows,
-        or a callable that returns a fresh iterator over them each time it is called.
+        a .npy or .npz file, of a .zarr folder, or of a Parquet, CSV, TSV or Feather file or a
+        folder of such files, or a list of paths; a ``pyarrow.dataset.Dataset``; a re-iterable of
+        chunks of rows, or a callable that returns a fresh iterator over them each time it is
+        called.
     columns : sequence of str, optional
         Which columns of a table in files to use, in this order; all by default.
     header : bool, optional
@@ -83,7 +84,7 @@ def _unweighted(
     if header is not None:
         raise ValueError(f"header is for the paths of CSV files, got a {type(data).__name__}")
     if _is_dataset(data):
-        return TableSource(data, columns=columns, name=name)
+        return TableSource(split_dataset(data), columns=columns, name=name)
     if columns is not None:
         raise ValueError(
             f"columns were named, but {name} is a {type(data).__name__}; they can be chosen of "

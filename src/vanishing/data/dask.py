@@ -17,9 +17,9 @@ from uuid import uuid4
 
 import numpy as np
 
-from vanishing.arrays.namespace import Array, FloatArray, lazy, namespace, on_cpu
+from vanishing.arrays.namespace import Array, FloatArray, import_extra, lazy, namespace, on_cpu
 from vanishing.data.arrays import ArraySource, floating
-from vanishing.data.source import Summary, checked_block, comes_from, imported, mismatch
+from vanishing.data.source import Summary, checked_block, comes_from, mismatch
 from vanishing.data.streams import Chunk, StreamedSource, names_of, same_kind
 
 #: Summaries merged by one task. A fixed tree, whatever the workers: the same result every time.
@@ -261,7 +261,7 @@ class DaskSource(StreamedSource):
 
 
 def _dask(module: str = "dask") -> Any:
-    return imported(module, extra="dask", purpose="passing over Dask arrays")
+    return import_extra(module, extra="dask", purpose="passing over Dask arrays")
 
 
 def _large_graphs_allowed(more_bytes: int) -> AbstractContextManager[Any]:
@@ -280,14 +280,15 @@ def _key(what: str) -> str:
 
 def _packed(what: Any) -> bytes:
     """Turn functions into bytes, closures included."""
-    cloudpickle = imported("cloudpickle", extra="dask", purpose="passing over Dask arrays")
+    cloudpickle = import_extra("cloudpickle", extra="dask", purpose="passing over Dask arrays")
     packed: bytes = cloudpickle.dumps(what)
     return packed
 
 
 def _unpacked(packed: bytes) -> Any:
     # Each task has its own copy: functions may keep what they computed, and tasks run in threads.
-    return imported("cloudpickle", extra="dask", purpose="passing over Dask arrays").loads(packed)
+    cloudpickle = import_extra("cloudpickle", extra="dask", purpose="passing over Dask arrays")
+    return cloudpickle.loads(packed)
 
 
 def _summarize_block(

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from vanishing.arrays.namespace import Array, on_host
+from vanishing.arrays.namespace import Array, import_extra, on_host
 from vanishing.data.coerce import as_source
 from vanishing.data.source import WrappedSource
 
@@ -42,10 +42,7 @@ class DeviceSource(WrappedSource):
     """
 
     def __init__(self, data: Any, device: Any, *, dtype: str | None = None) -> None:
-        try:
-            import torch
-        except ImportError as error:
-            raise ImportError("DeviceSource needs torch: pip install 'vanishing[torch]'") from error
+        torch = import_extra("torch", extra="torch", purpose="DeviceSource")
         if dtype not in (None, "float32", "float64"):
             raise ValueError(f"dtype must be None, 'float32' or 'float64', got {dtype!r}")
         super().__init__(as_source(data))

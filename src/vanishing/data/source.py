@@ -5,7 +5,6 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import AbstractContextManager, closing, nullcontext
 from copy import copy
 from functools import reduce
-from importlib import import_module
 from itertools import chain, groupby
 from typing import Any, Self, TypeVar
 
@@ -349,15 +348,6 @@ def _refuse_nonfinite(block: Array, name: str) -> None:
 
 
 # --- Packages of the extras, imported when they are needed ----------------------------------------
-
-
-def imported(module: str, *, extra: str, purpose: str) -> Any:
-    """Import a module, or say which extra brings it."""
-    try:
-        return import_module(module)
-    except ImportError as error:
-        package = module.partition(".")[0]
-        raise ImportError(f"{purpose} needs {package}: pip install 'vanishing[{extra}]'") from error
 
 
 def comes_from(data: object, *packages: str) -> bool:

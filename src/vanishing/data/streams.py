@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from vanishing.arrays.namespace import Array, is_array, lazy, namespace, on_cpu
+from vanishing.arrays.namespace import Array, import_extra, is_array, lazy, namespace, on_cpu
 from vanishing.data.arrays import ArraySource
-from vanishing.data.source import SampleSource, checked_block, comes_from, dense, imported
+from vanishing.data.source import SampleSource, checked_block, comes_from, dense
 
 # --- Reading the next item while the present one is worked on -------------------------------------
 
@@ -360,5 +360,5 @@ def _opened_anew(array: Any) -> Any:
     """Open a Zarr array again: one whose files are gone would read as zeros without an error."""
     if not hasattr(array, "store_path"):
         return array
-    zarr = imported("zarr", extra="io", purpose="reading Zarr arrays")
+    zarr = import_extra("zarr", extra="io", purpose="reading Zarr arrays")
     return zarr.open_array(array.store_path, mode="r")

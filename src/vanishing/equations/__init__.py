@@ -1,12 +1,30 @@
-"""Polynomials in forms that people and other programs read."""
+"""Polynomials in forms that people and other programs read.
 
-from vanishing.equations.code import to_c, to_python
-from vanishing.equations.latex import to_latex
-from vanishing.equations.model import affine_map
-from vanishing.equations.onnx.model import to_onnx
-from vanishing.equations.rational import CertificateError, to_rational
-from vanishing.equations.symbolic import to_sympy
-from vanishing.equations.tidy import TidyEquation, tidy
+The names are imported when they are first used: a fit needs none of them.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from vanishing.equations.code import to_c, to_python
+    from vanishing.equations.model import affine_map, to_latex, to_sympy
+    from vanishing.equations.onnx.model import to_onnx
+    from vanishing.equations.rational import CertificateError, to_rational
+    from vanishing.equations.simplification import TidyEquation, tidy
+
+_HOMES = {
+    "CertificateError": "rational",
+    "TidyEquation": "simplification",
+    "affine_map": "model",
+    "tidy": "simplification",
+    "to_c": "code",
+    "to_latex": "model",
+    "to_onnx": "onnx.model",
+    "to_python": "code",
+    "to_rational": "rational",
+    "to_sympy": "model",
+}
 
 __all__ = [
     "CertificateError",
@@ -20,3 +38,15 @@ __all__ = [
     "to_rational",
     "to_sympy",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'vanishing.equations' has no attribute {name!r}")
+    value = getattr(import_module(f"vanishing.equations.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

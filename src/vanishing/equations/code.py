@@ -12,7 +12,8 @@ from unicodedata import normalize
 import numpy as np
 
 from vanishing.arrays.namespace import FloatArray, IntArray
-from vanishing.equations.model import Equations, equations_of
+from vanishing.equations.model import Equations, choose_terms, equations_of
+from vanishing.equations.text import CODE
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.evaluation import last_degree_with_vanishing
 from vanishing.polynomials.monomials import count
@@ -29,14 +30,7 @@ DIGITS = 6
 def provenance(equations: Equations) -> list[str]:
     """Say what source was made of, and which equations it evaluates.
 
-    Parameters
-    ----------
-    equations : Equations
-
-    Returns
-    -------
-    list of str
-        Printable ASCII, without comment signs; other characters as in Python's escapes.
+    Lines of printable ASCII without comment signs; other characters as in Python's escapes.
     """
     version = sys.modules["vanishing"].__version__  # an import would go upwards
     basis = equations.basis
@@ -60,24 +54,8 @@ def _formulas(equations: Equations) -> list[str]:
     n_monomials = count(basis.n_features, len(basis.blocks))
     if n_monomials > FEW_MONOMIALS or basis.count() > FEW_EQUATIONS:
         return []
-    exponents, coefficients = basis.expand()
-    formulas = []
-    chosen = equations.scale.terms(basis, coefficients, digits=DIGITS)
-    for number, (kept, digits) in enumerate(chosen):
-        terms = [
-            "*".join([f"{coefficients[k, number]:+.{d}g}", *_powers(exponents[k], equations.names)])
-            for k, d in sorted(zip(kept.tolist(), digits.tolist(), strict=True), reverse=True)
-        ]
-        formulas.append(f"[{number}] about " + " ".join(terms))
-    return formulas
-
-
-def _powers(powers: IntArray, names: tuple[str, ...]) -> list[str]:
-    return [
-        name if power == 1 else f"{name}^{power}"
-        for name, power in zip(names, powers.tolist(), strict=True)
-        if power
-    ]
+    sums = choose_terms(basis, equations.scale, digits=DIGITS)
+    return [f"[{k}] about {CODE.write(each, equations.names)}" for k, each in enumerate(sums)]
 
 
 def _plain(text: str) -> str:
@@ -170,10 +148,8 @@ def is_reserved(name: str) -> bool:
 # --- The numbers that an evaluator needs, and how it goes about it, for source in any language ----
 #
 # Polynomials are evaluated as they are nested, degree by degree, and not as sums of monomials:
-# there
-# are fewer operations, and no large terms that cancel, as those of a polynomial that is small on
-# the
-# data do. At degree 1 the center is taken off first, for the same reason.
+# there are fewer operations, and no large terms that cancel, as those of a polynomial that is small
+# on the data do. At degree 1 the center is taken off first, for the same reason.
 #
 # values of F: the constant 1
 # degree 1:    c_i = x_i - center_i                             for every variable
@@ -237,20 +213,11 @@ class Tables:
 
 
 def tables_of(basis: PolynomialBasis) -> Tables:
-    """Collect the numbers of a basis.
-
-    Parameters
-    ----------
-    basis : PolynomialBasis
-
-    Returns
-    -------
-    Tables
-    """
+    """Collect the numbers of a basis."""
     last = last_degree_with_vanishing(basis.blocks)
     if last == 0:
         raise ValueError(
-            "nothing vanishes, so that there is nothing to evaluate; raise tol or max_degree"
+            "nothing vanishes, so there is nothing to evaluate; raise tol or max_degree"
         )
     higher = []
     offsets = np.cumsum([0, 1, *(block.nonvanishing.shape[1] for block in basis.blocks)]).tolist()
@@ -372,16 +339,16 @@ def to_c(
 
 
 def check_c_name(name: str) -> None:
-    """Raise if a function of C cannot be called so."""
+    """Raise if a function of C cannot have this name."""
     if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
         raise ValueError(
-            f"name must be an identifier of C that is not in use, got {name!r}; use the letters a "
-            "to z, digits and underscores, and begin with a letter"
+            f"name must be a free identifier of C, got {name!r}; use the letters a to z, digits "
+            "and underscores, and begin with a letter"
         )
     if name in TAKEN_IN_C or is_reserved(name):
         raise ValueError(
-            f"name must be an identifier of C that is not in use, got {name!r}, which the source "
-            f"or C itself uses; choose another, such as 'evaluate' or 'evaluate_{name}'"
+            f"name must be a free identifier of C, got {name!r}, which the source or C itself "
+            f"uses; choose another, such as 'evaluate' or 'evaluate_{name}'"
         )
 
 
@@ -553,7 +520,7 @@ def to_python(
 
 
 def check_python_name(name: str) -> None:
-    """Raise if a function of Python cannot be called so."""
+    """Raise if a function of Python cannot have this name."""
     # Python reads identifiers in this form: "ﬁt" is "fit".
     read = normalize("NFKC", name)
     if not name.isidentifier() or iskeyword(read):
@@ -563,9 +530,8 @@ def check_python_name(name: str) -> None:
         )
     if read.startswith("_") or read in TAKEN_IN_PYTHON or hasattr(builtins, read):
         raise ValueError(
-            f"name must be one that is not in use already, got {name!r}, which the source or "
-            f"Python itself uses; choose another, such as 'evaluate' or "
-            f"'evaluate_{read.lstrip('_')}'"
+            f"name must be a free identifier of Python, got {name!r}, which the source or Python "
+            f"itself uses; choose another, such as 'evaluate' or 'evaluate_{read.lstrip('_')}'"
         )
 
 

@@ -1,17 +1,25 @@
-"""Equations as MathML and HTML, numbers and excerpts as people read them."""
+"""Equations as MathML and HTML, for notebooks and pages."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from os.path import commonprefix
 from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 
 from vanishing.arrays.namespace import FloatArray, IntArray
-from vanishing.equations.latex import latex_sum, latex_symbol
+from vanishing.equations.model import choose_terms
 from vanishing.equations.sizes import DataScale
+from vanishing.equations.text import (
+    LATEX,
+    SPOKEN,
+    Sum,
+    Term,
+    latex_symbol,
+    number,
+    significant,
+)
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.monomials import count
 
@@ -39,8 +47,8 @@ def element(tag: str, *children: Child, **attributes: Any) -> Element:
 
     Examples
     --------
-    >>> from vanishing.equations.markup import element, rendered
-    >>> rendered(element("p", "a < b ", element("b", "!"), class_="note", aria_label='"'))
+    >>> from vanishing.equations.markup import element, render
+    >>> render(element("p", "a < b ", element("b", "!"), class_="note", aria_label='"'))
     '<p class="note" aria-label="&quot;">a &lt; b <b>!</b></p>'
     """
     made = Element(tag)
@@ -67,131 +75,13 @@ def append(parent: Element, *children: Child) -> None:
             parent.text = (parent.text or "") + _clean(str(child))
 
 
-def rendered(root: Element) -> str:
+def render(root: Element) -> str:
     """Write an element as HTML."""
     return ElementTree.tostring(root, encoding="unicode", method="html")
 
 
 def _clean(text: str) -> str:
     return _FORBIDDEN.sub("\ufffd", text)
-
-
-# --- Numbers and names as people write them -------------------------------------------------------
-
-#: Digits of a number that is changed, at least; and the most that somebody would have written.
-FEWEST_DIGITS, LONGEST_WRITTEN = 4, 9
-#: Share of a change that rounding may hide.
-VISIBLE = 0.05
-
-
-def number(value: float, form: str) -> str:
-    """Write a number, with a minus sign instead of a hyphen."""
-    return format(value, form).replace("-", "−")
-
-
-def significant(value: float, digits: int) -> str:
-    """Write a number with some significant digits, with a power of ten only where it is far off.
-
-    Examples
-    --------
-    >>> from vanishing.equations.markup import significant
-    >>> significant(421.7, 2), significant(-0.00123, 2), significant(1.26e-7, 2)
-    ('420', '−0.0012', '1.3e−07')
-    """
-    rounded = float(f"{value:.{digits}g}")
-    if rounded == 0 or 1e-4 <= abs(rounded) < 1e6:
-        return np.format_float_positional(rounded, trim="-").replace("-", "−")
-    return number(rounded, f".{digits}g")
-
-
-def changed_number(value: float, other: float) -> tuple[str, str]:
-    """Write a number, and the one that it is changed to, with the digits that the change needs.
-
-    Parameters
-    ----------
-    value : float
-        Written as it is in the data. One with more digits than people write is rounded.
-    other : float
-        Has at least four digits, no fewer than the integer part, and so many that rounding hides
-        no more than a twentieth of the change.
-
-    Returns
-    -------
-    tuple of str
-
-    Examples
-    --------
-    >>> from vanishing.equations.markup import changed_number
-    >>> changed_number(113094.0, 112873.4182)
-    ('113094', '112873')
-    >>> changed_number(1013.25, 1013.31000007)
-    ('1013.25', '1013.31')
-    >>> changed_number(2 / 3, 0.1)
-    ('0.6667', '0.1')
-    """
-    error = VISIBLE * abs(other - value)
-    return as_given(value, error), _within(other, error)
-
-
-def as_given(value: float, error: float = np.inf) -> str:
-    """Write a number as it is in the data; round it, by an error at most, if it is long.
-
-    Examples
-    --------
-    >>> from vanishing.equations.markup import as_given
-    >>> as_given(113094.0), as_given(1e-5), as_given(113094 + 1 / 3)
-    ('113094', '1e−05', '113094')
-    """
-    exact = _plain(value)
-    return exact if len(_digits_of(exact)) <= LONGEST_WRITTEN else _within(value, error)
-
-
-def _within(value: float, error: float) -> str:
-    """Write a number with the fewest digits, four at least, that are off by at most an error."""
-    for digits in range(FEWEST_DIGITS, 17):
-        rounded = float(f"{value:.{digits}g}")
-        # Whole numbers are not rounded to tens or hundreds.
-        if abs(rounded - value) <= error and not 10.0**digits <= abs(value) < 1e16:
-            return _plain(rounded)
-    return _plain(value)
-
-
-def _plain(value: float) -> str:
-    """Write the fewest digits that give the same number again."""
-    if value == 0 or 1e-4 <= abs(value) < 1e16:
-        return np.format_float_positional(value, trim="-").replace("-", "−")
-    return repr(float(value)).replace("-", "−")
-
-
-def _digits_of(text: str) -> str:
-    return "".join(filter(str.isdigit, text.split("e")[0])).strip("0")
-
-
-def shortened(name: str, length: int = 32) -> str:
-    """Cut the middle out of a long name: beginnings tell groups apart, ends their members."""
-    if len(name) <= length:
-        return name
-    head = (length - 1) // 2
-    return f"{name[:head]}…{name[len(name) - (length - 1 - head) :]}"
-
-
-def all_shortened(names: Sequence[str], length: int) -> list[str]:
-    """Shorten names as long as they stay different: by their middle, or by what all have in common.
-
-    Examples
-    --------
-    >>> from vanishing.equations.markup import all_shortened
-    >>> all_shortened([f"temperature_of_bearing_{i}_in_kelvin" for i in (1, 2)], 16)
-    ['…1…', '…2…']
-    """
-    short = [shortened(name, length) for name in names]
-    if len(set(short)) == len(set(names)):
-        return short
-    # Of letters, as is meant here, and not of folders.
-    head = len(commonprefix(list(names)))  # noqa: RUF071
-    rests = [name[head:] for name in names]
-    tail = len(commonprefix([rest[::-1] for rest in rests]))  # noqa: RUF071
-    return [shortened(f"…{rest[: len(rest) - tail]}…", length) for rest in rests]
 
 
 # --- Polynomials as MathML, which browsers typeset without a script -------------------------------
@@ -201,27 +91,15 @@ TIMES, INVISIBLE_TIMES = "\u22c5", "\u2062"
 MINUS = "\u2212"
 
 
-def mathml_equation(
-    exponents: IntArray,
-    coefficients: Sequence[float],
-    names: Sequence[str],
-    *,
-    digits: int | Sequence[int] = 4,
-    n_left_out: int = 0,
-    relation: str = "= 0",
-) -> Element:
+def mathml_equation(terms: Sum, names: Sequence[str], *, relation: str = "= 0") -> Element:
     """Write a polynomial equation, highest degree first.
 
     Parameters
     ----------
-    exponents : int array of shape (n_terms, n_variables)
-    coefficients : sequence of float
+    terms : Sum
+        Dots stand for the terms that are left out.
     names : sequence of str
         One a variable; "x12" becomes x with an index, other names are set upright.
-    digits : int or sequence of int
-        Significant digits of the coefficients, of all or of each.
-    n_left_out : int
-        Terms that are not written; dots stand for them.
     relation : str
         What is written on the right, such as "= 0" or "≈ 0".
 
@@ -235,42 +113,31 @@ def mathml_equation(
     --------
     >>> import numpy as np
     >>> from vanishing.equations.markup import mathml_equation
-    >>> circle = mathml_equation(np.array([[2, 0], [0, 2], [0, 0]]), [1.0, 1.0, -0.25], ["x", "y"])
-    >>> circle.get("aria-label")
+    >>> from vanishing.equations.text import Sum
+    >>> circle = Sum(np.array([[2, 0], [0, 2], [0, 0]]), [1.0, 1.0, -0.25], 4)
+    >>> mathml_equation(circle, ["x", "y"]).get("aria-label")
     'x^2 + y^2 − 0.25 = 0'
     """
-    each = [digits] * len(coefficients) if isinstance(digits, int) else list(digits)
-    pieces: list[Element] = []
-    spoken: list[str] = []
-    for index in np.argsort(-exponents.sum(axis=1), kind="stable").tolist():
-        number = significant(abs(coefficients[index]), each[index])
-        used = np.flatnonzero(exponents[index]).tolist()
-        powers = [(names[j], int(exponents[index, j])) for j in used]
-        sign = MINUS if coefficients[index] < 0 else "+" if pieces else ""
-        pieces.append(_term(sign, number, powers))
-        spoken.append(_spoken(sign, number, powers))
-    if not pieces:
-        pieces, spoken = [element("math", element("mn", "0"))], ["0"]
-    if n_left_out:
+    pieces = [_term(each, k == 0) for k, each in enumerate(terms.terms(names, significant))]
+    pieces = pieces or [element("math", element("mn", "0"))]
+    spoken = SPOKEN.write(terms, names)
+    if terms.n_left_out:
         pieces.append(element("math", _operator("+"), element("mo", "⋯")))
-        spoken.append(f"+ {n_left_out} more term{'' if n_left_out == 1 else 's'}")
+        spoken += f" + {terms.n_left_out} more term{'' if terms.n_left_out == 1 else 's'}"
     sign, _, right = relation.partition(" ")
     pieces.append(element("math", _operator(sign), element("mn", right)))
-    spoken.append(relation)
     # A break may come before each sign.
-    spaced: list[Element | str] = []
-    for piece in pieces:
-        spaced += [piece, " "]
-    return element("span", spaced[:-1], class_="equation", role="math", aria_label=" ".join(spoken))
+    spaced = [part for piece in pieces for part in (" ", piece)][1:]
+    label = f"{spoken} {relation}"
+    return element("span", spaced, class_="equation", role="math", aria_label=label)
 
 
-def _term(sign: str, number: str, powers: list[tuple[str, int]]) -> Element:
-    parts: list[Element] = []
-    if sign:
-        parts.append(_operator(sign))
-    if not (powers and number == "1"):
-        parts += _number(number)
-    for place, (name, power) in enumerate(powers):
+def _term(term: Term, is_first: bool) -> Element:
+    sign = MINUS if term.is_negative else "" if is_first else "+"
+    parts = [_operator(sign)] if sign else []
+    if term.number:
+        parts += _number(term.number)
+    for place, (name, power) in enumerate(term.powers):
         if parts[bool(sign) :]:
             # Names of several letters would run into each other.
             close = place == 0 or _is_short(name)
@@ -317,13 +184,6 @@ def _operator(sign: str) -> Element:
     return element("mo", sign, form="infix", lspace="0em", rspace="0.22em")
 
 
-def _spoken(sign: str, number: str, powers: list[tuple[str, int]]) -> str:
-    factors = [f"{name}^{power}" if power > 1 else name for name, power in powers]
-    if not (factors and number == "1"):
-        factors.insert(0, number)
-    return f"{sign} {' · '.join(factors)}".strip()
-
-
 # --- A few equations of a basis, quickly, however large it is: for notebooks and reports ----------
 
 #: Coefficients that may be worked out to show a few equations: a fraction of a second.
@@ -331,37 +191,8 @@ MOST_COEFFICIENTS = 3_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Sum:
-    """The terms of one polynomial that are shown.
-
-    Parameters
-    ----------
-    exponents : int array of shape (n_terms, n_variables)
-    coefficients : array of shape (n_terms,)
-    digits : int array of shape (n_terms,)
-        Significant digits of each coefficient.
-    n_left_out : int
-        Terms that count and are not shown.
-    """
-
-    exponents: IntArray
-    coefficients: FloatArray
-    digits: IntArray
-    n_left_out: int
-
-
-@dataclass(frozen=True, eq=False)
 class Excerpt:
-    """The first equations of a basis.
-
-    Parameters
-    ----------
-    sums : list of Sum
-        One an equation.
-    degrees, extents : arrays of shape (n_shown,)
-    n_more : int
-        Equations that are not shown.
-    """
+    """The first equations of a basis, and how many there are beyond them."""
 
     sums: list[Sum]
     degrees: IntArray
@@ -374,16 +205,8 @@ def excerpt(
 ) -> Excerpt:
     """Expand the first equations of a basis, as many as can be expanded quickly.
 
-    Parameters
-    ----------
-    basis : PolynomialBasis
-    n_equations, n_terms : int
-        Bounds on the equations, and on the terms of each.
-    digits : int
-        Significant digits of the coefficients, as in ``to_latex``: terms that do not count at this
-        many digits are not counted as left out either.
-    model : VanishingIdeal, optional
-        The ideal that the basis is from.
+    ``model`` is the ideal that the basis is from, if there is one. Terms that do not count at
+    this many digits are not counted as left out either.
     """
     n_shown = min(n_equations, basis.count())
     top = int(basis.degrees()[n_shown - 1]) if n_shown else 0
@@ -392,15 +215,8 @@ def excerpt(
     n_shown = min(n_shown, int(np.sum(basis.degrees() <= top)))
     lower = PolynomialBasis(basis.n_features, basis.blocks[:top])
     lower = lower.restricted(np.arange(lower.count()) < n_shown) if top else lower
-    sums = []
-    if n_shown:
-        exponents, coefficients = lower.expand()
-        chosen = DataScale.of(basis, model).terms(lower, coefficients, digits=digits)
-        for column, (kept, of_each) in zip(coefficients.T, chosen, strict=True):
-            order = np.argsort(kept[:n_terms])
-            shown = kept[order]
-            n_left_out = len(kept) - len(shown)
-            sums.append(Sum(exponents[shown], column[shown], of_each[order], n_left_out))
+    scale = DataScale.of(basis, model)
+    sums = choose_terms(lower, scale, digits=digits, n_terms=n_terms) if n_shown else []
     return Excerpt(sums, lower.degrees(), lower.extents, basis.count() - n_shown)
 
 
@@ -419,23 +235,13 @@ MOST_EQUATIONS, MOST_TERMS, DIGITS = 10, 24, 4
 
 
 def notebook_latex(basis: PolynomialBasis, names: Sequence[str], model: Any = None) -> str:
-    """Write the first equations of a basis as one display in LaTeX.
-
-    Parameters
-    ----------
-    basis : PolynomialBasis
-    names : sequence of str
-        One a variable.
-    model : VanishingIdeal, optional
-        The ideal that the basis is from.
-    """
+    """Write the first equations of a basis as one display in LaTeX."""
     found = _excerpt(basis, model)
     symbols = [latex_symbol(name) for name in names]
     lines = []
     for each in found.sums:
-        left = latex_sum(each.exponents, each.coefficients.tolist(), symbols, each.digits.tolist())
         dots = r" + \cdots" if each.n_left_out else ""
-        lines.append(f"{left}{dots} &= 0")
+        lines.append(f"{LATEX.write(each, symbols)}{dots} &= 0")
     if note := _note(found):
         lines.append(f"&\\text{{{note}}}")
     body = " \\\\\n".join(lines)
@@ -443,27 +249,12 @@ def notebook_latex(basis: PolynomialBasis, names: Sequence[str], model: Any = No
 
 
 def notebook_html(basis: PolynomialBasis, names: Sequence[str], model: Any = None) -> str:
-    """Write the first equations of a basis as HTML, with degrees and extents.
-
-    Parameters
-    ----------
-    basis : PolynomialBasis
-    names : sequence of str
-        One a variable.
-    model : VanishingIdeal, optional
-        The ideal that the basis is from.
-    """
+    """Write the first equations of a basis as HTML, with degrees and extents."""
     found = _excerpt(basis, model)
     rows = [
         element(
             "div",
-            mathml_equation(
-                each.exponents,
-                each.coefficients.tolist(),
-                names,
-                digits=each.digits.tolist(),
-                n_left_out=each.n_left_out,
-            ),
+            mathml_equation(each, names),
             element(
                 "small",
                 f"degree {degree}, extent {number(extent, '.2g')}",
@@ -475,7 +266,7 @@ def notebook_html(basis: PolynomialBasis, names: Sequence[str], model: Any = Non
     ]
     if note := _note(found):
         rows.append(element("div", element("small", note, style="opacity: 0.7")))
-    return rendered(
+    return render(
         element("div", rows, class_="vanishing-equations", style="margin: 0.5em 0; max-width: 60em")
     )
 

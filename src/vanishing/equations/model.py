@@ -1,4 +1,4 @@
-"""The equations of any model, in the columns of the data before its preprocessing."""
+"""The equations of a model in the columns of the data, as SymPy expressions and LaTeX."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -12,10 +12,11 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, Stan
 from sklearn.utils.validation import check_is_fitted
 
 from vanishing.arrays.memory import as_text
-from vanishing.arrays.namespace import FloatArray, IntArray, lazy
+from vanishing.arrays.namespace import FloatArray, IntArray, import_extra, lazy
 from vanishing.equations.sizes import DataScale
+from vanishing.equations.text import LATEX, Sum, latex_symbol
 from vanishing.polynomials.basis import PolynomialBasis
-from vanishing.polynomials.monomials import AffineMap, count
+from vanishing.polynomials.monomials import AffineMap, count, variable_names
 
 # --- Fitted preprocessing of scikit-learn as affine maps ------------------------------------------
 
@@ -43,7 +44,7 @@ def affine_map(preprocessor: Any) -> AffineMap:
     """
     if isinstance(preprocessor, Pipeline):
         steps = [step for _, step in preprocessor.steps if step not in (None, "passthrough")]
-        return composed(map(affine_map, steps))
+        return compose_maps(map(affine_map, steps))
     # No subclasses: they may do anything.
     if type(preprocessor) not in _READERS:
         known = ", ".join(kind.__name__ for kind in _READERS)
@@ -55,11 +56,11 @@ def affine_map(preprocessor: Any) -> AffineMap:
     return _READERS[type(preprocessor)](preprocessor)
 
 
-def composed(maps: Iterable[AffineMap]) -> AffineMap:
+def compose_maps(maps: Iterable[AffineMap]) -> AffineMap:
     """Return the map that applies several, the first one first."""
     several = list(maps)
     if not several:
-        raise ValueError("expected a pipeline with at least one step, got one without")
+        raise ValueError("expected a pipeline with at least one step, got an empty one")
     return reduce(lambda first, second: second.after(first), several)
 
 
@@ -110,7 +111,7 @@ def _max_abs(scaler: Any) -> AffineMap:
 def _refuse_clipping(scaler: Any) -> None:
     if getattr(scaler, "clip", False):  # MaxAbsScaler has it in later versions only
         raise ValueError(
-            f"{type(scaler).__name__}(clip=True) cuts values off, so that it is not affine; fit it "
+            f"{type(scaler).__name__}(clip=True) clips values, so it is not affine; fit it "
             "without clip"
         )
 
@@ -170,59 +171,58 @@ class Equations:
 
 
 def equations_of(model: Any, feature_names: Any = None, *, preprocessor: Any = None) -> Equations:
-    """Carry the equations of a model back through its preprocessing.
-
-    Parameters
-    ----------
-    model : VanishingIdeal, PolynomialBasis, or Pipeline that ends in a VanishingIdeal
-        Fitted.
-    feature_names : sequence of str, optional
-        By default the column names of the data, or x0, x1, ...
-    preprocessor : transformer, optional
-        What was applied to the data before the model: one that ``affine_map`` takes.
-
-    Returns
-    -------
-    Equations
-    """
+    """Carry the equations of a model back through its preprocessing to the columns of the data."""
     steps = [] if preprocessor is None else [preprocessor]
     while isinstance(model, Pipeline):
         steps += [step for _, step in model.steps[:-1] if step not in (None, "passthrough")]
         model = model.steps[-1][1]
     basis, source = _basis_of(model)
     if steps:
-        basis = basis.composed_with(composed(map(affine_map, steps)))
+        basis = basis.composed_with(compose_maps(map(affine_map, steps)))
         source += " after " + ", ".join(map(_in_one_line, steps))
     if feature_names is None:
         feature_names = getattr(steps[0] if steps else model, "feature_names_in_", None)
-    names = checked_names(feature_names, basis.n_features)
+    names = check_names(feature_names, basis.n_features)
     ideal = None if isinstance(model, PolynomialBasis) else model
     return Equations(basis, names, feature_names is not None, source, ideal)
 
 
-def expanded(basis: PolynomialBasis) -> tuple[IntArray, FloatArray]:
-    """Expand into monomials, unless that takes too much memory.
-
-    Parameters
-    ----------
-    basis : PolynomialBasis
-
-    Returns
-    -------
-    exponents, coefficients
-        As ``PolynomialBasis.expand`` returns them.
-    """
+def expand_basis(basis: PolynomialBasis) -> tuple[IntArray, FloatArray]:
+    """Expand into monomials, as ``PolynomialBasis.expand``, unless that takes too much memory."""
     widest = max((block.n_candidates for block in basis.blocks), default=0)
     n_monomials = count(basis.n_features, len(basis.blocks))
     n_bytes = 8 * n_monomials * max(widest, basis.count())
     if n_bytes > LARGEST_EXPANSION:
         raise ValueError(
-            f"in {basis.n_features} variables there are {n_monomials} monomials up to degree "
-            f"{len(basis.blocks)}, whose coefficients take {as_text(n_bytes)}: nobody would read "
-            "that; write the equations in the preprocessed variables (pass the ideal without its "
+            f"{basis.n_features} variables have {n_monomials} monomials up to degree "
+            f"{len(basis.blocks)}, whose coefficients take {as_text(n_bytes)}: too many to write "
+            "out; write the equations in the preprocessed variables (pass the ideal without its "
             "pipeline), or fewer of them (basis.restricted), or as source (to_python, to_c)"
         )
     return basis.expand()
+
+
+def choose_terms(
+    basis: PolynomialBasis,
+    scale: DataScale,
+    *,
+    digits: int | None = None,
+    n_terms: int | None = None,
+) -> list[Sum]:
+    """Expand the vanishing polynomials, and choose the terms and digits that count on the data.
+
+    ``digits`` is as in ``DataScale.terms``; at most ``n_terms`` are kept, the largest.
+    """
+    exponents, coefficients = expand_basis(basis)
+    found = []
+    chosen = scale.terms(basis, coefficients, digits=digits)
+    for column, (kept, of_each) in zip(coefficients.T, chosen, strict=True):
+        shown = kept[:n_terms]
+        n_left_out = len(kept) - len(shown)
+        found.append(
+            Sum(exponents[shown], column[shown].tolist(), of_each[:n_terms].tolist(), n_left_out)
+        )
+    return found
 
 
 def _basis_of(model: Any) -> tuple[PolynomialBasis, str]:
@@ -238,24 +238,94 @@ def _basis_of(model: Any) -> tuple[PolynomialBasis, str]:
     return model.basis_, _in_one_line(model)
 
 
-def checked_names(feature_names: Any, n_features: int) -> tuple[str, ...]:
+def check_names(feature_names: Any, n_features: int) -> tuple[str, ...]:
     """Return as many names as there are features, all different; x0, x1, ... by default."""
-    names = names_for(feature_names, n_features)
+    names = variable_names(n_features, feature_names)
     if len(set(names)) < n_features:
         twice = sorted({name for name in names if names.count(name) > 1})
         raise ValueError(f"feature names must differ, got {', '.join(twice)} more than once")
     return names
 
 
-def names_for(feature_names: Any, n_features: int) -> tuple[str, ...]:
-    """Return as many names as there are features; x0, x1, ... by default."""
-    if feature_names is None:
-        feature_names = [f"x{i}" for i in range(n_features)]
-    names = tuple(str(name) for name in feature_names)
-    if len(names) != n_features:
-        raise ValueError(f"expected {n_features} feature names, got {len(names)}")
-    return names
-
-
 def _in_one_line(estimator: Any) -> str:
     return " ".join(repr(estimator).split())
+
+
+# --- LaTeX ----------------------------------------------------------------------------------------
+
+
+def to_latex(
+    model: Any, feature_names: Any = None, *, preprocessor: Any = None, digits: int = 4
+) -> list[str]:
+    """Write the vanishing polynomials as LaTeX, highest degree first.
+
+    Parameters
+    ----------
+    model : VanishingIdeal, PolynomialBasis, or Pipeline that ends in a VanishingIdeal
+        Fitted. Polynomials are carried back through scaling and PCA to the variables of the data.
+    feature_names : sequence of str, optional
+        By default the column names of the data, or x0, x1, ...; "x12" becomes ``x_{12}``, other
+        names are set upright.
+    preprocessor : transformer, optional
+        What was applied to the data before the model, as in ``to_sympy``.
+    digits : int
+        Significant digits of the coefficients. There are more where fewer would change what an
+        equation says about the data of the fit, and terms are left out that change it by less than
+        the last digit. What counts is the size of a term on the data, not its coefficient.
+
+    Returns
+    -------
+    list of str
+    """
+    equations = equations_of(model, feature_names, preprocessor=preprocessor)
+    symbols = [latex_symbol(name) for name in equations.names]
+    sums = choose_terms(equations.basis, equations.scale, digits=digits)
+    return [LATEX.write(each, symbols) for each in sums]
+
+
+# --- SymPy ----------------------------------------------------------------------------------------
+
+
+def to_sympy(model: Any, feature_names: Any = None, *, preprocessor: Any = None) -> list[Any]:
+    """Expand the vanishing polynomials into SymPy expressions.
+
+    Parameters
+    ----------
+    model : VanishingIdeal, PolynomialBasis, or Pipeline that ends in a VanishingIdeal
+        Fitted. Polynomials are carried back through scaling and PCA to the variables of the data.
+    feature_names : sequence of str, optional
+        By default the column names of the data, or x0, x1, ...
+    preprocessor : transformer, optional
+        What was applied to the data before the model: StandardScaler, MinMaxScaler, MaxAbsScaler,
+        RobustScaler, PCA, or a Pipeline of these.
+
+    Returns
+    -------
+    list of sympy.Expr
+        In ``Symbol(name)``, coefficients as floats, all terms kept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from vanishing import VanishingIdeal
+    >>> from vanishing.equations import to_sympy
+    >>> X = np.column_stack([np.arange(9.0), 2 * np.arange(9.0)])
+    >>> line = make_pipeline(StandardScaler(), VanishingIdeal(max_degree=1, tol=0)).fit(X)
+    >>> (equation,) = to_sympy(line, ["u", "v"])
+    >>> equation.coeff("v").round(3), equation.coeff("u").round(3)
+    (-0.137, 0.274)
+    """
+    sympy = import_extra("sympy", extra="symbolic", purpose="to_sympy")
+    equations = equations_of(model, feature_names, preprocessor=preprocessor)
+    exponents, coefficients = expand_basis(equations.basis)
+    symbols = [sympy.Symbol(name) for name in equations.names]
+    monomials = [
+        sympy.Mul(*(symbol ** int(power) for symbol, power in zip(symbols, row, strict=True)))
+        for row in exponents
+    ]
+    return [
+        sympy.Add(*(sympy.Float(c) * m for c, m in zip(column.tolist(), monomials, strict=True)))
+        for column in coefficients.T
+    ]

@@ -9,16 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from vanishing.arrays.namespace import FloatArray, IntArray, unmasked
-from vanishing.equations.model import equations_of, expanded
-from vanishing.equations.symbolic import import_sympy
+from vanishing.arrays.namespace import FloatArray, IntArray, import_extra, unmasked
+from vanishing.equations.model import equations_of, expand_basis
 from vanishing.polynomials.monomials import Monomials, monomials
 
 # --- Floating point numbers as the small rationals that they are close to -------------------------
 #
 # A number is close to many rationals. Those with denominator q lie 1/q² apart or more, so that one
-# of
-# them within an error e says something as long as 2 e q² < 1, and chance is at work beyond.
+# of them within an error e says something as long as 2 e q² < 1, and chance is at work beyond.
 
 #: Errors that are tried, relative to the largest coefficient: from a few rounding units to what
 #: badly conditioned points may leave.
@@ -34,19 +32,10 @@ def rational_candidates(
 ) -> Iterator[list[Fraction]]:
     """Propose rational coefficients, simplest explanation of the smallest error first.
 
-    Parameters
-    ----------
-    coefficients : sequence of float
-        One of them is 1 exactly.
-    scales : sequence of float
-        Error of each coefficient, in units that all have in common.
-
-    Yields
-    ------
-    list of Fraction
-        Every proposal once. First each coefficient by itself, by continued fractions; then all
-        with one denominator, by lattice reduction, which reaches larger denominators: the more
-        coefficients share one, the less chance has.
+    One of the coefficients is 1; ``scales`` are their errors, in common units. First each
+    coefficient is taken by itself, by continued fractions; then all with one denominator, by
+    lattice reduction. That reaches larger denominators: the more coefficients share one, the less
+    likely it is a coincidence.
 
     Examples
     --------
@@ -64,10 +53,6 @@ def rational_candidates(
 
 def simplest_fraction(value: float, error: float) -> Fraction:
     """Return the fraction of smallest denominator in [value - error, value + error].
-
-    Parameters
-    ----------
-    value, error : float
 
     Examples
     --------
@@ -144,8 +129,7 @@ def _common_denominator(
 # Polynomials are rows of coefficients on monomials. Their span is what the data determines; which
 # polynomials span it is a matter of coordinates, and after fitting they are dense mixtures. In
 # reduced echelon form every row is the only one that has its pivot monomial, so that simple
-# equations
-# show.
+# equations show.
 
 #: A column is a pivot if it is at least this share of the largest one. Lower, and the form comes
 #: closer to the textbook's, whose pivots are the first columns possible; higher, and it is stabler.
@@ -191,18 +175,7 @@ def reduced_echelon(
 
 
 def reduced_modulo(rows: FloatArray, echelon: FloatArray, pivots: IntArray) -> FloatArray:
-    """Subtract from rows what an echelon form spans, so that they are zero on its pivots.
-
-    Parameters
-    ----------
-    rows : array of shape (n_rows, n_columns)
-    echelon, pivots
-        As ``reduced_echelon`` returns them.
-
-    Returns
-    -------
-    array of shape (n_rows, n_columns)
-    """
+    """Subtract from rows what an echelon form spans, so that they are zero on its pivots."""
     reduced = rows - rows[:, pivots] @ echelon
     reduced[:, pivots] = 0.0
     return reduced
@@ -406,13 +379,13 @@ def to_rational(
     >>> to_rational(ideal.basis_, circle, ["x", "y"])
     [Poly(x**2 + y**2 - 1, x, y, domain='ZZ')]
     """
-    sympy = import_sympy("to_rational")
+    sympy = import_extra("sympy", extra="symbolic", purpose="to_rational")
     equations = equations_of(model, feature_names, preprocessor=preprocessor)
     basis = equations.basis
     symbols = [sympy.Symbol(name) for name in equations.names]
     exact = ExactPoints.of(points, denominator=denominator, n_features=basis.n_features)
     sizes = exact.root_mean_squares()
-    _, coefficients = expanded(basis)
+    _, coefficients = expand_basis(basis)
     degrees = basis.degrees()
 
     known = [sympy.Poly(polynomial, *symbols) for polynomial in modulo]

@@ -1,4 +1,4 @@
-"""How large the terms of an equation are on the data, and so which terms and digits count.
+"""How large the terms of an equation are on the data: which terms and digits count.
 
 A small coefficient says nothing by itself: 1e-6 times a pressure in pascal is as large as 1 times
 the same pressure in megapascal. Every form that people read, such as LaTeX, notebooks, the report
@@ -109,19 +109,9 @@ class DataScale:
     def terms(
         self, basis: PolynomialBasis, coefficients: FloatArray, *, digits: int | None = None
     ) -> Iterator[tuple[IntArray, IntArray]]:
-        """Choose the terms and the digits to write, as ``terms_that_count`` does.
+        """Yield the terms and digits to write of each polynomial, by ``terms_that_count``.
 
-        Parameters
-        ----------
-        basis : PolynomialBasis
-        coefficients : array of shape (n_monomials, n_vanishing)
-            As ``basis.expand`` returns them.
-        digits : int, optional
-
-        Yields
-        ------
-        kept, digits : int arrays
-            Of one vanishing polynomial.
+        ``coefficients`` are those of ``basis.expand()``.
         """
         sizes = self.sizes(len(basis.blocks))
         each = zip(coefficients.T, self.spans(basis), basis.extents, strict=True)
@@ -201,15 +191,6 @@ def monomial_sizes(points: FloatArray, table: Monomials) -> FloatArray:
 
     The monomials themselves may vanish on the points. A variable that is always zero has the size
     of the others.
-
-    Parameters
-    ----------
-    points : array of shape (n_samples, n_features)
-    table : Monomials
-
-    Returns
-    -------
-    array of shape (n_monomials,)
     """
     # Relative to the largest value of each variable, so that high powers do not overflow.
     largest = np.max(np.abs(points), axis=0)

@@ -17,7 +17,7 @@ import numpy as np
 
 from vanishing.arrays.memory import row_slices
 from vanishing.arrays.namespace import FloatArray, is_array, lazy, on_host, unmasked
-from vanishing.equations.model import expanded
+from vanishing.equations.model import expand_basis
 from vanishing.equations.sizes import monomial_sizes
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.monomials import Monomials, monomials
@@ -62,7 +62,7 @@ class Sample:
     def of(cls, basis: PolynomialBasis, X: Any) -> "Sample":
         """Evaluate a basis on data."""
         points = _checked(X, basis.n_features)
-        _, coefficients = expanded(basis)
+        _, coefficients = expand_basis(basis)
         _, others = basis.expand(which="nonvanishing")
         table = monomials(basis.n_features, len(basis.blocks))
         return cls(basis, points, table, coefficients, others, monomial_sizes(points, table))
@@ -95,18 +95,7 @@ class Sample:
         return np.asarray(self.basis.jacobian(self._rows, which="nonvanishing"))
 
     def directions(self, coefficients: FloatArray, degree: int) -> FloatArray:
-        """Return changes, of one standard error each, of a polynomial that vanishes on X.
-
-        Parameters
-        ----------
-        coefficients : array of shape (n_monomials,)
-        degree : int
-            Of the polynomial.
-
-        Returns
-        -------
-        array of shape (n_monomials, n_nonvanishing of this degree or less)
-        """
+        """Return changes, of one standard error each, of a polynomial that vanishes on X."""
         below = self.basis.degrees(which="nonvanishing") <= degree
         squares = (self._monomial_values @ coefficients) ** 2
         chance = squares @ self._nonvanishing_values**2 / len(squares) / self._n_free(degree)
@@ -137,18 +126,9 @@ class Sample:
         return gradient, laplacian
 
     def roundings(self, coefficients: FloatArray, degree: int) -> FloatArray:
-        """Return by how much single coefficients may be rounded where no others make up for it.
+        """Return how far single coefficients may be rounded while the others stay.
 
-        Parameters
-        ----------
-        coefficients : array of shape (n_monomials,)
-        degree : int
-            Of the polynomial.
-
-        Returns
-        -------
-        array of shape (n_monomials,)
-            What changes the values on X by a small part of a standard error.
+        That changes the values on X by a small part of a standard error.
         """
         values = self._monomial_values @ coefficients
         typical = np.sqrt(
@@ -158,10 +138,7 @@ class Sample:
         return np.where(occurs, SMALL_PART * typical / self.sizes, 0.0)
 
     def is_lost(self, coefficients: FloatArray) -> bool:
-        """Whether rounding errors of the terms are not small beside what the polynomial says.
-
-        It says how values change over the spread of the data.
-        """
+        """Say whether rounding hides how the polynomial changes over the spread of the data."""
         gradient, _ = self._derivatives(coefficients)
         change = np.sqrt(np.mean(np.sum((gradient * np.std(self._rows, axis=0)) ** 2, axis=1)))
         return bool(self._rounding(coefficients) > LOST * change > 0)

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
-from vanishing.equations.markup import Element, as_given, changed_number, element, number, rendered
+from vanishing.equations.markup import Element, element, render
+from vanishing.equations.text import as_given, changed_number, number
 
 # --- What an explanation says ---------------------------------------------------------------------
 
@@ -213,7 +214,7 @@ def explanation_html(explanation: Explanation) -> str:
     head = f"Score {number(explanation.score, '.3g')}"
     shown, rest = chosen_features(explanation.shares, MOST_FEATURES)
     if not len(shown):
-        return rendered(element("div", element("b", head), element("div", TYPICAL)))
+        return render(element("div", element("b", head), element("div", TYPICAL)))
     head += f", {number(explanation.reference_score, '.3g')} when mended"
     largest = float(np.abs(explanation.shares[shown]).max())
     rows = [
@@ -233,7 +234,7 @@ def explanation_html(explanation: Explanation) -> str:
     table = element("table", element("thead", element("tr", cells)), element("tbody", rows))
     broken = [element("li", written_equation(equation)) for equation in explanation.equations]
     equations = [element("div", "Broken equations:"), element("ul", broken)] if broken else []
-    return rendered(element("div", element("b", head), table, equations))
+    return render(element("div", element("b", head), table, equations))
 
 
 def _row(name: str, change: str, share: float, largest: float, color: str = "") -> Element:

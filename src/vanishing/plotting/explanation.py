@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vanishing.arrays.namespace import FloatArray, IntArray
-from vanishing.equations.markup import number, shortened
+from vanishing.equations.text import number, shorten_name
 from vanishing.explain.record import (
     TYPICAL,
     BrokenEquation,
@@ -80,7 +80,7 @@ def draw_bars(explanation: Explanation, n_features: int, ax: Any) -> Any:
 def _draw_chosen(ax: Any, explanation: Explanation, shown: IntArray, rest: IntArray) -> None:
     """Draw one bar a feature, names on the left and values on the right."""
     shares = explanation.shares[shown]
-    names = [shortened(explanation.feature_names[j]) for j in shown]
+    names = [shorten_name(explanation.feature_names[j]) for j in shown]
     values = [written_change(explanation, j) for j in shown]
     colors = [MORE if share > 0 else LESS for share in shares]
     if len(rest):

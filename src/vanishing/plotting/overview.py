@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 
 from vanishing.arrays.namespace import FloatArray
-from vanishing.equations.markup import number, shortened
+from vanishing.equations.text import number, shorten_name
 from vanishing.inputs import names_of_features
 from vanishing.plotting.style import (
     INK,
@@ -237,7 +237,7 @@ class BasisDisplay:
 
     def _columns(self, shares: FloatArray) -> tuple[FloatArray, list[str]]:
         """Return the variables with the largest shares, in their order, and the rest as one."""
-        names = [shortened(str(name), 20) for name in self.feature_names]
+        names = [shorten_name(str(name), 20) for name in self.feature_names]
         if shares.shape[1] <= MOST_COLUMNS + 1:
             return shares, names
         largest = np.argsort(-shares.sum(axis=0), kind="stable")

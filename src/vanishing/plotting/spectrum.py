@@ -6,7 +6,7 @@ import numpy as np
 
 from vanishing.arrays.namespace import FloatArray
 from vanishing.construction.step import DegreeTrace
-from vanishing.equations.markup import number
+from vanishing.equations.text import number
 from vanishing.plotting.style import (
     INK,
     LESS,

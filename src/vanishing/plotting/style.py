@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from vanishing.arrays.namespace import FloatArray, move_to_numpy
+from vanishing.arrays.namespace import FloatArray, import_extra, move_to_numpy
 from vanishing.ideal import VanishingIdeal
 from vanishing.inputs import new_table
 
@@ -31,11 +31,7 @@ def pyplot(caller: str) -> Any:
     caller : str
         What needs it.
     """
-    try:
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise ImportError(f'{caller} needs matplotlib: pip install "vanishing[plot]"') from error
-    return pyplot
+    return import_extra("matplotlib.pyplot", extra="plot", purpose=caller)
 
 
 def new_axes(

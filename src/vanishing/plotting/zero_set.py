@@ -6,7 +6,7 @@ import numpy as np
 
 from vanishing.algebra.generators import minimal_generators
 from vanishing.arrays.namespace import FloatArray
-from vanishing.equations.markup import number, shortened
+from vanishing.equations.text import number, shorten_name
 from vanishing.ideal import VanishingIdeal
 from vanishing.inputs import names_of_features
 from vanishing.plotting import space
@@ -27,6 +27,7 @@ from vanishing.plotting.style import (
     same_units,
 )
 from vanishing.polynomials.basis import PolynomialBasis
+from vanishing.polynomials.monomials import variable_names
 
 # --- Zero sets in the plane: contours, and the regions of either sign -----------------------------
 
@@ -345,10 +346,10 @@ class ZeroSetDisplay:
         if self.contrast is not None:
             look = {"marker": "^", "linestyle": "", "markersize": 4}
             entries.insert(1 if self.X is not None else 0, _entry("contrast", color=MORE, **look))
-        names = self.feature_names or [f"x{j}" for j in range(self.basis.n_features)]
+        names = self.feature_names or variable_names(self.basis.n_features)
         for axis, name in zip("xyz", names, strict=False):
             getattr(self.ax_, f"set_{axis}label")(
-                shortened(str(name)), fontsize=NOTE_SIZE, color=INK, parse_math=False
+                shorten_name(str(name)), fontsize=NOTE_SIZE, color=INK, parse_math=False
             )
         self.ax_.tick_params(labelsize=NOTE_SIZE, colors=NOTE)
         self.ax_.legend(

@@ -23,7 +23,7 @@ from vanishing.polynomials.evaluation import (
     pullback_of_vanishing,
 )
 from vanishing.polynomials.expansion import expand_in_variables
-from vanishing.polynomials.monomials import AffineMap
+from vanishing.polynomials.monomials import AffineMap, variable_names
 
 # --- What a notebook shows of a basis -------------------------------------------------------------
 
@@ -45,7 +45,7 @@ class InNotebooks:
         return notebook_html(self, self._plain_names())  # type: ignore[arg-type]
 
     def _plain_names(self) -> list[str]:
-        return [f"x{j}" for j in range(self.n_features)]
+        return list(variable_names(self.n_features))
 
 
 # --- A basis of polynomials by degree, immutable, holding no data ---------------------------------

@@ -1,6 +1,6 @@
 """Monomials: counting, values, derivatives, affine changes of variables, independence."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations_with_replacement
@@ -15,6 +15,16 @@ from vanishing.arrays.namespace import Array, FloatArray, IntArray, lazy, namesp
 #
 # Monomials are ordered by degree, then lexicographically with the first variable largest, so that
 # those of degree at most t-1 come first among those of degree at most t.
+
+
+def variable_names(n_variables: int, names: Iterable[object] | None = None) -> tuple[str, ...]:
+    """Return as many names as there are variables; x0, x1, ... by default."""
+    if names is None:
+        return tuple(f"x{j}" for j in range(n_variables))
+    given = tuple(str(name) for name in names)
+    if len(given) != n_variables:
+        raise ValueError(f"expected {n_variables} feature names, got {len(given)}")
+    return given
 
 
 def count(n_variables: int, degree: int) -> int:

@@ -10,10 +10,8 @@ from tests.support.command_line import parabola, write_csv
 
 import vanishing
 from vanishing import VanishingDetector, VanishingIdeal
-from vanishing.app.cli.commands import EXAMPLES
+from vanishing.app.cli.commands import COMMANDS
 from vanishing.persistence import save
-
-COMMANDS = [command.__name__ for command in EXAMPLES]
 
 
 def rows_of(text):
@@ -365,8 +363,8 @@ def test_explanation_of_a_row(call, tables, models):
         call("explain", "new.csv", "-m", "detector.safetensors", "--row", "5", "--json").out
     )["rows"][0]
     assert {each["name"] for each in record["features"]} == {"x", "y"}
-    shares = sum(each["share"] for each in record["features"])
-    assert np.isclose(shares, record["score"] - record["mended_score"])
+    total = sum(each["attribution"] for each in record["features"])
+    assert np.isclose(total, record["score"] - record["counterfactual_score"])
     assert record["equations"]
 
 

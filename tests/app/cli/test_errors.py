@@ -13,7 +13,7 @@ from tests.support.command_line import environment, parabola, write_csv
 
 from vanishing import ClassVanishingFeatures, VanishingDetector, VanishingIdeal
 from vanishing.app.cli import main
-from vanishing.app.cli.equations import written
+from vanishing.app.cli.equations import carry_back
 from vanishing.app.cli.models import ideals_of
 from vanishing.equations.sizes import DataScale
 from vanishing.persistence import save
@@ -50,7 +50,7 @@ def moved(n_rows=300):
 def test_equations_are_carried_back_through_affine_steps(steps, final):
     points = moved()
     model = make_pipeline(*steps, final).fit(points)
-    found = written(model, next(iter(ideals_of(model))))
+    found = carry_back(model, next(iter(ideals_of(model))))
     assert found.names == ["x0", "x1"]
     assert found.meaning == ""
     before = make_pipeline(*steps).fit(points).transform(points)
@@ -93,7 +93,7 @@ def test_all_terms_are_written_behind_a_projection(call, tmp_path):
     points = np.column_stack([parabola(200), 1e-3 * rng.normal(size=200)])
     model = make_pipeline(PCA(2), VanishingIdeal(tol=0.1)).fit(points)
     save(model, tmp_path / "m.safetensors")
-    found = written(model, "0")
+    found = carry_back(model, "0")
     assert not DataScale.of(found.ideal.basis_, found.ideal).is_complete
     done = call("show", "m.safetensors", "--terms", "0")
     assert all(f"x{j}" in done.out for j in range(3))
@@ -115,7 +115,7 @@ def test_all_terms_are_written_behind_a_projection(call, tmp_path):
 )
 def test_coordinates_are_explained_where_equations_stay_in_them(model, said):
     model.fit(moved())
-    found = written(model, next(iter(ideals_of(model))))
+    found = carry_back(model, next(iter(ideals_of(model))))
     assert found.names[0] == "u0"
     assert said in found.meaning
 
@@ -125,7 +125,7 @@ def test_classes_in_a_pipeline_are_carried_back():
     labels = np.repeat(["a", "b"], 60)
     model = make_pipeline(StandardScaler(), ClassVanishingFeatures(VanishingIdeal(tol=0.5)))
     model.fit(points, labels)
-    assert written(model, "a").names == ["x0", "x1"]
+    assert carry_back(model, "a").names == ["x0", "x1"]
 
 
 # --- huge numbers --------------------------------------------------------------------------------

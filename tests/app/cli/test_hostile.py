@@ -13,7 +13,8 @@ from tests.support.command_line import environment, parabola
 
 from vanishing.app.cli.console import visible, visible_json
 from vanishing.app.cli.options import Reading
-from vanishing.app.cli.tables import no_formula, read_table, write_table
+from vanishing.app.cli.tables import read_table, write_table
+from vanishing.data.tables import no_formula
 
 #: Red; a title of the window; CSI in one character; back to the start of the line; right to left.
 ESCAPES = ["\x1b[31m", "\x1b]0;owned\x07", "\x9b31m", "\b\b", "\x7f", "\u202e", "\u2066"]
@@ -133,7 +134,7 @@ def test_formulas_are_text(tmp_path, kind):
     write_table(str(path), {"=who": ids, "score": numbers})
     table = read_table(str(path), Reading(id="'=who"))
     kept = ["plain", "-5", "+1.5e3", "a=b"]
-    assert table.ids.tolist() == [f"'{formula}" for formula in FORMULAS] + kept
+    assert table.row_ids.tolist() == [f"'{formula}" for formula in FORMULAS] + kept
     assert table.values[:, 0].tolist() == numbers.tolist()  # numbers stay numbers
 
 
@@ -149,7 +150,7 @@ def test_formulas_of_a_score_table(call, tmp_path):
     for line in (tmp_path / "s.csv").read_text().splitlines():
         assert not re.match(r'"?[=+@-]', line)
     done = call("score", "t.csv", "-m", "m.safetensors", "--id", "=who", "--out", "s.parquet")
-    assert read_table(str(tmp_path / "s.parquet"), Reading(id="1")).ids[0] == "=r0"
+    assert read_table(str(tmp_path / "s.parquet"), Reading(id="1")).row_ids[0] == "=r0"
 
 
 @given(st.text())

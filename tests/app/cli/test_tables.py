@@ -69,7 +69,7 @@ def test_names_of_rows_come_back(tmp_path_factory, ids):
     ids = [text.encode("utf-8", "ignore").decode() for text in ids]
     path = tmp_path_factory.getbasetemp() / "ids.csv"
     write_table(str(path), {"who": np.array(ids, dtype=object), "v": np.arange(float(len(ids)))})
-    assert read_table(str(path), Reading(id="who")).ids.tolist() == ids
+    assert read_table(str(path), Reading(id="who")).row_ids.tolist() == ids
 
 
 def test_decimal_comma(tmp_path):
@@ -122,7 +122,7 @@ def test_compressed(tmp_path):
 def test_index_of_pandas_is_the_name_of_rows(tmp_path):
     table = read(tmp_path, ",a,b\n0,1,2\n7,3,4\n")
     assert table.names == ("a", "b")
-    assert table.ids.tolist() == ["0", "7"]
+    assert table.row_ids.tolist() == ["0", "7"]
 
 
 def test_later_rows_may_have_decimals(tmp_path):
@@ -150,8 +150,19 @@ def test_choice_of_columns(tmp_path, columns, drop, names):
 def test_text_columns_may_be_ids_and_labels(tmp_path):
     table = read(tmp_path, "who,x,kind\nann,1,good\nbob,2,bad\n", id="who", label="kind")
     assert table.names == ("x",)
-    assert table.ids.tolist() == ["ann", "bob"]
+    assert table.row_ids.tolist() == ["ann", "bob"]
     assert table.labels.tolist() == ["good", "bad"]
+
+
+def test_columns_of_text_are_set_aside_when_told(tmp_path, capsys):
+    path = tmp_path / "data.csv"
+    path.write_text("day,x,city,y\n2026-01-05,1,Rome,2\n2026-01-06,3,Oslo,4\n")
+    table = read_table(str(path), Reading(), set_aside=True)
+    assert table.names == ("x", "y")
+    assert [each.name for each in table.set_aside] == ["day", "city"]
+    assert "column 'day' is left out (date, '2026-01-05' in row 1)" in capsys.readouterr().err
+    with pytest.raises(DataError, match="column 'city'"):
+        read_table(str(path), Reading(columns="city"), set_aside=True)
 
 
 def test_columns_of_a_model_are_found_by_name(tmp_path, fitted):
@@ -234,7 +245,7 @@ def test_parquet_of_all_kinds(tmp_path):
     pq.write_table(pa.table({**kinds, "text": ["a", "b"]}), tmp_path / "t.parquet")
     table = read_table(str(tmp_path / "t.parquet"), Reading(id="text"))
     assert table.values.tolist() == [[1, 1, 1, 0.5], [2, 0, 2, 2]]
-    assert table.ids.tolist() == ["a", "b"]
+    assert table.row_ids.tolist() == ["a", "b"]
     with pytest.raises(DataError, match=r"column 'text' \('a' in row 1\)"):
         read_table(str(tmp_path / "t.parquet"), Reading())
 

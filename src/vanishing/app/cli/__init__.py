@@ -31,11 +31,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if "--json" in (sys.argv[1:] if arguments is None else arguments):
                 sys.stdout.write(json.dumps({"error": message, "code": 6}) + "\n")
             return 6
-    from vanishing.app.cli.commands import app, run
+    from vanishing.app.cli.commands import run
 
     if arguments is not None:
-        return run(app, arguments)
-    code = run(app, sys.argv[1:])
+        return run(arguments)
+    code = run(sys.argv[1:])
     # Without the destructors of C++: those of Arrow's thread pools abort now and then, long after
     # all is done, and spoil the exit code (apache/arrow#34314).
     atexit._run_exitfuncs()

@@ -1,5 +1,7 @@
 """The commands, and what happens around each of them."""
 
+import dataclasses
+import functools
 import inspect
 import signal
 import sys
@@ -7,8 +9,8 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import wraps
-from typing import Annotated, Any, NoReturn
+from importlib import import_module
+from typing import Annotated, Any, NoReturn, get_type_hints
 
 import typer
 
@@ -24,25 +26,13 @@ from vanishing.app.cli.console import (
     state,
     warnings_as_notes,
 )
-from vanishing.app.cli.demo import demo, serve
-from vanishing.app.cli.detect import detect, explain
-from vanishing.app.cli.export import export
-from vanishing.app.cli.fit import fit, score, transform
-from vanishing.app.cli.options import expanded
-from vanishing.app.cli.show import info, show
+from vanishing.app.cli.options import Console
 
 # --- One call of the command line: arguments in, exit code out ------------------------------------
 
 
-def run(app: Any, arguments: Sequence[str]) -> int:
-    """Run the command that the arguments name, and return its exit code.
-
-    Parameters
-    ----------
-    app : typer.Typer
-    arguments : sequence of str
-        Without the name of the program.
-    """
+def run(arguments: Sequence[str]) -> int:
+    """Run the command that the arguments name, and return its exit code."""
     state.debug = "--debug" in arguments
     state.json = "--json" in arguments
     state.quiet = state.emitted = False
@@ -52,7 +42,7 @@ def run(app: Any, arguments: Sequence[str]) -> int:
             stream.reconfigure(errors="backslashreplace")
     try:
         with _terminated_like_interrupted(), warnings_as_notes():
-            code = typer.main.get_command(app).main(
+            code = typer.main.get_command(make_app(arguments)).main(
                 args=list(arguments), prog_name="vanishing", standalone_mode=False
             )
             sys.stdout.flush()
@@ -83,21 +73,6 @@ def run(app: Any, arguments: Sequence[str]) -> int:
     if code == Exit.INTERRUPTED:
         return _fail("interrupted: nothing was left half written", Exit.INTERRUPTED)
     return int(code or 0)
-
-
-def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a command whose errors typer does not turn into its own exit codes."""
-
-    @wraps(command)
-    def call(*, quiet: bool = False, debug: bool = False, **given: Any) -> Any:
-        state.quiet = quiet
-        state.debug = state.debug or debug
-        try:
-            return command(**given)
-        except BrokenPipeError as error:
-            raise ReaderGoneError from error
-
-    return call
 
 
 @contextmanager
@@ -153,23 +128,82 @@ def _close_stdout() -> None:
         sys.stdout.close()
 
 
-# --- The commands, and how they are presented -----------------------------------------------------
+# --- The commands ---------------------------------------------------------------------------------
 
-EXAMPLES: dict[Callable[..., Any], str] = {
-    demo: "vanishing demo",
-    fit: "vanishing fit X.csv --contrast Y.csv --degree 2 --tol 0.01 --save circle.safetensors",
-    transform: "vanishing transform new.csv --model circle.safetensors --out features.parquet",
-    detect: "vanishing detect data.csv --train normal.csv --degree 2 --tol 0.02 --report out.html",
-    score: "vanishing score new.csv --model circle.safetensors --out scores.csv",
-    explain: "vanishing explain data.csv --model pump.safetensors --row 17",
-    show: "vanishing show circle.safetensors spectrum",
-    export: "vanishing export circle.safetensors latex --digits 3",
-    serve: "vanishing serve --open",
-    info: "vanishing info circle.safetensors",
+#: Module of each command, and arguments of its example. To add one, write a function there and add
+#: a line here.
+COMMANDS = {
+    "demo": ("demo", ""),
+    "fit": ("fit", "X.csv --contrast Y.csv --degree 2 --tol 0.01 --save circle.safetensors"),
+    "transform": ("fit", "new.csv --model circle.safetensors --out features.parquet"),
+    "detect": ("detect", "data.csv --train normal.csv --degree 2 --tol 0.02 --report out.html"),
+    "score": ("fit", "new.csv --model circle.safetensors --out scores.csv"),
+    "explain": ("detect", "data.csv --model pump.safetensors --row 17"),
+    "show": ("show", "circle.safetensors spectrum"),
+    "export": ("show", "circle.safetensors latex --digits 3"),
+    "serve": ("demo", "--open"),
+    "info": ("show", "circle.safetensors"),
 }
 
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No notes and no progress.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+
+def make_app(arguments: Sequence[str] = ()) -> typer.Typer:
+    """Make the command that the arguments begin with; all of them for help and completion."""
+    app = typer.Typer(
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        epilog="Start with: vanishing demo",
+    )
+    app.callback()(_vanishing)
+    named = [name for name in arguments[:1] if name in COMMANDS]
+    for name in named or COMMANDS:
+        module, shown = COMMANDS[name]
+        example = f"Example: vanishing {name} {shown}".rstrip()
+        command = getattr(import_module(f"vanishing.app.cli.{module}"), name)
+        # Each paragraph in one line, for the terminal to wrap.
+        paragraphs = (inspect.getdoc(command) or "").split("\n\n")
+        text = "\n\n".join(" ".join(each.split()) for each in paragraphs)
+        app.command(name, help=text, epilog=example)(_with_plain_options(command))
+    return app
+
+
+def _with_plain_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a command as typer takes it: an option for each field of a group of options.
+
+    typer has no groups of options that commands share. Written out, each command would repeat up to
+    15 options of its neighbours.
+    """
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {}
+    parameters = []
+    for name, parameter in inspect.signature(command).parameters.items():
+        if dataclasses.is_dataclass(hints[name]):
+            groups[name] = hints[name]
+        else:
+            parameters.append(parameter.replace(annotation=hints[name]))
+    groups["console"] = Console
+    parameters += [each for kind in groups.values() for each in signature_of(kind)]
+
+    @functools.wraps(command)
+    def call(**given: Any) -> Any:
+        for name, kind in groups.items():
+            given[name] = kind(**{each.name: given.pop(each.name) for each in signature_of(kind)})
+        console = given.pop("console")
+        state.quiet = console.quiet
+        state.debug = state.debug or console.debug
+        try:
+            return command(**given)
+        except BrokenPipeError as error:
+            raise ReaderGoneError from error  # typer would end with its own exit code
+
+    keyword = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
+    call.__signature__ = inspect.Signature(keyword)  # type: ignore[attr-defined]
+    return call
+
+
+def signature_of(group: type) -> list[inspect.Parameter]:
+    """Return the options of a group."""
+    return list(inspect.signature(group).parameters.values())
 
 
 def _version(wanted: bool) -> None:
@@ -185,33 +219,3 @@ def _vanishing(
     ] = False,
 ) -> None:
     """Find the polynomial equations that points satisfy, and the rows that break them."""
-
-
-def _registered(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a command as typer takes it, with the options that all commands have."""
-    shown = expanded(command)
-    call = guarded(shown)
-    common = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=kind)
-        for name, kind in (("quiet", Quiet), ("debug", Debug))
-    ]
-    own = inspect.signature(shown).parameters.values()
-    call.__signature__ = inspect.Signature([*own, *common])  # type: ignore[attr-defined]
-    return call
-
-
-def _help(command: Callable[..., Any]) -> str:
-    """Return the docstring of a command, each paragraph in one line for the terminal to wrap."""
-    paragraphs = (inspect.getdoc(command) or "").split("\n\n")
-    return "\n\n".join(" ".join(each.split()) for each in paragraphs)
-
-
-app = typer.Typer(
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Start with: vanishing demo",
-)
-app.callback()(_vanishing)
-for _command, _example in EXAMPLES.items():
-    app.command(help=_help(_command), epilog=f"Example: {_example}")(_registered(_command))

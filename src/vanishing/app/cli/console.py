@@ -138,17 +138,7 @@ def warnings_as_notes() -> Iterator[None]:
 def working(what: str, total: int | None = None) -> Iterator[Any]:
     """Show progress after a second, if standard error is a terminal.
 
-    Parameters
-    ----------
-    what : str
-        What is being done.
-    total : int or None
-        Number of steps, where it is known.
-
-    Yields
-    ------
-    callable
-        To be called with the number of steps that were done, or with ``what=`` a new text.
+    Yields a function to call with the number of steps done, or with a new text, ``what=...``.
     """
     console = err()
     if state.quiet or state.working or not console.is_terminal or console.is_dumb_terminal:
@@ -181,7 +171,7 @@ def working(what: str, total: int | None = None) -> Iterator[Any]:
         progress.stop()
 
 
-def tracked(items: Iterable[T], what: str, total: int) -> Iterator[T]:
+def track(items: Iterable[T], what: str, total: int) -> Iterator[T]:
     """Go through items, with progress."""
     with working(what, total) as step:
         for item in items:
@@ -224,7 +214,7 @@ class Exit(IntEnum):
 
 
 class CliError(Exception):
-    """Something the user can mend; the message is one line and says how."""
+    """Something the user can fix; the message is one line and says how."""
 
     code = Exit.BUG
 
@@ -277,24 +267,10 @@ class TerminatedError(BaseException):
 
 
 def required(module: str, name: str, *, extra: str) -> Any:
-    """Import something late, and say what to install where that fails.
-
-    Parameters
-    ----------
-    module, name : str
-        Where it is, and what it is called there.
-    extra : str
-        The extra whose packages it needs.
-    """
+    """Import a name late, and say which extra to install where that fails."""
     try:
         return getattr(import_module(module), name)
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] == "vanishing":
-            raise MissingError(f"this version of vanishing has no {module}; get another") from error
         raise MissingError(
             f"{module} needs {error.name}: pip install 'vanishing[{extra}]'"
         ) from error
-    except ImportError as error:
-        raise MissingError(str(error)) from error
-    except AttributeError as error:
-        raise MissingError(f"this version of vanishing has no {module}.{name}") from error

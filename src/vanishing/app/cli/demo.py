@@ -21,7 +21,7 @@ def demo(
     json: Json = False,
 ) -> None:
     """Make two small tables of a pump, find the equations of the first, and judge the second."""
-    from vanishing.app.cli.describe import show_equations
+    from vanishing.app.cli.equations import show_equations
     from vanishing.app.cli.findings import find, findings_record, show_findings
     from vanishing.app.cli.models import fit_detector, truth
     from vanishing.app.cli.tables import read_table, write_table
@@ -45,7 +45,7 @@ def demo(
     write_table(
         files["scores.csv"],
         {
-            "time": new.ids,
+            "time": new.row_ids,
             "score": findings.scores,
             "anomaly": findings.anomalous.astype("int64"),
         },
@@ -109,7 +109,7 @@ def _report(path: Path, detector: Any, normal: Any, new: Any, known: Any) -> Pat
         detector,
         new.for_model,
         labels=known.astype("int64"),
-        ids=new.ids,
+        ids=new.row_ids,
         feature_names=new.shown_names,
         title="Readings of a pump",
         train=normal.for_model,
@@ -125,7 +125,7 @@ def serve(
         int, typer.Option("--port", "-p", min=0, max=65535, help="Port; 0 takes a free one.")
     ] = 8765,
     host: Annotated[
-        str, typer.Option("--host", help="Address; others than the default let others in.")
+        str, typer.Option("--host", help="Address; any but the default lets other machines in.")
     ] = "127.0.0.1",
     open_browser: Annotated[
         bool, typer.Option("--open", help="Open the page in the browser.")

@@ -13,13 +13,14 @@ from vanishing.app.cli.console import (
     err,
     note,
     out,
+    required,
     say,
     state,
-    tracked,
+    track,
     working,
 )
 from vanishing.app.cli.options import (
-    DetectorEquations,
+    Equations,
     Json,
     Label,
     OutputFormat,
@@ -28,21 +29,24 @@ from vanishing.app.cli.options import (
     Top,
 )
 
+Train = Annotated[
+    str | None,
+    typer.Option("--train", help="Table of normal rows.", show_default="the data itself"),
+]
+FittedModel = Annotated[
+    str | None, typer.Option("--model", "-m", help="Model file of detect --save or fit --save.")
+]
+
 # --- ``vanishing detect``: which rows are not like the others -------------------------------------
 
 
 def detect(
     data: Annotated[str, typer.Argument(help="Table of rows to judge, or - for a pipe.")],
     reading: Reading,
-    wanted: DetectorEquations,
+    wanted: Equations,
     threshold: Threshold,
-    train: Annotated[
-        str | None,
-        typer.Option("--train", help="Table of normal rows.", show_default="the data itself"),
-    ] = None,
-    model: Annotated[
-        str | None, typer.Option("--model", "-m", help="Detector of an earlier --save.")
-    ] = None,
+    train: Train = None,
+    model: FittedModel = None,
     out_file: Annotated[
         str | None,
         typer.Option("--out", "-o", help="File for the scores of all rows, or - for a pipe."),
@@ -50,11 +54,11 @@ def detect(
     out_format: Annotated[
         OutputFormat | None,
         typer.Option(
-            "--out-format", help="Kind of the output.", show_default="by suffix, else csv"
+            "--out-format", help="Format of the output.", show_default="by suffix, else csv"
         ),
     ] = None,
     report: Annotated[
-        str | None, typer.Option("--report", help="HTML page to write, complete in itself.")
+        str | None, typer.Option("--report", help="HTML page to write, in a single file.")
     ] = None,
     save: Annotated[str | None, typer.Option("--save", "-s", help="Model file to write.")] = None,
     label: Label = None,
@@ -68,39 +72,18 @@ def detect(
     ] = False,
     json: Json = False,
 ) -> int:
-    """Find the rows that break the equations of normal ones, and what would mend them.
+    """Find the rows that break the equations of normal ones, and suggest a fix for each.
 
-    With --degree, --tol or --normalization these are the equations of one ideal, as fit finds them;
-    without, a mixture of many local ones.
+    With --degree, --tol or --normalization the equations are those of one ideal, as fit finds them;
+    otherwise a mixture of many local ones.
 
-    Without --train and --model, the equations are those of the data itself, most of which should
-    be normal then; rows are judged by equations that they were left out of.
+    Without --train and --model the detector is fitted to the data itself, most of which should then
+    be normal; each row is scored by a fit that left it out.
     """
-    from vanishing.app.cli.console import required
     from vanishing.app.cli.findings import find, findings_record, show_findings
-    from vanishing.app.cli.models import (
-        fit_detector,
-        fit_to_itself,
-        kind_of,
-        library_errors,
-        load_model,
-        refuse_unused,
-        row_column,
-        truth,
-    )
-    from vanishing.app.cli.tables import (
-        check_inputs,
-        check_outputs,
-        output_format,
-        read_table,
-        refusals,
-        write_table,
-    )
+    from vanishing.app.cli.models import library_errors, row_column, truth
+    from vanishing.app.cli.tables import check_outputs, output_format, refusals, write_table
 
-    if train is not None and model is not None:
-        raise UsageError("--train fits a detector and --model is one; leave one of them out")
-    if model is not None:
-        refuse_unused(wanted, threshold, "a model is fitted already")
     if anomalous is not None and label is None:
         raise UsageError("--anomalous is a value of the column --label; name that too")
     if json and out_file == "-":
@@ -110,27 +93,17 @@ def detect(
         if report == "-":
             raise UsageError("the report is a file; name one with --report")
         write_report = required("vanishing.app.report", "write_report", extra="cli")
-    check_inputs([data, train])
     check_outputs([out_file, report, save], [data, train, model])
     if out_file is not None:
         output_format(out_file, out_format)
-    if model is not None:
-        detector = load_model(model)
-        if not hasattr(detector, "explain"):
-            raise UsageError(
-                f"{model} holds a {kind_of(detector)}, which explains nothing; use vanishing "
-                "score, or make a detector with vanishing fit --kind detector"
-            )
-        table = read_table(data, reading, label=label, model=detector)
-        normal = None
-    elif train is not None:
-        normal = read_table(train, reading, label=label, secondary=True)
-        table = read_table(data, reading, label=label, model=normal)
-        detector = fit_detector(normal, threshold, wanted)
-    else:
-        normal = None
-        table = read_table(data, reading, label=label)
-        detector = fit_to_itself(table, threshold, wanted)
+    detector, table, normal = _read_and_fit(data, train, model, reading, wanted, threshold, label)
+    if not hasattr(detector, "explain"):
+        from vanishing.app.cli.models import kind_of
+
+        raise UsageError(
+            f"detect is not supported for {kind_of(detector)} ({model}); use vanishing score, or "
+            "make a detector with vanishing fit --kind detector"
+        )
     known = None if label is None else truth(table, anomalous)
     findings = find(detector, table, known, top=top)
     if save is not None:
@@ -144,7 +117,7 @@ def detect(
                 table.for_model,
                 scores=-findings.scores,
                 labels=None if known is None else known.astype("int64"),
-                ids=table.ids if table.ids is not None else table.rows,
+                ids=table.rows if table.row_ids is None else table.row_ids,
                 feature_names=table.shown_names,
                 title=f"Anomalies in {table.where}",
                 train=None if normal is None else normal.for_model,
@@ -164,21 +137,48 @@ def detect(
         for path in (out_file, report, save):
             if path not in (None, "-"):
                 note(f"wrote {path}")
-    if fail_on_anomaly and findings.anomalous.any():
-        return Exit.ANOMALIES
-    return Exit.DONE
+    return Exit.ANOMALIES if fail_on_anomaly and findings.anomalous.any() else Exit.DONE
+
+
+def _read_and_fit(
+    data: str,
+    train: str | None,
+    model: str | None,
+    reading: Reading,
+    wanted: Equations,
+    threshold: Threshold,
+    label: str | None,
+) -> tuple[Any, Any, Any]:
+    """Return a model, the table to judge by it, and the table of normal rows, if there is one."""
+    from vanishing.app.cli.models import fit_detector, fit_to_itself, load_model, refuse_unused
+    from vanishing.app.cli.tables import check_inputs, read_table
+
+    if train is not None and model is not None:
+        raise UsageError("--train fits a detector and --model is one; leave one of them out")
+    if model is not None:
+        refuse_unused(wanted, threshold, "a model is fitted already")
+    check_inputs([data, train])
+    if model is not None:
+        fitted = load_model(model)
+        return fitted, read_table(data, reading, label=label, model=fitted), None
+    if train is not None:
+        normal = read_table(train, reading, label=label, secondary=True)
+        table = read_table(data, reading, label=label, model=normal)
+        return fit_detector(normal, threshold, wanted), table, normal
+    table = read_table(data, reading, label=label)
+    return fit_to_itself(table, threshold, wanted), table, None
 
 
 # --- ``vanishing explain``: why a row has its score -----------------------------------------------
 
-#: Names of rows that an error lists, at most.
+#: Names of rows to list in an error, at most.
 ROWS_NAMED = 5
 
 
 def explain(
     data: Annotated[str, typer.Argument(help="Table of rows, or - for a pipe.")],
     reading: Reading,
-    wanted: DetectorEquations,
+    wanted: Equations,
     threshold: Threshold,
     row: Annotated[
         list[str] | None,
@@ -186,19 +186,14 @@ def explain(
             "--row",
             "-r",
             help="Number of a row, from 1, or its name with --id; may be repeated.",
-            show_default="the row of largest score",
+            show_default="the row with the largest score",
         ),
     ] = None,
-    model: Annotated[
-        str | None, typer.Option("--model", "-m", help="Model file of fit or detect.")
-    ] = None,
-    train: Annotated[
-        str | None,
-        typer.Option("--train", help="Table of normal rows.", show_default="the data itself"),
-    ] = None,
+    model: FittedModel = None,
+    train: Train = None,
     label: Label = None,
     equations: Annotated[
-        int, typer.Option("--equations", min=0, help="Broken equations to name.")
+        int, typer.Option("--equations", min=0, help="Broken equations to list.")
     ] = 5,
     features: Annotated[int, typer.Option("--features", min=1, help="Features to list.")] = 10,
     picture: Annotated[
@@ -207,7 +202,7 @@ def explain(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Say which equations a row breaks, and the smallest change that would mend it."""
+    """Show which equations a row breaks, and the smallest change that would fix it."""
     from vanishing import ClassVanishingFeatures
     from vanishing.app.cli.findings import (
         explain_row,
@@ -215,59 +210,38 @@ def explain(
         show_explanation,
         show_values,
     )
-    from vanishing.app.cli.models import (
-        anomaly_scores,
-        core,
-        fit_detector,
-        fit_to_itself,
-        is_detector,
-        load_model,
-        refuse_unused,
-        save_picture,
-    )
-    from vanishing.app.cli.tables import check_inputs, check_outputs, read_table
+    from vanishing.app.cli.models import anomaly_scores, core, is_detector, save_picture
+    from vanishing.app.cli.tables import check_outputs
 
-    if train is not None and model is not None:
-        raise UsageError("--train fits a detector and --model is one; leave one of them out")
-    if model is not None:
-        refuse_unused(wanted, threshold, "a model is fitted already")
-    check_inputs([data, train])
     check_outputs([picture], [data, model, train])
-    fitted: Any
-    normal = None
-    if model is not None:
-        fitted = load_model(model)
-        table = read_table(data, reading, label=label, model=fitted)
-    elif train is not None:
-        normal = read_table(train, reading, label=label, secondary=True)
-        table = read_table(data, reading, label=label, model=normal)
-        fitted = fit_detector(normal, threshold, wanted)
-    else:
-        table = read_table(data, reading, label=label)
-        fitted = fit_to_itself(table, threshold, wanted)
+    fitted, table, normal = _read_and_fit(data, train, model, reading, wanted, threshold, label)
     if row:
-        chosen = [_index(table, each) for each in row]
+        chosen = [_find_row(table, each) for each in row]
     else:
         chosen = [int(anomaly_scores(fitted, table).argmax())]
     if is_detector(fitted) and not hasattr(fitted, "explain"):
-        raise ModelError("a pipeline explains nothing; fit a detector to the columns themselves")
+        raise ModelError(
+            "explain is not supported for pipelines; fit a detector to the columns themselves"
+        )
     if isinstance(core(fitted), ClassVanishingFeatures):
-        raise ModelError("a model of classes explains nothing; fit one with --kind detector")
+        raise ModelError(
+            "explain is not supported for models of classes; fit one with --kind detector"
+        )
     if not is_detector(fitted):
         if picture is not None:
-            raise ModelError("equations alone have no explanation to draw; use a detector")
+            raise ModelError("an ideal has no explanation to draw; use a detector")
         records = [show_values(fitted, table, i, equations, silent=json) for i in chosen]
         if json:
             emit({"rows": records})
         return
     found = [
         (i, explain_row(fitted, table, i, n_equations=equations))
-        for i in tracked(chosen, "explaining", len(chosen))
+        for i in track(chosen, "explaining", len(chosen))
     ]
     if picture is not None:
         if found[0][1] is None:
             raise DataError(f"row {table.row_name(chosen[0])} is too far from normal data to draw")
-        display = _display()
+        display = required("vanishing.plotting", "ExplanationDisplay", extra="plot")
         save_picture(picture, lambda: display.from_explanation(found[0][1]))
     if json:
         emit({"rows": [explanation_record(fitted, table, i, why) for i, why in found]})
@@ -278,28 +252,18 @@ def explain(
         show_explanation(fitted, table, i, why, n_features=features, normal=normal, console=out())
 
 
-def _index(table: Any, name: str) -> int:
-    """Return the place of a row that the user names."""
-    import numpy as np
-
-    names = table.rows.astype(str) if table.ids is None else table.ids.astype(str)
-    found = np.flatnonzero(names == name)
-    if not found.size:
-        listed = names.tolist()
-        if table.ids is None:
-            called = name
-            has = f"rows are numbered from {listed[0]} to {listed[-1]}, without the header"
-            remedy = "pass such a number, or choose a column of names with --id"
-        else:
-            shown = ", ".join(listed[:ROWS_NAMED]) + (", ..." if len(listed) > ROWS_NAMED else "")
-            called = repr(name)
-            has = f"the column that --id chose names its rows: {shown}"
-            remedy = "pass one of these, or leave --id out to pass the number of a row"
-        raise DataError(f"{table.where} has no row {called}; {has}; {remedy}")
-    return int(found[0])
-
-
-def _display() -> Any:
-    from vanishing.app.cli.console import required
-
-    return required("vanishing.plotting", "ExplanationDisplay", extra="plot")
+def _find_row(table: Any, name: str) -> int:
+    """Return the place of the row that the user names."""
+    names = [table.row_name(i) for i in range(len(table))]
+    if name in names:
+        return names.index(name)
+    if table.row_ids is None:
+        called = name
+        has = f"rows are numbered from {names[0]} to {names[-1]}, without the header"
+        remedy = "pass such a number, or choose a column of names with --id"
+    else:
+        shown = ", ".join(names[:ROWS_NAMED]) + (", ..." if len(names) > ROWS_NAMED else "")
+        called = repr(name)
+        has = f"the column that --id chose names its rows: {shown}"
+        remedy = "pass one of these, or leave --id out to pass the number of a row"
+    raise DataError(f"{table.where} has no row {called}; {has}; {remedy}")

@@ -1,4 +1,4 @@
-"""Equations as the command line prints them."""
+"""Models and equations as the command line prints them."""
 
 import sys
 from collections.abc import Sequence
@@ -6,21 +6,34 @@ from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
+from rich.table import Table as RichTable
 
-from vanishing import VanishingIdeal
-from vanishing.app.cli.console import ModelError
-from vanishing.app.cli.models import coordinate_names, core, feature_names, ideals_of, preprocessing
-from vanishing.arrays.namespace import FloatArray, IntArray
-from vanishing.equations.model import affine_map
+from vanishing import ClassVanishingFeatures, VanishingIdeal
+from vanishing.app.cli.console import ModelError, bar, cell, out, say, working
+from vanishing.app.cli.models import (
+    choose_ideal,
+    coordinate_names,
+    core,
+    feature_names,
+    ideals_of,
+    is_detector,
+    kind_of,
+    nothing_vanishes,
+    preprocessing,
+    threshold_of,
+)
+from vanishing.arrays.namespace import FloatArray
+from vanishing.data.tables import Table
+from vanishing.equations.model import affine_map, choose_terms
+from vanishing.equations.simplification import tidy
 from vanishing.equations.sizes import DataScale
-from vanishing.equations.tidy import tidy
+from vanishing.equations.text import ASCII, UNICODE, Sum, plain_symbol
 from vanishing.polynomials.monomials import count
 
 # --- Equations as lines of text -------------------------------------------------------------------
 
 #: More monomials than anyone reads; a model of images has millions.
 MOST_MONOMIALS = 200_000
-_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def equation_texts(
@@ -31,27 +44,11 @@ def equation_texts(
     terms: int = 0,
     only: int | None = None,
 ) -> list[str]:
-    """Write each vanishing polynomial as one line.
+    """Write each vanishing polynomial as one line, such as "0.5 x² + 0.5 y² - 0.5 = 0".
 
-    Terms are left out, and coefficients rounded, where that changes the values on data like that of
-    the fit by less than a tenth of the extent, or by less than the digits that are asked for.
-
-    Parameters
-    ----------
-    ideal : VanishingIdeal
-    names : sequence of str
-        One a variable.
-    digits : int or None
-        Significant digits of coefficients, at least; None for as many as the extent asks for.
-    terms : int
-        Write the largest terms only, at most so many; 0 for all.
-    only : int or None
-        Number of the one polynomial to write.
-
-    Returns
-    -------
-    list of str
-        Such as "0.5 x² + 0.5 y² - 0.5 = 0".
+    Terms are left out, and coefficients rounded, where that changes the values on the data of the
+    fit by less than a tenth of the extent, or by less than ``digits`` show. ``terms`` bounds the
+    number of terms, 0 for all; ``only`` is the index of the one polynomial to write.
     """
     basis = ideal.basis_
     n_monomials = count(basis.n_features, len(basis.blocks))
@@ -63,49 +60,31 @@ def equation_texts(
     scale = DataScale.of(basis, ideal)
     if only is not None:
         basis = basis.restricted(np.arange(basis.count()) == only)
-    exponents, coefficients = basis.expand()
-    written = [_variable(name) for name in names]
     texts = []
-    chosen = scale.terms(basis, coefficients, digits=digits)
-    for column, (kept, needed) in zip(coefficients.T, chosen, strict=True):
-        shown = kept[: terms or None]
-        text = _sum(exponents[shown], column[shown], written, needed)
-        left_out = len(kept) - len(shown)
-        if left_out:
+    for each in choose_terms(basis, scale, digits=digits, n_terms=terms or None):
+        more = ""
+        if each.n_left_out:
             which = "smaller" if scale.is_complete else "more"
-            text += f" + ({left_out} {which} term{'' if left_out == 1 else 's'})"
-        texts.append(f"{text} = 0")
+            more = f" + ({each.n_left_out} {which} term{'' if each.n_left_out == 1 else 's'})"
+        texts.append(f"{_write(each, names)}{more} = 0")
     return texts
 
 
 def tidy_texts(
     ideal: Any, points: FloatArray, names: Sequence[str]
 ) -> list[tuple[str, float]] | None:
-    """Write the equations of an ideal as short as the noise of the points allows.
+    """Write equations as short as the noise of the points allows.
 
-    Parameters
-    ----------
-    ideal : VanishingIdeal
-    points : array of shape (n_samples, n_features)
-    names : sequence of str
-
-    Returns
-    -------
-    list of (str, float) or None
-        Each with its root mean square on the points; None where there are too many terms for that.
+    Each comes with its root mean square on the points; None if there are too many terms.
     """
     try:
         found = tidy(ideal, points, names)
     except ValueError:
         return None
-    written = [_variable(name) for name in names]
     return [
         (
-            _sum(
-                each.exponents,
-                np.array(each.coefficients, dtype=float),
-                written,
-                np.full(len(each.coefficients), max(6, each.digits)),
+            _write(
+                Sum(each.exponents, list(map(float, each.coefficients)), max(6, each.digits)), names
             )
             + " = 0",
             each.extent,
@@ -114,57 +93,19 @@ def tidy_texts(
     ]
 
 
-def _sum(exponents: IntArray, coefficients: FloatArray, names: list[str], digits: IntArray) -> str:
-    """Write terms, those of the highest degree first."""
-    text = ""
-    order = np.lexsort((*-exponents.T[::-1], -exponents.sum(axis=1)))
-    for index in order:
-        value = float(coefficients[index])
-        if text:
-            text += " - " if value < 0 else " + "
-        elif value < 0:
-            text += "-"
-        text += _term(abs(value), exponents[index], names, int(digits[index]))
-    return text or "0"
-
-
-def _term(size: float, powers: IntArray, names: list[str], digits: int) -> str:
-    factors = [
-        name + _power(power) for name, power in zip(names, powers.tolist(), strict=True) if power
-    ]
-    number = f"{size:.{digits}g}"
-    return " ".join(factors if factors and number == "1" else [number, *factors])
-
-
-def _power(power: int) -> str:
-    if power == 1:
-        return ""
-    if (sys.stdout.encoding or "").lower().startswith("utf"):
-        return str(power).translate(_SUPERSCRIPTS)
-    return f"^{power}"
-
-
-def _variable(name: str) -> str:
-    """Put names that are no single word into brackets, in one line."""
-    if name.rstrip("'").isidentifier():
-        return name
-    return f"[{name if name.isprintable() else ascii(name)[1:-1]}]"
+def _write(terms: Sum, names: Sequence[str]) -> str:
+    """Write terms with the characters that standard output has."""
+    is_unicode = (sys.stdout.encoding or "").lower().startswith("utf")
+    return (UNICODE if is_unicode else ASCII).write(terms, list(map(plain_symbol, names)))
 
 
 # --- Equations in the columns of the table, wherever they can be carried back there ---------------
 
 
 class Written(NamedTuple):
-    """An ideal as it is written down.
+    """An ideal in the variables to write it in, their names, and what these are.
 
-    Parameters
-    ----------
-    ideal : VanishingIdeal
-        In the variables that are written.
-    names : list of str
-        Of these variables.
-    meaning : str
-        What the variables are; empty where they are the columns of the table.
+    ``meaning`` is empty where the variables are the columns of the table.
     """
 
     ideal: VanishingIdeal
@@ -172,15 +113,8 @@ class Written(NamedTuple):
     meaning: str
 
 
-def written(model: Any, key: str) -> Written:
-    """Carry an ideal of a model back through scaling and PCA before it, as far as that is possible.
-
-    Parameters
-    ----------
-    model : estimator or Pipeline
-    key : str
-        Which ideal, as ``ideals_of`` names them.
-    """
+def carry_back(model: Any, key: str) -> Written:
+    """Carry an ideal of a model back through scaling and PCA, as far as that is possible."""
     ideal = ideals_of(model)[key]
     as_it_is = Written(ideal, *coordinate_names(model, key))
     steps = preprocessing(model)
@@ -196,3 +130,144 @@ def written(model: Any, key: str) -> Written:
     carried = copy(ideal)
     carried.basis_ = basis
     return Written(carried, names, "")
+
+
+# --- A model in words, tables and JSON ------------------------------------------------------------
+
+#: Of more than these, the first are shown.
+MOST_LINES = 20
+#: Of more terms than these, the largest are shown.
+TERMS = 12
+
+
+def model_record(model: Any) -> dict[str, Any]:
+    """Return what a model is, for JSON."""
+    record: dict[str, Any] = {
+        "model": kind_of(model),
+        "features": feature_names(model),
+        "ideals": {
+            key: {
+                "equations": ideal.basis_.count(),
+                "degrees": ideal.basis_.degrees(),
+                "extents": ideal.extents_,
+                "stop_reason": ideal.stop_reason_,
+            }
+            for key, ideal in ideals_of(model).items()
+        },
+    }
+    if is_detector(model):
+        record["threshold"] = threshold_of(model)
+    return record
+
+
+def describe(model: Any, table: Table) -> None:
+    """Say what is in a model that was fitted to a table, and show its first equations."""
+    say(headline(model))
+    if is_detector(model):
+        for line in getattr(core(model), "chosen_", []):
+            say(f"  {line}")
+        say(f"rows with a score above {threshold_of(model):.4g} are called anomalous")
+        return
+    show_equations(model, None, terms=TERMS, table=table)
+
+
+def headline(model: Any) -> str:
+    """Return one line about a model."""
+    names = feature_names(model)
+    shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+    found = [ideal.basis_.count() for ideal in ideals_of(model).values()]
+    what = f"{kind_of(model)}: {_many(sum(found), 'equation')}"
+    if len(found) > 1:
+        what += f" of {len(found)} ideals"
+    return f"{what} in {_many(len(names), 'column')} ({shown})"
+
+
+def show_equations(
+    model: Any,
+    name: str | None,
+    *,
+    digits: int | None = None,
+    terms: int,
+    table: Table | None = None,
+) -> None:
+    """Print the equations of one ideal, or of each class.
+
+    With the data they are written as short as its noise allows, which gives them another scale:
+    then there is both what the printed one is off by, and the extent that compares with tol.
+    """
+    for key in _chosen(model, name):
+        ideal, names, meaning = carry_back(model, key)
+        if len(ideals_of(model)) > 1:
+            say(f"ideal {key}" + (f", {meaning}" if meaning else "") + ":")
+        elif meaning:
+            say(f"{meaning}:")
+        if not ideal.basis_.count():
+            smallest = min(float(step.spectrum.min(initial=np.inf)) for step in ideal.trace_)
+            say(f"  {nothing_vanishes(smallest, ideal.tol)}")
+            continue
+        lines = [
+            (text, f"extent {extent:.3g}")
+            for text, extent in zip(
+                equation_texts(ideal, names, digits=digits, terms=terms),
+                ideal.extents_,
+                strict=True,
+            )
+        ]
+        in_columns = not meaning and not isinstance(core(model), ClassVanishingFeatures)
+        if table is not None and in_columns:
+            with working("rounding"):
+                tidied = tidy_texts(ideal, table.values, names) or []
+            lines = [
+                (text, f"off by {off:.3g}, {how}")
+                for (text, off), (_, how) in zip(tidied, lines, strict=False)
+            ] or lines
+        labels = ideal.get_feature_names_out()
+        for label, (text, how) in list(zip(labels, lines, strict=True))[:MOST_LINES]:
+            say(f"  {label}: {text}   ({how})")
+        if len(lines) > MOST_LINES:
+            say(f"  ... and {len(lines) - MOST_LINES} more; --json lists them all")
+
+
+def _chosen(model: Any, name: str | None) -> list[str]:
+    if name is None and isinstance(core(model), ClassVanishingFeatures):
+        return list(ideals_of(model))
+    return [choose_ideal(model, name)[0]]
+
+
+def show_spectrum(model: Any, name: str | None) -> None:
+    """Print the extents of all degrees as bars, on a logarithmic scale."""
+    key, ideal = choose_ideal(model, name)
+    spectra = [trace.spectrum for trace in ideal.trace_]
+    positive = np.concatenate([np.asarray(each)[np.asarray(each) > 0] for each in spectra])
+    if not positive.size:
+        raise ModelError("all extents are zero: there is no spectrum to show")
+    low, high = np.log10(positive.min()), np.log10(positive.max())
+    say(f"extents of ideal {key}, on a logarithmic scale; those at or below tol are equations")
+    for trace in ideal.trace_:
+        say(f"degree {trace.degree}: tol {trace.tol:.3g}")
+        for extent in trace.spectrum[:MOST_LINES]:
+            size = 0.0 if extent <= 0 else (np.log10(extent) - low) / max(high - low, 1e-9)
+            mark = "equation" if extent <= trace.tol else ""
+            say(f"  {extent:9.3g} {bar(0.05 + 0.95 * size, 30):30} {mark}".rstrip())
+        if len(trace.spectrum) > MOST_LINES:
+            say(f"  ... and {len(trace.spectrum) - MOST_LINES} larger ones")
+
+
+def show_basis(model: Any, name: str | None) -> None:
+    """Print what happened at each degree."""
+    key, ideal = choose_ideal(model, name)
+    title = cell(f"ideal {key}, ended: {ideal.stop_reason_}")  # which may look like markup
+    table = RichTable(title=title, title_justify="left")
+    columns = ["degree", "candidates", "vanishing", "nonvanishing", "dropped", "cut"]
+    if any(trace.undecided for trace in ideal.trace_):
+        columns.append("undecided")
+    for column in (*columns, "tol"):
+        table.add_column("equations" if column == "vanishing" else column, justify="right")
+    for trace in ideal.trace_:
+        cells = [str(getattr(trace, column)) for column in columns]
+        table.add_row(*cells, f"{trace.tol:.3g}")
+    out().print(table)
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

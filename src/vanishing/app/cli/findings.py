@@ -6,21 +6,19 @@ from typing import Any
 import numpy as np
 from rich.table import Table as RichTable
 
-from vanishing.app.cli.console import DataError, ModelError, bar, cell, out, say, tracked
-from vanishing.app.cli.describe import TERMS, explanation_table
-from vanishing.app.cli.equations import equation_texts, tidy_texts, written
+from vanishing.app.cli.console import DataError, ModelError, bar, cell, out, say, track
 from vanishing.app.cli.models import (
     anomaly_scores,
     choose_ideal,
     core,
     ideals_of,
     library_errors,
-    preprocessed,
+    preprocess,
     threshold_of,
 )
-from vanishing.app.cli.tables import Table
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
-from vanishing.explain.record import written_change
+from vanishing.data.tables import Table
+from vanishing.explain.record import written_change, written_values
 from vanishing.polynomials.monomials import count
 
 # --- What a detector finds in a table -------------------------------------------------------------
@@ -63,7 +61,7 @@ def find(detector: Any, table: Table, known: BoolArray | None, *, top: int) -> F
     order = np.argsort(-scores, kind="stable")
     worst = order[: min(top, int(anomalous.sum()))]
     explanations = []
-    for index in tracked(worst, "explaining", len(worst)):
+    for index in track(worst, "explaining", len(worst)):
         try:
             explanations.append(explain_row(detector, table, index))
         except DataError:  # no reason to keep the scores back
@@ -95,7 +93,7 @@ def findings_record(findings: Findings, table: Table) -> dict[str, Any]:
         "anomalies": [
             {
                 "row": int(table.rows[index]),
-                "id": None if table.ids is None else str(table.ids[index]),
+                "id": None if table.row_ids is None else str(table.row_ids[index]),
                 "score": float(findings.scores[index]),
                 "features": {} if why is None else dict(why.ranked()),
             }
@@ -105,7 +103,7 @@ def findings_record(findings: Findings, table: Table) -> dict[str, Any]:
 
 
 def show_findings(findings: Findings, table: Table, console: Any) -> None:
-    """Print how many anomalies there are, and of the worst the smallest change that mends them."""
+    """Print the number of anomalies, and a suggested fix for the worst ones."""
     number = int(findings.anomalous.sum())
     console.print(
         f"{number} of {len(table)} rows {'is' if number == 1 else 'are'} anomalous "
@@ -121,7 +119,7 @@ def show_findings(findings: Findings, table: Table, console: Any) -> None:
     rows.add_column("row", justify="right")
     rows.add_column("score", justify="right")
     rows.add_column("")
-    rows.add_column("mended by changing")
+    rows.add_column("suggested fix")
     finite = findings.scores[np.isfinite(findings.scores)]
     largest = float(finite.max(initial=0.0)) or 1.0
     for index, why in zip(findings.worst, findings.explanations, strict=True):
@@ -139,7 +137,7 @@ def show_findings(findings: Findings, table: Table, console: Any) -> None:
 
 def _reasons(why: Any) -> str:
     if why is None:
-        return "(cannot be said)"
+        return "no explanation"
     gap = float(why.score - why.reference_score)
     changed = np.flatnonzero((why.shares > 0.05 * gap) & (gap > 0))
     order = changed[np.argsort(-why.shares[changed], kind="stable")][:REASONS]
@@ -162,24 +160,23 @@ def explanation_record(detector: Any, table: Table, index: int, why: Any) -> dic
     """Return an explanation, for JSON."""
     record: dict[str, Any] = {
         "row": int(table.rows[index]),
-        "id": None if table.ids is None else str(table.ids[index]),
+        "id": None if table.row_ids is None else str(table.row_ids[index]),
         "threshold": threshold_of(detector),
     }
     if why is None:
         return record | {"score": None, "features": [], "equations": []}
     return record | {
         "score": why.score,
-        "mended_score": why.reference_score,
+        "counterfactual_score": why.reference_score,
         "features": [
-            {"name": name, "value": value, "mended": mended, "changed": changed, "share": share}
-            for name, value, mended, changed, share in zip(
-                why.feature_names,
-                why.sample,
-                why.reference,
-                why.changed.tolist(),
-                why.shares,
-                strict=True,
-            )
+            {
+                "name": name,
+                "value": why.sample[j],
+                "counterfactual": why.reference[j],
+                "changed": bool(why.changed[j]),
+                "attribution": why.shares[j],
+            }
+            for j, name in enumerate(why.feature_names)
         ],
         "equations": [
             {
@@ -207,21 +204,21 @@ def show_explanation(
     normal: Table | None,
     console: Any,
 ) -> None:
-    """Print the shares of the features, and the broken equations.
+    """Print the attribution of each feature, and the broken equations.
 
-    These are written as short as the noise of normal rows allows: those of ``normal``, or of the
-    table itself.
+    Equations are written as short as the noise of normal rows allows: those of ``normal``, or of
+    the table itself.
     """
     name = table.row_name(index)
     if why is None:
-        say(f"row {name}: too far from normal data for its score to be shared out")
+        say(f"row {name}: too far from normal data to be explained")
         return
     verdict = "anomalous" if why.score > threshold_of(detector) else "normal"
     say(f"row {name}: score {why.score:.4g}, {verdict} (threshold {threshold_of(detector):.4g})")
     if not why.shares.any():
-        say("it keeps the equations as well as normal rows do")
+        say("it satisfies the equations as well as normal rows do")
         return
-    say(f"the nearest row that keeps the equations has the score {why.reference_score:.4g}\n")
+    say(f"the nearest row that satisfies the equations has score {why.reference_score:.4g}\n")
     console.print(explanation_table(why, n_features))
     if why.equations:
         say("\nequations it breaks:")
@@ -232,9 +229,30 @@ def show_explanation(
             say(f"    {text}")
 
 
+def explanation_table(explanation: Any, n_features: int) -> RichTable:
+    """Return the attribution of each feature as a table with bars."""
+    table = RichTable(box=None, pad_edge=False)
+    for column in ("feature", "value", "fixed", "attribution"):
+        table.add_column(column, justify="left" if column == "feature" else "right")
+    table.add_column("")
+    largest = float(np.max(np.abs(explanation.shares), initial=0.0)) or 1.0
+    order = np.argsort(-explanation.shares, kind="stable")[:n_features]
+    for j in order:
+        share = float(explanation.shares[j])
+        table.add_row(
+            cell(explanation.feature_names[j]),
+            *(each.replace("\u2212", "-") for each in written_values(explanation, j)),
+            f"{share:+.3g}",
+            cell(bar(share / largest)),
+        )
+    return table
+
+
 def _tidied(detector: Any, table: Table) -> list[str]:
     """Return rounded equations of a detector that is one ideal, where there are rows enough."""
-    ideal, names, meaning = written(detector, choose_ideal(detector, None)[0])
+    from vanishing.app.cli.equations import carry_back, tidy_texts
+
+    ideal, names, meaning = carry_back(detector, choose_ideal(detector, None)[0])
     n_monomials = count(ideal.basis_.n_features, len(ideal.basis_.blocks))
     if meaning or len(ideals_of(detector)) > 1 or len(table) < ROWS_PER_TERM * n_monomials:
         return []
@@ -247,8 +265,10 @@ def _tidied(detector: Any, table: Table) -> list[str]:
 
 def _equation(detector: Any, broken: Any) -> str:
     """Return the equation itself, as far as it can be written out."""
+    from vanishing.app.cli.equations import TERMS, carry_back, equation_texts
+
     key = f"{broken.ideal[0]},{broken.ideal[1]}"
-    ideal, names, _ = written(detector, key)
+    ideal, names, _ = carry_back(detector, key)
     try:
         (text,) = equation_texts(ideal, names, terms=TERMS, only=broken.index)
     except ModelError:
@@ -259,14 +279,16 @@ def _equation(detector: Any, broken: Any) -> str:
 def show_values(
     model: Any, table: Table, index: int, n_equations: int, *, silent: bool
 ) -> dict[str, Any]:
-    """Print the values of an ideal's equations at a row, the worst first; return them for JSON.
+    """Print the values of an ideal's equations at a row, largest first; return them for JSON.
 
-    An ideal knows how large its equations are on the data that it was fitted to, their extents, and
-    nothing else of it, so that features get no shares.
+    An ideal knows the extents of its equations and nothing else of its data, so there is no
+    attribution to features.
     """
+    from vanishing.app.cli.equations import TERMS, carry_back, equation_texts
+
     ideal = core(model)
-    shown_ideal, names, meaning = written(model, "0")
-    row = preprocessed(model, table.keep(np.array([index])).for_model)
+    shown_ideal, names, meaning = carry_back(model, "0")
+    row = preprocess(model, table.keep(np.array([index])).for_model)
     extents = ideal.extents_
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         values = ideal.transform(row, output="signed")[0]
@@ -276,7 +298,7 @@ def show_values(
     labels = ideal.get_feature_names_out()
     record = {
         "row": int(table.rows[index]),
-        "id": None if table.ids is None else str(table.ids[index]),
+        "id": None if table.row_ids is None else str(table.row_ids[index]),
         "score": float(np.linalg.norm(values)),
         "equations": [
             {
@@ -309,5 +331,5 @@ def show_values(
     say(f"\nequations, {meaning}:" if meaning else "")
     for k in order:
         say(f"  {labels[k]}: {texts[k]}")
-    say("\na detector (vanishing fit --kind detector) also says what would mend the row")
+    say("\na detector (vanishing fit --kind detector) also suggests a fix")
     return record

@@ -19,7 +19,7 @@ def fit(
     threshold: Threshold,
     contrast: Annotated[
         str | None,
-        typer.Option("--contrast", help="Table of points that the equations should not hold on."),
+        typer.Option("--contrast", help="Table of points on which the equations should not hold."),
     ] = None,
     kind: Annotated[
         Kind,
@@ -33,7 +33,7 @@ def fit(
     json: Json = False,
 ) -> None:
     """Find the equations of a table, and save them as a model."""
-    from vanishing.app.cli.describe import describe, model_record
+    from vanishing.app.cli.equations import describe, model_record
     from vanishing.app.cli.models import fit_detector, make_ideal, refuse_unused
     from vanishing.app.cli.tables import check_inputs, check_outputs, read_table, refusals
 
@@ -103,9 +103,9 @@ def score(
     model: Model,
     json: Json = False,
 ) -> None:
-    """Score rows by a model: the larger, the more they break its equations.
+    """Score rows with a model: the larger the score, the more they break its equations.
 
-    Of a detector there is also the column anomaly, 1 for scores above its threshold.
+    A detector adds the column anomaly, 1 for scores above its threshold.
     """
     from vanishing.app.cli.models import (
         anomaly_scores,
@@ -141,17 +141,13 @@ def transform(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Evaluate the equations of a model: features for other programs."""
-    import numpy as np
-
+    """Evaluate the equations of a model at each row: features for other programs."""
     from vanishing import VanishingIdeal
-    from vanishing.app.cli.console import working
     from vanishing.app.cli.models import (
-        BLOCK,
         emit_or_write,
+        evaluate_rows,
         is_detector,
         kind_of,
-        library_errors,
         load_model,
         row_column,
     )
@@ -161,23 +157,14 @@ def transform(
     check_outputs([writing.out], [data, model])
     fitted: Any = load_model(model)
     if is_detector(fitted):
-        raise ModelError("a detector gives one score a row: use vanishing score")
+        raise ModelError("a detector gives one score per row: use vanishing score")
     if signed and not isinstance(fitted, VanishingIdeal):
         raise ModelError(f"{kind_of(fitted)} gives absolute values only; leave --signed out")
     table = read_table(data, reading, model=fitted)
     names = [str(name) for name in fitted.get_feature_names_out()]
     if not names:
         raise ModelError("the model has no equations; fit again with a larger --tol or --degree")
-    values = np.empty((len(table), len(names)))
     options = {"output": "signed"} if signed else {}
-    with (
-        working("evaluating", len(table)) as step,
-        library_errors(table.where),
-        np.errstate(over="ignore", invalid="ignore"),  # far away, which inf and nan tell
-    ):
-        for start in range(0, len(table), BLOCK):
-            part = table.keep(np.arange(start, min(start + BLOCK, len(table))))
-            values[start : start + len(part)] = fitted.transform(part.for_model, **options)
-            step(len(part))
+    values = evaluate_rows(table, lambda rows: fitted.transform(rows, **options), "evaluating")
     columns = row_column(table, reading.id) | dict(zip(names, values.T, strict=True))
     emit_or_write(columns, writing, json=json)

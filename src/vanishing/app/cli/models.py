@@ -12,10 +12,9 @@ import numpy.typing as npt
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils._param_validation import InvalidParameterError
 
-from vanishing import ClassVanishingFeatures, VanishingDetector, VanishingIdeal, load
+from vanishing import ClassVanishingFeatures, VanishingDetector, VanishingIdeal
 from vanishing.app.cli.console import (
     DataError,
-    MissingError,
     ModelError,
     UsageError,
     emit,
@@ -23,13 +22,13 @@ from vanishing.app.cli.console import (
     working,
 )
 from vanishing.app.cli.options import Equations, Threshold, Writing
-from vanishing.app.cli.tables import PIPE, Table, output_file, write_table
-from vanishing.arrays.namespace import BoolArray, FloatArray
+from vanishing.app.cli.tables import PIPE, output_file, write_table
+from vanishing.arrays.namespace import BoolArray, FloatArray, import_extra
 from vanishing.data.source import too_large_to_square
+from vanishing.data.tables import Table
 from vanishing.detectors.contamination import FEWEST_ROWS, N_FITS, fit_to_mixed
 from vanishing.detectors.residuals import NothingVanishesError
-from vanishing.detectors.transformation import image_detector
-from vanishing.persistence.container import ModelFileError
+from vanishing.polynomials.monomials import variable_names
 
 # --- Models as the commands see them: loaded, described, scored -----------------------------------
 
@@ -39,6 +38,8 @@ BLOCK = 5000
 
 def load_model(path: str) -> Any:
     """Read a model file."""
+    from vanishing.persistence import ModelFileError, load
+
     try:
         return load(path)
     except FileNotFoundError as error:
@@ -67,7 +68,7 @@ def preprocessing(model: Any) -> Pipeline | None:
     return make_pipeline(*steps) if steps else None
 
 
-def preprocessed(model: Any, rows: Any) -> Any:
+def preprocess(model: Any, rows: Any) -> Any:
     """Return rows as the model itself sees them, behind the steps of a pipeline."""
     steps = preprocessing(model)
     return rows if steps is None else steps.transform(rows)
@@ -92,7 +93,7 @@ def threshold_of(detector: Any) -> float:
 
 @contextmanager
 def library_errors(where: str) -> Iterator[None]:
-    """Say of an error of the library where it came from, and that the user can mend it."""
+    """Turn errors of the library that the user can fix into ours, and say where they arose."""
     try:
         yield
     except InvalidParameterError as error:
@@ -104,7 +105,7 @@ def library_errors(where: str) -> Iterator[None]:
 
 
 def nothing_vanishes(smallest: float, tol: float | str) -> str:
-    """Say in words of the command line that there is no equation, and what to try."""
+    """Say that there is no equation, and which options to try."""
     words = f"no equation holds up to --tol {tol if isinstance(tol, str) else format(tol, 'g')}"
     if not 0 < smallest < np.inf:
         return f"{words}: try a larger --degree"
@@ -118,7 +119,7 @@ def nothing_vanishes(smallest: float, tol: float | str) -> str:
 def anomaly_scores(model: Any, table: Table) -> FloatArray:
     """Return a score for each row, larger for rows that break the equations more.
 
-    Of a detector it is minus ``score_samples``, of an ideal the Euclidean norm of its values.
+    That is minus ``score_samples`` of a detector, and the norm of the values of an ideal.
     """
     if isinstance(core(model), ClassVanishingFeatures):
         raise ModelError(
@@ -130,30 +131,35 @@ def anomaly_scores(model: Any, table: Table) -> FloatArray:
             "the model has no equations, so that nothing can break them; fit again with a larger "
             "--tol or --degree"
         )
-    scores = np.empty(len(table))
+
+    def score(rows: Any) -> FloatArray:
+        if is_detector(model):
+            return np.asarray(-model.score_samples(rows))
+        return np.asarray(np.linalg.norm(model.transform(rows), axis=1))
+
+    found = evaluate_rows(table, score, "scoring")
+    return np.where(np.isnan(found), np.inf, found)
+
+
+def evaluate_rows(table: Table, function: Callable[[Any], Any], what: str) -> FloatArray:
+    """Apply a function to the rows of a table, a block at a time, with progress."""
+    found = []
     # Far from normal data polynomials overflow: such rows are as anomalous as can be.
     with (
-        working("scoring", len(table)) as step,
+        working(what, len(table)) as step,
         library_errors(table.where),
         np.errstate(over="ignore", invalid="ignore"),
     ):
         for start in range(0, len(table), BLOCK):
             part = table.keep(np.arange(start, min(start + BLOCK, len(table))))
-            if is_detector(model):
-                found = -model.score_samples(part.for_model)
-            else:
-                found = np.linalg.norm(model.transform(part.for_model), axis=1)
-            scores[start : start + len(part)] = np.where(np.isnan(found), np.inf, found)
+            found.append(function(part.for_model))
             step(len(part))
-    return scores
+    return np.concatenate(found)
 
 
 def feature_names(model: Any) -> list[str]:
     """Return the names of the columns that a model was fitted to."""
-    names = getattr(model, "feature_names_in_", None)
-    if names is None:
-        return [f"x{j}" for j in range(model.n_features_in_)]
-    return [str(name) for name in names]
+    return list(variable_names(model.n_features_in_, getattr(model, "feature_names_in_", None)))
 
 
 def ideals_of(model: Any) -> dict[str, VanishingIdeal]:
@@ -221,15 +227,7 @@ def coordinate_names(model: Any, key: str) -> tuple[list[str], str]:
 
 
 def make_ideal(wanted: Equations, *, contrastive: bool) -> VanishingIdeal:
-    """Return an ideal that is not fitted yet.
-
-    Parameters
-    ----------
-    wanted : Equations
-        What the user says of it.
-    contrastive : bool
-        Whether there is a contrast, where the user does not say.
-    """
+    """Return an ideal that is not fitted; contrastive by default where there is a contrast."""
     chosen: dict[str, Any] = {"normalization": "contrastive" if contrastive else "gradient"}
     if wanted.degree is not None:
         chosen["max_degree"] = wanted.degree
@@ -253,15 +251,7 @@ def _tolerance(text: str) -> float | str:
 
 
 def refuse_unused(wanted: Equations, threshold: Threshold, reason: str) -> None:
-    """Refuse options that would have no effect.
-
-    Parameters
-    ----------
-    wanted : Equations
-    threshold : Threshold
-    reason : str
-        Why they have none.
-    """
+    """Refuse options that would have no effect, and say why they have none."""
     given = [
         f"--{each.name.replace('_', '-')}"
         for group in (wanted, threshold)
@@ -273,15 +263,7 @@ def refuse_unused(wanted: Equations, threshold: Threshold, reason: str) -> None:
 
 
 def fit_detector(table: Table, threshold: Threshold, wanted: Equations) -> Any:
-    """Fit a detector to normal rows.
-
-    Parameters
-    ----------
-    table : Table
-    threshold : Threshold
-    wanted : Equations
-        Which equations; where the user does not say, those of the recipe.
-    """
+    """Fit a detector to normal rows, by its recipe unless the user asks for equations."""
     detector = _detector(table, threshold, wanted)
     _refuse_huge(table)
     with library_errors(table.where), working(f"fitting {len(table)} rows"):
@@ -289,15 +271,7 @@ def fit_detector(table: Table, threshold: Threshold, wanted: Equations) -> Any:
 
 
 def fit_to_itself(table: Table, threshold: Threshold, wanted: Equations) -> Any:
-    """Fit a detector to rows of which most, and not all, are normal.
-
-    Parameters
-    ----------
-    table : Table
-    threshold : Threshold
-        Applies to all rows of the table.
-    wanted : Equations
-    """
+    """Fit a detector to rows most of which are normal."""
     if threshold.calibration is not None:
         raise UsageError(
             "--calibration gives a guarantee for rows like known normal ones: pass them with "
@@ -341,20 +315,22 @@ def _detector(table: Table, threshold: Threshold, wanted: Equations) -> Any:
             f"images of {shape[0]}x{shape[1]} have {shape[0] * shape[1]} pixels, but "
             f"{table.where} has {table.values.shape[1]} columns; choose them with --columns"
         )
+    from vanishing.detectors import image_detector
+
     return image_detector(shape, **options)
 
 
 def contamination(text: str) -> float | Literal["auto"]:
-    """Return what the option says: a share, or "auto"."""
+    """Return the fraction that the option gives, or "auto"."""
     if text == "auto":
         return "auto"
     try:
-        share = float(text)
+        fraction = float(text)
     except ValueError:
-        share = -1.0
-    if not 0 < share <= 0.5:
-        raise UsageError(f"--contamination takes a share up to 0.5 or 'auto', got {text!r}")
-    return share
+        fraction = -1.0
+    if not 0 < fraction <= 0.5:
+        raise UsageError(f"--contamination takes a fraction up to 0.5 or 'auto', got {text!r}")
+    return fraction
 
 
 def _shape(text: str) -> tuple[int, int]:
@@ -378,12 +354,7 @@ _WORDS = (
 def truth(table: Table, anomalous: str | None) -> BoolArray:
     """Say for each row whether its label marks an anomaly.
 
-    Parameters
-    ----------
-    table : Table
-        With labels.
-    anomalous : str or None
-        The label that does; None where it is plain from the labels.
+    ``anomalous`` is the label that does; None if the labels are in ``_WORDS``.
     """
     labels = np.array([str(label).strip().lower() for label in table.labels], dtype=object)
     found = set(labels.tolist())
@@ -415,9 +386,9 @@ Columns = Mapping[str, npt.NDArray[Any]]
 
 def row_column(table: Table, id: str | None) -> dict[str, npt.NDArray[Any]]:
     """Return what the rows are called: their ids, or their numbers in the file."""
-    if table.ids is None:
+    if table.row_ids is None:
         return {"row": table.rows}
-    return {"id" if id is None or id.isdecimal() else id: table.ids}
+    return {"id" if id is None or id.isdecimal() else id: table.row_ids}
 
 
 def emit_or_write(columns: Columns, writing: Writing, *, json: bool) -> None:
@@ -443,22 +414,11 @@ KINDS = (".png", ".svg", ".pdf")
 
 
 def save_picture(path: str, draw: Callable[[], Any]) -> None:
-    """Draw, and write the picture whole or not at all.
-
-    Parameters
-    ----------
-    path : str
-    draw : callable
-        Returns a display with ``figure_``.
-    """
+    """Draw, by a function that returns a display, and write the picture."""
     kind = Path(path).suffix.lower()
     if kind not in KINDS:
         raise UsageError(f"{path}: pictures are {', '.join(KINDS)}")
-    try:
-        import matplotlib
-    except ImportError as error:
-        raise MissingError("pictures need matplotlib: pip install 'vanishing[plot]'") from error
-    matplotlib.use("Agg")
+    import_extra("matplotlib", extra="plot", purpose="--picture").use("Agg")
     from matplotlib import pyplot
 
     display = draw()

@@ -1,15 +1,10 @@
 """Options that several commands share, in groups.
 
-A command takes a group as one argument; ``expanded`` shows the fields of the group to typer as
-options of their own.
+A command takes a group as one argument, and typer sees an option for each field of it.
 """
 
-import dataclasses
-import functools
-import inspect
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -25,6 +20,14 @@ def _reading(*names: str, **more: Any) -> Any:
 
 
 @dataclass(frozen=True)
+class Console:
+    """What is said; options of all commands."""
+
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No notes, no progress.")] = False
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False
+
+
+@dataclass(frozen=True)
 class Reading:
     """How tables are read."""
 
@@ -37,10 +40,10 @@ class Reading:
         ),
     ] = None
     drop: Annotated[
-        str | None, _reading("--drop", help="Columns to leave out, written the same way.")
+        str | None, _reading("--drop", help="Columns to leave out, given the same way.")
     ] = None
     id: Annotated[
-        str | None, _reading("--id", help="Column with the names of the rows, kept in the output.")
+        str | None, _reading("--id", help="Column that names the rows; kept in the output.")
     ] = None
     skip_missing: Annotated[
         bool, _reading("--skip-missing", help="Leave out rows with missing values.")
@@ -59,7 +62,7 @@ class Reading:
     ] = None
     format: Annotated[
         TableFormat | None,
-        _reading("--format", help="Kind of the tables read.", show_default="guessed"),
+        _reading("--format", help="Format of the tables to read.", show_default="guessed"),
     ] = None
     array: Annotated[str | None, _reading("--array", help="Which array of an NPZ.")] = None
 
@@ -71,13 +74,13 @@ class Writing:
     out: Annotated[
         str,
         typer.Option(
-            "--out", "-o", help="File for the rows, by its suffix CSV, Parquet, NPY, NPZ."
+            "--out", "-o", help="File to write: CSV, TSV, Parquet, NPY or NPZ by its suffix."
         ),
     ] = "-"
     out_format: Annotated[
         OutputFormat | None,
         typer.Option(
-            "--out-format", help="Kind of the output.", show_default="by suffix, else csv"
+            "--out-format", help="Format of the output.", show_default="by suffix, else csv"
         ),
     ] = None
 
@@ -90,15 +93,15 @@ class Threshold:
         str,
         typer.Option(
             "--contamination",
-            help="Share of the training rows to call anomalous, at most 0.5; or 'auto': those "
-            "that a box plot would call outliers, and at least one in a hundred.",
+            help="Fraction of the training rows to call anomalous, at most 0.5; or 'auto': the "
+            "outliers of a box plot, and at least one row in a hundred.",
         ),
     ] = "auto"
     calibration: Annotated[
         float | None,
         typer.Option(
             "--calibration",
-            help="Share of the training rows kept out of the fit, so that --contamination is the "
+            help="Fraction of the training rows held out of the fit, so that --contamination is a "
             "guaranteed rate of false alarms.",
         ),
     ] = None
@@ -110,23 +113,27 @@ class Threshold:
             help="Rows are images of this shape, such as 28x28: use the detector for images.",
         ),
     ] = None
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of all that is random.")] = 0
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed.")] = 0
+
+
+_RECIPE = "detectors: a mixture of local equations"
 
 
 @dataclass(frozen=True)
 class Equations:
-    """Which equations are looked for; None where the user does not say."""
+    """Which equations to look for; None where the user does not say."""
 
     degree: Annotated[
-        int | None, typer.Option("--degree", "-d", min=1, help="Largest degree.", show_default="2")
+        int | None,
+        typer.Option("--degree", "-d", min=1, help="Maximum degree.", show_default=f"2; {_RECIPE}"),
     ] = None
     tol: Annotated[
         str | None,
         typer.Option(
             "--tol",
             "-t",
-            help="Largest root mean square of an equation on the data, or 'gap'.",
-            show_default="0.1",
+            help="Largest root mean square of an equation on the data; or 'gap'.",
+            show_default=f"0.1; {_RECIPE}",
         ),
     ] = None
     normalization: Annotated[
@@ -135,7 +142,7 @@ class Equations:
             "--normalization",
             "-n",
             help="What fixes the size of an equation.",
-            show_default="contrastive with --contrast, else gradient",
+            show_default=f"contrastive with --contrast, else gradient; {_RECIPE}",
         ),
     ] = None
 
@@ -145,65 +152,9 @@ class Equations:
         return (self.degree, self.tol, self.normalization) != (None, None, None)
 
 
-_RECIPE = "none: a mixture of local equations"
-
-
-@dataclass(frozen=True)
-class DetectorEquations(Equations):
-    """The same where a detector is fitted, which has a recipe if the user does not say."""
-
-    degree: Annotated[
-        int | None,
-        typer.Option("--degree", "-d", min=1, help="Largest degree.", show_default=_RECIPE),
-    ] = None
-    tol: Annotated[
-        str | None,
-        typer.Option(
-            "--tol",
-            "-t",
-            help="Largest root mean square of an equation on the data, or 'gap'.",
-            show_default=_RECIPE,
-        ),
-    ] = None
-    normalization: Annotated[
-        Normalization | None,
-        typer.Option(
-            "--normalization",
-            "-n",
-            help="What fixes the size of an equation.",
-            show_default=_RECIPE,
-        ),
-    ] = None
-
-
 Model = Annotated[
     str, typer.Option("--model", "-m", help="Model file of fit --save or detect --save.")
 ]
 Label = Annotated[str | None, typer.Option("--label", help="Column with the true labels.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Top = Annotated[int, typer.Option("--top", min=0, help="Anomalies to list and explain.")]
-
-
-def expanded(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a command whose groups of options are options of their own."""
-    hints = get_type_hints(command, include_extras=True)
-    parameters: list[inspect.Parameter] = []
-    groups: dict[str, Any] = {}
-    for name, parameter in inspect.signature(command).parameters.items():
-        kind = hints[name]
-        if dataclasses.is_dataclass(kind):
-            groups[name] = kind
-            parameters += list(inspect.signature(groups[name]).parameters.values())
-        else:
-            parameters.append(parameter.replace(annotation=kind))
-
-    @functools.wraps(command)
-    def call(**given: Any) -> Any:
-        for name, kind in groups.items():
-            fields = {each.name for each in dataclasses.fields(kind)}
-            given[name] = kind(**{each: given.pop(each) for each in fields})
-        return command(**given)
-
-    keyword = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
-    call.__signature__ = inspect.Signature(keyword)  # type: ignore[attr-defined]
-    return call

@@ -1,11 +1,29 @@
-"""The commands ``show`` and ``info``."""
+"""The commands ``show``, ``export`` and ``info``."""
 
 from typing import Annotated, Any, Literal
 
 import typer
 
-from vanishing.app.cli.console import emit, note, say
+from vanishing.app.cli.console import (
+    DataError,
+    ModelError,
+    UsageError,
+    emit,
+    note,
+    required,
+    say,
+    visible,
+)
 from vanishing.app.cli.options import Json, Reading
+
+IdealName = Annotated[
+    str | None,
+    typer.Option(
+        "--ideal",
+        help="Which ideal of a detector (part,cluster) or of classes (the class).",
+        show_default="the first",
+    ),
+]
 
 # --- ``vanishing show``: what is in a model -------------------------------------------------------
 
@@ -13,19 +31,8 @@ What = Literal["equations", "spectrum", "basis"]
 
 #: What is told of each degree of a basis.
 TRACED = (
-    "degree",
-    "candidates",
-    "rank",
-    "vanishing",
-    "nonvanishing",
-    "dropped",
-    "unbounded",
-    "cut",
-    "left_out",
-    "undecided",
-    "tol",
-    "condition",
-    "seconds",
+    *("degree", "candidates", "rank", "vanishing", "nonvanishing", "dropped", "unbounded"),
+    *("cut", "left_out", "undecided", "tol", "condition", "seconds"),
 )
 
 
@@ -36,14 +43,7 @@ def show(
         What,
         typer.Argument(help="The equations; extents by degree; or what happened at each degree."),
     ] = "equations",
-    ideal: Annotated[
-        str | None,
-        typer.Option(
-            "--ideal",
-            help="Which ideal of a detector (part,piece) or of classes (the class).",
-            show_default="the first",
-        ),
-    ] = None,
+    ideal: IdealName = None,
     digits: Annotated[
         int | None,
         typer.Option(
@@ -51,7 +51,7 @@ def show(
             min=1,
             max=17,
             help="Digits of coefficients, more where an equation needs them.",
-            show_default="as many as the extent asks for",
+            show_default="as many as the extent needs",
         ),
     ] = None,
     terms: Annotated[
@@ -70,7 +70,7 @@ def show(
     json: Json = False,
 ) -> None:
     """Show the equations of a model, its spectrum or its basis."""
-    from vanishing.app.cli import describe
+    from vanishing.app.cli.equations import headline, show_basis, show_equations, show_spectrum
     from vanishing.app.cli.models import ideals_of, is_detector, load_model
     from vanishing.app.cli.tables import check_outputs, read_table
 
@@ -82,21 +82,21 @@ def show(
     if json:
         emit(_record(fitted, what, ideal, digits))
         return
-    say(describe.headline(fitted))
+    say(headline(fitted))
     if what == "equations":
-        describe.show_equations(fitted, ideal, digits=digits, terms=terms, table=table)
+        show_equations(fitted, ideal, digits=digits, terms=terms, table=table)
         if ideal is None and len(ideals_of(fitted)) > 1 and is_detector(fitted):
             say(f"this is one of {len(ideals_of(fitted))} ideals; --ideal shows another")
     elif what == "spectrum":
-        describe.show_spectrum(fitted, ideal)
+        show_spectrum(fitted, ideal)
     else:
-        describe.show_basis(fitted, ideal)
+        show_basis(fitted, ideal)
     if picture is not None:
         note(f"wrote {picture}")
 
 
 def _record(model: Any, what: What, name: str | None, digits: int | None) -> dict[str, Any]:
-    from vanishing.app.cli.equations import equation_texts, written
+    from vanishing.app.cli.equations import carry_back, equation_texts
     from vanishing.app.cli.models import choose_ideal, feature_names, kind_of
 
     key, ideal = choose_ideal(model, name)
@@ -106,7 +106,7 @@ def _record(model: Any, what: What, name: str | None, digits: int | None) -> dic
         "ideal": key,
     }
     if what == "equations":
-        shown_ideal, names, meaning = written(model, key)
+        shown_ideal, names, meaning = carry_back(model, key)
         texts = equation_texts(shown_ideal, names, digits=digits)
         return record | {
             "variables": names,
@@ -130,13 +130,12 @@ def _record(model: Any, what: What, name: str | None, digits: int | None) -> dic
 
 
 def _draw(path: str, model: Any, what: What, name: str | None, table: Any) -> None:
-    from vanishing.app.cli.console import UsageError, required
     from vanishing.app.cli.models import (
         choose_ideal,
         coordinate_names,
         is_detector,
         library_errors,
-        preprocessed,
+        preprocess,
         save_picture,
     )
 
@@ -151,19 +150,182 @@ def _draw(path: str, model: Any, what: What, name: str | None, table: Any) -> No
         raise UsageError(
             "a model does not know where its points are: pass the table with --points to draw them"
         )
-    points = None if table is None else preprocessed(model, table.for_model)
-    display = required(
-        "vanishing.plotting",
-        {"equations": "ZeroSetDisplay", "spectrum": "SpectrumDisplay", "basis": "BasisDisplay"}[
-            what
-        ],
-        extra="plot",
-    )
+    points = None if table is None else preprocess(model, table.for_model)
+    names = {"equations": "ZeroSetDisplay", "spectrum": "SpectrumDisplay", "basis": "BasisDisplay"}
+    display = required("vanishing.plotting", names[what], extra="plot")
     with library_errors(path):
-        save_picture(
-            path,
-            lambda: display.from_estimator(ideal, points),
+        save_picture(path, lambda: display.from_estimator(ideal, points))
+
+
+# --- ``vanishing export``: equations for other programs -------------------------------------------
+
+Target = Literal["sympy", "latex", "python", "c", "onnx", "rational"]
+
+
+def export(
+    model: Annotated[str, typer.Argument(help="Model file.")],
+    target: Annotated[Target, typer.Argument(help="What to write.")],
+    reading: Reading,
+    out: Annotated[str, typer.Option("--out", "-o", help="File to write.")] = "-",
+    ideal: IdealName = None,
+    digits: Annotated[
+        int,
+        typer.Option(
+            "--digits",
+            min=1,
+            max=17,
+            help="Digits of coefficients, more where an equation needs them (latex).",
+        ),
+    ] = 4,
+    name: Annotated[
+        str, typer.Option("--name", help="Name of the function (python, c).")
+    ] = "evaluate",
+    dtype: Annotated[
+        Literal["float32", "float64"], typer.Option("--dtype", help="Type of numbers (onnx).")
+    ] = "float32",
+    points: Annotated[
+        str | None,
+        typer.Option(
+            "--points",
+            help="Exact points to prove equations on (rational): the numbers as they are written.",
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Write the equations of a model as SymPy, LaTeX, Python, C, ONNX or exact rationals."""
+    import sys
+
+    from vanishing.app.cli.models import load_model
+    from vanishing.app.cli.tables import check_outputs, output_file
+
+    if target == "onnx" and out == "-" and (json or sys.stdout.isatty()):
+        raise UsageError("an ONNX graph is no text; name a file with --out")
+    if target == "rational" and points is None:
+        raise UsageError("rational equations are proved on exact points: --points X.csv")
+    _check_name(target, name)
+    check_outputs([out], [model, points])
+    fitted = load_model(model)
+    if target == "onnx":
+        content = _onnx(fitted, dtype, ideal)
+        lines: list[str] = []
+    else:
+        lines = _lines(fitted, target, ideal, digits, name, points, reading)
+        text = "".join(f"{line}\n" for line in lines)
+        content = (visible(text) if out == "-" else text).encode()
+    if json and out == "-":
+        emit({"target": target, "lines": lines})
+        return
+    with output_file(out) as file:
+        file.write(content)
+    if json:
+        emit({"target": target, "out": out, "bytes": len(content)})
+
+
+def _check_name(target: Target, name: str) -> None:
+    """Refuse a name of the function that the language does not have."""
+    from vanishing.equations.code import check_c_name, check_python_name
+
+    check = {"python": check_python_name, "c": check_c_name}.get(target)
+    try:
+        if check is not None:
+            check(name)
+    except ValueError as error:
+        raise UsageError(f"--{error}") from error
+
+
+def _lines(
+    model: Any,
+    target: Target,
+    key: str | None,
+    digits: int,
+    name: str,
+    points: str | None,
+    reading: Reading,
+) -> list[str]:
+    from vanishing.app.cli.models import (
+        choose_ideal,
+        coordinate_names,
+        feature_names,
+        is_detector,
+        library_errors,
+        preprocessing,
+    )
+
+    key, ideal = choose_ideal(model, key)
+    names, meaning = coordinate_names(model, key)
+    if not ideal.basis_.count():
+        raise ModelError("the model has no equations; fit again with a larger --tol or --degree")
+    options: dict[str, Any] = {}
+    if not is_detector(model) and (steps := preprocessing(model)) is not None:
+        # Carried back through scaling and PCA to the columns of the data.
+        names, meaning, options = feature_names(model), "", {"preprocessor": steps}
+    write = required("vanishing.equations", f"to_{target}", extra="symbolic")
+    if target == "rational" and meaning:
+        raise ModelError(
+            f"the equations of this detector are {meaning}, so points prove nothing about "
+            "them; make an ideal with vanishing fit --tol 0"
         )
+    if meaning:
+        note(f"the equations are {meaning}")
+    with library_errors(f"export to {target}"):
+        if target == "rational":
+            assert points is not None
+            found = write(ideal, _exact_points(points, reading, model), names, **options)
+            return [_sympy_text(each.as_expr()) for each in found]
+        if target == "sympy":
+            return [_sympy_text(each) for each in write(ideal, names, **options)]
+        if target == "latex":
+            return list(write(ideal, names, digits=digits, **options))
+        return [str(write(ideal, names, name=name, **options)).rstrip("\n")]
+
+
+def _sympy_text(expression: Any) -> str:
+    """Write an expression that ``sympy.sympify`` reads back, whatever the columns are called.
+
+    Names such as "a b", "lambda" or "E", Euler's number to SymPy, are written Symbol('a b').
+    """
+    from keyword import iskeyword
+
+    import sympy
+    from sympy.printing.str import StrPrinter
+
+    class Readable(StrPrinter):
+        def _print_Symbol(self, expr: Any) -> str:
+            name = expr.name
+            plain = name.isidentifier() and not iskeyword(name) and not hasattr(sympy, name)
+            return name if plain else f"Symbol({name!a})"
+
+    return str(Readable().doprint(expression))
+
+
+def _exact_points(path: str, reading: Reading, model: Any) -> Any:
+    """Read points as they are written: 0.1 is one tenth, and not the float next to it."""
+    import numpy as np
+
+    from vanishing.app.cli.tables import choose, open_input, table_errors
+    from vanishing.data.tables import CsvFile
+
+    with table_errors():
+        opened = open_input(path, reading)
+        model_names = getattr(model, "feature_names_in_", None)
+        chosen = choose(opened, reading, model_names=model_names, lenient=True)
+        if len(chosen.features) != model.n_features_in_:
+            raise DataError(
+                f"{path} has {len(chosen.features)} columns to use, expected "
+                f"{model.n_features_in_}; choose them with --columns"
+            )
+        if not isinstance(opened, CsvFile):  # binary: floats, taken literally
+            return opened.numbers(chosen.features)
+        return np.column_stack([opened.texts(j) for j in chosen.features])
+
+
+def _onnx(model: Any, dtype: str, ideal: str | None) -> bytes:
+    from vanishing.app.cli.models import choose_ideal, library_errors
+
+    to_onnx = required("vanishing.equations", "to_onnx", extra="onnx")
+    chosen = model if ideal is None else choose_ideal(model, ideal)[1]
+    with library_errors("export to onnx"):
+        return bytes(to_onnx(chosen, dtype=dtype).SerializeToString())
 
 
 # --- ``vanishing info``: versions, threads, device, or what a model file is -----------------------
@@ -185,10 +347,10 @@ NEEDED = ("numpy", "scipy", "scikit-learn", "array-api-compat", "threadpoolctl",
 
 
 def info(
-    model: Annotated[str | None, typer.Argument(help="Model file to describe.")] = None,
+    model: Annotated[str | None, typer.Argument(help="Model file to ")] = None,
     json: Json = False,
 ) -> None:
-    """Say what is installed and what it runs on; or describe a model file."""
+    """Show versions, threads and device; or describe a model file."""
     record = _installation() if model is None else _file(model)
     if json:
         emit(record)

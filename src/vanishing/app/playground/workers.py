@@ -79,6 +79,9 @@ class Worker:
 class Workers:
     """A fixed number of processes, and the requests that wait for them.
 
+    A process that takes too long is killed and replaced while the others go on. A
+    ``concurrent.futures.ProcessPoolExecutor`` fails as a whole when one of its processes is killed.
+
     Parameters
     ----------
     limits : Limits

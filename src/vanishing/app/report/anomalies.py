@@ -8,7 +8,8 @@ import numpy as np
 from vanishing.app.report.content import Given, counted, fold, row_of, scrolled
 from vanishing.app.report.equations import Formulas
 from vanishing.app.report.pictures import explained_image, picture
-from vanishing.equations.markup import Element, element, number, significant
+from vanishing.equations.markup import Element, element
+from vanishing.equations.text import number, significant
 from vanishing.explain.record import TYPICAL, Explanation, chosen_features, written_change
 
 #: Rows that are listed, that follow in a fold, and that are explained, at most.

@@ -14,7 +14,8 @@ from vanishing.app.report.charts import tiny_histogram
 from vanishing.app.report.pictures import summary_images
 from vanishing.arrays.namespace import BoolArray, FloatArray, on_host, unmasked
 from vanishing.detectors.base import Detector
-from vanishing.equations.markup import Child, Element, element, number
+from vanishing.equations.markup import Child, Element, element
+from vanishing.equations.text import number
 from vanishing.inputs import names_of_features, new_table
 
 # --- Pieces of the page that several sections use -------------------------------------------------

@@ -9,17 +9,10 @@ from vanishing.app.report.charts import Chart
 from vanishing.app.report.content import counted, figure, fold, join
 from vanishing.arrays.namespace import FloatArray, lazy
 from vanishing.detectors.parts import Part
-from vanishing.equations.markup import (
-    Element,
-    all_shortened,
-    element,
-    is_quick,
-    mathml_equation,
-    number,
-    significant,
-)
+from vanishing.equations.markup import Element, element, is_quick, mathml_equation
+from vanishing.equations.simplification import TidyEquation, tidy
 from vanishing.equations.sizes import DataScale, terms_that_count
-from vanishing.equations.tidy import TidyEquation, tidy
+from vanishing.equations.text import Sum, number, shorten_names, significant
 from vanishing.explain.view import linear_part
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.monomials import AffineMap, count
@@ -102,7 +95,7 @@ class Formulas:
 
     @lazy
     def _short_names(self) -> list[str]:
-        return all_shortened(self.names, LONGEST_NAME)
+        return shorten_names(self.names, LONGEST_NAME)
 
     @property
     def in_columns(self) -> bool:
@@ -134,13 +127,9 @@ class Formulas:
         if not self.tidied or len(self.tidied[index].coefficients) > MOST_TERMS:
             return None
         equation = self.tidied[index]
-        written = mathml_equation(
-            equation.exponents,
-            [float(c) for c in equation.coefficients],
-            self._short_names,
-            digits=max(DIGITS, equation.digits),
-            relation="≈ 0",
-        )
+        coefficients = [float(c) for c in equation.coefficients]
+        terms = Sum(equation.exponents, coefficients, max(DIGITS, equation.digits))
+        written = mathml_equation(terms, self._short_names, relation="≈ 0")
         return Formula(written, equation.extent, 0)
 
     def formula(self, piece: int, index: int) -> Formula | None:
@@ -178,20 +167,13 @@ class Formulas:
         span, usual = (each / abs(float(p[leading])) for each in (scale.spans(basis)[0], usual))
         p = p / p[leading]
         kept, digits = terms_that_count(p, sizes, span=span, extent=usual)
-        order = np.argsort(kept[:MOST_TERMS])
-        shown = kept[order]
+        shown = kept[:MOST_TERMS]
         left_out = len(kept) - len(shown)
-        first = shown[np.argmax(exponents[shown].sum(axis=1))]
+        # The first of the highest degree, as terms are written.
+        first = min(shown, key=lambda k: (-exponents[k].sum(), k))
         p = p * np.sign(p[first])  # the sign is free, and a formula does not begin with a minus
-        equation = mathml_equation(
-            exponents[shown],
-            p[shown].tolist(),
-            names,
-            digits=digits[order].tolist(),
-            n_left_out=left_out,
-            relation="≈ 0",
-        )
-        return Formula(equation, usual, left_out)
+        terms = Sum(exponents[shown], p[shown].tolist(), digits[:MOST_TERMS].tolist(), left_out)
+        return Formula(mathml_equation(terms, names, relation="≈ 0"), usual, left_out)
 
 
 # --- The sections on the equations and on the spectrum --------------------------------------------

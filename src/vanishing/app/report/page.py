@@ -15,7 +15,8 @@ from vanishing.app.report.scores import scores_section
 from vanishing.arrays.namespace import FloatArray
 from vanishing.data.atomic import write_whole
 from vanishing.detectors.parts import parts_of
-from vanishing.equations.markup import Element, element, number, rendered
+from vanishing.equations.markup import Element, element, render
+from vanishing.equations.text import number
 
 #: Nothing is loaded and nothing runs, whatever the names of columns hold.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -96,7 +97,7 @@ def write_report(
         feature_names=feature_names,
         train=train,
     )
-    content = "<!DOCTYPE html>\n" + rendered(_page(given, title or "Anomaly report")) + "\n"
+    content = "<!DOCTYPE html>\n" + render(_page(given, title or "Anomaly report")) + "\n"
     write_whole(path, content.encode())
 
 

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from vanishing.arrays.namespace import FloatArray
-from vanishing.equations.markup import Element, element, number
+from vanishing.equations.markup import Element, element
+from vanishing.equations.text import number
 from vanishing.explain.record import Explanation
 
 Pixels = npt.NDArray[np.uint8]

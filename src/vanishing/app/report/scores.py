@@ -8,7 +8,8 @@ from sklearn.metrics import average_precision_score, precision_recall_curve, roc
 from vanishing.app.report.charts import Chart, round_ticks
 from vanishing.app.report.content import Given, counted, figure
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
-from vanishing.equations.markup import Element, element, number
+from vanishing.equations.markup import Element, element
+from vanishing.equations.text import number
 
 # --- How well scores find labelled anomalies, with the uncertainty of a finite sample -------------
 

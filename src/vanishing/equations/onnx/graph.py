@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from vanishing.arrays.memory import as_text
+from vanishing.arrays.namespace import import_extra
 
 # --- A graph of ONNX under construction: values, operators between them, constants ----------------
 #
@@ -177,11 +178,8 @@ Operand = Value | npt.ArrayLike
 
 
 def _onnx() -> tuple[Any, Any]:
-    try:
-        from onnx import helper, numpy_helper
-    except ImportError as error:
-        raise ImportError("to_onnx needs onnx: pip install 'vanishing[onnx]'") from error
-    return helper, numpy_helper.from_array
+    onnx = import_extra("onnx", extra="onnx", purpose="to_onnx")
+    return onnx.helper, onnx.numpy_helper.from_array
 
 
 # --- What the layers above tell of themselves: the nodes of a map of samples, and of a model ------

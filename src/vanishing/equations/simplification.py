@@ -9,9 +9,14 @@ from typing import Any
 import numpy as np
 from scipy.stats import chi2, norm
 
-from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, unmasked
-from vanishing.equations.latex import latex_sum, latex_symbol
-from vanishing.equations.model import Equations, checked_names, equations_of
+from vanishing.arrays.namespace import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    import_extra,
+    unmasked,
+)
+from vanishing.equations.model import Equations, check_names, equations_of
 from vanishing.equations.rational import (
     NEGLIGIBLE,
     PIVOT_SHARE,
@@ -19,7 +24,7 @@ from vanishing.equations.rational import (
     reduced_modulo,
     simplest_fraction,
 )
-from vanishing.equations.symbolic import import_sympy
+from vanishing.equations.text import LATEX, Sum, latex_symbol
 from vanishing.equations.uncertainty import Sample
 from vanishing.polynomials.monomials import count, monomials, multiples, unit_columns
 
@@ -86,8 +91,7 @@ class Adjustable:
 # --- Shorter polynomials that the data cannot tell from the fitted ones ---------------------------
 #
 # Everything is done with one test: the changes, in standard errors, together are not more than
-# chance
-# makes of the errors themselves (chi-squared, at one percent).
+# chance makes of the errors themselves (chi-squared, at one percent).
 
 #: Coefficients are not moved by more than chance does in all but one of a hundred cases: not all
 #: together, and not the one that is moved furthest.
@@ -106,14 +110,9 @@ MOST_DIGITS = 15
 
 @dataclass(frozen=True, eq=False)
 class Simplified:
-    """Coefficients that are zero, or short.
+    """Coefficients that are zero or short; integers if all are.
 
-    Parameters
-    ----------
-    coefficients : tuple of int or float
-        Integers if all of them are.
-    scale : int
-        What the coefficients were multiplied with to become integers.
+    ``scale`` is what the coefficients were multiplied with to become integers.
     """
 
     coefficients: tuple[int | float, ...]
@@ -123,14 +122,8 @@ class Simplified:
 def drop_terms(polynomial: Adjustable, sizes: FloatArray, share: float | None) -> None:
     """Set coefficients to zero, as many as noise does not tell from zero.
 
-    Parameters
-    ----------
-    polynomial : Adjustable
-        Changed in place.
-    sizes : array of shape (n_terms,)
-        Root mean square of each monomial on the data.
-    share : float or None
-        Drop terms smaller than this share of the largest one instead.
+    ``sizes`` are the root mean squares of the monomials. With ``share``, drop instead terms that
+    are smaller than this share of the largest one.
     """
     furthest = float(norm.ppf(1 - (1 - CHANCE) / 2 / len(sizes)))
     allowed = chi2.ppf(CHANCE, np.arange(1, len(sizes) + 1))
@@ -155,10 +148,7 @@ def drop_terms(polynomial: Adjustable, sizes: FloatArray, share: float | None) -
 def with_fractions(polynomial: Adjustable) -> Simplified | None:
     """Round all coefficients to simple fractions, or return None if noise tells the difference.
 
-    Parameters
-    ----------
-    polynomial : Adjustable
-        One coefficient is 1.
+    One of the coefficients is 1.
     """
     trial = polynomial.copy()
     while not trial.fixed.all():
@@ -178,15 +168,7 @@ def with_fractions(polynomial: Adjustable) -> Simplified | None:
 
 
 def with_decimals(polynomial: Adjustable, digits: int | None) -> Simplified:
-    """Round each coefficient to the last digit that its standard error leaves.
-
-    Parameters
-    ----------
-    polynomial : Adjustable
-        Changed in place.
-    digits : int or None
-        Round to this many significant digits instead.
-    """
+    """Round each coefficient to ``digits``, or to the last digit that its error leaves."""
     while not polynomial.fixed.all():
         index = _least_certain(polynomial)
         value, error = float(polynomial.coefficients[index]), float(polynomial.errors()[index])
@@ -289,7 +271,7 @@ class TidyEquation:
     @property
     def expression(self) -> Any:
         """The polynomial as a SymPy expression."""
-        sympy = import_sympy("TidyEquation.expression")
+        sympy = import_extra("sympy", extra="symbolic", purpose="TidyEquation.expression")
         symbols = [sympy.Symbol(name) for name in self.names]
         terms = [
             sympy.sympify(c)
@@ -304,10 +286,11 @@ class TidyEquation:
         """The polynomial as LaTeX."""
         symbols = [latex_symbol(name) for name in self.names]
         if self.is_product:
-            sympy = import_sympy("TidyEquation.latex of a product")
+            import sympy
+
             names = {sympy.Symbol(n): latex for n, latex in zip(self.names, symbols, strict=True)}
             return str(sympy.latex(self.expression, symbol_names=names))
-        return latex_sum(self.exponents, list(self.coefficients), symbols, MOST_DIGITS)
+        return LATEX.write(Sum(self.exponents, self.coefficients, MOST_DIGITS), symbols)
 
     def evaluate(self, x: Any) -> FloatArray:
         """Return the values at points.
@@ -327,7 +310,7 @@ class TidyEquation:
         return values
 
     def factored(self) -> "TidyEquation":
-        """Return it as a product, where it has factors with integer coefficients.
+        """Return it as a product, if it has factors with integer coefficients.
 
         Returns
         -------
@@ -375,22 +358,10 @@ class Coordinates:
 
 
 def readable(sample: Sample, *, mix: bool) -> Iterator[tuple[int, FloatArray, Coordinates]]:
-    """Choose polynomials to write down.
+    """Choose polynomials to write: degree, coefficients, and what fixes scale and mixture.
 
-    Parameters
-    ----------
-    sample : Sample
-    mix : bool
-        Whether to combine the polynomials of each degree. What is spanned by multiples of others of
-        lower degree, up to noise, is then left out.
-
-    Yields
-    ------
-    degree : int
-    coefficients : array of shape (n_monomials,)
-        Of one polynomial.
-    coordinates : Coordinates
-        What fixes its scale and its mixture.
+    With ``mix``, combine the polynomials of each degree, and leave out those that are spanned, up
+    to noise, by multiples of others of lower degree.
     """
     degrees = sample.basis.degrees()
     if not mix:
@@ -580,7 +551,7 @@ def _names_for(equations: Equations, X: Any, feature_names: Any) -> tuple[str, .
         return equations.names
     of_frame = tuple(str(column) for column in columns)
     if not equations.named:
-        return checked_names(of_frame, len(equations.names))
+        return check_names(of_frame, len(equations.names))
     if of_frame != equations.names:
         raise ValueError(
             f"X has columns {list(of_frame)}, but the model was fitted to {list(equations.names)}"

@@ -1,0 +1,268 @@
+"""Equations as text: numbers, names and sums of terms in plain text, LaTeX and source code."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from os.path import commonprefix
+
+import numpy as np
+
+from vanishing.arrays.namespace import IntArray
+
+# --- Numbers and names as people write them -------------------------------------------------------
+
+#: Digits of a number that is changed, at least; and the most that somebody would have written.
+FEWEST_DIGITS, LONGEST_WRITTEN = 4, 9
+#: Share of a change that rounding may hide.
+VISIBLE = 0.05
+
+
+def number(value: float, form: str) -> str:
+    """Write a number, with a minus sign instead of a hyphen."""
+    return format(value, form).replace("-", "−")
+
+
+def significant(value: float, digits: int) -> str:
+    """Write a number with some significant digits, with a power of ten only where it is far off.
+
+    Examples
+    --------
+    >>> from vanishing.equations.text import significant
+    >>> significant(421.7, 2), significant(-0.00123, 2), significant(1.26e-7, 2)
+    ('420', '−0.0012', '1.3e−07')
+    """
+    rounded = float(f"{value:.{digits}g}")
+    if rounded == 0 or 1e-4 <= abs(rounded) < 1e6:
+        return np.format_float_positional(rounded, trim="-").replace("-", "−")
+    return number(rounded, f".{digits}g")
+
+
+def changed_number(value: float, other: float) -> tuple[str, str]:
+    """Write a number, and the one that it is changed to, with the digits that the change needs.
+
+    Parameters
+    ----------
+    value : float
+        Written as it is in the data. One with more digits than people write is rounded.
+    other : float
+        Has at least four digits, no fewer than the integer part, and so many that rounding hides
+        no more than a twentieth of the change.
+
+    Returns
+    -------
+    tuple of str
+
+    Examples
+    --------
+    >>> from vanishing.equations.text import changed_number
+    >>> changed_number(113094.0, 112873.4182)
+    ('113094', '112873')
+    >>> changed_number(1013.25, 1013.31000007)
+    ('1013.25', '1013.31')
+    >>> changed_number(2 / 3, 0.1)
+    ('0.6667', '0.1')
+    """
+    error = VISIBLE * abs(other - value)
+    return as_given(value, error), _within(other, error)
+
+
+def as_given(value: float, error: float = np.inf) -> str:
+    """Write a number as it is in the data; round it, by an error at most, if it is long.
+
+    Examples
+    --------
+    >>> from vanishing.equations.text import as_given
+    >>> as_given(113094.0), as_given(1e-5), as_given(113094 + 1 / 3)
+    ('113094', '1e−05', '113094')
+    """
+    exact = _plain(value)
+    return exact if len(_digits_of(exact)) <= LONGEST_WRITTEN else _within(value, error)
+
+
+def _within(value: float, error: float) -> str:
+    """Write a number with the fewest digits, four at least, that are off by at most an error."""
+    for digits in range(FEWEST_DIGITS, 17):
+        rounded = float(f"{value:.{digits}g}")
+        # Whole numbers are not rounded to tens or hundreds.
+        if abs(rounded - value) <= error and not 10.0**digits <= abs(value) < 1e16:
+            return _plain(rounded)
+    return _plain(value)
+
+
+def _plain(value: float) -> str:
+    """Write the fewest digits that give the same number again."""
+    if value == 0 or 1e-4 <= abs(value) < 1e16:
+        return np.format_float_positional(value, trim="-").replace("-", "−")
+    return repr(float(value)).replace("-", "−")
+
+
+def _digits_of(text: str) -> str:
+    return "".join(filter(str.isdigit, text.split("e")[0])).strip("0")
+
+
+def shorten_name(name: str, length: int = 32) -> str:
+    """Cut the middle out of a long name: beginnings tell groups apart, ends their members."""
+    if len(name) <= length:
+        return name
+    head = (length - 1) // 2
+    return f"{name[:head]}…{name[len(name) - (length - 1 - head) :]}"
+
+
+def shorten_names(names: Sequence[str], length: int) -> list[str]:
+    """Shorten names as long as they stay different: by their middle, or by what all have in common.
+
+    Examples
+    --------
+    >>> from vanishing.equations.text import shorten_names
+    >>> shorten_names([f"temperature_of_bearing_{i}_in_kelvin" for i in (1, 2)], 16)
+    ['…1…', '…2…']
+    """
+    short = [shorten_name(name, length) for name in names]
+    if len(set(short)) == len(set(names)):
+        return short
+    # Of letters, as is meant here, and not of folders.
+    head = len(commonprefix(list(names)))  # noqa: RUF071
+    rests = [name[head:] for name in names]
+    tail = len(commonprefix([rest[::-1] for rest in rests]))  # noqa: RUF071
+    return [shorten_name(f"…{rest[: len(rest) - tail]}…", length) for rest in rests]
+
+
+# --- Sums of terms: one writer for all notations --------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Sum:
+    """The terms of one polynomial that are written.
+
+    Parameters
+    ----------
+    exponents : int array of shape (n_terms, n_variables)
+    coefficients : sequence of int or float
+    digits : int or sequence of int
+        Significant digits of the coefficients, of all or of each.
+    n_left_out : int
+        Terms that count and are not written.
+    """
+
+    exponents: IntArray
+    coefficients: Sequence[float]
+    digits: int | Sequence[int]
+    n_left_out: int = 0
+
+    def terms(
+        self, names: Sequence[str], write_number: Callable[[float, int], str]
+    ) -> Iterator["Term"]:
+        """Yield the terms, highest degree first, within a degree the first variable first."""
+        each = np.broadcast_to(self.digits, len(self.coefficients)).tolist()
+        order = np.lexsort((*-self.exponents.T[::-1], -self.exponents.sum(axis=1)))
+        for k in order.tolist():
+            powers = self.exponents[k]
+            used = np.flatnonzero(powers).tolist()
+            size = abs(self.coefficients[k])
+            number = str(size) if isinstance(size, int) else write_number(size, each[k])
+            yield Term(
+                self.coefficients[k] < 0,
+                "" if used and number == "1" else number,
+                [(names[j], int(powers[j])) for j in used],
+            )
+
+
+@dataclass(frozen=True)
+class Term:
+    """One term.
+
+    Parameters
+    ----------
+    is_negative : bool
+    number : str
+        Absolute value of the coefficient; empty for a factor 1.
+    powers : list of (str, int)
+        Variables and their exponents.
+    """
+
+    is_negative: bool
+    number: str
+    powers: list[tuple[str, int]]
+
+
+@dataclass(frozen=True)
+class Notation:
+    """Symbols of a way to write sums.
+
+    Parameters
+    ----------
+    signs : tuple of str
+        Plus and minus between two terms.
+    first_signs : tuple of str
+        Plus and minus before the first one.
+    times : str
+    power : str
+        Format of a name and an exponent.
+    ten : str or None
+        Format of a power of ten; None to write 1e-05.
+    write_number : callable
+        Writes a positive number with some significant digits.
+    superscripts : bool
+        Whether exponents are superscript characters.
+    """
+
+    signs: tuple[str, str] = (" + ", " - ")
+    first_signs: tuple[str, str] = ("", "-")
+    times: str = " "
+    power: str = "{}^{}"
+    ten: str | None = None
+    write_number: Callable[[float, int], str] = lambda value, digits: f"{value:.{digits}g}"
+    superscripts: bool = False
+
+    def write(self, terms: Sum, names: Sequence[str]) -> str:
+        """Write a sum, with names as they are in this notation."""
+        text = ""
+        for term in terms.terms(names, self.write_number):
+            signs = self.signs if text else self.first_signs
+            factors = [self._write_power(name, power) for name, power in term.powers]
+            if term.number:
+                factors.insert(0, self._write_ten(term.number))
+            text += signs[term.is_negative] + self.times.join(factors)
+        return text or "0"
+
+    def _write_power(self, name: str, power: int) -> str:
+        if power == 1:
+            return name
+        if self.superscripts:
+            return name + str(power).translate(_SUPERSCRIPTS)
+        return self.power.format(name, power)
+
+    def _write_ten(self, number: str) -> str:
+        mantissa, e, exponent = number.partition("e")
+        return mantissa + self.ten.format(int(exponent)) if e and self.ten else number
+
+
+_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+#: For any terminal: 0.5 x^2 - y
+ASCII = Notation()
+#: 0.5 x² - y
+UNICODE = Notation(superscripts=True)
+#: Comments of C and Python: +0.5*x^2 -y
+CODE = Notation((" +", " -"), ("+", "-"), times="*")
+#: For screen readers: 0.5 · x^2 − y
+SPOKEN = Notation((" + ", " − "), ("", "− "), times=" · ", write_number=significant)
+LATEX = Notation((" +", " -"), power="{}^{{{}}}", ten=r" \cdot 10^{{{}}}")
+
+
+def plain_symbol(name: str) -> str:
+    """Write the name of a variable in one line; in brackets, unless it is a single word."""
+    if name.rstrip("'").isidentifier():
+        return name
+    return f"[{name if name.isprintable() else ascii(name)[1:-1]}]"
+
+
+def latex_symbol(name: str) -> str:
+    """Write the name of a variable."""
+    letter, index = name[:1], name[1:]
+    if letter.isalpha() and index.isdigit():
+        return f"{letter}_{{{index}}}"
+    if len(name) == 1 and name.isalpha():
+        return name
+    special = {"^": r"\hat{}", "~": r"\sim{}", "\\": r"\backslash{}"}
+    escaped = "".join(f"\\{c}" if c in "_%&#$ {}" else special.get(c, c) for c in name)
+    return f"\\mathrm{{{escaped}}}"
