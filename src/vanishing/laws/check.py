@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import norm
 
-from vanishing.arrays.namespace import BoolArray, FloatArray
-from vanishing.equations.markup import as_given, changed_number
+from vanishing.arrays.namespace import BoolArray, FloatArray, import_extra
+from vanishing.equations.text import as_given, changed_number
 from vanishing.laws.law import Law
 
 #: Share of sound rows that may be called broken.
@@ -137,8 +137,6 @@ class Check:
         ``probability`` and ``alternatives`` (a text). A broken row that no change of one or two
         cells restores has a line without a cell.
         """
-        from vanishing.laws.table import import_pandas
-
         lines = []
         for found in self.rows:
             law = "; ".join(str(self.laws[k]) for k in found.laws)
@@ -151,7 +149,8 @@ class Check:
                      fix.probability, others)
                 )  # fmt: skip
         columns = ["row", "cell", "value", "fix", "interval", "law", "probability", "alternatives"]
-        return import_pandas("Check.to_frame").DataFrame(lines, columns=columns)
+        pandas = import_extra("pandas", extra="frames", purpose="Check.to_frame")
+        return pandas.DataFrame(lines, columns=columns)
 
     def _repr_html_(self) -> str:
         from html import escape

@@ -119,7 +119,10 @@ class Search:
         supports = search_supports(terms, noise, size)
         if self.verbose:
             print(f"  noise {noise:.3g} size {size}: {len(supports)} supports")
-        return self._try(terms, supports)
+        laws = self._judge_all(terms, supports)
+        if laws and noise > LEAST_NOISE:  # a better one may be just beyond this level
+            laws += self._judge_all(terms, search_supports(terms, 1.25 * noise, size))
+        return self._accept_best(laws)
 
     def _eliminated(self, noise: float, degree: int) -> list[IntArray]:
         """Return what is left of all terms of a degree when needless ones are left out."""
@@ -153,12 +156,18 @@ class Search:
 
     def _try(self, terms: Terms, supports: IntArray) -> bool:
         """Accept the relations that are laws, the best of equally short ones first."""
+        return self._accept_best(self._judge_all(terms, supports))
+
+    def _judge_all(self, terms: Terms, supports: IntArray) -> list[tuple[Relation, float]]:
+        """Return the laws among some supports."""
         if not len(supports):
-            return False
+            return []
         degrees = terms.degrees[supports].max(axis=1)
         order = np.argsort(terms.extents(supports) * PER_DEGREE**degrees, kind="stable")
         judged = [self.judge(terms.exponents[supports[i]]) for i in order[:MOST_CANDIDATES]]
-        laws = [(relation, p_value) for relation, p_value in judged if p_value is not None]
+        return [(relation, p_value) for relation, p_value in judged if p_value is not None]
+
+    def _accept_best(self, laws: list[tuple[Relation, float]]) -> bool:
         laws.sort(key=lambda law: max(law[0].noise, EXACT) * PER_DEGREE ** law[0].degree)
         n_found = len(self.found)
         for relation, p_value in laws:
@@ -275,7 +284,7 @@ class Search:
         values = evaluate(relation.exponents, rows) @ relation.coefficients
         slopes = differentiate(relation.exponents, rows, self.spreads) @ relation.coefficients
         steepness = np.sqrt(np.sum(slopes**2, axis=1))
-        return float(np.log(np.median(np.abs(values) / np.maximum(steepness, 1e-300)) + 1e-16))
+        return float(np.log(np.mean(np.abs(values) / np.maximum(steepness, 1e-300)) + 1e-16))
 
     def _lowest_extent(self) -> float:
         """Return the smallest extent of a polynomial that does not follow from known laws."""

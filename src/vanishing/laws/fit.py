@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
 
 from vanishing.arrays.namespace import FloatArray, IntArray
 from vanishing.laws.search import even_weights
@@ -87,7 +86,7 @@ def fit_relation(
         slopes = gradients @ coefficients
         steepness = np.sqrt(np.sum(slopes**2, axis=1))
         floor = np.median(steepness) / np.sqrt(MOST_WEIGHT)
-        steepness = np.maximum(steepness, floor)
+        steepness = np.maximum(steepness, max(floor, 1e-300))
         deviations = values @ coefficients / steepness
         noise = robust_spread(deviations, row_weights)
         sound = np.abs(deviations) <= OUTLYING * max(noise, 1e-15)
@@ -110,13 +109,15 @@ def _smallest(values: FloatArray, gradients: FloatArray, weights: FloatArray) ->
     """
     roots = np.sqrt(weights / weights.sum())
     size = np.sqrt(np.sum((roots[:, None] * values) ** 2, axis=0))
+    size = np.where(size > 0, size, 1.0)
     top = roots[:, None] * values / size
     slopes = (roots[:, None, None] * gradients / size).reshape(-1, len(size))
-    gram = slopes.T @ slopes
-    bottom = cholesky(gram + 1e-15 * np.trace(gram) * np.eye(len(gram)))
-    upper = np.linalg.qr(np.vstack([top, bottom]), mode="r")
-    _, _, right = np.linalg.svd(solve_triangular(upper, top.T, trans="T", lower=False).T, full_matrices=False)
-    return np.asarray(solve_triangular(upper, right[-1]) / size)
+    squares, vectors = np.linalg.eigh(slopes.T @ slopes)
+    bottom = np.sqrt(np.clip(squares, 0, None))[:, None] * vectors.T
+    left, singular, right = np.linalg.svd(np.vstack([top, bottom]), full_matrices=False)
+    kept = singular > 1e-15 * singular[0]
+    _, _, directions = np.linalg.svd(left[: len(top), kept], full_matrices=False)
+    return np.asarray((directions[-1] / singular[kept]) @ right[kept] / size)
 
 
 def explained_share(

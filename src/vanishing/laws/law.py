@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vanishing.arrays.namespace import FloatArray, IntArray
+from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
 from vanishing.laws.fit import Relation, differentiate, evaluate
 
 #: Largest denominator and numerator of a coefficient that is written as a fraction.
@@ -75,9 +75,7 @@ class Law:
     @property
     def expression(self) -> Any:
         """The polynomial as a SymPy expression, in the units of the table."""
-        from vanishing.equations.symbolic import import_sympy
-
-        sympy = import_sympy("Law.expression")
+        sympy = import_extra("sympy", extra="symbolic", purpose="Law.expression")
         symbols = [sympy.Symbol(name) for name in self.names]
         terms = []
         for powers, value in zip(self.exponents.tolist(), self.coefficients.tolist(), strict=True):
@@ -89,9 +87,7 @@ class Law:
     @property
     def latex(self) -> str:
         """The equation in LaTeX."""
-        from vanishing.equations.symbolic import import_sympy
-
-        sympy = import_sympy("Law.latex")
+        sympy = import_extra("sympy", extra="symbolic", purpose="Law.latex")
         return " = ".join(sympy.latex(side) for side in self._sides())
 
     def _sides(self) -> tuple[Any, Any]:
@@ -189,7 +185,8 @@ def make_law(
     scale = np.prod(sizes**relation.exponents, axis=1)
     coefficients = relation.coefficients / scale
     errors = covariance / np.outer(scale, scale)
-    coefficients, standard_errors = _simplest(coefficients, errors)
+    has_columns = relation.exponents.any(axis=1)
+    coefficients, standard_errors = _simplest(coefficients, errors, has_columns)
     return Law(
         names,
         relation.exponents,
@@ -216,10 +213,12 @@ def _covariance(relation: Relation, rows: FloatArray) -> FloatArray:
     return np.asarray(noise**2 * basis.T @ np.linalg.pinv(inner, hermitian=True) @ basis)
 
 
-def _simplest(coefficients: FloatArray, covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _simplest(
+    coefficients: FloatArray, covariance: FloatArray, units: BoolArray
+) -> tuple[FloatArray, FloatArray]:
     """Divide by the coefficient that makes most of the others simple, and make these whole."""
     best: tuple[Any, ...] | None = None
-    for unit in range(len(coefficients)):
+    for unit in np.flatnonzero(units):
         ratios = coefficients / coefficients[unit]
         # Of c_i / c_u: variance by its derivatives.
         slopes = np.eye(len(ratios)) / coefficients[unit]
@@ -230,7 +229,7 @@ def _simplest(coefficients: FloatArray, covariance: FloatArray) -> tuple[FloatAr
         fractions = [_fraction(r, e) for r, e in zip(ratios, errors, strict=True)]
         n_rough = sum(fraction is None for fraction in fractions)
         weight = sum(f.numerator.bit_length() + f.denominator for f in fractions if f is not None)
-        rank = (n_rough, weight, bool(ratios.min() > 0))
+        rank = (n_rough, weight, float(np.abs(np.log(np.abs(ratios[units]))).sum()))
         if best is None or rank < best[0]:
             best = rank, ratios, errors, fractions
     assert best is not None

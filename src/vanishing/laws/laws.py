@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
+from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
 from vanishing.laws.check import Check, Checker
 from vanishing.laws.discovery import find_relations
 from vanishing.laws.fit import EXACT
@@ -148,9 +148,7 @@ class Laws:
         list of SymPy expressions
             From each law that names the column, those that SymPy finds.
         """
-        from vanishing.equations.symbolic import import_sympy
-
-        sympy = import_sympy("Laws.solve_for")
+        sympy = import_extra("sympy", extra="symbolic", purpose="Laws.solve_for")
         if name not in self.names:
             raise ValueError(f"there is no column {name!r}; there are {_list(self.names)}")
         formulas: list[Any] = []
@@ -210,8 +208,7 @@ class Laws:
         -------
         matplotlib axes
         """
-        import matplotlib.pyplot as plt
-
+        plt = import_extra("matplotlib.pyplot", extra="plot", purpose="Laws.plot")
         if ax is None:
             _, ax = plt.subplots(figsize=(7, 0.8 + 0.6 * max(len(self.equations), 1)))
         values, _ = self._take(X)

@@ -10,6 +10,7 @@ import numpy as np
 from vanishing.arrays.namespace import BoolArray, FloatArray, on_host, unmasked
 from vanishing.data.coerce import as_source, is_chunked
 from vanishing.data.source import closed_after
+from vanishing.data.tables import read_table
 from vanishing.data.weights import checked_weights
 
 #: Rows that are kept of a table that does not fit into memory.
@@ -47,17 +48,6 @@ class NumericTable:
         self.notes.append(note)
 
 
-def import_pandas(caller: str) -> Any:
-    """Import pandas, or say how to install it."""
-    try:
-        import pandas
-    except ImportError as error:
-        raise ImportError(
-            f"{caller} needs pandas, which is not installed: pip install pandas"
-        ) from error
-    return pandas
-
-
 def take_table(X: Any, feature_names: Any = None, sample_weight: Any = None) -> NumericTable:
     """Return the numeric columns of a table of any kind.
 
@@ -70,8 +60,6 @@ def take_table(X: Any, feature_names: Any = None, sample_weight: Any = None) -> 
     sample_weight : array-like of shape (n_rows,), optional
     """
     if isinstance(X, (str, os.PathLike)) and os.path.isfile(X) and os.path.getsize(X) <= MOST_BYTES:
-        from vanishing.data.tables import read_table
-
         read = read_table(X)
         notes = [f"{each.name} is set aside: {each.reason}" for each in read.set_aside]
         names = [str(name) for name in read.shown_names]
