@@ -76,7 +76,7 @@ def _integrals(
     gradients = view.gradients(points, along(LINE, at.reshape(1, -1)))
     means = np.einsum("q,iqk->ik", WEIGHTS / 2, gradients.reshape(*at.shape, -1))
     integrals = means * widths
-    ends = view.of_deviations(along(LINE, edges.reshape(1, -1))).reshape(edges.shape)
+    ends = view.contribution(along(LINE, edges.reshape(1, -1))).reshape(edges.shape)
     errors = np.abs(integrals @ direction - (ends[:, 1] - ends[:, 0]))
     # Gradients may be large terms that cancel, with the rounding of large terms.
     terms = np.abs(integrals * direction).sum(axis=1).max()
@@ -172,7 +172,7 @@ class Landscape:
         """Return S at each row."""
         total = self.by_itself(x).sum(axis=1)
         for function, view in zip(self.maps, self.views, strict=True):
-            total = total + view.values(function(x))
+            total = total + view.contributions(function(x))
         return np.asarray(total)
 
     def score_and_residuals(
@@ -183,10 +183,12 @@ class Landscape:
         for function, view in zip(self.maps, self.views, strict=True):
             z = function(x[None, :])
             deviations = view.deviations(z)
-            score += float(view.of_deviations(deviations)[0])
+            score += float(view.contribution(deviations)[0])
             residuals.append(view.residuals(z, deviations))
         return score, residuals
 
+    # Far from normal data, equations that do not count any more may overflow.
+    @np.errstate(over="ignore", invalid="ignore")
     def explain(
         self, sample: FloatArray, n_equations: int, feature_names: tuple[str, ...]
     ) -> Explanation:
@@ -203,7 +205,7 @@ class Landscape:
                 refuse_unless_equal(z - origin, matrix @ (x - self.center), origin)
             z = np.stack(ends)
             deviations = view.deviations(z)
-            scores = scores + view.of_deviations(deviations)
+            scores = scores + view.contribution(deviations)
             equations += view.equations(z[:1], deviations[:1])
             ways.append((view, z, matrix))
         total = shares[0] - shares[1]

@@ -71,7 +71,7 @@ class Changes:
                 some = rows[start : start + size]
                 for view, deviations in zip(self.landscape.views, on_lines, strict=True):
                     found = deviations(place[features[some]], t[some])
-                    result[some] += view.of_deviations(found).reshape(t[some].shape)
+                    result[some] += view.contribution(found).reshape(t[some].shape)
         return np.asarray(result)
 
     def _deviations(self, starts: FloatArray, features: IntArray) -> list[OnLines]:
