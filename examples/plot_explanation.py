@@ -58,7 +58,7 @@ print(f"pressure {reading['pressure'].item():.1f}, prediction {detector.predict(
 # one. Shares add up to the difference of the two scores.
 
 explanation = detector.explain(reading, n_equations=3)[0]
-print(f"score {explanation.score:.2f}, mended {explanation.reference_score:.2f}")
+print(f"score {explanation.score:.2f}, mended {explanation.counterfactual_score:.2f}")
 for name, share in explanation.ranked(2):
     print(f"  {name:8} adds {share:.2f}")
 
@@ -67,7 +67,7 @@ display = ExplanationDisplay.from_explanation(explanation)
 # %%
 # A reading that keeps the equations has nothing to explain: all shares are 0.
 
-print(detector.explain(today.iloc[[7]])[0].shares)
+print(detector.explain(today.iloc[[7]])[0].attribution)
 
 # %%
 # How far can this be trusted? Each sensor in turn reads a quarter too much, in ten rows. The

@@ -215,7 +215,7 @@ def test_images_are_weighted():
     weights = np.random.default_rng(0).uniform(0.5, 2, 150)
     detector = image_detector((8, 8), n_components=(1, 3)).fit(X, sample_weight=weights)
     assert np.isfinite(detector.score_samples(X)).all()
-    assert detector.explain(X[:1])[0].shares.shape == (64,)
+    assert detector.explain(X[:1])[0].attribution.shape == (64,)
 
 
 def test_tensors_are_weighted():

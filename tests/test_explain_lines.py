@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from test_explain import BROKEN, NORMAL, VIEWS, sensors, view_and_coordinates
-
-from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
 from vanishing.detectors.residuals import LocalResiduals
 from vanishing.detectors.views import LocalView
+
+from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
 from vanishing.explain.counterfactual import Changes
 from vanishing.explain.view import Bundle, Squares
 from vanishing.polynomials import PolynomialBasis
@@ -192,9 +192,11 @@ def test_explanations_are_those_of_single_changes_scored_row_by_row(name, monkey
     monkeypatch.setattr(Changes, "scores", lambda self, *changes: one_by_one(*self.given, *changes))
     for found, expected in zip(explanations, detector.explain(X), strict=True):
         spread = detector._spread_row
-        np.testing.assert_allclose(found.reference / spread, expected.reference / spread, atol=1e-6)
-        tolerance = 1e-6 * (1 + np.abs(expected.shares).max())
-        np.testing.assert_allclose(found.shares, expected.shares, atol=tolerance)
+        np.testing.assert_allclose(
+            found.counterfactual / spread, expected.counterfactual / spread, atol=1e-6
+        )
+        tolerance = 1e-6 * (1 + np.abs(expected.attribution).max())
+        np.testing.assert_allclose(found.attribution, expected.attribution, atol=tolerance)
         assert [e.index for e in found.equations] == [e.index for e in expected.equations]
 
 
@@ -216,4 +218,4 @@ def test_a_wide_row_takes_few_evaluations(monkeypatch):
 def test_far_in_every_feature():
     detector, _ = detector_and_faults("recipe")
     explanation = detector.explain(1e3 + 100 * BROKEN[:1])[0]
-    assert explanation.reference_score <= detector._usual_score
+    assert explanation.counterfactual_score <= detector._usual_score

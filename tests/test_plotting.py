@@ -30,10 +30,10 @@ def explanation(shares, *, names=None, n_equations=3):
     sample = 10.0 * np.random.default_rng(0).normal(size=len(shares))
     return Explanation(
         sample=sample,
-        reference=np.where(shares != 0, sample + 1.0, sample),
+        counterfactual=np.where(shares != 0, sample + 1.0, sample),
         score=1.5 + shares.sum(),
-        reference_score=1.5,
-        shares=shares,
+        counterfactual_score=1.5,
+        attribution=shares,
         equations=tuple(
             BrokenEquation(
                 value=4.0,
@@ -116,10 +116,10 @@ def test_scores_values_and_equations_are_written():
 def test_values_are_written_with_the_digits_that_tell_them_apart():
     explained = Explanation(
         sample=np.array([1013.25]),
-        reference=np.array([1013.31]),
+        counterfactual=np.array([1013.31]),
         score=2.0,
-        reference_score=1.0,
-        shares=np.array([1.0]),
+        counterfactual_score=1.0,
+        attribution=np.array([1.0]),
         equations=(),
         feature_names=("pressure",),
     )
@@ -175,7 +175,7 @@ def test_image_mended_image_and_shares(image_shape):
     assert (drawn.min(), drawn.max()) == (0, 1)
     assert not np.array_equal(mended.images[0].get_array(), drawn)
     heat = shares.images[-1]
-    summed = explained.shares.reshape(*image_shape[:2], -1).sum(axis=2)
+    summed = explained.attribution.reshape(*image_shape[:2], -1).sum(axis=2)
     np.testing.assert_allclose(heat.get_array(), summed)
     assert (heat.norm.vmin, heat.norm.vmax) == (-np.abs(summed).max(), np.abs(summed).max())
     titles = [panel.get_title() for panel in display.axes_]
@@ -191,7 +191,7 @@ def test_a_typical_image_has_no_shares_and_no_scale():
 
 def test_a_blank_image():
     blank = explanation(np.zeros(4))
-    blank.sample[:] = blank.reference[:] = 0.0
+    blank.sample[:] = blank.counterfactual[:] = 0.0
     assert ExplanationDisplay.from_explanation(blank, image_shape=(2, 2)).axes_.shape == (3,)
 
 

@@ -17,6 +17,7 @@ from sklearn.ensemble import IsolationForest
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import FunctionTransformer
+from vanishing.detectors.parts import parts_of
 
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal, load
 from vanishing.app.report import anomalies, write_report
@@ -25,7 +26,6 @@ from vanishing.app.report.content import image_shape_of
 from vanishing.app.report.equations import Formulas
 from vanishing.app.report.pictures import png
 from vanishing.app.report.scores import curves_of
-from vanishing.detectors.parts import parts_of
 from vanishing.transformations import AnyOf, Identity, RandomAffine, Rotations, Translations
 
 CHROMIUM = shutil.which("chromium")

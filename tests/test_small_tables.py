@@ -107,8 +107,8 @@ def test_constant_rows_are_normal(detector):
 def test_explanations_agree_that_rounding_is_usual():
     detector = VanishingDetector(LINEAR).fit(units(200))
     usual, broken = detector.explain(np.vstack([units(1, seed=5), [[0.0, 40.0]]]))
-    assert not np.any(usual.shares)
-    assert np.any(broken.shares)
+    assert not np.any(usual.attribution)
+    assert np.any(broken.attribution)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -90,7 +90,7 @@ def test_one_ideal_passes_over_what_is_too_large(normalization, make, tmp_path):
     np.testing.assert_allclose(detector.score_samples(new), expected.score_samples(new), rtol=1e-7)
     assert detector.offset_ == pytest.approx(expected.offset_, rel=1e-9)
     assert detector.chosen_ == expected.chosen_
-    assert len(detector.explain(new[:1])[0].shares) == 3
+    assert len(detector.explain(new[:1])[0].attribution) == 3
     detector.save(tmp_path / "model")
     np.testing.assert_array_equal(
         load(tmp_path / "model").score_samples(new), detector.score_samples(new)

@@ -10,11 +10,11 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV
+from vanishing.detectors.residuals import NothingVanishesError
 
 from vanishing import VanishingDetector, VanishingIdeal
 from vanishing.contrasts import GaussianNoise, Permuted
 from vanishing.detectors import vanishing as module
-from vanishing.detectors.residuals import NothingVanishesError
 
 NAMES = ["speed", "force", "power", "mode"]
 

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from vanishing.detectors.parts import parts_of
 
 from vanishing import VanishingDetector, VanishingIdeal
 from vanishing.app.cli.equations import equation_texts
 from vanishing.app.playground import scenes as plane
 from vanishing.app.report.equations import Formulas
-from vanishing.detectors.parts import parts_of
 from vanishing.equations import to_c, to_latex, to_python
 from vanishing.equations.sizes import (
     ALL_DIGITS,

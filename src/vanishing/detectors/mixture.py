@@ -85,10 +85,10 @@ def fit_component(
 # --- Weights on polynomials that minimize the mean training score ---------------------------------
 #
 # At the end of its section on the method the paper learns weights w of the polynomials. The score
-# depends on them only through u = w² >= 0: D_j = Σ_g u_g (g - c_g)². For ε = 0 and one component per
-# transformation it is convex in u, a linear function plus a logarithm of a sum of exponentials of
-# linear functions, and a bounded quasi-Newton method finds the optimum. With more components it is a
-# difference of such terms, and what is found is a local optimum.
+# depends on them only through u = w² >= 0: D_j = Σ_g u_g (g - c_g)². For ε = 0 and one component
+# per transformation it is convex in u, a linear function plus a logarithm of a sum of exponentials
+# of linear functions, and a bounded quasi-Newton method finds the optimum. With more components it
+# is a difference of such terms, and what is found is a local optimum.
 
 #: Where the transformations can be told apart perfectly there is no finite minimum.
 LARGEST_WEIGHT = 100.0

@@ -6,6 +6,7 @@ usual is learned from rows that are left out of the fit in turn.
 
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -224,11 +225,11 @@ def _fit_member(
         max_degree=degree, tol=tol, normalization="contrastive", reduction="gram"
     )
     labels = find_clusters(z, n_clusters, seed=seed, sample_weight=sample_weight)
-    options = {"smallest_scale": smallest_scale, "sample_weight": sample_weight}
+    fit = partial(fit_clusters, smallest_scale=smallest_scale, sample_weight=sample_weight)
     try:
-        components = fit_clusters(z, labels, other, ideal, **options)
+        components = fit(z, labels, other, ideal)
     except ValueError:  # nothing is below the tolerance: take every direction there is
-        components = fit_clusters(z, labels, other, ideal.set_params(tol=1e6), **options)
+        components = fit(z, labels, other, ideal.set_params(tol=1e6))
     n_equations = sum(len(component.center) for component in components)
     description = (
         f"{name}: {n_equations} equations of degree <= {degree} on {len(components)} "

@@ -1,8 +1,8 @@
 """Sample weights of training rows, and statistics that take them.
 
-A sample weight of None stands for ones. Whole numbers are repeated rows; other weights are scaled to
-the mean 1, as means do not depend on their scale, but quantiles and penalties depend on the number
-of rows.
+A sample weight of None stands for ones. Whole numbers are repeated rows; other weights are scaled
+to the mean 1, as means do not depend on their scale, but quantiles and penalties depend on the
+number of rows.
 """
 
 from typing import Any

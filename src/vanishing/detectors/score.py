@@ -152,7 +152,7 @@ class NormView(NearestView):
     def slope_of_nearest(self, deviation: FloatArray) -> FloatArray:
         """Return the derivative of √D; 0 where D is 0."""
         roots = 2 * np.sqrt(deviation)
-        return np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0)
+        return np.asarray(np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0))
 
     def nodes(self, deviations: Value) -> Value:
         """Add √D."""
@@ -184,8 +184,8 @@ class ClusterView(NearestView):
         return (deviations.reduce("Min", axis=0) + TINY).apply("Log")
 
 
-# The score of the paper (eq. score), in log space. Components j = (k, c) are the ideals of cluster c
-# under transformation T_k; with one cluster this is the paper. For the image z = T_i x
+# The score of the paper (eq. score), in log space. Components j = (k, c) are the ideals of cluster
+# c under transformation T_k; with one cluster this is the paper. For the image z = T_i x
 #
 # P_i(x) = (Σ_{j of T_i} e^{-D_j(z)} + ε) / (Σ_j e^{-D_j(z)} + M ε),   s(x) = -Σ_i log P_i(x).
 

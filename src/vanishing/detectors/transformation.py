@@ -91,8 +91,8 @@ class TransformationDetector(Detector):
         it keeps few samples from being overfitted, and matters less with many. Polynomials whose
         weight becomes zero are dropped, which makes scoring faster.
     n_components : int or sequence of int, default=1
-        Number of clusters into which the data is clustered, each with an ideal of its own under
-        every transformation. Clusters with fewer rows than twice their dimension are merged. 1 is
+        Number of clusters of the data, each with an ideal of its own under every transformation.
+        Clusters with fewer rows than twice their dimension are merged. 1 is
         the paper. A sequence such as (1, 10, 50) looks at the data at several resolutions: the
         score is then the mean of the logarithms of their scores, each standardized on the training
         data.
@@ -519,8 +519,8 @@ def image_detector(image_shape: tuple[int, ...], **parameters: Any) -> Transform
     """Return a detector for square images, with settings that did well on very different ones.
 
     Four rotations and eight shifts by a seventh of the image, the first 60 principal components,
-    linear equations of 1, 10, 20, 50 and 100 clusters of the data, and the distance from the nearest
-    cluster with a third of the weight of the probabilities.
+    linear equations of 1, 10, 20, 50 and 100 clusters of the data, and the distance from the
+    nearest cluster with a third of the weight of the probabilities.
 
     Parameters
     ----------

@@ -49,9 +49,9 @@ class VanishingDetector(Detector):
         Makes the contrast of a contrastive ``ideal`` out of X; None stands for ``Permuted()``. Not
         used by the recipe.
     n_components : int, default=1
-        Number of clusters into which the data is clustered, each with an ideal of its own. With more
-        than one, residuals are scaled by their spread on the cluster and the nearest cluster counts.
-        Not used by the recipe.
+        Number of clusters of the data, each with an ideal of its own. With more than one, residuals
+        are scaled by their spread on the cluster, and the score is the logarithm of the deviation
+        from the nearest one. Not used by the recipe.
     contamination : float or "auto", default="auto"
         "auto" leaves a fifth of the rows out of the fit in turn, as far as the table is not so
         large that it makes no difference, and uses the rule of box plots on their scores; it calls
@@ -128,8 +128,9 @@ class VanishingDetector(Detector):
             that were fitted to.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
-            Used for the equations, the contrast, the clusters and the threshold. Whole numbers are repeated rows, as far as no rows are drawn or left out in turn. Not
-            with ``calibration``, nor for X of more than 1 GiB in files and chunks.
+            Used for the equations, the contrast, the clusters and the threshold. Whole numbers are
+            repeated rows, as far as no rows are drawn or left out in turn. Not with
+            ``calibration``, nor for X of more than 1 GiB in files and chunks.
 
         Returns
         -------
@@ -146,6 +147,7 @@ class VanishingDetector(Detector):
         else:
             X = move_to_numpy(rows)
             train, held_out = self._split(X)
+            unseen: Scored | None
             if self.ideal is None:
                 score, fitted.chosen_, unseen = fit_recipe(
                     train, seed=self.random_state, sample_weight=sample_weight
@@ -230,7 +232,7 @@ class VanishingDetector(Detector):
         components = fit_clusters(
             X, labels, other, template, smallest_scale=SMALLEST_SCALE, sample_weight=sample_weight
         )
-        view: View = _norm_of(components[0].ideal)
+        view: View = norm_of(components[0].ideal)
         if self.n_components > 1:
             view = ClusterView(("clusters",), components)
         return Score(Coordinates(), [view]), [f"{len(components)} x {template}"]
@@ -280,9 +282,10 @@ class VanishingDetector(Detector):
             contrast = self._make_contrast(sample_rows(source, seed=self.random_state))
         ideal.fit_part(source, contrast)
         check_vanishing(ideal)
-        return Score(Coordinates(), [_norm_of(ideal)]), [f"1 x {clone(ideal)}"]
+        return Score(Coordinates(), [norm_of(ideal)]), [f"1 x {clone(ideal)}"]
 
 
-def _norm_of(ideal: VanishingIdeal) -> NormView:
+def norm_of(ideal: VanishingIdeal) -> NormView:
+    """Return the view ‖G‖ of a fitted ideal."""
     ones = np.ones(ideal.basis_.count())
     return NormView(("the ideal",), [Component(ideal, 0 * ones, ideal.extents_, ones)])

@@ -55,10 +55,10 @@ class Component:
         return self.residuals(z) ** 2 @ move_like(self.weights, z)
 
     # Along a line z + t v every equation is a polynomial r_g(t) of low degree d, and D(t) is known
-    # everywhere on the line from a triangle of (d + 1)² numbers: with A the matrix whose columns are
-    # the coefficients of √u (r - c) in tᵈ, ..., t, 1, and A = QR, it is ‖R (tᵈ, ..., t, 1)‖². Since
-    # it is not multiplied out, small deviations beside large coefficients are as exact as those of
-    # evaluated equations.
+    # everywhere on the line from a triangle of (d + 1)² numbers: with A the matrix whose columns
+    # are the coefficients of √u (r - c) in tᵈ, ..., t, 1, and A = QR, it is ‖R (tᵈ, ..., t, 1)‖².
+    # Since it is not multiplied out, small deviations beside large coefficients are as exact as
+    # those of evaluated equations.
 
     @property
     def degree(self) -> int:
@@ -286,12 +286,16 @@ class View(ABC):
         ):
             values = component.ideal.basis_.evaluate(part)[0]
             counts = self.importance(component, values)
-            described = zip(counts, values, component.center, component.typical, strict=True)
             degrees = component.ideal.basis_.degrees()
-            for index, (count, *numbers) in enumerate(described):
-                place = (image, self.first_cluster + cluster)
+            for index, count in enumerate(counts):
                 equation = BrokenEquation(
-                    *map(float, numbers), int(degrees[index]), name, place, index
+                    value=float(values[index]),
+                    usual=float(component.center[index]),
+                    typical=float(component.typical[index]),
+                    degree=int(degrees[index]),
+                    part=name,
+                    ideal=(image, self.first_cluster + cluster),
+                    index=index,
                 )
                 found.append((float(count), equation))
         return found
@@ -343,7 +347,7 @@ class NearestView(View):
     def slopes(self, deviations: FloatArray, k: int = 0) -> FloatArray:
         """Return f' at the smallest D; zero for the others."""
         reached = self._reach(deviations)
-        result = np.zeros_like(reached)
+        result: FloatArray = np.zeros_like(reached)
         rows, nearest = np.arange(len(reached)), np.argmin(reached, axis=1)
         result[rows, nearest] = self.slope_of_nearest(reached[rows, nearest])
         return result
@@ -371,7 +375,7 @@ class NearestView(View):
         return super()._nearest(z, self._reach(deviations))
 
     def _reach(self, deviations: Array) -> Array:
-        """Return D; nothing is near where numbers overflow, nor near a cluster without equations."""
+        """Return D, infinite where numbers overflow and for a cluster without equations."""
         xp = namespace(deviations)
         lost = move_like(np.array([not len(c.center) for c in self.components]), deviations)
         infinity = xp.full_like(deviations, xp.inf)
@@ -420,8 +424,8 @@ def refuse_unless_equal(found: FloatArray, expected: FloatArray, origin: FloatAr
     size = np.abs(origin).max(initial=0) + np.abs(expected).max(initial=0)
     if not np.abs(found - expected).max(initial=0) <= 1e-6 * size:
         raise ValueError(
-            "explain carries shares back to the features through the transformations and the "
-            "preprocessor, which have to be affine for that (such as rotations, PCA, "
+            "explain carries the attribution back to the features through the transformations and "
+            "the preprocessor, which have to be affine for that (such as rotations, PCA, "
             "StandardScaler), and these are not; leave the nonlinear step out of the detector and "
             "explain its output instead"
         )

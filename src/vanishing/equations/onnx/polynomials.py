@@ -14,8 +14,8 @@ from vanishing.polynomials.evaluation import last_degree_with_vanishing
 
 # --- Several bases in the same variables, padded to one shape and stacked -------------------------
 #
-# A detector has an ideal for each cluster of the data, thousands in all, of the same kind. Stacked, a
-# degree of all of them is one batched matrix product. Padding has matrices of zeros.
+# A detector has an ideal for each cluster of the data, thousands in all, of the same kind. Stacked,
+# a degree of all of them is one batched matrix product. Padding has matrices of zeros.
 
 
 @dataclass(frozen=True, eq=False)
