@@ -17,7 +17,6 @@ from sklearn.ensemble import IsolationForest
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import FunctionTransformer
-from vanishing.detectors.parts import parts_of
 
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal, load
 from vanishing.app.report import anomalies, write_report
@@ -376,9 +375,13 @@ def test_other_detectors_are_refused(tmp_path, readings):
 def test_formulas_are_the_equations(recipe, readings):
     """What is written agrees with the polynomial, up to a tenth of what is usual a term."""
     detector = recipe
-    part = parts_of(detector)[0]
+    part = detector.anomaly_score_.parts[0]
     rows = plant(400).to_numpy()
-    about = (tuple(readings.columns), detector._mean_row, detector._spread_row)
+    about = (
+        tuple(readings.columns),
+        detector.anomaly_score_.normal.mean,
+        detector.anomaly_score_.normal.spread,
+    )
     formula = Formulas(part, rows, *about).formula(0, 0)
     spoken = formula.element.get("aria-label").removesuffix(" ≈ 0").replace("−", "-")
     for old, new in (("^", "**"), ("·", "*"), ("- ", "-"), ("+ ", "+")):
@@ -524,8 +527,12 @@ def test_equation_of_one_ideal_is_the_law(tmp_path):
         law = re.fullmatch(r"T · n − ([\d.]+) · p · V ≈ 0", text)
         assert float(law[1]) == pytest.approx(1 / 0.008314, rel=0.01)
     # Rows that are too few, or do not keep the equations, do not tell the noise.
-    (part,) = parts_of(detector)
-    given = (("T", "p", "V", "n"), detector._mean_row, detector._spread_row)
+    (part,) = detector.anomaly_score_.parts
+    given = (
+        ("T", "p", "V", "n"),
+        detector.anomaly_score_.normal.mean,
+        detector.anomaly_score_.normal.spread,
+    )
     assert not Formulas(part, gas.to_numpy()[:20], *given).tidied
     assert not Formulas(part, gas.to_numpy()[:, [0, 2, 1, 3]], *given).tidied
     assert Formulas(part, gas.to_numpy(), *given).tidied

@@ -509,7 +509,7 @@ class Score:
     def add_up(self, measured: Array) -> Array:
         """Return the sum of the views, given s of each."""
         shifts, spreads, weights = (
-            move_like(np.array([getattr(view, name) for view in self.views]), measured)
+            move_like(np.array([getattr(view, name) for view in self.views], dtype=float), measured)
             for name in ("shift", "spread", "weight")
         )
         xp = namespace(measured)
