@@ -132,9 +132,9 @@ USUAL = 0.9
 class Detector(HasIdeal, Saveable, OutlierMixin, BaseEstimator):
     """Base of the detectors; subclasses define ``fit``, which sets the score and the offset."""
 
-    contamination: float | Literal["auto"]
-    calibration: float | None
-    random_state: int
+    contamination: float | Literal["auto"] = "auto"
+    calibration: float | None = None
+    random_state: int = 0
     anomaly_score_: Score
     offset_: float
 

@@ -275,7 +275,7 @@ class Decoder:
         if kept is Pipeline:
             _check_read_types(parameters, pipeline_types(path), path)
         estimator = kept(**parameters)
-        estimator._validate_params()
+        estimator._validate_params()  # noqa: SLF001  (scikit-learn has no public name for it)
         if fitted:
             record = FITTED[kept]
             required, optional = record.required, record.optional

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
+from inspect import signature
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -224,7 +225,7 @@ def build(kept: type, values: Mapping[str, Any]) -> Any:
 @cache
 def parameter_names(kept: Any) -> frozenset[str]:
     """Return the parameters of an estimator's constructor."""
-    return frozenset(kept._get_param_names())
+    return frozenset(signature(kept).parameters)
 
 
 @cache
@@ -334,15 +335,16 @@ def check_ideal(ideal: VanishingIdeal) -> None:
     )
     require(len(ideal.trace_) > 0, "an ideal has no account of its degrees")
     require(all(step.spectrum.ndim == 1 for step in ideal.trace_), "a spectrum is no list")
-    if hasattr(ideal, "_progress"):
-        _check_progress(ideal)
-    if hasattr(ideal, "_seen"):
-        check_seen(ideal._seen, ideal.n_features_in_)
+    kept = vars(ideal)
+    if "_progress" in kept:
+        _check_progress(ideal, kept["_progress"])
+    if "_seen" in kept:
+        check_seen(kept["_seen"], ideal.n_features_in_)
 
 
-def _check_progress(ideal: VanishingIdeal) -> None:
+def _check_progress(ideal: VanishingIdeal, progress: Progress) -> None:
     """Check that a warm start finds something to go on from at every degree."""
-    progress, n_degrees = ideal._progress, len(ideal.trace_)
+    n_degrees = len(ideal.trace_)
     require(
         len(ideal.basis_.blocks) == len(progress.noise) == n_degrees
         and len(progress.references) == len(progress.rounding) == n_degrees + 1
@@ -568,10 +570,13 @@ def check_model_pipeline(pipeline: Pipeline, models: tuple[type, ...]) -> None:
         isinstance(model, models) and not any(isinstance(step, models) for _, step in before),
         "a pipeline has to end in a model, and to have no other one",
     )
-    try:
-        pipeline._validate_names([name for name, _ in pipeline.steps])
-    except ValueError as error:
-        raise ModelFileError(f"the steps of a pipeline have no proper names: {error}") from error
+    names = [name for name, _ in pipeline.steps]
+    require(
+        len(set(names)) == len(names)
+        and not parameter_names(Pipeline) & set(names)
+        and not any("__" in name for name in names),
+        "the steps of a pipeline have no proper names",
+    )
     steps = [step for _, step in before if step not in (None, "passthrough")]
     width = input_width(steps[0]) if steps else model.n_features_in_
     for step in steps:
