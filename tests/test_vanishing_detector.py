@@ -91,8 +91,8 @@ def test_recipe_says_what_it_chose():
     chosen = VanishingDetector().fit(machine(600)).chosen_
     assert [line.split(":")[0] for line in chosen] == [
         "whole",
-        "few pieces",
-        "many pieces",
+        "few clusters",
+        "many clusters",
         "1 constant columns",
     ]
     assert "Permuted()" in chosen[0]

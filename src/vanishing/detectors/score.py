@@ -85,6 +85,8 @@ class Coordinates:
         """Return the coordinates of an image."""
         if self.preprocessor is not None:
             image = apply(self.preprocessor, image)
+        elif not any(isinstance(each, Transformation) for each in self.maps):
+            return image
         # One feature after the other: evaluation works through the columns.
         return with_contiguous_columns(image)
 

@@ -218,8 +218,9 @@ def explain(*, normal: str, image: list[float]) -> dict[str, Any]:
     Returns
     -------
     dict
-        "score", "threshold", "mended" and its score, "shares" of the pixels, "rotations" with the
-        probability that each is recognized, and the "equations" that are broken most.
+        "score", "threshold", the "counterfactual" and its score, the "attribution" to pixels,
+        "rotations" with the probability that each is recognized, and the "equations" that are
+        broken most.
     """
     detector = _detector(normal)
     row = np.asarray([image])
@@ -227,9 +228,9 @@ def explain(*, normal: str, image: list[float]) -> dict[str, Any]:
     return {
         "score": explanation.score,
         "threshold": -float(detector.offset_),
-        "mended": explanation.counterfactual.tolist(),
-        "mendedScore": explanation.counterfactual_score,
-        "shares": explanation.attribution.tolist(),
+        "counterfactual": explanation.counterfactual.tolist(),
+        "counterfactualScore": explanation.counterfactual_score,
+        "attribution": explanation.attribution.tolist(),
         "rotations": [
             {"name": transformation.name, "image": moved.tolist(), "loss": loss}
             for transformation, moved, loss in _rotations(detector, row)
