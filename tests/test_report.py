@@ -193,7 +193,7 @@ def test_a_preprocessor_that_is_not_affine_is_not_explained(tmp_path, readings):
         preprocessor=FunctionTransformer(np.tanh),
     )
     page = page_of(tmp_path, bent.fit(plant(200).to_numpy()), readings.to_numpy())
-    assert "Rows are not explained: explain carries shares back" in page.words
+    assert "Rows are not explained: explain carries the attribution back" in page.words
     assert "u₁, u₂" in page.words
 
 
@@ -388,8 +388,9 @@ def test_formulas_are_the_equations(recipe, readings):
         spoken = spoken.replace(old, new)
     columns = dict(zip(readings.columns, rows.T, strict=True))
     written = eval(spoken, {}, columns)
-    exact = part.ideals[0].basis_.evaluate(part.coordinates(rows))[:, 0] - part.centers[0][0]
-    scale = formula.usual / part.typical[0][0]
+    component = part.components[0]
+    exact = component.residuals(part.coordinates(rows))[:, 0]
+    scale = formula.usual / component.typical[0]
     error = np.minimum(np.abs(written - scale * exact), np.abs(written + scale * exact))
     assert np.sqrt(np.mean(error**2)) < formula.usual
 

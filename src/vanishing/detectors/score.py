@@ -67,7 +67,7 @@ class Coordinates:
         X : array of shape (n_samples, n_features)
         """
         xp = namespace(X)
-        X = xp.astype(X, xp.float64)
+        X = xp.astype(X, xp.float64, copy=False)
         if self.scaler is not None:
             X = (X - move_like(self.scaler.mean_, X)) / move_like(self.scaler.scale_, X)
         if self.columns is not None:
