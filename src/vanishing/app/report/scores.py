@@ -148,7 +148,8 @@ def _describe_curves(curves: Curves, given: Given) -> str:
         f"{format_count(int(given.labels.sum()), 'row')} of {len(given.labels):,} are labelled as "
         f"anomalies. The threshold finds {caught:,} of them, with "
         f"{format_count(false_alarms, 'false alarm')}. Area under the ROC curve {curves.auc:.3f} "
-        f"(95 % interval {low:.3f} to {high:.3f}, bootstrap), average precision {curves.precision:.3f}."
+        f"(95 % interval {low:.3f} to {high:.3f}, bootstrap), average precision "
+        f"{curves.precision:.3f}."
     )
 
 
