@@ -102,9 +102,8 @@ def upgrade(kept: type, state: dict[str, Any]) -> dict[str, Any]:
     make = _recipe_or_ideal if kept is VanishingDetector else _transformations
     with np.errstate(all="ignore"):  # of numbers that no fit has written
         score = make(state)
-    known = {"_usual_score", "_mean_row", "_spread_row"}
-    normal = Normal(*(state[name] for name in ("_usual_score", "_mean_row", "_spread_row")))
-    gone = known | REQUIRED[kept].keys() | OPTIONAL[kept].keys()
+    normal = Normal(*(state[name] for name in _NORMAL))
+    gone = REQUIRED[kept].keys() | OPTIONAL[kept].keys()
     rest = {name: value for name, value in state.items() if name not in gone}
     return rest | {"anomaly_score_": replace(score, normal=normal)}
 
