@@ -645,7 +645,7 @@ def originals(tmp_path_factory):
         path = folder / str(number)
         save(model, path)
         found.append(content_of(path))
-    return found
+    return found + [content_of(path) for path in sorted(DATA.glob("*_format_1.safetensors"))]
 
 
 def mutated_bytes(rng, content, other):
