@@ -248,7 +248,7 @@ def test_manifest_says_what_it_is_and_holds_no_data(tmp_path):
     VanishingDetector().fit(X).save(path)
     with safe_open(path, framework="np") as file:
         manifest = json.loads(file.metadata()["manifest"])
-    assert manifest["format_version"] == 1
+    assert manifest["format_version"] == 2
     assert manifest["versions"].keys() == {"numpy", "scikit-learn", "vanishing"}
     assert manifest["data"]["n_features"] == 3
     assert manifest["model"]["class"] == "VanishingDetector"
@@ -304,6 +304,18 @@ def test_other_files_of_format_1(name):
         assert len(model.to_sympy()) == values.shape[1]
     if name == "pipeline":
         assert len(to_sympy(model)) == values.shape[1]
+
+
+@pytest.mark.parametrize("name", ["recipe", "one_ideal", "clusters", "distances"])
+def test_detectors_of_format_1(name):
+    """Written when the parts of a score were attributes of the detector."""
+    detector = vanishing.load(DATA / f"{name}_format_1.safetensors")
+    expected = json.loads((DATA / "detectors_format_1.json").read_text())
+    rows, said = np.array(expected["rows"]), expected[name]
+    np.testing.assert_allclose(detector.score_samples(rows), said["scores"], rtol=1e-9)
+    assert detector.offset_ == said["offset"]
+    (explanation,) = detector.explain(rows[1:2])
+    np.testing.assert_allclose(explanation.attribution, said["attribution"], atol=1e-8)
 
 
 PIPELINES = {
@@ -385,7 +397,7 @@ REFUSED = {
     "ideal as preprocessor": (
         on_images(VanishingIdeal(tol=10.0, max_degree=1)),
         images(),
-        "preprocessor_ is a VanishingIdeal",
+        "preprocessor is a VanishingIdeal",
     ),
     "RandomState": (
         on_images(PCA(3, random_state=np.random.RandomState(0))),
@@ -487,7 +499,7 @@ def load_bytes(content, folder):
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
-        (lambda m: m.update(format_version=2), "version 2"),
+        (lambda m: m.update(format_version=3), "version 3"),
         (lambda m: m.update(format_version=True), "version True"),
         (lambda m: m.update(format="other"), "no model file"),
         (lambda m: m["model"].update({"class": "os.system"}), "no kind"),
@@ -528,8 +540,11 @@ def test_bytes_that_are_neither_true_nor_false(tmp_path):
     content, _, arrays = content_of(path)
     header_size = int.from_bytes(content[:8], "little")
     header = json.loads(content[8 : 8 + header_size])
-    start, stop = header["model._constant"]["data_offsets"]
-    assert content[8 + header_size :][start:stop] == arrays["model._constant"].tobytes()
+    start, stop = header["model.anomaly_score_.constants.constant"]["data_offsets"]
+    assert (
+        content[8 + header_size :][start:stop]
+        == arrays["model.anomaly_score_.constants.constant"].tobytes()
+    )
     mutated = bytearray(content)
     mutated[8 + header_size + start] = 66
     with pytest.raises(ModelFileError, match="true and false"):
@@ -630,7 +645,7 @@ def originals(tmp_path_factory):
         path = folder / str(number)
         save(model, path)
         found.append(content_of(path))
-    return found
+    return found + [content_of(path) for path in sorted(DATA.glob("*_format_1.safetensors"))]
 
 
 def mutated_bytes(rng, content, other):

@@ -25,8 +25,8 @@ from vanishing.data.coerce import as_source, is_chunked
 from vanishing.data.compose import digest, lazily
 from vanishing.data.source import SampleSource
 from vanishing.data.weights import WeightedSource, with_weights
-from vanishing.equations.onnx.graph import Graph, Output, Value, model_nodes
-from vanishing.equations.onnx.polynomials import Polynomials, values
+from vanishing.equations.onnx.graph import Graph, Output, Value
+from vanishing.equations.onnx.polynomials import transformer_outputs
 from vanishing.inputs import (
     contrast_source,
     fit_source,
@@ -417,17 +417,25 @@ class VanishingIdeal(
         -------
         self
         """
-        return self._fit(X, contrast, sample_weight=sample_weight)
+        return self._fit(X, contrast, sample_weight, by_itself=True)
 
-    def _fit(
-        self,
-        X: Any,
-        contrast: Any,
-        *,
-        sample_weight: Any = None,
-        by_itself: bool = True,
-    ) -> Self:
-        """Fit; an ideal that is a part of a larger model takes what comes without complaint."""
+    def fit_part(self, X: Any, contrast: Any = None, *, sample_weight: Any = None) -> Self:
+        """Fit an ideal that is a part of a larger model.
+
+        As ``fit``, without its warnings of few rows and of rounding errors, and without the refusal
+        of a contrast on which everything vanishes.
+
+        Parameters
+        ----------
+        X, contrast, sample_weight : as in ``fit``
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, contrast, sample_weight, by_itself=False)
+
+    def _fit(self, X: Any, contrast: Any, sample_weight: Any, *, by_itself: bool) -> Self:
         self._validate_params()
         settings = settings_of(self)
         check_contrast(settings.normalization, given=contrast is not None)
@@ -618,6 +626,21 @@ class VanishingIdeal(
             minimal=minimal,
         )
 
+    def onnx_outputs(self, graph: Graph, x: Value) -> list[Output]:
+        """Add what ``transform`` returns, and the polynomials with their signs, to a graph of ONNX.
+
+        Parameters
+        ----------
+        graph : Graph
+        x : Value
+            Of shape (n_samples, n_features).
+
+        Returns
+        -------
+        list of Output
+        """
+        return transformer_outputs([self.basis_], self.output, graph, x)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
@@ -660,20 +683,3 @@ class HasIdeal:
             }
         result: Self = super().set_params(**params)  # type: ignore[misc]
         return result
-
-
-# --- What an ideal is in ONNX ---------------------------------------------------------------------
-
-
-@model_nodes(VanishingIdeal)
-def _ideal_nodes(ideal: VanishingIdeal, graph: Graph, x: Value) -> list[Output]:
-    return onnx_outputs([ideal], graph, x)
-
-
-def onnx_outputs(ideals: list[VanishingIdeal], graph: Graph, x: Value) -> list[Output]:
-    """Return what ``transform`` returns, and the polynomials with their signs."""
-    signed = values([Polynomials.plain(ideal.basis_) for ideal in ideals], graph, x)
-    width = sum(ideal.basis_.count() for ideal in ideals)
-    # All ideals are copies of one, and so agree on what they return.
-    features = signed if ideals[0].output == "signed" else signed.apply("Abs")
-    return [Output("features", features, width), Output("values", signed, width)]

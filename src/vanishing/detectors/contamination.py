@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, clone
 from vanishing.arrays.namespace import FloatArray, IntArray, on_host
 from vanishing.detectors.base import Detector
 from vanishing.detectors.selection import is_frame, picker
-from vanishing.detectors.threshold import FOLDS, quantile_offset
+from vanishing.detectors.threshold import FOLDS, measure_rounding, quantile_offset
 from vanishing.inputs import fit_table, new_table
 
 #: With fewer rows, none can be left out.
@@ -145,7 +145,8 @@ def fit_to_mixed(
     offset = quantile_offset(final, share)
     if share == "auto":
         offset = min(offset, quantile_offset(scores, share))
-    fitted.offset_ = offset - fitted._rounding(new_table(fitted, rows), offset)
+    normality = fitted.anomaly_score_.score_samples
+    fitted.offset_ = offset - measure_rounding(normality, new_table(fitted, rows), share, offset)
     if callback is not None:
         callback(N_FITS)
     return fitted

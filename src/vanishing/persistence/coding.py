@@ -9,6 +9,7 @@ import numpy.typing as npt
 from sklearn.pipeline import Pipeline
 
 from vanishing import transformations
+from vanishing.persistence import format_1
 from vanishing.persistence.container import DTYPES, LARGEST_STRINGS, Arrays, ModelFileError, require
 from vanishing.persistence.schema import (
     ADDED_LATER,
@@ -171,10 +172,14 @@ class Decoder:
     ----------
     arrays : dict of arrays
         Each is taken out when it is used.
+    is_format_1 : bool
+        Whether detectors are those of files of format 1.
     """
 
-    def __init__(self, arrays: Arrays) -> None:
+    def __init__(self, arrays: Arrays, *, is_format_1: bool = False) -> None:
         self.arrays = arrays
+        self.is_format_1 = is_format_1
+        self.classes = {**CLASSES, **format_1.CLASSES} if is_format_1 else CLASSES
 
     def decode(self, node: Any, path: str, *, fitted: bool, depth: int = 0) -> Any:
         """Return the value that JSON stands for.
@@ -211,8 +216,10 @@ class Decoder:
             case {"dict": dict(items), **rest} if not rest:
                 require(max(map(len, items), default=0) <= 100, f"{path} has too long keys")
                 return self._decode_all(items, path, fitted=fitted, depth=depth)
-            case {"class": str(name), **parts} if name in CLASSES:
-                return self._decode_object(CLASSES[name], parts, path, fitted=fitted, depth=depth)
+            case {"class": str(name), **parts} if name in self.classes:
+                return self._decode_object(
+                    self.classes[name], parts, path, fitted=fitted, depth=depth
+                )
         raise ModelFileError(f"{path} is of no kind that model files know")
 
     def _decode_all(
@@ -268,13 +275,21 @@ class Decoder:
         if kept is Pipeline:
             _check_read_types(parameters, pipeline_types(path), path)
         estimator = kept(**parameters)
-        estimator._validate_params()
+        estimator._validate_params()  # noqa: SLF001  (scikit-learn has no public name for it)
         if fitted:
             record = FITTED[kept]
-            types = {**record.required, **record.optional}
-            _check_names(nodes["fitted"], record.required, types, path)
+            required, optional = record.required, record.optional
+            old = self.is_format_1 and kept in format_1.REQUIRED
+            if old:
+                required = {**required, **format_1.REQUIRED[kept]}
+                required.pop("anomaly_score_")
+                optional = {**optional, **format_1.OPTIONAL[kept]}
+            types = {**required, **optional}
+            _check_names(nodes["fitted"], required, types, path)
             state = self._decode_all(nodes["fitted"], path, fitted=True, depth=depth)
             _check_read_types(state, types, path)
+            if old:
+                state = format_1.upgrade(kept, state)
             vars(estimator).update(state)
         return estimator
 

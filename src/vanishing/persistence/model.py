@@ -52,7 +52,8 @@ def fingerprint(model: Any) -> str:
 
 def _statistics(model: Any) -> list[Any]:
     if isinstance(model, Detector):
-        return [model._mean_row, model._spread_row]
+        assert model.anomaly_score_.normal is not None
+        return [model.anomaly_score_.normal.mean, model.anomaly_score_.normal.spread]
     ideals = model.ideals_ if isinstance(model, ClassVanishingFeatures) else [model]
     assert all(isinstance(ideal, VanishingIdeal) for ideal in ideals)
     return [step.spectrum for ideal in ideals for step in ideal.trace_]
@@ -62,7 +63,7 @@ def _statistics(model: Any) -> list[Any]:
 
 FORMAT = "vanishing model"
 #: Raised when files of an earlier version would be misread; those versions stay readable.
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -135,7 +136,8 @@ def load(path: str | os.PathLike[str]) -> Any:
         manifest = parse_json(text, "manifest")
         _check_version(manifest)
         require(sha256 == digest(text, arrays), "it is damaged: its checksum is another one")
-        model = Decoder(arrays).decode(manifest.get("model"), "model", fitted=True)
+        decoder = Decoder(arrays, is_format_1=manifest["format_version"] == 1)
+        model = decoder.decode(manifest.get("model"), "model", fitted=True)
         if type(model) is Pipeline:
             check_model_pipeline(model, MODELS)
         else:
@@ -160,7 +162,7 @@ def _check_version(manifest: Any) -> None:
     )
     found = manifest.get("format_version")
     require(
-        type(found) is int and found == FORMAT_VERSION,
-        f"its format has the version {found!r}, and this version of vanishing reads "
+        type(found) is int and 1 <= found <= FORMAT_VERSION,
+        f"its format has the version {found!r}, and this version of vanishing reads those up to "
         f"{FORMAT_VERSION}; a newer one may read it",
     )

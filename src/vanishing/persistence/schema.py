@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
+from inspect import signature
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -13,17 +14,17 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from vanishing import contrasts, transformations
-from vanishing.arrays.namespace import BoolArray, FloatArray
+from vanishing.arrays.namespace import FloatArray
 from vanishing.class_features import ClassVanishingFeatures
 from vanishing.construction import normalizations, reductions
 from vanishing.construction.loop import Progress, StopReason
 from vanishing.construction.moments import Frame, KeptRows, Moments, Seen
 from vanishing.construction.step import DegreeTrace, Settings
-from vanishing.detectors.mixture import Component, Mixture
-from vanishing.detectors.recipe import Member
-from vanishing.detectors.residuals import LocalResiduals
+from vanishing.detectors.base import Detector
+from vanishing.detectors.score import VIEWS, ConstantColumns, Coordinates, Mixture, Normal, Score
 from vanishing.detectors.transformation import TransformationDetector
 from vanishing.detectors.vanishing import VanishingDetector
+from vanishing.explain.view import Component, NearestView, View
 from vanishing.ideal import VanishingIdeal
 from vanishing.persistence.container import ModelFileError, require
 from vanishing.polynomials.basis import PolynomialBasis
@@ -53,10 +54,12 @@ CLASSES: Mapping[str, type] = {
     "KeptRows": KeptRows,
     "Moments": Moments,
     "Seen": Seen,
-    "LocalResiduals": LocalResiduals,
-    "Member": Member,
     "Component": Component,
-    "Mixture": Mixture,
+    "ConstantColumns": ConstantColumns,
+    "Coordinates": Coordinates,
+    "Normal": Normal,
+    "Score": Score,
+    **{f"views.{kind.__name__}": kind for kind in VIEWS},
     "Affine": Affine,
     "Composition": Composition,
     "Gather": Gather,
@@ -92,6 +95,14 @@ ADDED_LATER: Mapping[type, set[str]] = {
     Progress: {"doubt", "contrast_terms"},
 }
 
+#: Fields that may hold anything in memory, but not in a file.
+NARROWED: Mapping[type, Mapping[str, Any]] = {
+    Coordinates: {
+        "maps": tuple[Gather | Affine | Composition | PCA | None, ...],
+        "preprocessor": PCA | StandardScaler | Pipeline | None,
+    },
+}
+
 #: What ``save`` takes and ``load`` returns.
 MODELS = (VanishingIdeal, ClassVanishingFeatures, VanishingDetector, TransformationDetector)
 
@@ -118,20 +129,7 @@ Names = npt.NDArray[np.object_]
 
 #: Column names, and the wish to get frames back (``set_output``), in every estimator.
 _EVERYWHERE = {"feature_names_in_": Names, "_sklearn_output_config": dict}
-_DETECTOR = {
-    "n_features_in_": int,
-    "offset_": float,
-    "_usual_score": float,
-    "_mean_row": FloatArray,
-    "_spread_row": FloatArray,
-}
-
-
-def _ideals(detector: VanishingDetector) -> list[list[VanishingIdeal]]:
-    if detector._form != "recipe":
-        return [detector._residuals.ideals]
-    return [member.residuals.ideals for member in detector._members]
-
+_DETECTOR = {"n_features_in_": int, "offset_": float, "anomaly_score_": Score}
 
 FITTED: Mapping[type, Fitted] = {
     VanishingIdeal: Fitted(
@@ -155,33 +153,8 @@ FITTED: Mapping[type, Fitted] = {
         {"n_features_in_": int, "classes_": AnyArray, "ideals_": list[VanishingIdeal]},
         _EVERYWHERE,
     ),
-    VanishingDetector: Fitted(
-        {**_DETECTOR, "chosen_": list[str], "_form": Literal["recipe", "pieces", "single"]},
-        {
-            **_EVERYWHERE,
-            # of a single ideal
-            "_residuals": LocalResiduals,
-            # of the recipe
-            "_scaler": StandardScaler,
-            "_constant": BoolArray,
-            "_members": list[Member],
-        },
-        {"ideals_": _ideals},
-    ),
-    TransformationDetector: Fitted(
-        {
-            **_DETECTOR,
-            # The maps themselves: the same seed may give others in another version of NumPy.
-            "transformations_": tuple[Gather | Affine | Composition, ...],
-            "_distance_weight": float,
-            "_scaler": StandardScaler | None,
-            "preprocessor_": PCA | StandardScaler | Pipeline | None,
-            "mixtures_": list[Mixture],
-            "_means": FloatArray,
-            "_spreads": FloatArray,
-        },
-        _EVERYWHERE,
-    ),
+    VanishingDetector: Fitted({**_DETECTOR, "chosen_": list[str]}, _EVERYWHERE),
+    TransformationDetector: Fitted(_DETECTOR, _EVERYWHERE),
     PCA: Fitted(
         {
             "n_features_in_": int,
@@ -252,13 +225,13 @@ def build(kept: type, values: Mapping[str, Any]) -> Any:
 @cache
 def parameter_names(kept: Any) -> frozenset[str]:
     """Return the parameters of an estimator's constructor."""
-    return frozenset(kept._get_param_names())
+    return frozenset(signature(kept).parameters)
 
 
 @cache
 def field_types(kept: type) -> Mapping[str, Any]:
     """Return the fields of a dataclass with their annotations."""
-    hints = get_type_hints(kept)
+    hints = {**get_type_hints(kept), **NARROWED.get(kept, {})}
     return {each.name: hints[each.name] for each in fields(kept)}
 
 
@@ -362,15 +335,16 @@ def check_ideal(ideal: VanishingIdeal) -> None:
     )
     require(len(ideal.trace_) > 0, "an ideal has no account of its degrees")
     require(all(step.spectrum.ndim == 1 for step in ideal.trace_), "a spectrum is no list")
-    if hasattr(ideal, "_progress"):
-        _check_progress(ideal)
-    if hasattr(ideal, "_seen"):
-        check_seen(ideal._seen, ideal.n_features_in_)
+    kept = vars(ideal)
+    if "_progress" in kept:
+        _check_progress(ideal, kept["_progress"])
+    if "_seen" in kept:
+        check_seen(kept["_seen"], ideal.n_features_in_)
 
 
-def _check_progress(ideal: VanishingIdeal) -> None:
+def _check_progress(ideal: VanishingIdeal, progress: Progress) -> None:
     """Check that a warm start finds something to go on from at every degree."""
-    progress, n_degrees = ideal._progress, len(ideal.trace_)
+    n_degrees = len(ideal.trace_)
     require(
         len(ideal.basis_.blocks) == len(progress.noise) == n_degrees
         and len(progress.references) == len(progress.rounding) == n_degrees + 1
@@ -466,91 +440,80 @@ def check_class_features(features: ClassVanishingFeatures) -> None:
     _check_widths(features.ideals_, features.n_features_in_)
 
 
-def check_residuals(residuals: LocalResiduals) -> None:
-    """Check the pieces."""
-    require(
-        0 < len(residuals.ideals) == len(residuals.centers) == len(residuals.scales),
-        "pieces and ideals are not equally many",
-    )
-    _check_widths(residuals.ideals, residuals.ideals[0].n_features_in_)
-    for ideal, center, scale in zip(
-        residuals.ideals, residuals.centers, residuals.scales, strict=True
-    ):
-        _check_each_polynomial(ideal, center, scale)
-
-
 def check_component(component: Component) -> None:
     """Check what is known of each polynomial."""
-    _check_each_polynomial(component.ideal, component.center, component.typical, component.weights)
-
-
-def check_mixture(mixture: Mixture) -> None:
-    """Check that every transformation has its pieces."""
-    n_components = len(mixture.components)
+    shape = (component.ideal.basis_.count(),)
     require(
-        n_components > 0 and mixture.n_pieces > 0 and n_components % mixture.n_pieces == 0,
-        "a mixture has not the same number of pieces under every transformation",
+        component.center.shape == component.typical.shape == component.weights.shape == shape,
+        "what is known of the polynomials does not fit their number",
     )
-    ideals = [component.ideal for component in mixture.components]
-    _check_widths(ideals, ideals[0].n_features_in_)
 
 
-def check_member(member: Member) -> None:
-    """Check that the reduction leads to the coordinates of the ideals."""
-    if member.reduction is not None:
-        width = output_width(member.reduction, member.reduction.n_features_in_)
-        _check_widths(member.residuals.ideals, width)
-
-
-def check_vanishing_detector(detector: VanishingDetector) -> None:
-    """Check a fitted detector of tables."""
-    _check_training_statistics(detector)
-    width = detector.n_features_in_
-    if detector.ideal is not None:
-        require(hasattr(detector, "_residuals"), "the equations of the detector are missing")
-        _check_widths(detector._residuals.ideals, width)
-        return
+def check_detector(detector: Detector) -> None:
+    """Check a fitted detector: that its score takes rows of its width."""
+    _check_columns(detector)
+    score, width = detector.anomaly_score_, detector.n_features_in_
+    described = [(width,)]
+    if score.constants is not None:
+        described += [score.constants.constant.shape, score.constants.values.shape]
+    if score.normal is not None:
+        described += [score.normal.mean.shape, score.normal.spread.shape]
     require(
-        all(hasattr(detector, name) for name in ("_scaler", "_constant", "_members")),
-        "the parts of the recipe are missing",
-    )
-    require(
-        detector._constant.shape == (width,) and detector._scaler.mean_ is not None,
+        score.normal is not None and len(set(described)) == 1,
         "the columns of the detector are not described",
     )
-    output_width(detector._scaler, width)
-    n_varying = width - int(np.count_nonzero(detector._constant))
-    for member in detector._members:
-        first = member.residuals.ideals[0] if member.reduction is None else member.reduction
-        require(first.n_features_in_ == n_varying, f"{member.name!r} has other columns")
+    widths = _check_coordinates(score.coordinates, width)
+    for view in score.views:
+        _check_view(view, widths)
 
 
-def check_transformation_detector(detector: TransformationDetector) -> None:
-    """Check a fitted detector with transformations."""
-    _check_training_statistics(detector)
-    width = detector.n_features_in_
-    if detector._scaler is not None:
-        output_width(detector._scaler, width)
+def _check_coordinates(coordinates: Coordinates, width: int) -> list[int]:
+    """Check the maps from rows of a width, and return the width of each image."""
+    scaler, columns = coordinates.scaler, coordinates.columns
+    if scaler is not None:
+        output_width(scaler, width)
         require(
-            detector._scaler.mean_ is not None and detector._scaler.scale_ is not None,
+            scaler.mean_ is not None and scaler.scale_ is not None,
             "the scaler of the detector has no mean or no scale",
         )
-    for transformation in detector.transformations_:
-        check_transformation(transformation, width)
-    if detector.preprocessor_ is not None:
-        width = output_width(detector.preprocessor_, width)
-    require(len(detector.mixtures_) > 0, "the detector has no ideals")
-    for mixture in detector.mixtures_:
+    if columns is not None:
         require(
-            len(mixture.components) == mixture.n_pieces * len(detector.transformations_),
-            "a mixture has not as many parts as there are transformations",
+            columns.ndim == 1 and _all_below(columns, width),
+            f"the columns of the detector are not among {width}",
         )
-        _check_widths([component.ideal for component in mixture.components], width)
-    n_parts = len(detector.mixtures_) * (2 if detector.distance_weight > 0 else 1)
+        width = len(columns)
+    widths = []
+    for applied in coordinates.maps:
+        image = width
+        if isinstance(applied, Transformation):
+            check_transformation(applied, width)
+        elif applied is not None:
+            image = output_width(applied, width)
+        if coordinates.preprocessor is not None:
+            image = output_width(coordinates.preprocessor, image)
+        widths.append(image)
+    return widths
+
+
+def _check_view(view: View, widths: list[int]) -> None:
+    """Check a view of images of some widths."""
+    images, n_components = list(view.images), len(view.components)
     require(
-        detector._means.shape == detector._spreads.shape == (n_parts,),
-        "the parts of the score are not described",
+        0 < len(images) == len(view.names)
+        and images == sorted(set(images))
+        and 0 <= images[0] <= images[-1] < len(widths),
+        "a view looks at images that do not exist",
     )
+    fits = n_components > 0
+    if isinstance(view, NearestView):
+        fits &= len(images) == 1
+    if isinstance(view, Mixture):
+        fits &= 0 < view.n_clusters <= n_components == view.n_clusters * len(images)
+    require(fits and view.first_cluster >= 0, "a view has not the ideals of its images")
+    for component in view.components:
+        check_component(component)
+        _check_widths([component.ideal], widths[images[0]])
+    require(len({widths[i] for i in images}) == 1, "the images of a view have several widths")
 
 
 def check_transformation(transformation: Transformation, width: int) -> None:
@@ -578,6 +541,7 @@ def output_width(preprocessor: Any, width: int) -> int:
                 width = output_width(step, width)
         return width
     name = type(preprocessor).__name__
+    require(isinstance(preprocessor, PCA | StandardScaler), f"{name} is no preprocessor")
     require(preprocessor.n_features_in_ == width, f"{name} does not fit {width} columns")
     _check_columns(preprocessor)
     if isinstance(preprocessor, StandardScaler):
@@ -591,8 +555,7 @@ def output_width(preprocessor: Any, width: int) -> int:
         return width
     n_components = len(preprocessor.components_)
     require(
-        isinstance(preprocessor, PCA)
-        and preprocessor.mean_.shape == (width,)
+        preprocessor.mean_.shape == (width,)
         and preprocessor.components_.shape == (n_components, width)
         and preprocessor.explained_variance_.shape == (n_components,),
         f"the matrices of {name} do not fit each other",
@@ -607,10 +570,13 @@ def check_model_pipeline(pipeline: Pipeline, models: tuple[type, ...]) -> None:
         isinstance(model, models) and not any(isinstance(step, models) for _, step in before),
         "a pipeline has to end in a model, and to have no other one",
     )
-    try:
-        pipeline._validate_names([name for name, _ in pipeline.steps])
-    except ValueError as error:
-        raise ModelFileError(f"the steps of a pipeline have no proper names: {error}") from error
+    names = [name for name, _ in pipeline.steps]
+    require(
+        len(set(names)) == len(names)
+        and not parameter_names(Pipeline) & set(names)
+        and not any("__" in name for name in names),
+        "the steps of a pipeline have no proper names",
+    )
     steps = [step for _, step in before if step not in (None, "passthrough")]
     width = input_width(steps[0]) if steps else model.n_features_in_
     for step in steps:
@@ -625,15 +591,6 @@ def input_width(preprocessor: Any) -> int:
     steps = [step for _, step in preprocessor.steps if step not in (None, "passthrough")]
     require(len(steps) > 0, "a pipeline has no steps")
     return input_width(steps[0])
-
-
-def _check_training_statistics(detector: Any) -> None:
-    _check_columns(detector)
-    shape = (detector.n_features_in_,)
-    require(
-        detector._mean_row.shape == detector._spread_row.shape == shape,
-        "the columns of the detector are not described",
-    )
 
 
 def _check_columns(estimator: Any) -> None:
@@ -653,14 +610,6 @@ def _check_widths(ideals: list[VanishingIdeal], width: int) -> None:
         raise ModelFileError(f"an ideal is not one of points with {width} coordinates")
 
 
-def _check_each_polynomial(ideal: VanishingIdeal, *about: Any) -> None:
-    shape = (ideal.basis_.count(),)
-    require(
-        all(numbers.shape == shape for numbers in about),
-        "what is known of the polynomials does not fit their number",
-    )
-
-
 def _all_below(indices: Any, bound: int) -> bool:
     return indices.size == 0 or (int(indices.min()) >= 0 and int(indices.max()) < bound)
 
@@ -670,10 +619,6 @@ CHECKS: Mapping[type, Callable[[Any], None]] = {
     PolynomialBasis: check_basis,
     VanishingIdeal: check_ideal,
     ClassVanishingFeatures: check_class_features,
-    LocalResiduals: check_residuals,
-    Component: check_component,
-    Mixture: check_mixture,
-    Member: check_member,
-    VanishingDetector: check_vanishing_detector,
-    TransformationDetector: check_transformation_detector,
+    VanishingDetector: check_detector,
+    TransformationDetector: check_detector,
 }

@@ -18,7 +18,6 @@ from vanishing.app.cli.models import (
 )
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.data.tables import Table
-from vanishing.explain.record import written_change, written_values
 from vanishing.polynomials.monomials import count
 
 # --- What a detector finds in a table -------------------------------------------------------------
@@ -138,16 +137,17 @@ def show_findings(findings: Findings, table: Table, console: Any) -> None:
 def _reasons(why: Any) -> str:
     if why is None:
         return "no explanation"
-    gap = float(why.score - why.reference_score)
-    changed = np.flatnonzero((why.shares > 0.05 * gap) & (gap > 0))
-    order = changed[np.argsort(-why.shares[changed], kind="stable")][:REASONS]
+    gap = float(why.score - why.counterfactual_score)
+    changed = np.flatnonzero((why.attribution > 0.05 * gap) & (gap > 0))
+    order = changed[np.argsort(-why.attribution[changed], kind="stable")][:REASONS]
     named = [f"{why.feature_names[j]} ({_change(why, j)})" for j in order]
     return ", ".join(named) or "all columns together"
 
 
 def _change(why: Any, j: int) -> str:
     """Write two numbers with signs that every terminal has."""
-    return written_change(why, j).replace("→", "to").replace("\u2212", "-")
+    change: str = why.format_change(j)
+    return change.replace("→", "to").replace("\u2212", "-")
 
 
 # --- Explanations in tables and JSON --------------------------------------------------------------
@@ -167,14 +167,14 @@ def explanation_record(detector: Any, table: Table, index: int, why: Any) -> dic
         return record | {"score": None, "features": [], "equations": []}
     return record | {
         "score": why.score,
-        "counterfactual_score": why.reference_score,
+        "counterfactual_score": why.counterfactual_score,
         "features": [
             {
                 "name": name,
                 "value": why.sample[j],
-                "counterfactual": why.reference[j],
+                "counterfactual": why.counterfactual[j],
                 "changed": bool(why.changed[j]),
-                "attribution": why.shares[j],
+                "attribution": why.attribution[j],
             }
             for j, name in enumerate(why.feature_names)
         ],
@@ -215,10 +215,10 @@ def show_explanation(
         return
     verdict = "anomalous" if why.score > threshold_of(detector) else "normal"
     say(f"row {name}: score {why.score:.4g}, {verdict} (threshold {threshold_of(detector):.4g})")
-    if not why.shares.any():
+    if not why.attribution.any():
         say("it satisfies the equations as well as normal rows do")
         return
-    say(f"the nearest row that satisfies the equations has score {why.reference_score:.4g}\n")
+    say(f"the nearest row that satisfies the equations has score {why.counterfactual_score:.4g}\n")
     console.print(explanation_table(why, n_features))
     if why.equations:
         say("\nequations it breaks:")
@@ -235,13 +235,13 @@ def explanation_table(explanation: Any, n_features: int) -> RichTable:
     for column in ("feature", "value", "fixed", "attribution"):
         table.add_column(column, justify="left" if column == "feature" else "right")
     table.add_column("")
-    largest = float(np.max(np.abs(explanation.shares), initial=0.0)) or 1.0
-    order = np.argsort(-explanation.shares, kind="stable")[:n_features]
+    largest = float(np.max(np.abs(explanation.attribution), initial=0.0)) or 1.0
+    order = np.argsort(-explanation.attribution, kind="stable")[:n_features]
     for j in order:
-        share = float(explanation.shares[j])
+        share = float(explanation.attribution[j])
         table.add_row(
             cell(explanation.feature_names[j]),
-            *(each.replace("\u2212", "-") for each in written_values(explanation, j)),
+            *(each.replace("\u2212", "-") for each in explanation.format_values(j)),
             f"{share:+.3g}",
             cell(bar(share / largest)),
         )

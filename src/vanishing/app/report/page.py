@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from vanishing.app.report.anomalies import anomalies_section
-from vanishing.app.report.content import Given, checked, data_section, facts_section
+from vanishing.app.report.content import Given, check_given, data_section, facts_section
 from vanishing.app.report.equations import Formulas, equations_section, spectrum_section
 from vanishing.app.report.scores import scores_section
 from vanishing.arrays.namespace import FloatArray
 from vanishing.data.atomic import write_whole
-from vanishing.detectors.parts import parts_of
 from vanishing.equations.markup import Element, element, render
 from vanishing.equations.text import number
 
@@ -88,7 +87,7 @@ def write_report(
     folder = Path(path).absolute().parent
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder} for the report; make it first")
-    given = checked(
+    given = check_given(
         detector,
         X,
         scores=scores,
@@ -102,12 +101,10 @@ def write_report(
 
 
 def _page(given: Given, title: str) -> Element:
-    parts = parts_of(given.detector)
-    detector, rows = given.detector, _normal_rows(given)
-    formulas = [
-        Formulas(part, rows, given.names, detector._mean_row, detector._spread_row)
-        for part in parts
-    ]
+    parts = given.detector.anomaly_score_.parts
+    rows = _normal_rows(given)
+    about = (rows, given.names, given.normal.mean, given.normal.spread)
+    formulas = [Formulas(part, *about) for part in parts]
     sections = [
         ("scores", "Scores", scores_section(given)),
         ("anomalies", f"Most anomalous {given.unit}s", anomalies_section(given, formulas)),
@@ -174,4 +171,4 @@ def _normal_rows(given: Given) -> FloatArray:
         return np.asarray(normal)
     # Too few to tell sizes: points spread as the training data is.
     drawn = np.random.default_rng(0).normal(size=(DRAWN_ROWS, len(given.names)))
-    return np.asarray(given.detector._mean_row + given.detector._spread_row * drawn)
+    return np.asarray(given.normal.mean + given.normal.spread * drawn)

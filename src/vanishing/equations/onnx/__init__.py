@@ -1,19 +1,5 @@
-"""Models as graphs of ONNX; what other layers add to them goes through ``hooks``."""
+"""Models as graphs of ONNX."""
 
-from vanishing.equations.onnx.graph import Graph, Output, Value, map_nodes, mapped, model_nodes
-from vanishing.equations.onnx.model import Float, to_onnx
-from vanishing.equations.onnx.polynomials import Polynomials, sums_of_squares, values
+from vanishing.equations.onnx.model import to_onnx
 
-__all__ = [
-    "Float",
-    "Graph",
-    "Output",
-    "Polynomials",
-    "Value",
-    "map_nodes",
-    "mapped",
-    "model_nodes",
-    "sums_of_squares",
-    "to_onnx",
-    "values",
-]
+__all__ = ["to_onnx"]
