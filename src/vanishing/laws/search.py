@@ -80,7 +80,7 @@ class Terms:
         scale = size[:, :, None] * size[:, None, :]
         # λ / (1 + λ) is the eigenvalue of the pair (A, A + B), whose second matrix is definite.
         values, both = values / scale, (values + gradients) / scale
-        both += 1e-14 * np.eye(supports.shape[1])
+        both += ROUNDING * np.eye(supports.shape[1])
         root = np.linalg.inv(np.linalg.cholesky(both))
         ratio = np.linalg.eigvalsh(root @ values @ np.swapaxes(root, 1, 2))[:, 0]
         return np.sqrt(np.clip(ratio, 0, None) / np.clip(1 - ratio, 1e-300, None))
@@ -139,8 +139,10 @@ def smallest_extent(terms: Terms) -> float:
     size = np.sqrt(np.diag(terms.values))
     scale = np.outer(size, size)
     values, gradients = terms.values / scale, terms.gradients / scale
-    both = values + gradients + 1e-14 * np.eye(len(values))
-    ratio = float(eigh(values, both, eigvals_only=True, subset_by_index=[0, 0])[0])
+    squares, vectors = np.linalg.eigh(values + gradients)
+    kept = squares > ROUNDING * squares[-1]  # the others have neither values nor gradients
+    basis = vectors[:, kept] / np.sqrt(squares[kept])
+    ratio = float(eigh(basis.T @ values @ basis, eigvals_only=True, subset_by_index=[0, 0])[0])
     return float(np.sqrt(max(ratio, 0.0) / max(1 - ratio, 1e-300)))
 
 
