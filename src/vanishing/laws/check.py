@@ -19,7 +19,7 @@ from vanishing.equations.text import as_given, changed_number
 from vanishing.laws.law import Law
 
 #: Share of sound rows that may be called broken.
-FALSE_ALARMS = 0.008
+FALSE_ALARMS = 0.005
 #: Relative error of numbers that are exact: they were computed in floating-point arithmetic.
 ROUNDING = 1e-9
 #: Ratio of likelihoods from which on another cell is no explanation.

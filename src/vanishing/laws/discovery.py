@@ -13,11 +13,13 @@ from vanishing.laws.fit import (
     differentiate,
     evaluate,
     explained_share,
+    find_outliers,
     fit_relation,
 )
 from vanishing.polynomials.monomials import count
 from vanishing.laws.search import (
     MOST_ELIMINATED,
+    MOST_FACTORED,
     Terms,
     count_supports,
     eliminate,
@@ -105,10 +107,15 @@ class Search:
 
     def _try_longer(self, noise: float) -> bool:
         """Try laws of four terms, then linear and quadratic ones of more."""
-        longer = [self._eliminated(noise, degree) for degree in (1, 2)]
-        if self._try_supports(noise, 4):
+        longer = [
+            law
+            for degree in (1, 2)
+            for supports in self._eliminated(noise, degree)
+            for law in self._judge_all(self.terms, supports)
+        ]
+        if self._try_supports(noise, 4) or (longer and self._try_supports(STEP * noise, 4)):
             return True
-        return any([self._try(self.terms, supports) for each in longer for supports in each])
+        return self._accept_best(longer)
 
     def _try_eliminated(self, noise: float, degree: int) -> bool:
         return any([self._try(self.terms, each) for each in self._eliminated(noise, degree)])
@@ -168,7 +175,12 @@ class Search:
         return [(relation, p_value) for relation, p_value in judged if p_value is not None]
 
     def _accept_best(self, laws: list[tuple[Relation, float]]) -> bool:
-        laws.sort(key=lambda law: max(law[0].noise, EXACT) * PER_DEGREE ** law[0].degree)
+        laws.sort(
+            key=lambda law: (
+                len(law[0].exponents),
+                max(law[0].noise, EXACT) * PER_DEGREE ** law[0].degree,
+            )
+        )
         n_found = len(self.found)
         for relation, p_value in laws:
             if self._is_new(relation):
@@ -222,7 +234,8 @@ class Search:
         apart = flat.T @ flat
         # What has no other gradient than known laws has no extent either, exact or not.
         along = LEAST_NOISE**2 / 4 * (self.all_terms.gradients - apart)
-        return Terms(self.all_terms.exponents, self.all_terms.values + along, apart)
+        known = self.all_terms
+        return Terms(known.exponents, known.values + along, apart, known.factor)
 
     def judge(self, exponents: IntArray) -> tuple[Relation, float | None]:
         """Fit a relation and say whether it is a law: its p-value, or None."""
@@ -291,7 +304,7 @@ class Search:
         lows = []
         for degree in range(1, int(self.terms.degrees.max()) + 1):
             chosen = np.flatnonzero(self.terms.degrees <= degree)
-            if len(chosen) > len(self.rows) / 2 or len(chosen) > 600:
+            if len(chosen) > min(len(self.rows) / 2, MOST_FACTORED):
                 break
             lows.append(smallest_extent(self.terms.take(chosen)))
         return min(lows, default=0.0)
@@ -351,6 +364,9 @@ def find_relations(
     chosen = np.flatnonzero(weights > 0)
     if len(chosen) > most_rows:
         chosen = np.sort(rng.choice(chosen, most_rows, replace=False))
+    outliers = find_outliers(scaled[chosen], units, rng)
+    if outliers is not None:
+        chosen = chosen[~outliers]
     searched = scaled[chosen]
     powers = highest_powers(rows[chosen], spreads)
     terms = make_terms(searched, units, degree, powers)

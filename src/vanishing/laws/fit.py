@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vanishing.arrays.namespace import FloatArray, IntArray
+from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.laws.search import even_weights
+from vanishing.polynomials.monomials import monomials
 
 #: Reweightings of the rows; coefficients change by less than their standard errors after these.
 ROUNDS = 6
@@ -131,6 +132,13 @@ def explained_share(
     """
     others = np.delete((rows - rows.mean(axis=0)) / spreads, target, axis=1)
     others = np.clip(others, -4, 4)
+    # Where other laws hold, their residuals are noise of the same columns: only directions in
+    # which the columns vary by more than noise may predict.
+    left, singular, _ = np.linalg.svd(others - others.mean(axis=0), full_matrices=False)
+    varying = singular > max(0.1, 4 * np.sqrt(np.mean(deviations**2))) * np.sqrt(len(rows))
+    others = left[:, varying] * np.sqrt(len(rows))
+    if not others.shape[1]:
+        return 0.0, 0.0
     n_rows, n_columns = others.shape
     features = [np.ones((n_rows, 1)), others]
     for degree in (2, 3):
@@ -165,3 +173,63 @@ def _products(others: FloatArray, degree: int) -> FloatArray:
 
     chosen = combinations_with_replacement(range(others.shape[1]), degree)
     return np.column_stack([np.prod(others[:, list(c)], axis=1) for c in chosen])
+
+
+# --- Rows that no law should be fitted to ---------------------------------------------------------
+
+#: Monomials of the polynomials that outliers are looked for with.
+MOST_DENSE = 60
+#: Random sets of rows that polynomials are fitted to.
+DRAWS = 24
+#: Largest share of outliers, and by how much less the noise must be without them.
+MOST_OUTLIERS, LESS_NOISE = 0.3, 0.5
+
+
+def find_outliers(
+    rows: FloatArray, spreads: FloatArray, rng: np.random.Generator
+) -> BoolArray | None:
+    """Return the rows that a polynomial of low degree leaves out, if they hide a relation.
+
+    A few broken rows lift the extent of every law. Polynomials are fitted to random sets of rows,
+    of which some have no broken ones; the one that comes closest to most rows, by the median of
+    its deviations, is fitted again to the rows that it passes (a concentration step).
+
+    Returns
+    -------
+    boolean array of shape (n_rows,) or None
+        None if the relation is as good with these rows.
+    """
+    found: tuple[float, BoolArray] | None = None
+    for degree in (1, 2, 3):
+        exponents = monomials(rows.shape[1], degree).exponents
+        if len(exponents) > min(MOST_DENSE, len(rows) / 4):
+            break
+        values = evaluate(exponents, rows)
+        gradients = differentiate(exponents, rows, spreads)
+        weights = even_weights(values.T)
+
+        def deviate(sample: IntArray | BoolArray) -> FloatArray:
+            coefficients = _smallest(values[sample], gradients[sample], weights[sample])  # noqa: B023
+            steepness = np.linalg.norm(gradients @ coefficients, axis=1)  # noqa: B023
+            floor = np.median(steepness) / np.sqrt(MOST_WEIGHT)
+            return np.asarray(values @ coefficients / np.maximum(steepness, max(floor, 1e-300)))  # noqa: B023
+
+        everything = deviate(np.ones(len(rows), dtype=bool))
+        size = min(2 * len(exponents) + 10, len(rows) // 2)
+        draws = [rng.choice(len(rows), size, replace=False) for _ in range(DRAWS)]
+        drawn = min((deviate(draw) for draw in draws), key=_middle)
+        for _ in range(3):
+            sound = np.abs(drawn) <= OUTLYING * max(_middle(drawn), EXACT / 10)
+            if sound.mean() < 1 - MOST_OUTLIERS:
+                break
+            drawn = deviate(sound)
+        sound = np.abs(drawn) <= OUTLYING * max(_middle(drawn), EXACT / 10)
+        before, after = float(np.sqrt(np.mean(everything**2))), _middle(drawn)
+        hidden = sound.mean() >= 1 - MOST_OUTLIERS and after < LESS_NOISE * before
+        if hidden and not sound.all() and (found is None or after < LESS_NOISE * found[0]):
+            found = after, ~sound
+    return None if found is None else found[1]
+
+
+def _middle(deviations: FloatArray) -> float:
+    return float(1.4826 * np.median(np.abs(deviations)))

@@ -19,7 +19,6 @@ from itertools import combinations
 from math import comb
 
 import numpy as np
-from scipy.linalg import eigh
 
 from vanishing.arrays.namespace import FloatArray, IntArray
 from vanishing.polynomials.monomials import monomials
@@ -28,6 +27,10 @@ from vanishing.polynomials.monomials import monomials
 MOST_SUPPORTS = 4e7
 #: Relative rounding error of a Gram matrix: relations below its root are not told apart by it.
 ROUNDING = 1e-13
+#: Monomials whose values are factored, at most.
+MOST_FACTORED = 260
+#: Relative size of polynomials below which their extent is not known.
+LEAST_SIZE = 1e-6
 #: Most monomials from which terms are eliminated one by one.
 MOST_ELIMINATED = 60
 
@@ -46,11 +49,14 @@ class Terms:
         A, the mean products of the monomials.
     gradients : array of shape (n_terms, n_terms)
         B, the mean products of their gradients, in units of the columns' spreads.
+    factor : array of shape (n, n_terms)
+        R with A = R'R, from a QR factorization, since a Gram matrix loses half of the digits.
     """
 
     exponents: IntArray
     values: FloatArray
     gradients: FloatArray
+    factor: FloatArray
 
     @property
     def degrees(self) -> IntArray:
@@ -60,7 +66,12 @@ class Terms:
     def take(self, kept: IntArray) -> "Terms":
         """Return some of the terms."""
         block = np.ix_(kept, kept)
-        return Terms(self.exponents[kept], self.values[block], self.gradients[block])
+        return Terms(
+            self.exponents[kept],
+            self.values[block],
+            self.gradients[block],
+            self.factor[:, kept[kept < self.factor.shape[1]]],
+        )
 
     def shifted(self, noise: float) -> FloatArray:
         """Return M(τ), scaled to a unit diagonal of A, less what rounding may hide."""
@@ -115,7 +126,9 @@ def make_terms(rows: FloatArray, spreads: FloatArray, degree: int, powers: IntAr
         gradients[np.ix_(having, having)] += gram[np.ix_(found, found)] * np.outer(slopes, slopes)
     # Products of columns that exclude each other are zero.
     kept = np.flatnonzero((exponents < powers).all(axis=1) & (np.diag(gram) > 1e-20))
-    return Terms(exponents, gram, gradients).take(kept)
+    first = values[:MOST_FACTORED] * np.sqrt(weights)
+    factor = np.linalg.qr(first.T, mode="r")
+    return Terms(exponents, gram, gradients, factor).take(kept)
 
 
 def even_weights(values: FloatArray) -> FloatArray:
@@ -137,13 +150,14 @@ def even_weights(values: FloatArray) -> FloatArray:
 def smallest_extent(terms: Terms) -> float:
     """Return the smallest extent of any polynomial with these terms."""
     size = np.sqrt(np.diag(terms.values))
-    scale = np.outer(size, size)
-    values, gradients = terms.values / scale, terms.gradients / scale
-    squares, vectors = np.linalg.eigh(values + gradients)
-    kept = squares > ROUNDING * squares[-1]  # the others have neither values nor gradients
-    basis = vectors[:, kept] / np.sqrt(squares[kept])
-    ratio = float(eigh(basis.T @ values @ basis, eigvals_only=True, subset_by_index=[0, 0])[0])
-    return float(np.sqrt(max(ratio, 0.0) / max(1 - ratio, 1e-300)))
+    top = terms.factor / size
+    squares, vectors = np.linalg.eigh(terms.gradients / np.outer(size, size))
+    bottom = np.sqrt(np.clip(squares, 0, None))[:, None] * vectors.T
+    left, singular, _ = np.linalg.svd(np.vstack([top, bottom]), full_matrices=False)
+    # Products of laws have tiny values and tiny gradients: their ratio is rounding.
+    kept = singular > LEAST_SIZE * singular[0]
+    smallest = float(np.linalg.svd(left[: len(top), kept], compute_uv=False)[-1])
+    return float(smallest / np.sqrt(max(1 - smallest**2, 1e-300)))
 
 
 def primitive(exponents: IntArray, supports: IntArray) -> FloatArray:
