@@ -1,7 +1,6 @@
 """The search for laws: shortest first, at the noise that the table shows."""
 
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 from scipy.stats import t as student
@@ -15,6 +14,7 @@ from vanishing.laws.fit import (
     explained_share,
     find_outliers,
     fit_relation,
+    project_out,
 )
 from vanishing.polynomials.monomials import count
 from vanishing.laws.search import (
@@ -25,6 +25,7 @@ from vanishing.laws.search import (
     eliminate,
     make_terms,
     search_supports,
+    shorten,
     even_weights,
     smallest_extent,
 )
@@ -38,7 +39,7 @@ LEAST_NOISE = 1e-7
 #: Ratio of two noise levels that are tried one after the other.
 STEP = 1.7
 #: Levels that are tried above the smallest extent of any polynomial.
-STEPS = 4
+STEPS = 5
 #: Supports that are tried one by one, at most.
 MOST_SUPPORTS = 1.2e7
 #: Candidates of a size whose residuals are looked at.
@@ -65,21 +66,37 @@ class Search:
     rows: FloatArray
     spreads: FloatArray
     row_weights: FloatArray
-    all_terms: Terms
+    degree: int
+    powers: IntArray
     rng: np.random.Generator
     level: float | None = None
     found: list[tuple[Relation, float]] = field(default_factory=list)
     n_tested: int = 0
     n_short: int = 0
     _normals: list[FloatArray] = field(default_factory=list)
-    verbose: bool = False
 
     def run(self) -> list[tuple[Relation, float]]:
         """Find laws until no polynomial is left that vanishes."""
-        self.terms = self.all_terms
-        while self._find_next():
+        while self._run_once():
             pass
         return self.found
+
+    def _run_once(self) -> bool:
+        """Find the next laws, in the rows that are sound if some are not."""
+        outliers = find_outliers(self.rows, self.spreads, self._normals, self.rng)
+        everything = np.ones(len(self.rows), dtype=bool)
+        for rows in [everything] if outliers is None else [~outliers, everything]:
+            self._start(np.flatnonzero(rows))
+            if self._find_next():
+                return True
+        return False
+
+    def _start(self, rows: IntArray) -> None:
+        """Compute the moments of some rows."""
+        self.all_terms = make_terms(self.rows[rows], self.spreads, self.degree, self.powers)
+        most = int(min(4e7 / self.all_terms.exponents.size, 1000))
+        self._inspected = rows[np.linspace(0, len(rows) - 1, min(len(rows), most)).astype(np.intp)]
+        self.terms = self._apart() if self._normals else self.all_terms
 
     def _find_next(self) -> bool:
         """Find the shortest laws at the lowest noise that has any."""
@@ -87,8 +104,6 @@ class Search:
         if self.found:  # columns have one noise, up to a factor
             most = min(most, 2 * max(1e-3, *(relation.noise for relation, _ in self.found)))
         low = self._lowest_extent()
-        if self.verbose:
-            print("low", low)
         if low > most:
             return False
         levels = [max(1.3 * low, LEAST_NOISE) * STEP**step for step in range(STEPS)]
@@ -124,8 +139,6 @@ class Search:
         """Try all supports of a size at a noise level."""
         terms = self._few_enough(size)
         supports = search_supports(terms, noise, size)
-        if self.verbose:
-            print(f"  noise {noise:.3g} size {size}: {len(supports)} supports")
         laws = self._judge_all(terms, supports)
         if laws and noise > LEAST_NOISE:  # a better one may be just beyond this level
             laws += self._judge_all(terms, search_supports(terms, 1.25 * noise, size))
@@ -136,6 +149,9 @@ class Search:
         chosen = np.flatnonzero(self.terms.degrees <= degree)
         if len(chosen) > MOST_ELIMINATED or degree > self.terms.degrees.max():
             return []
+        if degree == 1:
+            supports = shorten(self.all_terms.take(chosen), noise)
+            return [np.array([support]) for support in supports if len(support) > 1]
         terms = self.terms.take(chosen)
         results = set()
         starts = np.flatnonzero(terms.degrees == degree)
@@ -145,10 +161,8 @@ class Search:
             support = eliminate(terms, noise, int(kept))
             if support is None:
                 break
-            if degree == 1 or len(support) <= LONGEST:
+            if len(support) <= LONGEST:
                 results.add(support)
-        if self.verbose:
-            print(f"  noise {noise:.3g} degree {degree} eliminated: {[len(r) for r in results]}")
         return [np.array([support]) for support in sorted(results, key=len)[:MOST_CANDIDATES]]
 
     def _few_enough(self, size: int) -> Terms:
@@ -188,36 +202,21 @@ class Search:
         return len(self.found) > n_found
 
     def _accept(self, relation: Relation, p_value: float) -> None:
-        if self.verbose:
-            print("    accepted", relation.exponents.tolist(), relation.noise, p_value)
         self.found.append((relation, p_value))
-        chosen = self._inspected
-        slopes = relation.gradients[chosen]
-        for normal in self._normals:
-            slopes = slopes - np.sum(slopes * normal, axis=1, keepdims=True) * normal
+        slopes = self._new_slopes(relation)
         length = np.linalg.norm(slopes, axis=1, keepdims=True)
         self._normals.append(slopes / np.maximum(length, 1e-300))
         self.terms = self._apart()
 
+    def _new_slopes(self, relation: Relation) -> FloatArray:
+        """Return the gradients of a relation without the directions of known laws."""
+        return project_out(relation.gradients[:, :, None], self._normals)[:, :, 0]
+
     def _is_new(self, relation: Relation) -> bool:
         """Whether a law restricts the rows further: its gradient is no combination of known ones."""
-        slopes = relation.gradients[self._inspected]
-        length = np.linalg.norm(slopes, axis=1)
-        for normal in self._normals:
-            slopes = slopes - np.sum(slopes * normal, axis=1, keepdims=True) * normal
-        sines = np.linalg.norm(slopes, axis=1) / np.maximum(length, 1e-300)
+        length = np.linalg.norm(relation.gradients, axis=1)
+        sines = np.linalg.norm(self._new_slopes(relation), axis=1) / np.maximum(length, 1e-300)
         return bool(np.median(sines) > SMALLEST_ANGLE)
-
-    @cached_property
-    def _inspected(self) -> IntArray:
-        """The rows at which the gradients of all monomials are looked at."""
-        most = int(4e7 / self.all_terms.exponents.size)
-        return np.linspace(0, len(self.rows) - 1, min(len(self.rows), most, 1000)).astype(np.intp)
-
-    @cached_property
-    def _slopes(self) -> FloatArray:
-        exponents = self.all_terms.exponents
-        return differentiate(exponents, self.rows[self._inspected], self.spreads)
 
     def _apart(self) -> Terms:
         """Return the terms with gradients that known laws do not explain.
@@ -225,16 +224,14 @@ class Search:
         In each row the part of a gradient is left that is orthogonal to the gradients of known laws:
         multiples of these, and whatever else follows from them, have no small extent any more.
         """
-        slopes = self._slopes
-        for normal in self._normals:
-            slopes = slopes - np.einsum("ij,ijm->im", normal, slopes)[:, None] * normal[:, :, None]
-        values = evaluate(self.all_terms.exponents, self.rows[self._inspected])
-        roots = np.sqrt(even_weights(values.T))
+        known, rows = self.all_terms, self.rows[self._inspected]
+        slopes = differentiate(known.exponents, rows, self.spreads)
+        slopes = project_out(slopes, [normal[self._inspected] for normal in self._normals])
+        roots = np.sqrt(even_weights(evaluate(known.exponents, rows).T))
         flat = (slopes * roots[:, None, None]).reshape(-1, slopes.shape[2])
         apart = flat.T @ flat
         # What has no other gradient than known laws has no extent either, exact or not.
-        along = LEAST_NOISE**2 / 4 * (self.all_terms.gradients - apart)
-        known = self.all_terms
+        along = LEAST_NOISE**2 / 4 * (known.gradients - apart)
         return Terms(known.exponents, known.values + along, apart, known.factor)
 
     def judge(self, exponents: IntArray) -> tuple[Relation, float | None]:
@@ -250,13 +247,9 @@ class Search:
                 relation.deviations[sound], self.rows[sound], self.spreads, solved_for(relation)
             )
             if share > max(0.01, 2 * error):
-                if self.verbose:
-                    print("    structure", share, error, relation.exponents.tolist(), relation.noise)
                 return relation, None
         p_value = min(1.0, self._p_value(relation) * self.n_tested)
         if p_value > SIGNIFICANT:
-            if self.verbose:
-                print("    chance", p_value, relation.exponents.tolist(), relation.noise)
             return relation, None
         return relation, p_value
 
@@ -304,7 +297,7 @@ class Search:
         lows = []
         for degree in range(1, int(self.terms.degrees.max()) + 1):
             chosen = np.flatnonzero(self.terms.degrees <= degree)
-            if len(chosen) > min(len(self.rows) / 2, MOST_FACTORED):
+            if len(chosen) > min(len(self._inspected) / 2, MOST_FACTORED):
                 break
             lows.append(smallest_extent(self.terms.take(chosen)))
         return min(lows, default=0.0)
@@ -325,7 +318,6 @@ def find_relations(
     row_weights: FloatArray | None = None,
     seed: int = 0,
     most_rows: int = 3000,
-    verbose: bool = False,
 ) -> tuple[list[tuple[Relation, float, FloatArray, FloatArray]], list[str]]:
     """Find the laws of a table.
 
@@ -364,13 +356,8 @@ def find_relations(
     chosen = np.flatnonzero(weights > 0)
     if len(chosen) > most_rows:
         chosen = np.sort(rng.choice(chosen, most_rows, replace=False))
-    outliers = find_outliers(scaled[chosen], units, rng)
-    if outliers is not None:
-        chosen = chosen[~outliers]
-    searched = scaled[chosen]
     powers = highest_powers(rows[chosen], spreads)
-    terms = make_terms(searched, units, degree, powers)
-    search = Search(searched, units, weights[chosen], terms, rng, level, verbose=verbose)
+    search = Search(scaled[chosen], units, weights[chosen], degree, powers, rng, level)
     relations = []
     for relation, p_value in search.run():
         full = relation

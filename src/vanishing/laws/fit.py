@@ -116,7 +116,7 @@ def _smallest(values: FloatArray, gradients: FloatArray, weights: FloatArray) ->
     squares, vectors = np.linalg.eigh(slopes.T @ slopes)
     bottom = np.sqrt(np.clip(squares, 0, None))[:, None] * vectors.T
     left, singular, right = np.linalg.svd(np.vstack([top, bottom]), full_matrices=False)
-    kept = singular > 1e-15 * singular[0]
+    kept = singular > 1e-7 * singular[0]  # not what follows from known laws
     _, _, directions = np.linalg.svd(left[: len(top), kept], full_matrices=False)
     return np.asarray((directions[-1] / singular[kept]) @ right[kept] / size)
 
@@ -178,7 +178,7 @@ def _products(others: FloatArray, degree: int) -> FloatArray:
 # --- Rows that no law should be fitted to ---------------------------------------------------------
 
 #: Monomials of the polynomials that outliers are looked for with.
-MOST_DENSE = 60
+MOST_DENSE = 64
 #: Random sets of rows that polynomials are fitted to.
 DRAWS = 24
 #: Largest share of outliers, and by how much less the noise must be without them.
@@ -186,13 +186,21 @@ MOST_OUTLIERS, LESS_NOISE = 0.3, 0.5
 
 
 def find_outliers(
-    rows: FloatArray, spreads: FloatArray, rng: np.random.Generator
+    rows: FloatArray, spreads: FloatArray, normals: list[FloatArray], rng: np.random.Generator
 ) -> BoolArray | None:
     """Return the rows that a polynomial of low degree leaves out, if they hide a relation.
 
     A few broken rows lift the extent of every law. Polynomials are fitted to random sets of rows,
     of which some have no broken ones; the one that comes closest to most rows, by the median of
     its deviations, is fitted again to the rows that it passes (a concentration step).
+
+    Parameters
+    ----------
+    rows : array of shape (n_rows, n_columns)
+    spreads : array of shape (n_columns,)
+    normals : list of arrays of shape (n_rows, n_columns)
+        Directions of the gradients of known laws: those are not looked for again.
+    rng : numpy.random.Generator
 
     Returns
     -------
@@ -205,7 +213,7 @@ def find_outliers(
         if len(exponents) > min(MOST_DENSE, len(rows) / 4):
             break
         values = evaluate(exponents, rows)
-        gradients = differentiate(exponents, rows, spreads)
+        gradients = project_out(differentiate(exponents, rows, spreads), normals)
         weights = even_weights(values.T)
 
         def deviate(sample: IntArray | BoolArray) -> FloatArray:
@@ -229,6 +237,15 @@ def find_outliers(
         if hidden and not sound.all() and (found is None or after < LESS_NOISE * found[0]):
             found = after, ~sound
     return None if found is None else found[1]
+
+
+def project_out(gradients: FloatArray, normals: list[FloatArray]) -> FloatArray:
+    """Return what is left of gradients, (n_rows, n_columns, n_terms), without known directions."""
+    for normal in normals:
+        gradients = gradients - (
+            np.einsum("ij,ijm->im", normal, gradients)[:, None] * normal[:, :, None]
+        )
+    return gradients
 
 
 def _middle(deviations: FloatArray) -> float:

@@ -14,11 +14,12 @@ about all pairs of further terms at once.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import comb
 
 import numpy as np
+from scipy.optimize import linprog
 
 from vanishing.arrays.namespace import FloatArray, IntArray
 from vanishing.polynomials.monomials import monomials
@@ -70,7 +71,7 @@ class Terms:
             self.exponents[kept],
             self.values[block],
             self.gradients[block],
-            self.factor[:, kept[kept < self.factor.shape[1]]],
+            self.factor[:, kept] if kept.max(initial=0) < self.factor.shape[1] else self.factor[:, :0],
         )
 
     def shifted(self, noise: float) -> FloatArray:
@@ -128,7 +129,8 @@ def make_terms(rows: FloatArray, spreads: FloatArray, degree: int, powers: IntAr
     kept = np.flatnonzero((exponents < powers).all(axis=1) & (np.diag(gram) > 1e-20))
     first = values[:MOST_FACTORED] * np.sqrt(weights)
     factor = np.linalg.qr(first.T, mode="r")
-    return Terms(exponents, gram, gradients, factor).take(kept)
+    chosen = Terms(exponents, gram, gradients, factor).take(kept)
+    return replace(chosen, factor=factor[:, kept[kept < factor.shape[1]]])
 
 
 def even_weights(values: FloatArray) -> FloatArray:
@@ -149,15 +151,58 @@ def even_weights(values: FloatArray) -> FloatArray:
 
 def smallest_extent(terms: Terms) -> float:
     """Return the smallest extent of any polynomial with these terms."""
+    extents, _ = solve(terms)
+    return float(extents[-1])
+
+
+def solve(terms: Terms) -> tuple[FloatArray, FloatArray]:
+    """Return all extents of the generalized problem, falling, and the polynomials.
+
+    Returns
+    -------
+    extents : array of shape (n,)
+    coefficients : array of shape (n, n_terms)
+    """
     size = np.sqrt(np.diag(terms.values))
     top = terms.factor / size
     squares, vectors = np.linalg.eigh(terms.gradients / np.outer(size, size))
     bottom = np.sqrt(np.clip(squares, 0, None))[:, None] * vectors.T
-    left, singular, _ = np.linalg.svd(np.vstack([top, bottom]), full_matrices=False)
+    left, singular, right = np.linalg.svd(np.vstack([top, bottom]), full_matrices=False)
     # Products of laws have tiny values and tiny gradients: their ratio is rounding.
     kept = singular > LEAST_SIZE * singular[0]
-    smallest = float(np.linalg.svd(left[: len(top), kept], compute_uv=False)[-1])
-    return float(smallest / np.sqrt(max(1 - smallest**2, 1e-300)))
+    _, sines, turned = np.linalg.svd(left[: len(top), kept], full_matrices=False)
+    extents = sines / np.sqrt(np.clip(1 - sines**2, 1e-300, None))
+    return extents, (turned / singular[kept]) @ right[kept] / size
+
+
+def shorten(terms: Terms, noise: float) -> list[Support]:
+    """Return short polynomials among those that vanish at a noise level.
+
+    For each term the combination of vanishing polynomials with the smallest sum of absolute
+    coefficients in which this term has the coefficient 1: a linear program, whose solutions have
+    few terms.
+    """
+    extents, coefficients = solve(terms)
+    vanishing = coefficients[extents <= noise]
+    if not len(vanishing):
+        return []
+    slopes = np.sqrt(np.diag(terms.gradients))
+    scaled = vanishing * np.where(slopes > 0, slopes, 1.0)
+    n_polynomials, n_terms = scaled.shape
+    costs = np.r_[np.zeros(n_polynomials), np.ones(n_terms)]
+    upper = np.block([[scaled.T, -np.eye(n_terms)], [-scaled.T, -np.eye(n_terms)]])
+    bounds = [(None, None)] * n_polynomials + [(0, None)] * n_terms
+    supports = set()
+    for term in np.flatnonzero(slopes > 0):
+        if np.abs(scaled[:, term]).max() <= 1e-9 * np.abs(scaled).max():
+            continue
+        unit = np.r_[scaled[:, term], np.zeros(n_terms)][None]
+        result = linprog(costs, upper, np.zeros(2 * n_terms), unit, [1.0], bounds)
+        if result.status == 0:
+            sizes = np.abs(result.x[:n_polynomials] @ scaled)
+            chosen = np.flatnonzero(sizes > max(1e-6, 5 * noise) * sizes.max())
+            supports.add(tuple(int(i) for i in chosen))
+    return sorted(supports, key=len)
 
 
 def primitive(exponents: IntArray, supports: IntArray) -> FloatArray:
