@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from vanishing.detectors.transformation import TransformationDetector
     from vanishing.detectors.vanishing import VanishingDetector
     from vanishing.ideal import VanishingIdeal
+    from vanishing.laws import discover
     from vanishing.persistence.model import load
 
 __version__ = "0.1.0.dev0"
@@ -22,6 +23,7 @@ __all__ = [
     "VanishingDetector",
     "VanishingIdeal",
     "__version__",
+    "discover",
     "load",
 ]
 
@@ -30,6 +32,7 @@ _HOMES = {
     "TransformationDetector": "vanishing.detectors",
     "VanishingDetector": "vanishing.detectors",
     "VanishingIdeal": "vanishing.ideal",
+    "discover": "vanishing.laws",
     "load": "vanishing.persistence",
 }
 

@@ -82,21 +82,23 @@ class Laws:
             return np.empty((len(values), 0))
         return np.column_stack([law.values(values) for law in self.equations])
 
-    def check(self, X: Any) -> Check:
+    def check(self, X: Any, *, row_names: Sequence[Any] | None = None) -> Check:
         """Find the rows that break the laws, and the cells that break them.
 
         Parameters
         ----------
         X : table with the columns of the laws
             Missing cells are filled where the laws determine them.
+        row_names : sequence of length n_rows, optional
+            What the rows are called; by default the index of a frame, or numbers from 0.
 
         Returns
         -------
         Check
             A sequence of broken rows with ``to_frame()`` and ``sentences()``.
         """
-        values, row_names = self._take(X)
-        return self._checker.check(values, row_names)
+        values, names = self._take(X)
+        return self._checker.check(values, names if row_names is None else row_names)
 
     @property
     def _checker(self) -> Checker:

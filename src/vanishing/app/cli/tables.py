@@ -155,6 +155,7 @@ def read_table(
     model: Any = None,
     secondary: bool = False,
     set_aside: bool = False,
+    gaps: bool = False,
 ) -> Table:
     """Read a table of finite numbers.
 
@@ -174,6 +175,8 @@ def read_table(
     set_aside : bool
         Whether to leave out columns that are not numeric, with a note each, instead of raising an
         error; unless ``--columns`` names them.
+    gaps : bool
+        Whether values may be missing.
     """
     known_names, known_width = _columns_of(model)
     with working(f"reading {path}"), table_errors():
@@ -209,6 +212,8 @@ def read_table(
             labels=None if chosen.label is None else opened.texts(chosen.label),
             where=opened.where,
         )
+    if gaps:
+        return table
     shown = [opened.column_name(j) for j in features]
     return _without_gaps(table, shown, skip=reading.skip_missing)
 

@@ -1,5 +1,6 @@
-"""A report on scored data: one page of HTML that needs nothing else."""
+"""Reports: pages of HTML that need nothing else."""
 
+from vanishing.app.report.laws import write_laws_report
 from vanishing.app.report.page import write_report
 
-__all__ = ["write_report"]
+__all__ = ["write_laws_report", "write_report"]

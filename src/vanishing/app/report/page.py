@@ -113,6 +113,25 @@ def _page(given: Given, title: str) -> Element:
         ("data", "Data", data_section(given)),
         ("facts", "Parameters and versions", facts_section(given)),
     ]
+    return make_page(title, _written_on(given), [_glance(given)], sections)
+
+
+def make_page(
+    title: str,
+    note: str,
+    first: list[Element],
+    sections: list[tuple[str, str, list[Element]]],
+) -> Element:
+    """Return a whole page.
+
+    Parameters
+    ----------
+    title, note : str
+        The heading, and a line below it.
+    first : list of Element
+        What comes before the sections.
+    sections : list of (anchor, heading, elements)
+    """
     style = files("vanishing.app.report").joinpath("page.css").read_text(encoding="utf-8")
     head = element(
         "head",
@@ -126,8 +145,8 @@ def _page(given: Given, title: str) -> Element:
     links = [element("li", element("a", name, href=f"#{anchor}")) for anchor, name, _ in sections]
     body = element(
         "body",
-        element("header", element("h1", title), element("p", _written_on(given), class_="note")),
-        element("main", _glance(given), *(_section(*each) for each in sections)),
+        element("header", element("h1", title), element("p", note, class_="note")),
+        element("main", *first, *(_section(*each) for each in sections)),
     )
     body.insert(1, element("nav", element("ul", links), aria_label="Sections"))
     return element("html", head, body, lang="en")
@@ -139,8 +158,12 @@ def _section(anchor: str, name: str, children: list[Element]) -> Element:
 
 
 def _written_on(given: Given) -> str:
-    now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    return f"{type(given.detector).__name__}, written on {now}"
+    return f"{type(given.detector).__name__}, {date_line()}"
+
+
+def date_line() -> str:
+    """Return when a page is written."""
+    return datetime.now(UTC).strftime("written on %Y-%m-%d %H:%M UTC")
 
 
 def _glance(given: Given) -> Element:
@@ -156,6 +179,11 @@ def _glance(given: Given) -> Element:
     ]
     if given.labels is not None:
         figures.append((f"{int(given.labels.sum()):,}", "labelled anomalies"))
+    return make_glance(figures)
+
+
+def make_glance(figures: list[tuple[str, str]]) -> Element:
+    """Return figures with the words that say what they are."""
     entries = [
         element("div", element("dt", words), element("dd", figure)) for figure, words in figures
     ]

@@ -1,0 +1,222 @@
+"""The commands ``laws`` and ``check``."""
+
+from typing import Annotated, Any
+
+import typer
+
+from vanishing.app.cli.console import Exit, UsageError, emit, note, required, say, working
+from vanishing.app.cli.options import Json, OutputFormat, Reading
+
+Out = Annotated[str | None, typer.Option("--out", "-o", help="Table to write, or - for a pipe.")]
+OutFormat = Annotated[
+    OutputFormat | None,
+    typer.Option("--out-format", help="Format of the output.", show_default="by suffix, else csv"),
+]
+Report = Annotated[
+    str | None, typer.Option("--report", help="HTML page to write, in a single file.")
+]
+Degree = Annotated[
+    int | None,
+    typer.Option(
+        "--degree", min=1, help="Largest degree of a law.", show_default="4, less if wide"
+    ),
+]
+
+
+def laws(
+    data: Annotated[str, typer.Argument(help="Table, or - for a pipe.")],
+    reading: Reading,
+    degree: Degree = None,
+    out_file: Out = None,
+    out_format: OutFormat = None,
+    report: Report = None,
+    json: Json = False,
+) -> None:
+    """Find the equations that the columns of a table satisfy.
+
+    No option is needed: tolerance, scale and degree are found in the data. Columns of text and
+    dates are left out.
+    """
+    _check_files([data], out_file, out_format, report, json=json)
+    table = _read(data, reading)
+    found = _discover(table, degree)
+    _write(
+        found,
+        None,
+        {
+            "law": [str(law) for law in found],
+            "degree": [law.degree for law in found],
+            "extent": [law.extent for law in found],
+            "p_value": [law.p_value for law in found],
+            "latex": [law.latex for law in found],
+        },
+        (out_file, out_format, report),
+        table,
+    )
+    if json:
+        emit(_laws_record(found) | {"out": out_file, "report": report})
+    elif out_file != "-":
+        _show_laws(found)
+        _note_files(out_file, report)
+
+
+def check(
+    data: Annotated[str, typer.Argument(help="Table to check, or - for a pipe.")],
+    reading: Reading,
+    train: Annotated[
+        str | None,
+        typer.Option("--train", help="Table to find the laws in.", show_default="the data itself"),
+    ] = None,
+    degree: Degree = None,
+    out_file: Out = None,
+    out_format: OutFormat = None,
+    report: Report = None,
+    fail_on_broken: Annotated[
+        bool, typer.Option("--fail-on-broken", help="Exit with 1 if a row breaks a law.")
+    ] = False,
+    json: Json = False,
+) -> int:
+    """Find the cells that break the laws of a table, and what they should be.
+
+    The laws are those of --train, or of the table itself, most of which should then be sound.
+    Missing cells are filled in where the laws determine them.
+    """
+    _check_files([data, train], out_file, out_format, report, json=json)
+    normal = None if train is None else _read(train, reading)
+    table = _read(data, reading, like=normal)
+    found = _discover(table if normal is None else normal, degree)
+    with working("checking the rows"):
+        names = [table.row_name(i) for i in range(len(table))]
+        checked = found.check(table.values, row_names=names)
+    _write(found, checked, _cells(checked), (out_file, out_format, report), table)
+    if json:
+        record = {"rows": len(table), "broken": int(checked.broken.sum()), "cells": []}
+        cells = _cells(checked)
+        record["cells"] = [
+            dict(zip(cells, line, strict=True)) for line in zip(*cells.values(), strict=True)
+        ]
+        emit(_laws_record(found) | record | {"out": out_file, "report": report})
+    elif out_file != "-":
+        _show_laws(found)
+        say()
+        say(str(checked))
+        _note_files(out_file, report)
+    return Exit.ANOMALIES if fail_on_broken and checked.broken.any() else Exit.DONE
+
+
+def _check_files(
+    inputs: list[str | None],
+    out_file: str | None,
+    out_format: OutputFormat | None,
+    report: str | None,
+    *,
+    json: bool,
+) -> None:
+    from vanishing.app.cli.tables import check_outputs, output_format
+
+    if json and out_file == "-":
+        raise UsageError("--json and --out - would share standard output; name a file with --out")
+    if report == "-":
+        raise UsageError("the report is a file; name one with --report")
+    check_outputs([out_file, report], inputs)
+    if out_file is not None:
+        output_format(out_file, out_format)
+
+
+def _read(path: str, reading: Reading, like: Any = None) -> Any:
+    from vanishing.app.cli.tables import read_table
+
+    return read_table(path, reading, model=like, set_aside=like is None, gaps=True)
+
+
+def _discover(table: Any, degree: int | None) -> Any:
+    from vanishing.app.cli.models import library_errors
+
+    discover = required("vanishing.laws", "discover", extra="cli")
+    with working("looking for laws"), library_errors("laws"):
+        return discover(table.values, table.shown_names, max_degree=degree)
+
+
+def _show_laws(found: Any) -> None:
+    say(found.summary())
+    for law in found:
+        say(f"  {law}")
+    for text in found.notes:
+        note(text)
+
+
+def _laws_record(found: Any) -> dict[str, Any]:
+    return {
+        "summary": found.summary(),
+        "noise": found.noise,
+        "laws": [
+            {
+                "text": str(law),
+                "latex": law.latex,
+                "degree": law.degree,
+                "extent": law.extent,
+                "p_value": law.p_value,
+                "columns": list(law.columns),
+                "terms": [
+                    {"powers": powers, "coefficient": value, "standard_error": error}
+                    for powers, value, error in zip(
+                        law.exponents.tolist(),
+                        law.coefficients.tolist(),
+                        law.standard_errors.tolist(),
+                        strict=True,
+                    )
+                ],
+            }
+            for law in found
+        ],
+        "notes": list(found.notes),
+    }
+
+
+def _cells(checked: Any) -> dict[str, list[Any]]:
+    """Return what was found, one line a cell, as columns."""
+    columns: dict[str, list[Any]] = {
+        name: []
+        for name in ("row", "cell", "value", "fix", "low", "high", "law", "probability")
+    }
+    columns["alternatives"] = []
+    for found in checked:
+        laws = "; ".join(str(checked.laws[k]) for k in found.laws)
+        others = "; ".join(f"{fix.column} = {fix.fix:.12g}" for fix in found.alternatives)
+        nan = float("nan")
+        lines = [
+            (fix.column, fix.value, fix.fix, *fix.interval, fix.probability)
+            for fix in found.fixes
+        ] or [("", nan, nan, nan, nan, nan)]
+        for cell, value, fix, low, high, probability in lines:
+            line = (found.name, cell, value, fix, low, high, laws, probability, others)
+            for name, each in zip(columns, line, strict=True):
+                columns[name].append(each)
+    return columns
+
+
+def _write(
+    found: Any,
+    checked: Any,
+    columns: dict[str, list[Any]],
+    files: tuple[str | None, OutputFormat | None, str | None],
+    table: Any,
+) -> None:
+    import numpy as np
+
+    from vanishing.app.cli.tables import refusals, write_table
+
+    out_file, out_format, report = files
+    if report is not None:
+        write_laws_report = required("vanishing.app.report", "write_laws_report", extra="cli")
+        with refusals(report):
+            write_laws_report(report, found, checked, title=f"Laws of {table.where}")
+    if out_file is not None:
+        arrays = {name: np.array(values) for name, values in columns.items()}
+        write_table(out_file, arrays, format=out_format)
+
+
+def _note_files(*paths: str | None) -> None:
+    for path in paths:
+        if path not in (None, "-"):
+            note(f"wrote {path}")

@@ -1,0 +1,85 @@
+"""write_laws_report: a page about the laws of a table, and the cells that break them."""
+
+import os
+from typing import Any
+
+from vanishing.app.report.content import make_scrollable
+from vanishing.app.report.page import date_line, make_glance, make_page
+from vanishing.data.atomic import write_whole
+from vanishing.equations.markup import Element, element, mathml_equation, render
+from vanishing.equations.text import Sum, changed_number, number
+
+#: Rows that are listed, at most.
+MOST_ROWS = 200
+
+
+def write_laws_report(
+    path: str | os.PathLike[str], laws: Any, check: Any = None, *, title: str = "Laws"
+) -> None:
+    """Write one page of HTML about laws and the rows that break them.
+
+    Parameters
+    ----------
+    path : path
+        A file that exists is replaced. It is written whole or not at all.
+    laws : Laws
+    check : Check, optional
+        What ``laws.check`` found.
+    title : str
+    """
+    figures = [
+        (f"{laws.n_rows:,}", "rows"),
+        (f"{len(laws.names):,}", "columns"),
+        (f"{len(laws):,}", "law" if len(laws) == 1 else "laws"),
+    ]
+    sections = [("laws", "Laws", _laws_section(laws))]
+    if check is not None:
+        figures.append((f"{int(check.broken.sum()):,}", f"of {check.n_rows:,} rows break a law"))
+        sections.insert(0, ("cells", "Broken cells", _cells_section(check)))
+    page = make_page(title, date_line(), [make_glance(figures)], sections)
+    write_whole(path, ("<!DOCTYPE html>\n" + render(page) + "\n").encode())
+
+
+def _laws_section(laws: Any) -> list[Element]:
+    parts = [element("p", laws.summary())]
+    if len(laws):
+        rows = [
+            (mathml_equation(
+                Sum(law.exponents, law.coefficients.tolist(), 6), law.names, relation="= 0"
+            ), str(law), str(law.degree), number(law.extent, ".2g"), number(law.p_value, ".1g"))
+            for law in laws
+        ]  # fmt: skip
+        parts.append(_table(("law", "in words", "degree", "extent", "p-value"), rows))
+    parts += [element("p", note, class_="note") for note in laws.notes]
+    return parts
+
+
+def _cells_section(check: Any) -> list[Element]:
+    found = check.rows[:MOST_ROWS]
+    if not found:
+        return [element("p", str(check))]
+    sentences = check.sentences()[:MOST_ROWS]
+    rows = []
+    for each, sentence in zip(found, sentences, strict=True):
+        for fix in each.fixes or (None,):
+            change = ("", "", "") if fix is None else (fix.column, *_change(fix))
+            sure = "" if fix is None else f"{100 * fix.probability:.0f}\u00a0%"
+            rows.append((str(each.name), *change, sure, sentence.partition(": ")[2]))
+    parts = [_table(("row", "cell", "value", "fix", "sure", "why"), rows)]
+    if len(check.rows) > MOST_ROWS:
+        parts.append(element("p", f"The first {MOST_ROWS} of {len(check.rows)} rows are shown."))
+    return parts
+
+
+def _change(fix: Any) -> tuple[str, str]:
+    if fix.value != fix.value:
+        return "missing", number(fix.fix, ".6g")
+    return changed_number(fix.value, fix.fix)
+
+
+def _table(titles: tuple[str, ...], rows: list[tuple[Any, ...]]) -> Element:
+    head = element("tr", [element("th", title, scope="col") for title in titles])
+    body = [element("tr", [element("td", each) for each in row]) for row in rows]
+    return make_scrollable(
+        element("table", element("thead", head), element("tbody", body)), "table"
+    )
