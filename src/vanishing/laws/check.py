@@ -16,6 +16,7 @@ from scipy.stats import norm
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, import_extra
 from vanishing.equations.text import as_given, changed_number
+from vanishing.laws.fit import evaluate
 from vanishing.laws.law import Law
 
 #: Share of sound rows that may be called broken.
@@ -116,7 +117,7 @@ class Check:
                 for fix in every
             )
             return f"{where}breaks {laws}{more}; change {ways}."
-        parts = ["{} {}".format(f.column, changed_number(f.value, f.fix)[0]) for f in found.fixes]
+        parts = [f"{f.column} {changed_number(f.value, f.fix)[0]}" for f in found.fixes]
         values = " and ".join(changed_number(fix.value, fix.fix)[1] for fix in found.fixes)
         verb = "breaks" if len(parts) == 1 else "break"
         return f"{where}{' and '.join(parts)} {verb} {laws}{more}; {values} would fix it."
@@ -137,7 +138,7 @@ class Check:
         ``probability`` and ``alternatives`` (a text). A broken row that no change of one or two
         cells restores has a line without a cell.
         """
-        lines = []
+        lines: list[tuple[Any, ...]] = []
         for found in self.rows:
             law = "; ".join(str(self.laws[k]) for k in found.laws)
             others = "; ".join(f"{fix.column} = {as_given(fix.fix)}" for fix in found.alternatives)
@@ -190,30 +191,25 @@ class Checker:
         self.names = laws[0].names if laws else ()
         self.threshold = float(norm.isf(FALSE_ALARMS / 2 / max(len(laws), 1)))
 
-    def scores(self, X: FloatArray) -> FloatArray:
+    def scores(self, X: FloatArray, noise: FloatArray | None = None) -> FloatArray:
         """Return g / s of every law in every row, shape (n_rows, n_laws)."""
-        return np.column_stack([self._score(law, X) for law in self.laws])
-
-    def _score(self, law: Law, X: FloatArray) -> FloatArray:
-        values = law.values(X)
-        noise = np.sum((law.gradients(X) * self.noise) ** 2, axis=1)
-        sizes = np.abs(law.coefficients * _monomials(law, X)).sum(axis=1)
-        return np.asarray(values / np.sqrt(noise + (ROUNDING * sizes) ** 2 + 1e-300))
+        noises = self.noise if noise is None else noise
+        return np.column_stack([_score(law, X, noises) for law in self.laws])
 
     def check(self, X: FloatArray, row_names: Sequence[Any]) -> Check:
         """Find the broken rows and the cells that break them."""
         found: list[BrokenRow] = []
         if self.laws:
-            missing = np.isnan(X).any(axis=1)
+            missing = np.asarray(np.isnan(X).any(axis=1))
             scores = np.zeros((len(X), len(self.laws)))
             scores[~missing] = self.scores(X[~missing])
             broken = missing | (np.abs(scores) > self.threshold).any(axis=1)
             broken |= ~np.isfinite(scores).all(axis=1)
-            for row in np.flatnonzero(broken):
+            for row in np.flatnonzero(broken).tolist():
                 if missing[row]:
-                    found.extend(self._fill(X[row], int(row), row_names[row]))
+                    found.extend(self._fill(X[row], row, row_names[row]))
                 else:
-                    found.append(self._explain(X[row], int(row), row_names[row]))
+                    found.append(self._explain(X[row], row, row_names[row]))
         return Check(self.laws, found, len(X))
 
     # --- Broken cells -----------------------------------------------------------------------------
@@ -224,7 +220,6 @@ class Checker:
         involved = sorted({self.names.index(c) for k in broken for c in self.laws[k].columns})
         single = [fix for j in involved if (fix := self._restore(x, j)) is not None]
         if single:
-            weights = np.array([np.exp(-0.5 * (misfit - single[0][1])) for _, misfit in single])
             best = min(misfit for _, misfit in single)
             weights = np.array([np.exp(-0.5 * min(misfit - best, 700)) for _, misfit in single])
             shares = weights / weights.sum()
@@ -241,14 +236,16 @@ class Checker:
 
     def _restore(self, x: FloatArray, j: int) -> tuple[Fix, float] | None:
         """Return the value of one cell that restores all laws, and what misfit is left."""
-        laws = [k for k, law in enumerate(self.laws) if self.names[j] in law.columns]
+        laws = self._laws_of(j)
         best: tuple[float, float] | None = None
         for k in laws:
             for root in self._roots(self.laws[k], x, j):
                 value = self._polish(x, j, root, laws)
                 misfit = self._misfit(x, j, value)
-                if best is None or misfit < best[1] - 1e-6 or (
-                    misfit < best[1] + 1e-6 and abs(value - x[j]) < abs(best[0] - x[j])
+                if (
+                    best is None
+                    or misfit < best[1] - 1e-6
+                    or (misfit < best[1] + 1e-6 and abs(value - x[j]) < abs(best[0] - x[j]))
                 ):
                     best = value, misfit
         if best is None:
@@ -268,19 +265,15 @@ class Checker:
                 return None
         return Fix(self.names[j], float(x[j]), value, error, 1.0), float(np.sum(scores**2))
 
+    def _laws_of(self, j: int) -> list[int]:
+        """Return the laws that speak about a column."""
+        return [k for k, law in enumerate(self.laws) if law.exponents[:, j].any()]
+
     def _without(self, x: FloatArray, j: int) -> FloatArray:
         """Return the scores of a row whose cell j has no noise of its own."""
-        noise = self.noise[j]
-        return self.scores(x[None])[0] if noise == 0 else self._scores_with(x, j, 0.0)
-
-    def _scores_with(self, x: FloatArray, j: int, noise: float) -> FloatArray:
-        kept = self.noise
-        self.noise = kept.copy()
-        self.noise[j] = noise
-        try:
-            return self.scores(x[None])[0]
-        finally:
-            self.noise = kept
+        noise = self.noise.copy()
+        noise[j] = 0.0
+        return np.asarray(self.scores(x[None], noise)[0])
 
     def _misfit(self, x: FloatArray, j: int, value: float) -> float:
         changed = x.copy()
@@ -292,7 +285,7 @@ class Checker:
         degree = int(law.exponents[:, j].max())
         others = x.copy()
         others[j] = 1.0
-        terms = law.coefficients * _monomials(law, others[None])[0]
+        terms = law.coefficients * evaluate(law.exponents, others[None])[0]
         polynomial = np.bincount(law.exponents[:, j], weights=terms, minlength=degree + 1)
         if not np.isfinite(polynomial).all():
             return np.empty(0)
@@ -323,7 +316,7 @@ class Checker:
             law = self.laws[k]
             gradient = law.gradients(x[None])[0]
             noise = np.sum(np.delete(gradient * self.noise, j) ** 2)
-            size = np.abs(law.coefficients * _monomials(law, x[None])[0]).sum()
+            size = np.abs(law.coefficients * evaluate(law.exponents, x[None])[0]).sum()
             scale = np.sqrt(noise + (ROUNDING * size) ** 2 + 1e-300)
             values.append(law.values(x[None])[0] / scale)
             slopes.append(gradient[j] / scale)
@@ -353,10 +346,14 @@ class Checker:
             if best is None or misfit < best[0]:
                 fixes = []
                 for column in (i, j):
-                    laws = [k for k, law in enumerate(self.laws) if self.names[column] in law.columns]
+                    laws = [
+                        k for k, law in enumerate(self.laws) if self.names[column] in law.columns
+                    ]
                     error = self._error(changed, column, laws)
                     fixes.append(
-                        Fix(self.names[column], float(x[column]), float(changed[column]), error, 1.0)
+                        Fix(
+                            self.names[column], float(x[column]), float(changed[column]), error, 1.0
+                        )
                     )
                 best = misfit, tuple(fixes)
         return () if best is None else best[1]
@@ -394,13 +391,13 @@ class Checker:
         while progress:
             progress = False
             for k, law in enumerate(self.laws):
-                unknown = [j for j in np.flatnonzero(np.isnan(filled)) if self.names[j] in law.columns]
+                unknown = np.flatnonzero(np.isnan(filled) & law.exponents.any(axis=0)).tolist()
                 if len(unknown) != 1:
                     continue
-                value = self._determined(law, filled, int(unknown[0]))
+                j = unknown[0]
+                value = self._determined(k, filled, j)
                 if value is None:
                     continue
-                j = int(unknown[0])
                 fixes.append(Fix(self.names[j], np.nan, value[0], value[1], 1.0))
                 filled[j] = value[0]
                 used.append(k)
@@ -423,9 +420,9 @@ class Checker:
                 laws = tuple(spared[k] for k in found.laws)
                 yield BrokenRow(row, name, laws, found.fixes, found.alternatives)
 
-    def _determined(self, law: Law, x: FloatArray, j: int) -> tuple[float, float] | None:
+    def _determined(self, k: int, x: FloatArray, j: int) -> tuple[float, float] | None:
         """Return a missing cell and its error, if one law has exactly one value for it."""
-        roots = self._roots(law, np.where(np.isnan(x), 1.0, x), j)
+        roots = self._roots(self.laws[k], np.where(np.isnan(x), 1.0, x), j)
         low, high = self.ranges[:, j]
         margin = 0.25 * (high - low)
         inside = roots[(roots >= low - margin) & (roots <= high + margin)]
@@ -434,7 +431,7 @@ class Checker:
         value = float(np.round(inside[0])) if self.whole[j] else float(inside[0])
         changed = np.where(np.isnan(x), 1.0, x)
         changed[j] = value
-        error = self._error(changed, j, [self.laws.index(law)])
+        error = self._error(changed, j, [k])
         return (value, error) if error <= 0.5 * self.spreads[j] else None
 
     def _jointly(self, x: FloatArray) -> Iterator[tuple[int, tuple[float, float], int]]:
@@ -465,15 +462,20 @@ class Checker:
                 continue
             value = float(solution[position])
             value = float(np.round(value)) if self.whole[j] else value
-            error = float(np.hypot(np.linalg.norm(spread[position]) * self.spreads[j], self.noise[j]))
+            error = float(
+                np.hypot(np.linalg.norm(spread[position]) * self.spreads[j], self.noise[j])
+            )
             k = linear[int(np.flatnonzero(matrix[:, position])[0])]
             yield int(j), (value, error), k
-
-
-def _monomials(law: Law, X: FloatArray) -> FloatArray:
-    return np.prod(X[:, None, :] ** law.exponents[None], axis=2)
 
 
 def law_cells(law: Law, x: FloatArray) -> FloatArray:
     """Return the cells of a row that a law speaks about."""
     return x[law.exponents.any(axis=0)]
+
+
+def _score(law: Law, X: FloatArray, noises: FloatArray) -> FloatArray:
+    """Return g / s in every row."""
+    noise = np.sum((law.gradients(X) * noises) ** 2, axis=1)
+    sizes = np.abs(law.coefficients * evaluate(law.exponents, X)).sum(axis=1)
+    return np.asarray(law.values(X) / np.sqrt(noise + (ROUNDING * sizes) ** 2 + 1e-300))

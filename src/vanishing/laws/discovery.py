@@ -16,19 +16,19 @@ from vanishing.laws.fit import (
     fit_relation,
     project_out,
 )
-from vanishing.polynomials.monomials import count
 from vanishing.laws.search import (
     MOST_ELIMINATED,
     MOST_FACTORED,
     Terms,
     count_supports,
     eliminate,
+    even_weights,
     make_terms,
     search_supports,
     shorten,
-    even_weights,
     smallest_extent,
 )
+from vanishing.polynomials.monomials import count
 
 #: Largest noise of a law, in spreads of the columns: beyond it is correlation.
 MOST_NOISE = 0.12
@@ -72,7 +72,6 @@ class Search:
     level: float | None = None
     found: list[tuple[Relation, float]] = field(default_factory=list)
     n_tested: int = 0
-    n_short: int = 0
     _normals: list[FloatArray] = field(default_factory=list)
 
     def run(self) -> list[tuple[Relation, float]]:
@@ -133,7 +132,13 @@ class Search:
         return self._accept_best(longer)
 
     def _try_eliminated(self, noise: float, degree: int) -> bool:
-        return any([self._try(self.terms, each) for each in self._eliminated(noise, degree)])
+        """Try what is left of all terms of a degree when needless ones are left out."""
+        laws = [
+            law
+            for supports in self._eliminated(noise, degree)
+            for law in self._judge_all(self.terms, supports)
+        ]
+        return self._accept_best(laws)
 
     def _try_supports(self, noise: float, size: int) -> bool:
         """Try all supports of a size at a noise level."""
@@ -175,10 +180,6 @@ class Search:
             degree -= 1
         return self.terms.take(np.flatnonzero(self.terms.degrees <= degree))
 
-    def _try(self, terms: Terms, supports: IntArray) -> bool:
-        """Accept the relations that are laws, the best of equally short ones first."""
-        return self._accept_best(self._judge_all(terms, supports))
-
     def _judge_all(self, terms: Terms, supports: IntArray) -> list[tuple[Relation, float]]:
         """Return the laws among some supports."""
         if not len(supports):
@@ -213,7 +214,7 @@ class Search:
         return project_out(relation.gradients[:, :, None], self._normals)[:, :, 0]
 
     def _is_new(self, relation: Relation) -> bool:
-        """Whether a law restricts the rows further: its gradient is no combination of known ones."""
+        """Whether a law restricts the rows further: its gradient is not one of known laws."""
         length = np.linalg.norm(relation.gradients, axis=1)
         sines = np.linalg.norm(self._new_slopes(relation), axis=1) / np.maximum(length, 1e-300)
         return bool(np.median(sines) > SMALLEST_ANGLE)
@@ -221,8 +222,8 @@ class Search:
     def _apart(self) -> Terms:
         """Return the terms with gradients that known laws do not explain.
 
-        In each row the part of a gradient is left that is orthogonal to the gradients of known laws:
-        multiples of these, and whatever else follows from them, have no small extent any more.
+        In each row the part of a gradient is left that is orthogonal to the gradients of known
+        laws: multiples of these, and whatever else follows from them, have no small extent now.
         """
         known, rows = self.all_terms, self.rows[self._inspected]
         slopes = differentiate(known.exponents, rows, self.spreads)
@@ -364,10 +365,6 @@ def find_relations(
         if len(chosen) < n_rows:
             full = fit_relation(scaled, units, relation.exponents, weights)
         relations.append((full, p_value, sizes, scaled))
-    if search.n_short:
-        notes.append(
-            f"laws of more than {search.n_short} terms were looked for up to a lower degree"
-        )
     return relations, notes
 
 
@@ -378,7 +375,9 @@ def choose_degree(n_columns: int, max_degree: int | None, notes: list[str]) -> i
     while degree > 1 and count(n_columns, degree) > MOST_TERMS:
         degree -= 1
     if degree < wanted:
-        notes.append(f"laws of degree {degree + 1} and more were not looked for in {n_columns} columns")
+        notes.append(
+            f"laws of degree {degree + 1} and more were not looked for in {n_columns} columns"
+        )
     return degree
 
 
@@ -390,4 +389,4 @@ def highest_powers(rows: FloatArray, spreads: FloatArray) -> IntArray:
     """
     levels = np.array([len(np.unique(column)) for column in rows.T])
     resolved = np.floor(6.0 / np.maximum(-np.log10(np.minimum(spreads, 1.0)), 1e-9))
-    return np.minimum(levels, np.maximum(resolved, 1) + 1).astype(np.intp)
+    return np.asarray(np.minimum(levels, np.maximum(resolved, 1) + 1), dtype=np.intp)

@@ -1,12 +1,13 @@
 """Coefficients of a law whose terms are known, and what its residuals say about it."""
 
 from dataclasses import dataclass
+from itertools import combinations_with_replacement
 
 import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.laws.search import even_weights
-from vanishing.polynomials.monomials import monomials
+from vanishing.polynomials.monomials import count, monomials
 
 #: Reweightings of the rows; coefficients change by less than their standard errors after these.
 ROUNDS = 6
@@ -42,7 +43,7 @@ class Relation:
     deviations: FloatArray
     gradients: FloatArray
     noise: float
-    sound: FloatArray
+    sound: BoolArray
 
     @property
     def degree(self) -> int:
@@ -57,7 +58,7 @@ class Relation:
 
 def evaluate(exponents: IntArray, rows: FloatArray) -> FloatArray:
     """Return the values of monomials, shape (n_rows, n_terms)."""
-    return np.prod(rows[:, None, :] ** exponents[None], axis=2)
+    return np.asarray(np.prod(rows[:, None, :] ** exponents[None], axis=2))
 
 
 def differentiate(exponents: IntArray, rows: FloatArray, spreads: FloatArray) -> FloatArray:
@@ -142,7 +143,7 @@ def explained_share(
     n_rows, n_columns = others.shape
     features = [np.ones((n_rows, 1)), others]
     for degree in (2, 3):
-        if _n_monomials(n_columns, degree) > n_rows / 8:
+        if count(n_columns, degree) > n_rows / 8:
             break
         features.append(_products(others, degree))
     design = np.hstack(features)
@@ -162,15 +163,7 @@ def explained_share(
     return float(gains.mean() / total), float(gains.std() / np.sqrt(n_rows) / total)
 
 
-def _n_monomials(n_columns: int, degree: int) -> int:
-    from math import comb
-
-    return comb(n_columns + degree, degree)
-
-
 def _products(others: FloatArray, degree: int) -> FloatArray:
-    from itertools import combinations_with_replacement
-
     chosen = combinations_with_replacement(range(others.shape[1]), degree)
     return np.column_stack([np.prod(others[:, list(c)], axis=1) for c in chosen])
 

@@ -185,7 +185,7 @@ def make_law(
     scale = np.prod(sizes**relation.exponents, axis=1)
     coefficients = relation.coefficients / scale
     errors = covariance / np.outer(scale, scale)
-    has_columns = relation.exponents.any(axis=1)
+    has_columns = np.asarray(relation.exponents.any(axis=1))
     coefficients, standard_errors = _simplest(coefficients, errors, has_columns)
     return Law(
         names,

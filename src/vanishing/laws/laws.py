@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape
 from typing import Any
 
@@ -288,7 +288,8 @@ def discover(
     names = tuple(table.names)
     n_rows = len(values)
     if n_rows and len(names):
-        spreads = np.sqrt(np.average((values - _mean(values, weights)) ** 2, axis=0, weights=weights))
+        centred = values - np.average(values, axis=0, weights=weights)
+        spreads = np.sqrt(np.average(centred**2, axis=0, weights=weights))
         ranges = np.array([values.min(axis=0), values.max(axis=0)])
     else:
         spreads, ranges = np.zeros(len(names)), np.zeros((2, len(names)))
@@ -296,11 +297,11 @@ def discover(
     equations: list[Law] = []
     level = float("nan")
     if n_rows < FEWEST_ROWS:
-        table.notes.append(f"{n_rows} rows are too few for a law: at least {FEWEST_ROWS} are needed")
-    else:
-        equations, level = _search(
-            table, values, weights, spreads, max_degree, noise, random_state
+        table.notes.append(
+            f"{n_rows} rows are too few for a law: at least {FEWEST_ROWS} are needed"
         )
+    else:
+        equations, level = _search(table, values, weights, spreads, max_degree, noise, random_state)
     given = noise if noise is not None and np.ndim(noise) else None
     return Laws(
         tuple(equations),
@@ -319,10 +320,6 @@ def _check_options(max_degree: int | None) -> None:
         raise ValueError(f"max_degree must be 1 or more, got {max_degree}")
 
 
-def _mean(values: FloatArray, weights: FloatArray) -> FloatArray:
-    return np.asarray(np.average(values, axis=0, weights=weights))
-
-
 def _leave_out_missing(table: NumericTable) -> None:
     """Set columns with many missing cells aside, and leave out rows with any."""
     table.values = np.where(np.isinf(table.values), np.nan, table.values)
@@ -331,14 +328,14 @@ def _leave_out_missing(table: NumericTable) -> None:
     absent = np.isnan(table.values).mean(axis=0)
     for j in sorted(np.flatnonzero(absent > MOST_MISSING), reverse=True):
         table.drop([int(j)], f"{table.names[j]} is set aside: {absent[j]:.0%} of it is missing")
-    complete = ~np.isnan(table.values).any(axis=1)
+    complete = np.asarray(~np.isnan(table.values).any(axis=1))
     if not complete.all():
         table.notes.append(
             f"{np.sum(~complete)} of {len(complete)} rows have missing cells and were left out"
         )
         table.values = table.values[complete]
         table.sample_weight = table.sample_weight[complete]
-        table.row_names = [table.row_names[i] for i in np.flatnonzero(complete)]
+        table.row_names = [table.row_names[i] for i in np.flatnonzero(complete).tolist()]
 
 
 def _search(
@@ -374,12 +371,18 @@ def _search(
     numbers = np.arange(len(values))
     for relation, p_value, sizes, scaled in found:
         exponents = np.zeros((len(relation.exponents), len(names)), dtype=np.intp)
-        law = make_law(
-            relation, sizes, scaled, tuple(names[j] for j in varying), p_value, numbers
-        )
+        law = make_law(relation, sizes, scaled, tuple(names[j] for j in varying), p_value, numbers)
         exponents[:, varying] = law.exponents
         laws.append(
-            Law(names, exponents, law.coefficients, law.standard_errors, law.extent, p_value, law.rows)
+            Law(
+                names,
+                exponents,
+                law.coefficients,
+                law.standard_errors,
+                law.extent,
+                p_value,
+                law.rows,
+            )
         )
     extents = [law.extent for law in laws]
     level = float(np.sqrt(np.mean(np.square(extents)))) if extents else float("nan")

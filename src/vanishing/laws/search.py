@@ -1,4 +1,4 @@
-"""Short polynomials among noisy columns: which terms may a law have?
+"""The terms of a law: short polynomials that vanish on noisy columns.
 
 A polynomial g with coefficients c on monomials Φ has, on the rows of a table, the mean square c'Ac
 with A = Φ'Φ/N, and the mean squared gradient c'Bc, in units of the columns' spreads. Noise of
@@ -13,19 +13,16 @@ three and four terms are tried: given two terms of a support, the Schur compleme
 about all pairs of further terms at once.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from math import comb
 
 import numpy as np
 from scipy.optimize import linprog
 
-from vanishing.arrays.namespace import FloatArray, IntArray
+from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.polynomials.monomials import monomials
 
-#: Supports that an exhaustive search of one size may look at.
-MOST_SUPPORTS = 4e7
 #: Relative rounding error of a Gram matrix: relations below its root are not told apart by it.
 ROUNDING = 1e-13
 #: Monomials whose values are factored, at most.
@@ -71,7 +68,9 @@ class Terms:
             self.exponents[kept],
             self.values[block],
             self.gradients[block],
-            self.factor[:, kept] if kept.max(initial=0) < self.factor.shape[1] else self.factor[:, :0],
+            self.factor[:, kept]
+            if kept.max(initial=0) < self.factor.shape[1]
+            else self.factor[:, :0],
         )
 
     def shifted(self, noise: float) -> FloatArray:
@@ -95,7 +94,7 @@ class Terms:
         both += ROUNDING * np.eye(supports.shape[1])
         root = np.linalg.inv(np.linalg.cholesky(both))
         ratio = np.linalg.eigvalsh(root @ values @ np.swapaxes(root, 1, 2))[:, 0]
-        return np.sqrt(np.clip(ratio, 0, None) / np.clip(1 - ratio, 1e-300, None))
+        return np.asarray(np.sqrt(np.clip(ratio, 0, None) / np.clip(1 - ratio, 1e-300, None)))
 
 
 def make_terms(rows: FloatArray, spreads: FloatArray, degree: int, powers: IntArray) -> Terms:
@@ -127,10 +126,10 @@ def make_terms(rows: FloatArray, spreads: FloatArray, degree: int, powers: IntAr
         gradients[np.ix_(having, having)] += gram[np.ix_(found, found)] * np.outer(slopes, slopes)
     # Products of columns that exclude each other are zero.
     kept = np.flatnonzero((exponents < powers).all(axis=1) & (np.diag(gram) > 1e-20))
-    first = values[:MOST_FACTORED] * np.sqrt(weights)
-    factor = np.linalg.qr(first.T, mode="r")
-    chosen = Terms(exponents, gram, gradients, factor).take(kept)
-    return replace(chosen, factor=factor[:, kept[kept < factor.shape[1]]])
+    first = values[kept[:MOST_FACTORED]] * np.sqrt(weights)
+    factor = np.asarray(np.linalg.qr(first.T, mode="r"))
+    block = np.ix_(kept, kept)
+    return Terms(exponents[kept], gram[block], gradients[block], factor)
 
 
 def even_weights(values: FloatArray) -> FloatArray:
@@ -205,7 +204,7 @@ def shorten(terms: Terms, noise: float) -> list[Support]:
     return sorted(supports, key=len)
 
 
-def primitive(exponents: IntArray, supports: IntArray) -> FloatArray:
+def primitive(exponents: IntArray, supports: IntArray) -> BoolArray:
     """Return which supports have no common factor: x y = x z says no more than y = z."""
     return np.asarray((exponents[supports].min(axis=1) == 0).all(axis=1))
 
@@ -224,8 +223,8 @@ def search_supports(terms: Terms, noise: float, size: int) -> IntArray:
         rest = np.arange(chosen[-1] + 1 if chosen else 0, n_terms)
         complement = shifted[np.ix_(rest, rest)]
         if chosen:
-            block = shifted[np.ix_(chosen, chosen)]
-            across = shifted[np.ix_(chosen, rest)]
+            head = np.array(chosen, dtype=np.intp)
+            block, across = shifted[np.ix_(head, head)], shifted[np.ix_(head, rest)]
             complement = complement - across.T @ np.linalg.solve(block, across)
         alive = np.diag(complement) > 0
         rest, complement = rest[alive], complement[np.ix_(alive, alive)]
@@ -236,8 +235,8 @@ def search_supports(terms: Terms, noise: float, size: int) -> IntArray:
             complement * scale * scale[:, None]
         )
         if len(tails):
-            head = np.broadcast_to(np.array(chosen, dtype=np.intp), (len(tails), len(chosen)))
-            found.append(np.column_stack([head, rest[tails]]))
+            heads = np.broadcast_to(np.array(chosen, dtype=np.intp), (len(tails), len(chosen)))
+            found.append(np.column_stack([heads, rest[tails]]))
     if not found:
         return np.empty((0, size), dtype=np.intp)
     supports = np.concatenate(found)
@@ -314,16 +313,3 @@ def eliminate(terms: Terms, noise: float, kept: int | None = None) -> Support | 
         else:
             break
     return tuple(int(i) for i in left)
-
-
-def grow(terms: Terms, support: Support, longest: int) -> Iterator[Support]:
-    """Add the terms that lower the extent most, one by one."""
-    while len(support) < longest:
-        others = np.setdiff1d(np.arange(len(terms.exponents)), support)
-        if not len(others):
-            return
-        head = np.broadcast_to(np.array(support), (len(others), len(support)))
-        longer = np.column_stack([head, others])
-        best = int(np.argmin(terms.extents(longer)))
-        support = tuple(int(i) for i in longer[best])
-        yield support

@@ -180,7 +180,7 @@ def _sample(X: Any) -> NumericTable:
     if len(kept) < n_rows:
         notes.append(f"laws were looked for in {len(kept)} of {n_rows} rows, drawn at random")
     names = source.feature_names or tuple(f"x{j}" for j in range(kept.shape[1]))
-    return NumericTable(kept, list(names), numbers, np.ones(len(kept)), notes)
+    return NumericTable(kept, list(names), numbers.tolist(), np.ones(len(kept)), notes)
 
 
 def whole_columns(values: FloatArray) -> BoolArray:

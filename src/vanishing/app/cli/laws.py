@@ -176,8 +176,7 @@ def _laws_record(found: Any) -> dict[str, Any]:
 def _cells(checked: Any) -> dict[str, list[Any]]:
     """Return what was found, one line a cell, as columns."""
     columns: dict[str, list[Any]] = {
-        name: []
-        for name in ("row", "cell", "value", "fix", "low", "high", "law", "probability")
+        name: [] for name in ("row", "cell", "value", "fix", "low", "high", "law", "probability")
     }
     columns["alternatives"] = []
     for found in checked:
@@ -185,8 +184,7 @@ def _cells(checked: Any) -> dict[str, list[Any]]:
         others = "; ".join(f"{fix.column} = {fix.fix:.12g}" for fix in found.alternatives)
         nan = float("nan")
         lines = [
-            (fix.column, fix.value, fix.fix, *fix.interval, fix.probability)
-            for fix in found.fixes
+            (fix.column, fix.value, fix.fix, *fix.interval, fix.probability) for fix in found.fixes
         ] or [("", nan, nan, nan, nan, nan)]
         for cell, value, fix, low, high, probability in lines:
             line = (found.name, cell, value, fix, low, high, laws, probability, others)
