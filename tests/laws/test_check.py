@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
-
 from tests.laws.test_discover import accounts, kinetic, noisy
+
 from vanishing import discover
 
 
@@ -144,7 +144,7 @@ def test_columns_that_are_not_there(account_laws):
     X, names = accounts(50)
     with pytest.raises(ValueError, match="the table lacks 'gov', which the laws speak about"):
         account_laws.check(pd.DataFrame(X, columns=names).drop(columns="gov"))
-    with pytest.raises(ValueError, match="the laws are about 8 columns .* has 3"):
+    with pytest.raises(ValueError, match=r"the laws are about 8 columns .* has 3"):
         account_laws.check(X[:, :3])
 
 
