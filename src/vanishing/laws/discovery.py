@@ -73,6 +73,7 @@ class Search:
     found: list[tuple[Relation, float]] = field(default_factory=list)
     n_tested: int = 0
     _normals: list[FloatArray] = field(default_factory=list)
+    _moments: dict[bytes, Terms] = field(default_factory=dict)
 
     def run(self) -> list[tuple[Relation, float]]:
         """Find laws until no polynomial is left that vanishes."""
@@ -92,8 +93,12 @@ class Search:
 
     def _start(self, rows: IntArray) -> None:
         """Compute the moments of some rows."""
-        self.all_terms = make_terms(self.rows[rows], self.spreads, self.degree, self.powers)
-        most = int(min(4e7 / self.all_terms.exponents.size, 1000))
+        key = rows.tobytes()
+        if key not in self._moments:  # the rows are often the same as before
+            terms = make_terms(self.rows[rows], self.spreads, self.degree, self.powers)
+            self._moments = {key: terms}
+        self.all_terms = self._moments[key]
+        most = int(min(2e7 / self.all_terms.exponents.size, 1000))
         self._inspected = rows[np.linspace(0, len(rows) - 1, min(len(rows), most)).astype(np.intp)]
         self.terms = self._apart() if self._normals else self.all_terms
 

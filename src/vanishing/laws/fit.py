@@ -58,16 +58,21 @@ class Relation:
 
 def evaluate(exponents: IntArray, rows: FloatArray) -> FloatArray:
     """Return the values of monomials, shape (n_rows, n_terms)."""
-    return np.asarray(np.prod(rows[:, None, :] ** exponents[None], axis=2))
+    values = np.ones((len(rows), len(exponents)))
+    for j in np.flatnonzero(exponents.any(axis=0)):
+        for power in np.unique(exponents[:, j][exponents[:, j] > 0]):
+            values[:, exponents[:, j] == power] *= rows[:, j : j + 1] ** power
+    return values
 
 
 def differentiate(exponents: IntArray, rows: FloatArray, spreads: FloatArray) -> FloatArray:
     """Return the gradients of monomials in spreads, shape (n_rows, n_columns, n_terms)."""
     gradients = np.zeros((len(rows), rows.shape[1], len(exponents)))
     for j in np.flatnonzero(exponents.any(axis=0)):
-        lower = exponents.copy()
-        lower[:, j] = np.maximum(lower[:, j] - 1, 0)
-        gradients[:, j] = evaluate(lower, rows) * exponents[:, j] * spreads[j]
+        having = np.flatnonzero(exponents[:, j])
+        lower = exponents[having].copy()
+        lower[:, j] -= 1
+        gradients[:, j, having] = evaluate(lower, rows) * (exponents[having, j] * spreads[j])
     return gradients
 
 
