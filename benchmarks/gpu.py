@@ -17,7 +17,7 @@ import torch
 import vanishing
 from benchmarks.gpu_rates import from_host, rates
 from vanishing import VanishingIdeal
-from vanishing.arrays import threads_for
+from vanishing.arrays.blocks import threads_for
 
 #: rows, features, degree, reduction, contrastive, precision
 SIZES = (

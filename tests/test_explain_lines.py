@@ -108,7 +108,7 @@ def test_small_deviations_beside_large_coefficients():
 def test_nothing_is_near_a_piece_that_has_lost_its_equations():
     full = basis("vca", 2)
     ideal, empty = VanishingIdeal(), VanishingIdeal()
-    ideal.basis_, empty.basis_ = full, full.restricted(np.zeros(full.count(), dtype=bool))
+    ideal.basis_, empty.basis_ = full, full.restrict(np.zeros(full.count(), dtype=bool))
     centers = [np.zeros(0), np.zeros(full.count())]
     model = LocalResiduals([empty, ideal], centers, [np.ones(len(c)) for c in centers])
     view = LocalView(model, "pieces", 0, shift=0.0, factor=1.0)

@@ -11,11 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vanishing import VanishingIdeal, load
-from vanishing.arrays.memory import BudgetError
+from vanishing.arrays.blocks import BudgetError
 from vanishing.construction.normalizations import Normalization
 from vanishing.data import as_source
-from vanishing.persistence.container import ModelFileError
-from vanishing.persistence.schema import check_seen
+from vanishing.persistence import ModelFileError, check_seen
 
 EVERY = pytest.mark.parametrize("normalization", NORMALIZATIONS)
 

@@ -280,7 +280,7 @@ def test_without_sympy_the_extra_is_named(monkeypatch):
     points = TEXTBOOK_POINTS["circle"]
     ideal = VanishingIdeal(tol=0).fit(rounded(points))
     monkeypatch.setitem(sys.modules, "sympy", None)
-    with pytest.raises(ImportError, match=r"to_rational needs SymPy.*vanishing\[symbolic\]"):
+    with pytest.raises(ImportError, match=r"to_rational needs sympy.*vanishing\[symbolic\]"):
         to_rational(ideal.basis_, points, ["x", "y"])
 
 

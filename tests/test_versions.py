@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 from scipy.linalg import get_lapack_funcs
 
-from vanishing.persistence.schema import conforms
+from vanishing.saving import conforms
 
 ROOT = Path(__file__).parents[1]
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from vanishing.arrays.namespace import FloatArray
+from vanishing.arrays.namespace import FloatArray, name_columns
 from vanishing.polynomials.basis import PolynomialBasis
-from vanishing.polynomials.monomials import count, monomials, multiples, spanning, unit_columns
+from vanishing.polynomials.monomials import count, monomials, multiples, normalize_columns, spanning
 
 #: Multiples of norm 1 whose combinations are smaller than this are dependent.
 DEPENDENT = 1e-9
@@ -107,7 +107,7 @@ def _multiples_up_to(basis: PolynomialBasis, highest: int) -> FloatArray:
     parts: list[FloatArray] = [np.zeros((len(table), 0))]
     for degree in np.unique(degrees[degrees <= highest]).tolist():
         n_rows = len(monomials(basis.n_features, degree))
-        own = unit_columns(coefficients[:n_rows, degrees == degree])
+        own = normalize_columns(coefficients[:n_rows, degrees == degree])
         factors = monomials(basis.n_features, highest - degree).exponents
         parts.append(multiples(own, table, factors))
     return np.hstack(parts)
@@ -135,7 +135,7 @@ def _symbolic_coefficients(
 ) -> FloatArray:
     import sympy
 
-    names = [f"x{i}" for i in range(n_variables)] if names is None else list(names)
+    names = name_columns(n_variables) if names is None else list(names)
     if len(names) != n_variables:
         raise ValueError(f"expected {n_variables} names, got {len(names)}")
     # Symbols of the same name may differ in assumptions; the names are what counts.

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from vanishing.arrays.namespace import Array, on_host
-from vanishing.data.coerce import as_source
+from vanishing.arrays.namespace import Array, import_optional, move_to_host
+from vanishing.data.inputs import as_source
 from vanishing.data.source import WrappedSource
 
 #: Numbers of one transfer. Large enough for the bus to run at full speed, small enough for the
@@ -42,10 +42,7 @@ class DeviceSource(WrappedSource):
     """
 
     def __init__(self, data: Any, device: Any, *, dtype: str | None = None) -> None:
-        try:
-            import torch
-        except ImportError as error:
-            raise ImportError("DeviceSource needs torch: pip install 'vanishing[torch]'") from error
+        torch = import_optional("torch", extra="torch", purpose="DeviceSource")
         if dtype not in (None, "float32", "float64"):
             raise ValueError(f"dtype must be None, 'float32' or 'float64', got {dtype!r}")
         super().__init__(as_source(data))
@@ -82,7 +79,7 @@ class DeviceSource(WrappedSource):
         yield from _through_pinned_memory(host_blocks, self.device, max_rows)
 
     def _on_host(self, block: Array) -> np.ndarray[Any, Any]:
-        return np.asarray(on_host(block), dtype=self.dtype)
+        return np.asarray(move_to_host(block), dtype=self.dtype)
 
 
 def _through_pinned_memory(

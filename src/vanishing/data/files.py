@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,8 +12,8 @@ from typing import IO, Any
 
 import numpy as np
 
-from vanishing.arrays.namespace import FloatArray, lazy
-from vanishing.data.source import SampleSource, imported
+from vanishing.arrays.namespace import FloatArray, import_optional, lazy, name_columns
+from vanishing.data.source import SampleSource
 from vanishing.data.streams import CHUNK_NUMBERS, Chunk, StoredArraySource, StreamedSource
 
 # --- Batches of rows out of the files of a dataset, read when they are asked for ------------------
@@ -46,7 +45,7 @@ def reader_of(dataset: Any, *, plain: bool) -> Callable[..., Iterator[Any]] | No
         ``read(fragment, names, schema, n_rows)`` yields record batches, less the columns that the
         file does not have.
     """
-    formats = imported("pyarrow.dataset", extra="io", purpose="reading tables")
+    formats = import_optional("pyarrow.dataset", extra="io", purpose="reading tables")
     if not isinstance(dataset, formats.FileSystemDataset):
         return None
     if getattr(
@@ -65,7 +64,7 @@ def reader_of(dataset: Any, *, plain: bool) -> Callable[..., Iterator[Any]] | No
 
 
 def _read_parquet(fragment: Any, names: Sequence[str], schema: Any, n_rows: int) -> Iterator[Any]:
-    parquet = imported("pyarrow.parquet", extra="io", purpose="reading tables")
+    parquet = import_optional("pyarrow.parquet", extra="io", purpose="reading tables")
     row_groups = [group.id for group in fragment.row_groups]  # a fragment may be a part of a file
     with fragment.open() as file:
         opened = parquet.ParquetFile(file, pre_buffer=False, buffer_size=PARQUET_BUFFER)
@@ -73,7 +72,7 @@ def _read_parquet(fragment: Any, names: Sequence[str], schema: Any, n_rows: int)
 
 
 def _read_csv(fragment: Any, names: Sequence[str], schema: Any, n_rows: int) -> Iterator[Any]:
-    csv = imported("pyarrow.csv", extra="io", purpose="reading tables")
+    csv = import_optional("pyarrow.csv", extra="io", purpose="reading tables")
     said = fragment.format.default_fragment_scan_options  # by whoever opened the dataset
     convert = csv.ConvertOptions(
         decimal_point=said.convert_options.decimal_point,
@@ -95,7 +94,7 @@ def _read_csv(fragment: Any, names: Sequence[str], schema: Any, n_rows: int) -> 
 
 
 def _read_feather(fragment: Any, names: Sequence[str], schema: Any, n_rows: int) -> Iterator[Any]:
-    ipc = imported("pyarrow.ipc", extra="io", purpose="reading tables")
+    ipc = import_optional("pyarrow.ipc", extra="io", purpose="reading tables")
     with fragment.open() as file:
         opened = ipc.open_file(file)
         for index in range(opened.num_record_batches):
@@ -274,8 +273,8 @@ def csv_format(files: Sequence[str], *, header: bool | None, name: str) -> tuple
     named : bool
         Whether the files name their columns; x0, x1, ... otherwise.
     """
-    csv = imported("pyarrow.csv", extra="io", purpose="reading tables")
-    formats = imported("pyarrow.dataset", extra="io", purpose="reading tables")
+    csv = import_optional("pyarrow.csv", extra="io", purpose="reading tables")
+    formats = import_optional("pyarrow.dataset", extra="io", purpose="reading tables")
     dialects = [_dialect_of(file, header) for file in files]
     first = dialects[0]
     for file, dialect in zip(files, dialects, strict=True):
@@ -313,10 +312,10 @@ def _check_alike(where: str, dialect: Dialect, first_file: str, first: Dialect) 
 
 
 def _read_options(dialects: Sequence[Dialect]) -> Any:
-    csv = imported("pyarrow.csv", extra="io", purpose="reading tables")
+    csv = import_optional("pyarrow.csv", extra="io", purpose="reading tables")
     first = dialects[0]
     if first.header is None:
-        return csv.ReadOptions(column_names=[f"x{j}" for j in range(first.n_columns)])
+        return csv.ReadOptions(column_names=name_columns(first.n_columns))
     if not any(dialect.commented or dialect.trimmed for dialect in dialects):
         return csv.ReadOptions()  # pyarrow finds the names, in another order in each file
     if any(dialect.header != first.header for dialect in dialects):
@@ -376,7 +375,7 @@ class Columns:
     @property
     def dtype(self) -> Any:
         """Single precision if no column is wider in any file."""
-        arrow = imported("pyarrow", extra="io", purpose="reading tables")
+        arrow = import_optional("pyarrow", extra="io", purpose="reading tables")
         narrow = (arrow.float16(), arrow.float32())
         return np.float32 if all(kind in narrow for kind in self.types) else np.float64
 
@@ -411,7 +410,7 @@ def _without_index(schema: Any) -> tuple[str, ...]:
 
 def _is_number(kind: Any) -> bool:
     """Say whether a type of Arrow is one of numbers, truth values included."""
-    types = imported("pyarrow.types", extra="io", purpose="reading tables")
+    types = import_optional("pyarrow.types", extra="io", purpose="reading tables")
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
 
 
@@ -477,7 +476,7 @@ class TableSource(StreamedSource):
     @property
     def _has_types_of_files(self) -> bool:
         """Whether columns are of the type that each file says; those of CSV files are guesses."""
-        formats = imported("pyarrow.dataset", extra="io", purpose="reading tables")
+        formats = import_optional("pyarrow.dataset", extra="io", purpose="reading tables")
         return self.by_path and not isinstance(self.dataset.format, formats.CsvFileFormat)
 
     @property
@@ -526,7 +525,7 @@ class TableSource(StreamedSource):
 
     def _scan_options(self) -> Any:
         """Bounds on what is held of a file."""
-        formats = imported("pyarrow.dataset", extra="io", purpose="reading tables")
+        formats = import_optional("pyarrow.dataset", extra="io", purpose="reading tables")
         file_format = getattr(self.dataset, "format", None)
         if isinstance(file_format, formats.ParquetFileFormat):
             # Otherwise all columns of a file are fetched before the first batch.
@@ -558,13 +557,6 @@ TABLES = {
 KNOWN = f".npy, .zarr, {', '.join(TABLES)}"
 #: Files that mark the folder of a Zarr array, of version 3 and 2 of the format.
 ZARR_MARKS = ("zarr.json", ".zarray", ".zgroup")
-
-
-def is_path(data: object) -> bool:
-    """Say whether ``data`` is a path, or a list of paths."""
-    if isinstance(data, list | tuple):
-        return bool(data) and all(isinstance(part, str | os.PathLike) for part in data)
-    return isinstance(data, str | os.PathLike)
 
 
 def is_zarr(path: Path) -> bool:
@@ -602,14 +594,14 @@ def open_path(
             )
         open_array = _open_zarr if first.is_dir() else _open_npy
         return StoredArraySource(open_array(first, name), name=name)
-    dataset = imported("pyarrow.dataset", extra="io", purpose="reading tables")
+    dataset = import_optional("pyarrow.dataset", extra="io", purpose="reading tables")
     try:
         # Of one folder its own files; a list is taken as it is.
         files: Any = str(first) if len(paths) == 1 else [str(path) for path in paths]
         file_format: Any = _table_format(paths, name)
         schema, named = None, True
         if file_format == "csv":
-            arrow = imported("pyarrow", extra="io", purpose="reading tables")
+            arrow = import_optional("pyarrow", extra="io", purpose="reading tables")
             listed = dataset.dataset(files, format=file_format, schema=arrow.schema([])).files
             file_format, named = csv_format(listed, header=header, name=name)
             schema = _without_guesses(dataset.dataset(files, format=file_format).schema)
@@ -647,7 +639,7 @@ def _open_npy(path: Path, name: str) -> NumpyFile:
 
 
 def _open_zarr(path: Path, name: str) -> Any:
-    zarr = imported("zarr", extra="io", purpose="reading Zarr arrays")
+    zarr = import_optional("zarr", extra="io", purpose="reading Zarr arrays")
     opened = zarr.open(path, mode="r")
     if isinstance(opened, zarr.Group):
         arrays = sorted(opened.array_keys())
@@ -660,7 +652,7 @@ def _open_zarr(path: Path, name: str) -> Any:
 
 def _without_guesses(schema: Any) -> Any:
     """Read numbers of a CSV file as such, though the first ones be whole or missing."""
-    arrow = imported("pyarrow", extra="io", purpose="reading tables")
+    arrow = import_optional("pyarrow", extra="io", purpose="reading tables")
     return arrow.schema(
         field.with_type(arrow.float64())
         if arrow.types.is_integer(field.type) or arrow.types.is_null(field.type)

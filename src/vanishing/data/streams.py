@@ -9,9 +9,17 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from vanishing.arrays.namespace import Array, is_array, lazy, namespace, on_cpu
-from vanishing.data.arrays import ArraySource
-from vanishing.data.source import SampleSource, checked_block, comes_from, dense, imported
+from vanishing.arrays.namespace import (
+    Array,
+    import_optional,
+    is_array,
+    is_from,
+    is_on_cpu,
+    lazy,
+    namespace,
+    require_dense,
+)
+from vanishing.data.source import ArraySource, SampleSource, check_block
 
 # --- Reading the next item while the present one is worked on -------------------------------------
 
@@ -50,7 +58,7 @@ def prefetched(items: Iterator[Item]) -> Generator[Item, None, None]:
 def columns_of(data: Any) -> list[Any] | None:
     """Return what the columns of a frame or an Arrow table are called; None for other things."""
     # Columns of Arrow are the data itself.
-    columns = getattr(data, "column_names" if comes_from(data, "pyarrow") else "columns", None)
+    columns = getattr(data, "column_names" if is_from(data, "pyarrow") else "columns", None)
     return None if columns is None else list(columns)
 
 
@@ -116,7 +124,7 @@ class StreamedSource(SampleSource):
         """Width and place of the first chunk with rows."""
         with closing(self._checked(None)) as chunks:
             for chunk in chunks:
-                return int(chunk.shape[1]), on_cpu(chunk)
+                return int(chunk.shape[1]), is_on_cpu(chunk)
         raise ValueError(f"{self.name} has no chunks: at least one row is required")
 
     @property
@@ -150,9 +158,9 @@ class StreamedSource(SampleSource):
         for index, chunk in enumerate(self._reading()):
             where = f" ({chunk.where})" if chunk.where else ""
             name = f"chunk {index}{where} of {self.name}"
-            rows = dense(chunk.rows, name)
+            rows = require_dense(chunk.rows, name)
             self._check_same_columns(columns_of(rows), name)
-            block = checked_block(as_array(rows, name), name=name, n_features=n_features)
+            block = check_block(as_array(rows, name), name=name, n_features=n_features)
             self._check_library(block, name)
             n_rows += int(block.shape[0])
             if block.shape[0]:
@@ -360,5 +368,5 @@ def _opened_anew(array: Any) -> Any:
     """Open a Zarr array again: one whose files are gone would read as zeros without an error."""
     if not hasattr(array, "store_path"):
         return array
-    zarr = imported("zarr", extra="io", purpose="reading Zarr arrays")
+    zarr = import_optional("zarr", extra="io", purpose="reading Zarr arrays")
     return zarr.open_array(array.store_path, mode="r")

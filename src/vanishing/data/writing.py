@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from vanishing.arrays.namespace import on_host
-from vanishing.data.atomic import written_whole
-from vanishing.data.coerce import as_source
+from vanishing.arrays.namespace import import_optional, move_to_host, name_columns
+from vanishing.data.atomic import replace_atomic
 from vanishing.data.files import is_zarr_array
-from vanishing.data.source import closed_after, imported
+from vanishing.data.inputs import as_source
+from vanishing.data.source import close_after
 from vanishing.data.streams import CHUNK_NUMBERS
 
 Batches = Iterator[npt.NDArray[Any]]
@@ -34,7 +34,7 @@ def write(
         Ends in .parquet, .csv, .npy or .zarr, which chooses the format. A file, or a Zarr array,
         that exists is replaced.
     column_names : sequence of str, optional
-        For Parquet and CSV; by default those of the data, or c0, c1, ...
+        For Parquet and CSV; by default those of the data, or x0, x1, ...
     """
     target = Path(path)
     writer = _WRITERS.get(target.suffix.lower())
@@ -57,15 +57,15 @@ def write(
             "features of an ideal, nothing vanishes: raise tol or max_degree"
         )
     given = source.feature_names if column_names is None else column_names
-    names = [f"c{i}" for i in range(n_columns)] if given is None else list(map(str, given))
+    names = name_columns(n_columns) if given is None else list(map(str, given))
     if len(names) != n_columns or len(set(names)) != n_columns:
         raise ValueError(f"{n_columns} different column names are required, got {names}")
     n_rows = max(1, CHUNK_NUMBERS // n_columns)
     with (
-        closed_after(source.blocks(n_rows)) as blocks,
-        written_whole(target, folder=to_folder) as unfinished,
+        close_after(source.blocks(n_rows)) as blocks,
+        replace_atomic(target, folder=to_folder) as unfinished,
     ):
-        batches = _batches(map(on_host, blocks), n_rows)
+        batches = _batches(map(move_to_host, blocks), n_rows)
         first = next(batches, None)
         if first is None:
             raise ValueError(f"{source.name} has no rows: at least one row is required")
@@ -113,7 +113,7 @@ def _write_npy(path: Path, first: npt.NDArray[Any], rest: Batches, names: Sequen
 
 
 def _write_zarr(path: Path, first: npt.NDArray[Any], rest: Batches, names: Sequence[str]) -> None:
-    zarr = imported("zarr", extra="io", purpose="writing Zarr arrays")
+    zarr = import_optional("zarr", extra="io", purpose="writing Zarr arrays")
     array = zarr.create_array(
         store=path, shape=(0, first.shape[1]), chunks=first.shape, dtype=first.dtype
     )
@@ -128,7 +128,7 @@ def _write_table(
     def write_table(
         path: Path, first: npt.NDArray[Any], rest: Batches, names: Sequence[str]
     ) -> None:
-        arrow = imported("pyarrow", extra="io", purpose="writing tables")
+        arrow = import_optional("pyarrow", extra="io", purpose="writing tables")
         kind = arrow.from_numpy_dtype(first.dtype)
         schema = arrow.schema([(name, kind) for name in names])
         with open_writer(path, schema) as writer:
@@ -140,12 +140,12 @@ def _write_table(
 
 
 def _parquet_writer(path: Path, schema: Any) -> Any:
-    parquet = imported("pyarrow.parquet", extra="io", purpose="writing Parquet files")
+    parquet = import_optional("pyarrow.parquet", extra="io", purpose="writing Parquet files")
     return parquet.ParquetWriter(path, schema)
 
 
 def _csv_writer(path: Path, schema: Any) -> Any:
-    csv = imported("pyarrow.csv", extra="io", purpose="writing CSV files")
+    csv = import_optional("pyarrow.csv", extra="io", purpose="writing CSV files")
     return csv.CSVWriter(path, schema)
 
 

@@ -8,18 +8,25 @@ import numpy as np
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from vanishing.arrays.memory import block_rows
+from vanishing.arrays.blocks import block_rows
 from vanishing.arrays.namespace import (
     Array,
     FloatArray,
+    move_to_host,
     move_to_numpy,
+    name_columns,
     namespace,
-    on_host,
     take_rows,
 )
-from vanishing.data.coerce import is_chunked
 from vanishing.data.dask import DaskSource
-from vanishing.data.source import SampleSource, closed_after, too_large_to_square
+from vanishing.data.inputs import (
+    check_new_points,
+    check_new_table,
+    check_training_rows,
+    is_chunked,
+    too_large,
+)
+from vanishing.data.source import SampleSource, close_after, too_large_to_square
 from vanishing.detectors.sample_weights import counted, mean_and_variance
 from vanishing.detectors.threshold import (
     MOST_ANOMALIES,
@@ -34,7 +41,6 @@ from vanishing.detectors.threshold import (
 from vanishing.explain.attribution import Landscape
 from vanishing.explain.record import Explanation
 from vanishing.ideal import HasIdeal
-from vanishing.inputs import fit_rows, new_points, new_table, too_large
 from vanishing.saving import Saveable
 
 # --- What detectors need to know of rows that are too many to be held at once ---------------------
@@ -88,7 +94,7 @@ def scores_of(source: SampleSource, score: Callable[[Array], Array]) -> Any:
     if isinstance(source, DaskSource):
         return source.map_rows(score, None)
     scores = array("d")  # grows in place, where joining arrays would take twice the memory
-    with closed_after(source.blocks(block_rows(8 * source.n_features, cpu=source.cpu))) as blocks:
+    with close_after(source.blocks(block_rows(8 * source.n_features, cpu=source.cpu))) as blocks:
         for block in blocks:
             scores.frombytes(move_to_numpy(score(block)).tobytes())
     if not scores:
@@ -106,14 +112,14 @@ def drawn_rows(source: SampleSource, *, seed: int) -> FloatArray:
     rng = np.random.default_rng(seed)
     kept: list[FloatArray] = []
     keys = np.empty(0)
-    with closed_after(source.blocks(block_rows(2 * source.n_features, cpu=source.cpu))) as blocks:
+    with close_after(source.blocks(block_rows(2 * source.n_features, cpu=source.cpu))) as blocks:
         for block in blocks:
             new = rng.random(int(block.shape[0]))
             highest = np.inf if len(keys) < most else float(keys.max())
             chosen = np.flatnonzero(new < highest)
             if not chosen.size:
                 continue
-            rows = np.concatenate([*kept, on_host(take_rows(block, chosen))])
+            rows = np.concatenate([*kept, move_to_host(take_rows(block, chosen))])
             keys = np.concatenate([keys, new[chosen]])
             if len(keys) > most:
                 lowest = np.sort(np.argpartition(keys, most)[:most])
@@ -138,6 +144,7 @@ class Detector(HasIdeal, Saveable, OutlierMixin, BaseEstimator):
     contamination: float | Literal["auto"]
     calibration: float | None
     random_state: int
+    n_features_in_: int
     offset_: float
     #: What explanations compare with: usual score, means and spreads of the training data.
     _usual_score: float
@@ -159,8 +166,8 @@ class Detector(HasIdeal, Saveable, OutlierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if is_chunked(X):
-            return scores_of(new_points(self, X), self._score)
-        return self._score(new_table(self, X))
+            return scores_of(check_new_points(self, X), self._score)
+        return self._score(check_new_table(self, X))
 
     def _score(self, X: Array) -> Array:
         """Score checked rows, in their array library."""
@@ -201,7 +208,7 @@ class Detector(HasIdeal, Saveable, OutlierMixin, BaseEstimator):
                 "calibration guarantees a rate of false alarms for rows that are exchangeable, "
                 "which rows with a sample_weight are not; leave one of the two out"
             )
-        rows = fit_rows(self, X)
+        rows = check_training_rows(self, X)
         if isinstance(rows, SampleSource):
             if sample_weight is not None:
                 raise too_large("sample_weight of a detector")
@@ -249,7 +256,9 @@ class Detector(HasIdeal, Saveable, OutlierMixin, BaseEstimator):
         """
         if scores is None:
             streamed = isinstance(X, SampleSource)
-            scores = np.asarray(scores_of(X, self._score)) if streamed else on_host(self._score(X))
+            scores = (
+                np.asarray(scores_of(X, self._score)) if streamed else move_to_host(self._score(X))
+            )
         seen = Scored(scores, counts)
         unseen = seen if unseen is None else unseen
         self._usual_score = -finite_quantiles(unseen.scores, [1 - USUAL], unseen.counts)[0]
@@ -261,7 +270,7 @@ class Detector(HasIdeal, Saveable, OutlierMixin, BaseEstimator):
             self.offset_ = self._offset(seen, unseen)
         else:
             assert self.contamination != "auto"
-            held_out_scores = on_host(self._score(held_out))
+            held_out_scores = move_to_host(self._score(held_out))
             self.offset_ = conformal_offset(held_out_scores, self.contamination)
         rounding = self._rounding(X, self.offset_)
         self.offset_ -= rounding
@@ -288,7 +297,7 @@ class Detector(HasIdeal, Saveable, OutlierMixin, BaseEstimator):
         digits are not told apart. Zero where scores are far larger, as usual.
         """
         rows = some_rows(X, ROUNDED_ROWS)
-        scores, moved = (on_host(self._score(x)) for x in (rows, last_digits_moved(rows)))
+        scores, moved = (move_to_host(self._score(x)) for x in (rows, last_digits_moved(rows)))
         worse = np.minimum(scores, moved)
         if not np.isfinite(worse).any():
             return 0.0
@@ -316,10 +325,10 @@ class Detector(HasIdeal, Saveable, OutlierMixin, BaseEstimator):
             One for each sample. ``vanishing.plotting.ExplanationDisplay`` draws them.
         """
         check_is_fitted(self)
-        X = move_to_numpy(new_table(self, X))
+        X = move_to_numpy(check_new_table(self, X))
         if n_equations < 0:
             raise ValueError(f"n_equations must not be negative, got {n_equations}")
-        names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(X.shape[1])])
+        names = getattr(self, "feature_names_in_", name_columns(X.shape[1]))
         with np.errstate(over="ignore", invalid="ignore"):
             beyond = np.flatnonzero(~np.isfinite(self._score(X)))
             if beyond.size:
@@ -353,7 +362,7 @@ def _means_and_spreads(
         of_rows = moments(X)
         return of_rows.mean, np.sqrt(of_rows.variance)
     if counts is not None:
-        mean, variance = mean_and_variance(np.asarray(on_host(X), dtype=np.float64), counts)
+        mean, variance = mean_and_variance(np.asarray(move_to_host(X), dtype=np.float64), counts)
         return mean, np.sqrt(variance)
     xp = namespace(X)
     doubles = xp.astype(X, xp.float64, copy=False)

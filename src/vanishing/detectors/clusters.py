@@ -7,8 +7,8 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
+from vanishing.arrays.blocks import limit_threads
 from vanishing.arrays.namespace import FloatArray, IntArray
-from vanishing.arrays.threads import limited
 
 #: A piece needs this many rows per dimension for its relations to mean anything.
 ROWS_PER_DIMENSION = 2
@@ -33,7 +33,7 @@ def cluster(
     if n_pieces <= 1:
         return np.zeros(len(points), dtype=np.intp)
     n_threads = 1 if len(points) < ROWS_FOR_THREADS else None
-    with limited(n_threads, "openmp"), warnings.catch_warnings():
+    with limit_threads(n_threads, "openmp"), warnings.catch_warnings():
         # Fewer distinct points than pieces: there are then fewer pieces.
         warnings.simplefilter("ignore", ConvergenceWarning)
         means = KMeans(n_pieces, n_init=1, random_state=seed)

@@ -13,6 +13,7 @@ from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
+from vanishing.arrays.blocks import limit_threads
 from vanishing.arrays.namespace import (
     Array,
     FloatArray,
@@ -22,17 +23,13 @@ from vanishing.arrays.namespace import (
     namespace,
     take_rows,
 )
-from vanishing.arrays.threads import limited
 from vanishing.construction.normalizations import resolve_normalization
-from vanishing.data.arrays import ArraySource
-from vanishing.data.compose import ConcatenatedSource
-from vanishing.data.source import SampleSource
-from vanishing.data.weights import with_weights
+from vanishing.data.inputs import label_error
+from vanishing.data.source import ArraySource, ConcatenatedSource, SampleSource, add_weights
 from vanishing.detectors.clusters import ContrastDraw
 from vanishing.detectors.residuals import LocalResiduals
 from vanishing.detectors.sample_weights import mean_of, some, total
 from vanishing.ideal import VanishingIdeal
-from vanishing.inputs import labelled
 from vanishing.transformations import Transformation
 
 # --- The ideal of one transformed copy, or of one piece of it -------------------------------------
@@ -77,8 +74,7 @@ class Component:
         ideal = self.ideal
         if not kept.all():
             ideal = copy(ideal)
-            ideal.basis_ = ideal.basis_.restricted(kept)
-            ideal.extents_ = ideal.basis_.extents
+            ideal.basis_ = ideal.basis_.restrict(kept)
         return Component(ideal, self.center[kept], self.typical[kept], weights[kept])
 
     def residuals(self, z: Array) -> Array:
@@ -108,13 +104,13 @@ def fit_component(
     needs_contrast = resolve_normalization(template.normalization).needs_contrast
     used = contrast if needs_contrast else None
     try:
-        fitted._fit(points, used, by_itself=False)
+        fitted.fit_part(points, contrast=used)
         spectrum = np.concatenate([step.spectrum for step in fitted.trace_])
         if fitted.basis_.count() == 0 and ideal is None and spectrum.size:
             fitted.set_params(tol=1.001 * float(spectrum.min()))
-            fitted._fit(points, used, by_itself=False)
+            fitted.fit_part(points, contrast=used)
     except (ValueError, MemoryError) as error:
-        raise labelled(error, f"the ideal of {name} failed") from error
+        raise label_error(error, f"the ideal of {name} failed") from error
     if ideal is None and spectrum.size and spectrum.min() >= 1:
         warnings.warn(
             f"no equation is smaller on {name} than on the other copies (smallest ratio "
@@ -415,18 +411,18 @@ def fit_mixture(
     def contrast_of(own: int) -> SampleSource:
         if n_pieces == 1:
             return ConcatenatedSource(
-                [with_weights(ArraySource(c), counts) for k, c in enumerate(copies) if k != own]
+                [add_weights(ArraySource(c), counts) for k, c in enumerate(copies) if k != own]
             )
         others = draw.others(own, CONTRAST_ROWS)
         of_others = some(counts, others % len(pieces))
-        return with_weights(ArraySource(take_rows(stacked, others)), of_others)
+        return add_weights(ArraySource(take_rows(stacked, others)), of_others)
 
     def fit_one(own: int) -> Component:
         points = points_of(own)
         i = places[own][0]
         name = f"transformation {i} ({names[i]!r})"
         own_counts = some(counts, places[own][1])
-        source = with_weights(ArraySource(points), own_counts)
+        source = add_weights(ArraySource(points), own_counts)
         fitted = fit_component(source, contrast_of(own), ideal, name)
         values = move_to_numpy(fitted.basis_.evaluate(points))
         return Component.of(fitted, values, center=center, counts=own_counts)
@@ -434,7 +430,7 @@ def fit_mixture(
     # Threads: the work is in BLAS and LAPACK, and the copies are shared. Many small problems run
     # fastest with one BLAS thread each.
     parallel = Parallel(n_jobs=n_jobs, prefer="threads")
-    with limited(1 if n_pieces > 1 or parallel.n_jobs not in (None, 1) else None):
+    with limit_threads(1 if n_pieces > 1 or parallel.n_jobs not in (None, 1) else None):
         components = parallel(delayed(fit_one)(own) for own in range(len(places)))
     return Mixture(components, n_pieces, smoothing)
 

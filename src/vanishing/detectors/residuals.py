@@ -7,7 +7,7 @@ from sklearn.base import clone
 
 from vanishing.arrays.namespace import Array, FloatArray, IntArray, move_like, namespace
 from vanishing.construction.normalizations import resolve_normalization
-from vanishing.data.arrays import ArraySource
+from vanishing.data.source import ArraySource
 from vanishing.detectors.sample_weights import mean_and_variance, some
 from vanishing.ideal import VanishingIdeal
 
@@ -94,7 +94,7 @@ def fit_residuals(
         own = pieces == piece
         rows, own_counts = points[own], some(counts, own)
         ideal: VanishingIdeal = clone(template)
-        ideal._fit(ArraySource(rows), other, sample_weight=own_counts, by_itself=False)
+        ideal.fit_part(ArraySource(rows), contrast=other, sample_weight=own_counts)
         if ideal.basis_.count():
             mean, variance = mean_and_variance(ideal.basis_.evaluate(rows), own_counts)
             ideals.append(ideal)

@@ -15,7 +15,7 @@ from vanishing.arrays.namespace import (
     namespace,
     take_rows,
 )
-from vanishing.data.source import SampleSource, closed_after
+from vanishing.data.source import SampleSource, close_after
 from vanishing.detectors.sample_weights import quantiles
 
 # --- Where normal ends: the offset on the scores --------------------------------------------------
@@ -167,7 +167,7 @@ def last_digits_moved(X: Array) -> Array:
 def some_rows(X: Array | SampleSource, most: int) -> Array:
     """Return at most so many rows, spread over all of an array, or the first of a source."""
     if isinstance(X, SampleSource):
-        with closed_after(X.blocks(most)) as blocks:
+        with close_after(X.blocks(most)) as blocks:
             return next(iter(blocks))
     n_rows = X.shape[0]
     if n_rows <= most:

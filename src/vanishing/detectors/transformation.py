@@ -11,24 +11,31 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from sklearn.base import clone
 from sklearn.decomposition import PCA
+from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from vanishing.arrays.memory import block_rows
+from vanishing.arrays.blocks import block_rows
 from vanishing.arrays.namespace import (
     Array,
     FloatArray,
     IntArray,
     is_array,
+    make_columns_contiguous,
     move_like,
+    move_to_host,
     move_to_numpy,
     namespace,
-    on_host,
     take_rows,
-    with_contiguous_columns,
 )
-from vanishing.data.compose import ConcatenatedSource, MappedSource
-from vanishing.data.source import SampleSource, closed_after, dense
+from vanishing.data.inputs import prepare_for_sklearn, take_over, too_large
+from vanishing.data.source import (
+    ConcatenatedSource,
+    MappedSource,
+    SampleSource,
+    close_after,
+    require_dense,
+)
 from vanishing.detectors.base import Detector, moments
 from vanishing.detectors.clusters import resolutions_of, split_into_pieces
 from vanishing.detectors.combination import Combination
@@ -51,9 +58,11 @@ from vanishing.detectors.sample_weights import (
 from vanishing.detectors.threshold import Scored, on_unseen_rows
 from vanishing.explain.attribution import Landscape
 from vanishing.ideal import VanishingIdeal
-from vanishing.inputs import for_scikit_learn, take_over, too_large
 from vanishing.transformations import (
+    Affine,
     AnyOf,
+    Composition,
+    Gather,
     RandomAffine,
     Rotations,
     Transformation,
@@ -161,7 +170,7 @@ def _fit_preprocessor(detector: "TransformationDetector", source: SampleSource) 
     for block in _long_blocks(source, getattr(fitted, "n_components", None) or source.n_features):
         scaled = detector._scaled(block)
         for transformation in detector.transformations_:
-            fitted.partial_fit(for_scikit_learn(transformation(scaled)))
+            fitted.partial_fit(prepare_for_sklearn(transformation(scaled)))
     return fitted
 
 
@@ -170,7 +179,7 @@ def _long_blocks(source: SampleSource, fewest: int) -> Iterator[Array]:
     rows = max(fewest, block_rows(4 * source.n_features, cpu=source.cpu))
     last: list[Array] = []  # long enough, and held back for a short end to join
     held: list[Array] = []
-    with closed_after(source.blocks(rows)) as blocks:
+    with close_after(source.blocks(rows)) as blocks:
         for block in blocks:
             held.append(block)
             if sum(int(part.shape[0]) for part in held) >= fewest:
@@ -295,6 +304,16 @@ class TransformationDetector(PerTransformation, Detector):
     True
     """
 
+    # What a fit leaves, and model files keep (``saving.py``). The maps themselves: the same seed
+    # may give others in another version of NumPy.
+    transformations_: tuple[Gather | Affine | Composition, ...]
+    preprocessor_: PCA | StandardScaler | Pipeline | None
+    mixtures_: list[Mixture]
+    _distance_weight: float
+    _scaler: StandardScaler | None
+    _means: FloatArray
+    _spreads: FloatArray
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "transformations": [Transformations, None],
         "preprocessor": [HasMethods(["fit", "transform"]), None],
@@ -408,9 +427,9 @@ class TransformationDetector(PerTransformation, Detector):
         ]
         self.mixtures_ = [self._fit_mixture(copies, labels, counts) for labels in pieces]
         parts = self._parts(train)
-        self._means, variances = mean_and_variance(on_host(parts).T, counts)
+        self._means, variances = mean_and_variance(move_to_host(parts).T, counts)
         self._spreads = np.sqrt(variances) + 1e-9
-        return np.asarray(on_host(self._combination.scores(parts, self._means, self._spreads)))
+        return np.asarray(move_to_host(self._combination.scores(parts, self._means, self._spreads)))
 
     def _unseen(
         self, train: Array, resolutions: list[int], counts: FloatArray | None
@@ -426,7 +445,7 @@ class TransformationDetector(PerTransformation, Detector):
         def score(rest: IntArray, unseen: IntArray) -> FloatArray:
             fold = copy(self)
             fold._fit_models(take_rows(train, rest), resolutions, some(counts, rest))
-            return np.asarray(on_host(fold._score(take_rows(train, unseen))))
+            return np.asarray(move_to_host(fold._score(take_rows(train, unseen))))
 
         try:
             with warnings.catch_warnings():
@@ -452,7 +471,7 @@ class TransformationDetector(PerTransformation, Detector):
         float
             Larger is better.
         """
-        return float(np.mean(on_host(self.score_samples(X))))
+        return float(np.mean(move_to_host(self.score_samples(X))))
 
     @property
     def _combination(self) -> Combination:
@@ -477,7 +496,7 @@ class TransformationDetector(PerTransformation, Detector):
         xp = namespace(train)
         scaled = train if self._scaler is None else self._scaled(train)
         union = xp.concat([transformation(scaled) for transformation in self.transformations_])
-        return fit_weighted(clone(self.preprocessor), for_scikit_learn(union), counts)
+        return fit_weighted(clone(self.preprocessor), prepare_for_sklearn(union), counts)
 
     def _scaled(self, X: Array) -> Array:
         """Return X in double precision, so that scores do not depend on the batch."""
@@ -489,12 +508,12 @@ class TransformationDetector(PerTransformation, Detector):
 
     def _preprocessed(self, X: Array) -> Array:
         if self.preprocessor_ is not None:
-            reduced = self.preprocessor_.transform(for_scikit_learn(X))
+            reduced = self.preprocessor_.transform(prepare_for_sklearn(X))
             if not is_array(reduced):  # a frame, where scikit-learn is told to make them
-                reduced = np.asarray(dense(reduced, "the output of the preprocessor"))
+                reduced = np.asarray(require_dense(reduced, "the output of the preprocessor"))
             X = move_like(reduced, X) if isinstance(reduced, np.ndarray) else reduced
         # One feature after the other: evaluation works through the columns.
-        return with_contiguous_columns(X)
+        return make_columns_contiguous(X)
 
     def _image(self, i: int, X: Array) -> Array:
         """Return T_i X, preprocessed."""

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from vanishing.arrays.namespace import (
     Array,
+    BoolArray,
     FloatArray,
     IntArray,
     machine_epsilon,
@@ -23,8 +24,8 @@ from vanishing.arrays.namespace import (
 )
 from vanishing.construction.normalizations import resolve_normalization
 from vanishing.contrasts import Contrast, Permuted
-from vanishing.data.compose import MappedSource
-from vanishing.data.source import SampleSource
+from vanishing.data.inputs import check_new_table, take_over, too_large
+from vanishing.data.source import MappedSource, SampleSource
 from vanishing.detectors.base import Detector, drawn_rows, moments
 from vanishing.detectors.clusters import cluster
 from vanishing.detectors.recipe import CONTRAST_ROWS, Member, fit_members
@@ -34,7 +35,6 @@ from vanishing.detectors.threshold import Scored, last_digits_moved, on_unseen_r
 from vanishing.detectors.views import LocalView, NormView
 from vanishing.explain.attribution import Landscape
 from vanishing.ideal import VanishingIdeal
-from vanishing.inputs import new_table, take_over, too_large
 
 # --- Fitting one ideal of a vanishing detector to rows that are too many to be held at once -------
 
@@ -63,12 +63,11 @@ def fit_streamed(
     contrast = None
     if resolve_normalization(ideal.normalization).needs_contrast:
         contrast = detector._contrast_of(drawn_rows(source, seed=detector.random_state))
-    ideal._fit(source, contrast, by_itself=False)
+    ideal.fit_part(source, contrast=contrast)
     check_vanishing(ideal)
     values = moments(MappedSource(source, ideal.basis_.evaluate))
     scale = np.sqrt(values.variance + smallest_scale**2)
     detector._residuals = LocalResiduals([ideal], [values.mean], [scale])
-    detector.ideals_ = [[ideal]]
     detector.chosen_ = [f"1 x {clone(ideal)}"]
 
 
@@ -141,6 +140,15 @@ class VanishingDetector(Detector):
     >>> detector.predict([[0.5, 0.25], [0.5, 0.6]])
     array([ 1, -1])
     """
+
+    # What a fit leaves, and model files keep (``saving.py``).
+    chosen_: list[str]
+    _form: Literal["recipe", "pieces", "single"]
+    # Of a single ideal, or of the recipe.
+    _residuals: LocalResiduals = None  # type: ignore[assignment]
+    _scaler: StandardScaler = None
+    _constant: BoolArray = None  # type: ignore[assignment]
+    _members: list[Member] = None  # type: ignore[assignment]
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "ideal": [VanishingIdeal, None],
@@ -221,7 +229,7 @@ class VanishingDetector(Detector):
             mean score alone would reward a model without equations.
         """
         check_is_fitted(self)
-        X = move_to_numpy(new_table(self, X))
+        X = move_to_numpy(check_new_table(self, X))
         fresh = Permuted().make(X, np.random.default_rng(self.random_state + 1))
         scores = np.concatenate([self._score(X), self._score(fresh)])
         scores = np.clip(scores, np.finfo(float).min, None)
@@ -256,6 +264,13 @@ class VanishingDetector(Detector):
                 "a contrast was passed, but the normalization of the ideal does not use one: "
                 "leave it out, or choose normalization='contrastive'"
             )
+
+    @property
+    def ideals_(self) -> list[list[VanishingIdeal]]:
+        """The ideals of each member of the recipe, or one list with those of ``ideal``."""
+        if self._form != "recipe":
+            return [self._residuals.ideals]
+        return [member.residuals.ideals for member in self._members]
 
     def _score(self, X: Array) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -357,7 +372,6 @@ class VanishingDetector(Detector):
         self._residuals = fit_residuals(
             X, pieces, other, template, smallest_scale=SMALLEST_SCALE, counts=counts
         )
-        self.ideals_ = [self._residuals.ideals]
         self.chosen_ = [f"{len(self._residuals.ideals)} x {template}"]
 
     def _fit_recipe(self, X: FloatArray, counts: FloatArray | None) -> Scored:
@@ -369,12 +383,11 @@ class VanishingDetector(Detector):
         # Up to rounding. A small unit, such as picofarads in farads, does not make it constant.
         self._constant = self._scaler.var_ <= (1e-15 + 1e-12 * np.abs(self._scaler.mean_)) ** 2
         varies = ~self._constant
-        self._members: list[Member] = []
+        self._members = []
         unseen = Scored(np.zeros(len(X)), counts)
         if varies.any():
             z, rounded = (self._scaler.transform(x)[:, varies] for x in (X, last_digits_moved(X)))
             self._members, unseen = fit_members(z, rounded, seed=self.random_state, counts=counts)
-        self.ideals_ = [member.residuals.ideals for member in self._members]
         self.chosen_ = [member.name for member in self._members]
         if self._constant.any():
             self.chosen_.append(f"{int(self._constant.sum())} constant columns")

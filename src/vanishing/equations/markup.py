@@ -391,7 +391,7 @@ def excerpt(
         top -= 1
     n_shown = min(n_shown, int(np.sum(basis.degrees() <= top)))
     lower = PolynomialBasis(basis.n_features, basis.blocks[:top])
-    lower = lower.restricted(np.arange(lower.count()) < n_shown) if top else lower
+    lower = lower.restrict(np.arange(lower.count()) < n_shown) if top else lower
     sums = []
     if n_shown:
         exponents, coefficients = lower.expand()

@@ -11,8 +11,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from vanishing.arrays.memory import as_text
-from vanishing.arrays.namespace import FloatArray, IntArray, lazy
+from vanishing.arrays.blocks import format_bytes
+from vanishing.arrays.namespace import FloatArray, IntArray, lazy, name_columns
 from vanishing.equations.sizes import DataScale
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.monomials import AffineMap, count
@@ -191,7 +191,7 @@ def equations_of(model: Any, feature_names: Any = None, *, preprocessor: Any = N
         model = model.steps[-1][1]
     basis, source = _basis_of(model)
     if steps:
-        basis = basis.composed_with(composed(map(affine_map, steps)))
+        basis = basis.compose(composed(map(affine_map, steps)))
         source += " after " + ", ".join(map(_in_one_line, steps))
     if feature_names is None:
         feature_names = getattr(steps[0] if steps else model, "feature_names_in_", None)
@@ -218,9 +218,9 @@ def expanded(basis: PolynomialBasis) -> tuple[IntArray, FloatArray]:
     if n_bytes > LARGEST_EXPANSION:
         raise ValueError(
             f"in {basis.n_features} variables there are {n_monomials} monomials up to degree "
-            f"{len(basis.blocks)}, whose coefficients take {as_text(n_bytes)}: nobody would read "
-            "that; write the equations in the preprocessed variables (pass the ideal without its "
-            "pipeline), or fewer of them (basis.restricted), or as source (to_python, to_c)"
+            f"{len(basis.blocks)}, whose coefficients take {format_bytes(n_bytes)}: nobody would "
+            "read that; write the equations in the preprocessed variables (pass the ideal without "
+            "its pipeline), or fewer of them (basis.restrict), or as source (to_python, to_c)"
         )
     return basis.expand()
 
@@ -240,20 +240,10 @@ def _basis_of(model: Any) -> tuple[PolynomialBasis, str]:
 
 def checked_names(feature_names: Any, n_features: int) -> tuple[str, ...]:
     """Return as many names as there are features, all different; x0, x1, ... by default."""
-    names = names_for(feature_names, n_features)
+    names = tuple(name_columns(n_features, feature_names))
     if len(set(names)) < n_features:
         twice = sorted({name for name in names if names.count(name) > 1})
         raise ValueError(f"feature names must differ, got {', '.join(twice)} more than once")
-    return names
-
-
-def names_for(feature_names: Any, n_features: int) -> tuple[str, ...]:
-    """Return as many names as there are features; x0, x1, ... by default."""
-    if feature_names is None:
-        feature_names = [f"x{i}" for i in range(n_features)]
-    names = tuple(str(name) for name in feature_names)
-    if len(names) != n_features:
-        raise ValueError(f"expected {n_features} feature names, got {len(names)}")
     return names
 
 

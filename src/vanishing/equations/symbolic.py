@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from vanishing.arrays.namespace import import_optional
 from vanishing.equations.model import equations_of, expanded
 
 
@@ -52,8 +53,4 @@ def to_sympy(model: Any, feature_names: Any = None, *, preprocessor: Any = None)
 
 def import_sympy(caller: str) -> Any:
     """Return SymPy, or raise an error that says how to get it."""
-    try:
-        import sympy
-    except ImportError as error:
-        raise ImportError(f"{caller} needs SymPy: pip install 'vanishing[symbolic]'") from error
-    return sympy
+    return import_optional("sympy", extra="symbolic", purpose=caller)

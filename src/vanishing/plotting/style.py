@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from vanishing.arrays.namespace import FloatArray, move_to_numpy
+from vanishing.arrays.namespace import FloatArray, import_optional, move_to_numpy
+from vanishing.data.inputs import check_new_table
 from vanishing.ideal import VanishingIdeal
-from vanishing.inputs import new_table
 
 # --- What the displays share: colours, sizes of letters, and matplotlib where it is needed --------
 
@@ -31,11 +31,7 @@ def pyplot(caller: str) -> Any:
     caller : str
         What needs it.
     """
-    try:
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise ImportError(f'{caller} needs matplotlib: pip install "vanishing[plot]"') from error
-    return pyplot
+    return import_optional("matplotlib.pyplot", extra="plot", purpose=caller)
 
 
 def new_axes(
@@ -95,7 +91,7 @@ def points_of(ideal: VanishingIdeal, X: Any) -> FloatArray | None:
     """Return points of the width of the ideal as a NumPy array; None stays None."""
     if X is None:
         return None
-    points: FloatArray = np.asarray(move_to_numpy(new_table(ideal, X)), dtype=np.float64)
+    points: FloatArray = np.asarray(move_to_numpy(check_new_table(ideal, X)), dtype=np.float64)
     return points
 
 

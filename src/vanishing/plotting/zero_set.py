@@ -5,10 +5,10 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from vanishing.algebra.generators import minimal_generators
-from vanishing.arrays.namespace import FloatArray
+from vanishing.arrays.namespace import FloatArray, name_columns
+from vanishing.data.inputs import get_feature_names
 from vanishing.equations.markup import number, shortened
 from vanishing.ideal import VanishingIdeal
-from vanishing.inputs import names_of_features
 from vanishing.plotting import space
 from vanishing.plotting.style import (
     INK,
@@ -212,7 +212,7 @@ class ZeroSetDisplay:
             _checked_limits(limits, fitted.n_features_in_, points, other),
             X=points,
             contrast=other,
-            feature_names=names_of_features(fitted, feature_names),
+            feature_names=get_feature_names(fitted, feature_names),
         )
         return display.plot(kind=kind, sign_regions=sign_regions, resolution=resolution, ax=ax)
 
@@ -345,7 +345,7 @@ class ZeroSetDisplay:
         if self.contrast is not None:
             look = {"marker": "^", "linestyle": "", "markersize": 4}
             entries.insert(1 if self.X is not None else 0, _entry("contrast", color=MORE, **look))
-        names = self.feature_names or [f"x{j}" for j in range(self.basis.n_features)]
+        names = self.feature_names or name_columns(self.basis.n_features)
         for axis, name in zip("xyz", names, strict=False):
             getattr(self.ax_, f"set_{axis}label")(
                 shortened(str(name)), fontsize=NOTE_SIZE, color=INK, parse_math=False
@@ -375,7 +375,7 @@ def _chosen_basis(ideal: VanishingIdeal, polynomials: Any) -> PolynomialBasis:
     if polynomials is None:
         basis = minimal_generators(basis, tol=SAME)
         chosen = list(range(MOST))
-    return basis.restricted(np.isin(np.arange(basis.count()), chosen))
+    return basis.restrict(np.isin(np.arange(basis.count()), chosen))
 
 
 def _checked_limits(limits: Any, n_features: int, *points: FloatArray | None) -> FloatArray:

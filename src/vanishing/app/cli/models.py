@@ -15,7 +15,6 @@ from sklearn.utils._param_validation import InvalidParameterError
 from vanishing import ClassVanishingFeatures, VanishingDetector, VanishingIdeal, load
 from vanishing.app.cli.console import (
     DataError,
-    MissingError,
     ModelError,
     UsageError,
     emit,
@@ -24,12 +23,12 @@ from vanishing.app.cli.console import (
 )
 from vanishing.app.cli.options import Equations, Threshold, Writing
 from vanishing.app.cli.tables import PIPE, Table, output_file, write_table
-from vanishing.arrays.namespace import BoolArray, FloatArray
+from vanishing.arrays.namespace import BoolArray, FloatArray, import_optional, name_columns
 from vanishing.data.source import too_large_to_square
 from vanishing.detectors.contamination import FEWEST_ROWS, N_FITS, fit_to_mixed
 from vanishing.detectors.residuals import NothingVanishesError
 from vanishing.detectors.transformation import image_detector
-from vanishing.persistence.container import ModelFileError
+from vanishing.persistence import ModelFileError
 
 # --- Models as the commands see them: loaded, described, scored -----------------------------------
 
@@ -152,7 +151,7 @@ def feature_names(model: Any) -> list[str]:
     """Return the names of the columns that a model was fitted to."""
     names = getattr(model, "feature_names_in_", None)
     if names is None:
-        return [f"x{j}" for j in range(model.n_features_in_)]
+        return name_columns(model.n_features_in_)
     return [str(name) for name in names]
 
 
@@ -454,11 +453,7 @@ def save_picture(path: str, draw: Callable[[], Any]) -> None:
     kind = Path(path).suffix.lower()
     if kind not in KINDS:
         raise UsageError(f"{path}: pictures are {', '.join(KINDS)}")
-    try:
-        import matplotlib
-    except ImportError as error:
-        raise MissingError("pictures need matplotlib: pip install 'vanishing[plot]'") from error
-    matplotlib.use("Agg")
+    import_optional("matplotlib", extra="plot", purpose="drawing pictures").use("Agg")
     from matplotlib import pyplot
 
     display = draw()

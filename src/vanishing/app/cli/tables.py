@@ -22,7 +22,7 @@ from pyarrow import csv as arrow_csv
 
 from vanishing.app.cli.console import DataError, OutputError, UsageError, note, say, working
 from vanishing.app.cli.options import Reading
-from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
+from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, name_columns
 from vanishing.data.atomic import FULL, followed
 from vanishing.data.files import first_lines, guess_dialect, is_number
 
@@ -570,7 +570,7 @@ class Table:
         """Names of the columns, x0, x1, ... where the file has none."""
         if self.names is not None:
             return self.names
-        return tuple(f"x{j}" for j in range(self.values.shape[1]))
+        return tuple(name_columns(self.values.shape[1]))
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -865,9 +865,9 @@ def output_file(path: str) -> Iterator[IO[bytes]]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    from vanishing.data.atomic import whole_file
+    from vanishing.data.atomic import open_atomic
 
-    with refusals(path), whole_file(path) as file:
+    with refusals(path), open_atomic(path) as file:
         yield file
 
 

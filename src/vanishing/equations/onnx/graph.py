@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from vanishing.arrays.memory import as_text
+from vanishing.arrays.blocks import format_bytes
+from vanishing.arrays.namespace import import_optional
 
 # --- A graph of ONNX under construction: values, operators between them, constants ----------------
 #
@@ -66,9 +67,9 @@ class Graph:
             self._n_bytes += array.nbytes
             if self._n_bytes > LARGEST:
                 raise ValueError(
-                    f"the matrices of the model take more than {as_text(LARGEST)}, which is all "
-                    "that a file of ONNX can hold; fit fewer pieces (n_components) or a smaller "
-                    "degree"
+                    f"the matrices of the model take more than {format_bytes(LARGEST)}, which is "
+                    "all that a file of ONNX can hold; fit fewer pieces (n_components) or a "
+                    "smaller degree"
                 )
             name = self.new_name("constant")
             self.constants.append(self._from_array(np.asarray(array, order="C"), name))
@@ -177,11 +178,8 @@ Operand = Value | npt.ArrayLike
 
 
 def _onnx() -> tuple[Any, Any]:
-    try:
-        from onnx import helper, numpy_helper
-    except ImportError as error:
-        raise ImportError("to_onnx needs onnx: pip install 'vanishing[onnx]'") from error
-    return helper, numpy_helper.from_array
+    helper = import_optional("onnx.helper", extra="onnx", purpose="to_onnx")
+    return helper, import_optional("onnx.numpy_helper", extra="onnx", purpose="to_onnx").from_array
 
 
 # --- What the layers above tell of themselves: the nodes of a map of samples, and of a model ------
