@@ -345,7 +345,7 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
             warn_of_undecided(found)
         warn_of_left_out(found, settings.memory_budget, stacklevel=4)
         take_over(self, fitted)
-        vars(self).pop("_seen", None)
+        self.__dict__.pop("_seen", None)
         self._keep(found)
         return self
 

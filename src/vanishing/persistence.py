@@ -302,12 +302,11 @@ class Decoder:
         _check_names(nodes, required, types, path)
         values = self._decode_all(nodes, path, fitted=fitted, depth=depth)
         _check_types(values, types, path)
-        starred = [
-            name
-            for name, parameter in inspect.signature(kept).parameters.items()
-            if parameter.kind is inspect.Parameter.VAR_POSITIONAL
-        ]
-        return kept(*(each for name in starred for each in values.pop(name)), **values)
+        positional: list[Any] = []
+        for name, parameter in inspect.signature(kept).parameters.items():
+            if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+                positional.extend(values.pop(name))
+        return kept(*positional, **values)
 
     def _decode_estimator(
         self, kept: Any, parts: dict[str, Any], path: str, *, fitted: bool, depth: int

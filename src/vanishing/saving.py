@@ -128,10 +128,10 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     steps = get_steps(model)
     for step in steps:
         check_is_fitted(step)
-    encoder = Encoder()
-    encoded = encoder.encode(model, "model", fitted=True)
     if type(model) is Pipeline:
         check_model_pipeline(model)
+    encoder = Encoder()
+    encoded = encoder.encode(model, "model", fitted=True)
     manifest = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -259,6 +259,10 @@ PIPELINE: Mapping[str, Any] = {
 }
 
 
+#: Classes of this library that hold functions, which are code.
+CODE = (transformations.Function, transformations.FunctionTransformation)
+
+
 class Kept(NamedTuple):
     """The types of what is kept, by name, and the names that must be there."""
 
@@ -284,15 +288,11 @@ def is_estimator(kept: type) -> bool:
 
 def is_record(kept: type) -> bool:
     """Say whether a class is a dataclass of this library that holds no code."""
-    return (
-        is_dataclass(kept)
-        and kept.__module__.startswith("vanishing.")
-        and kept is not transformations.FunctionTransformation
-    )
+    return is_dataclass(kept) and kept.__module__.startswith("vanishing.") and kept not in CODE
 
 
 @cache
-def get_parameter_names(kept: type) -> frozenset[str]:
+def get_parameter_names(kept: Any) -> frozenset[str]:
     """Return the parameters of an estimator's constructor."""
     return frozenset(inspect.signature(kept).parameters)
 
@@ -311,7 +311,7 @@ def get_fields(kept: Any) -> Kept:
 
 
 @cache
-def get_fitted(kept: type) -> Kept:
+def get_fitted(kept: Any) -> Kept:
     """Return the attributes that a fit leaves in an estimator."""
     if kept in PREPROCESSORS:
         found = dict(PREPROCESSORS[kept])
@@ -346,6 +346,8 @@ def collect_classes(models: Iterable[type]) -> dict[str, type]:
         elif is_record(hint):
             found[get_file_name(hint)] = hint
             waiting.extend(get_fields(hint).types.values())
+        elif hint.__module__.startswith("vanishing."):  # abstract
+            waiting.extend(hint.__subclasses__())
     return found
 
 
@@ -537,7 +539,7 @@ def _refusal(value: Any, path: str) -> str:
     name = type(value).__name__
     if isinstance(value, str | int | float | list | tuple | np.ndarray):
         return f"{path} is {value!r}, which cannot be saved in a model file"
-    if isinstance(value, transformations.FunctionTransformation) or callable(value):
+    if isinstance(value, CODE) or callable(value):
         reason = "functions are code, which model files do not hold"
     elif hasattr(value, "fit"):
         reason = "of other estimators they keep PCA, StandardScaler and pipelines of these"

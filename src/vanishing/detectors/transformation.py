@@ -26,6 +26,7 @@ from vanishing.arrays.namespace import (
     move_to_host,
     move_to_numpy,
     namespace,
+    require_dense,
     take_rows,
 )
 from vanishing.data.inputs import prepare_for_sklearn, take_over, too_large
@@ -34,7 +35,6 @@ from vanishing.data.source import (
     MappedSource,
     SampleSource,
     close_after,
-    require_dense,
 )
 from vanishing.detectors.base import Detector, moments
 from vanishing.detectors.clusters import resolutions_of, split_into_pieces
@@ -59,10 +59,7 @@ from vanishing.detectors.threshold import Scored, on_unseen_rows
 from vanishing.explain.attribution import Landscape
 from vanishing.ideal import VanishingIdeal
 from vanishing.transformations import (
-    Affine,
     AnyOf,
-    Composition,
-    Gather,
     RandomAffine,
     Rotations,
     Transformation,
@@ -306,7 +303,7 @@ class TransformationDetector(PerTransformation, Detector):
 
     # What a fit leaves, and model files keep (``saving.py``). The maps themselves: the same seed
     # may give others in another version of NumPy.
-    transformations_: tuple[Gather | Affine | Composition, ...]
+    transformations_: tuple[Transformation, ...]
     preprocessor_: PCA | StandardScaler | Pipeline | None
     mixtures_: list[Mixture]
     _distance_weight: float

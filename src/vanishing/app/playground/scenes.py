@@ -250,11 +250,12 @@ def _rotations(
     detector: TransformationDetector, row: FloatArray
 ) -> list[tuple[Any, FloatArray, float]]:
     """Return each rotated copy with its part of the score, -log P_i."""
-    (mixture,) = detector.mixtures_
+    (mixture,), preprocessor = detector.mixtures_, detector.preprocessor_
+    assert preprocessor is not None
     found = []
     for i, transformation in enumerate(detector.transformations_):
         moved = transformation(row)
-        loss = mixture.loss(i, detector.preprocessor_.transform(moved))
+        loss = mixture.loss(i, preprocessor.transform(moved))
         found.append((transformation, moved[0], float(loss[0])))
     return found
 

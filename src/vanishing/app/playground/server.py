@@ -464,7 +464,8 @@ def serve(
     OSError
         If the port is in use or may not be used; the message says what helps.
     """
-    uvicorn = import_optional("uvicorn", extra="web", purpose="the playground")
+    import_optional("uvicorn", extra="web", purpose="the playground")
+    import uvicorn
     from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
     hosts, any_address = [*LOOPBACK, _in_url(host)], not _is_loopback(host)

@@ -1,7 +1,6 @@
 """A model as an ONNX file, its preprocessing included."""
 
 import json
-from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
@@ -9,6 +8,7 @@ from sklearn.decomposition import PCA, IncrementalPCA
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
+import vanishing
 from vanishing.arrays.namespace import FloatArray
 from vanishing.equations.onnx.graph import (
     IR_VERSION,
@@ -222,7 +222,7 @@ def _assembled(graph: Graph, model: Any, outputs: list[Output], dtype: str) -> A
         ir_version=IR_VERSION,
         producer_name="vanishing",
         # By its name, since the package is above all layers.
-        producer_version=import_module("vanishing").__version__,
+        producer_version=vanishing.__version__,
     )
     helper.set_model_props(proto, _metadata(model, steps[-1], graph))
     return proto
