@@ -451,7 +451,7 @@ class Encoder:
         fitted : bool
             Whether estimators are kept as fitted, or by their parameters only.
         """
-        kind = type(value)
+        kind: Any = type(value)
         if value is None or kind in (bool, int, str):
             return value
         if kind is float:
@@ -494,7 +494,8 @@ class Encoder:
             _check_types({**parameters, "steps": before}, PIPELINE, path)
         if fitted:
             present = vars(estimator)
-            types, required = get_fitted(type(estimator))
+            kind: Any = type(estimator)
+            types, required = get_fitted(kind)
             state = {name: present[name] for name in types if name in required or name in present}
             _check_types(state, types, path)
             unknown = present.keys() - parameters.keys() - state.keys()

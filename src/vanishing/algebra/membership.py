@@ -6,9 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from vanishing.arrays.namespace import FloatArray, name_columns
+from vanishing.arrays.namespace import FloatArray
 from vanishing.polynomials.basis import PolynomialBasis
-from vanishing.polynomials.monomials import count, monomials, multiples, normalize_columns, spanning
+from vanishing.polynomials.monomials import (
+    count,
+    monomials,
+    multiples,
+    normalize_columns,
+    spanning,
+    variable_names,
+)
 
 #: Multiples of norm 1 whose combinations are smaller than this are dependent.
 DEPENDENT = 1e-9
@@ -135,7 +142,7 @@ def _symbolic_coefficients(
 ) -> FloatArray:
     import sympy
 
-    names = name_columns(n_variables) if names is None else list(names)
+    names = variable_names(n_variables) if names is None else list(names)
     if len(names) != n_variables:
         raise ValueError(f"expected {n_variables} names, got {len(names)}")
     # Symbols of the same name may differ in assumptions; the names are what counts.

@@ -1,6 +1,5 @@
 """Arrays of any library: namespaces, moving between them, and what is no dense array."""
 
-from collections.abc import Iterable
 from functools import cached_property
 from importlib import import_module
 from typing import Any, Self, TypeVar, overload
@@ -161,7 +160,7 @@ def _refuse_hidden(arrays: list[Any], name: str) -> None:
         )
 
 
-# --- Optional packages, and names of columns that have none ---------------------------------------
+# --- Optional packages ----------------------------------------------------------------------------
 
 
 def import_optional(module: str, *, extra: str, purpose: str) -> Any:
@@ -189,13 +188,3 @@ def import_optional(module: str, *, extra: str, purpose: str) -> Any:
 def is_from(data: object, *packages: str) -> bool:
     """Say whether the class of ``data`` comes from one of the packages, without importing them."""
     return any(kind.__module__.partition(".")[0] in packages for kind in type(data).__mro__)
-
-
-def name_columns(n_columns: int, names: Iterable[Any] | None = None) -> list[str]:
-    """Return the names of columns: those that are given, or x0, x1, ..."""
-    if names is None:
-        return [f"x{j}" for j in range(n_columns)]
-    given = [str(name) for name in names]
-    if len(given) != n_columns:
-        raise ValueError(f"expected {n_columns} feature names, got {len(given)}")
-    return given

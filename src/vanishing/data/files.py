@@ -12,9 +12,10 @@ from typing import IO, Any
 
 import numpy as np
 
-from vanishing.arrays.namespace import FloatArray, import_optional, lazy, name_columns
+from vanishing.arrays.namespace import FloatArray, import_optional, lazy
 from vanishing.data.source import SampleSource
 from vanishing.data.streams import CHUNK_NUMBERS, Chunk, StoredArraySource, StreamedSource
+from vanishing.polynomials.monomials import variable_names
 
 # --- Batches of rows out of the files of a dataset, read when they are asked for ------------------
 #
@@ -315,7 +316,7 @@ def _read_options(dialects: Sequence[Dialect]) -> Any:
     csv = import_optional("pyarrow.csv", extra="io", purpose="reading tables")
     first = dialects[0]
     if first.header is None:
-        return csv.ReadOptions(column_names=name_columns(first.n_columns))
+        return csv.ReadOptions(column_names=list(variable_names(first.n_columns)))
     if not any(dialect.commented or dialect.trimmed for dialect in dialects):
         return csv.ReadOptions()  # pyarrow finds the names, in another order in each file
     if any(dialect.header != first.header for dialect in dialects):

@@ -18,7 +18,6 @@ from vanishing.arrays.namespace import (
     Array,
     is_from,
     move_to_host,
-    name_columns,
     namespace,
     require_dense,
     unmask,
@@ -34,6 +33,7 @@ from vanishing.data.source import (
     close_after,
 )
 from vanishing.data.streams import ChunkSource, StoredArraySource, as_array, columns_of, names_of
+from vanishing.polynomials.monomials import variable_names
 
 # --- Which kind of data it is ---------------------------------------------------------------------
 
@@ -341,7 +341,7 @@ def get_feature_names(estimator: Any, given: Any = None) -> list[str]:
     """
     if given is None:
         given = getattr(estimator, "feature_names_in_", None)
-    return name_columns(estimator.n_features_in_, given)
+    return list(variable_names(estimator.n_features_in_, given))
 
 
 def take_over(estimator: Any, fitted: Any) -> None:

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from vanishing.arrays.namespace import import_optional, move_to_host, name_columns
+from vanishing.arrays.namespace import import_optional, move_to_host
 from vanishing.data.atomic import replace_atomic
 from vanishing.data.files import is_zarr_array
 from vanishing.data.inputs import as_source
 from vanishing.data.source import close_after
 from vanishing.data.streams import CHUNK_NUMBERS
+from vanishing.polynomials.monomials import variable_names
 
 Batches = Iterator[npt.NDArray[Any]]
 
@@ -57,7 +58,7 @@ def write(
             "features of an ideal, nothing vanishes: raise tol or max_degree"
         )
     given = source.feature_names if column_names is None else column_names
-    names = name_columns(n_columns) if given is None else list(map(str, given))
+    names = variable_names(n_columns) if given is None else list(map(str, given))
     if len(names) != n_columns or len(set(names)) != n_columns:
         raise ValueError(f"{n_columns} different column names are required, got {names}")
     n_rows = max(1, CHUNK_NUMBERS // n_columns)

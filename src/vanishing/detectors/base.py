@@ -14,7 +14,6 @@ from vanishing.arrays.namespace import (
     FloatArray,
     move_to_host,
     move_to_numpy,
-    name_columns,
     namespace,
     take_rows,
 )
@@ -41,6 +40,7 @@ from vanishing.detectors.threshold import (
 from vanishing.explain.attribution import Landscape
 from vanishing.explain.record import Explanation
 from vanishing.ideal import HasIdeal
+from vanishing.polynomials.monomials import variable_names
 from vanishing.saving import Saveable
 
 # --- What detectors need to know of rows that are too many to be held at once ---------------------
@@ -328,7 +328,7 @@ class Detector(HasIdeal, Saveable, OutlierMixin, BaseEstimator):
         X = move_to_numpy(check_new_table(self, X))
         if n_equations < 0:
             raise ValueError(f"n_equations must not be negative, got {n_equations}")
-        names = getattr(self, "feature_names_in_", name_columns(X.shape[1]))
+        names = getattr(self, "feature_names_in_", variable_names(X.shape[1]))
         with np.errstate(over="ignore", invalid="ignore"):
             beyond = np.flatnonzero(~np.isfinite(self._score(X)))
             if beyond.size:

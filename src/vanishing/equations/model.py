@@ -12,10 +12,10 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, Stan
 from sklearn.utils.validation import check_is_fitted
 
 from vanishing.arrays.blocks import format_bytes
-from vanishing.arrays.namespace import FloatArray, IntArray, lazy, name_columns
+from vanishing.arrays.namespace import FloatArray, IntArray, lazy
 from vanishing.equations.sizes import DataScale
 from vanishing.polynomials.basis import PolynomialBasis
-from vanishing.polynomials.monomials import AffineMap, count
+from vanishing.polynomials.monomials import AffineMap, count, variable_names
 
 # --- Fitted preprocessing of scikit-learn as affine maps ------------------------------------------
 
@@ -240,7 +240,7 @@ def _basis_of(model: Any) -> tuple[PolynomialBasis, str]:
 
 def checked_names(feature_names: Any, n_features: int) -> tuple[str, ...]:
     """Return as many names as there are features, all different; x0, x1, ... by default."""
-    names = tuple(name_columns(n_features, feature_names))
+    names = variable_names(n_features, feature_names)
     if len(set(names)) < n_features:
         twice = sorted({name for name in names if names.count(name) > 1})
         raise ValueError(f"feature names must differ, got {', '.join(twice)} more than once")

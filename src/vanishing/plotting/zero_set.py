@@ -5,7 +5,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from vanishing.algebra.generators import minimal_generators
-from vanishing.arrays.namespace import FloatArray, name_columns
+from vanishing.arrays.namespace import FloatArray
 from vanishing.data.inputs import get_feature_names
 from vanishing.equations.markup import number, shortened
 from vanishing.ideal import VanishingIdeal
@@ -27,6 +27,7 @@ from vanishing.plotting.style import (
     same_units,
 )
 from vanishing.polynomials.basis import PolynomialBasis
+from vanishing.polynomials.monomials import variable_names
 
 # --- Zero sets in the plane: contours, and the regions of either sign -----------------------------
 
@@ -345,7 +346,7 @@ class ZeroSetDisplay:
         if self.contrast is not None:
             look = {"marker": "^", "linestyle": "", "markersize": 4}
             entries.insert(1 if self.X is not None else 0, _entry("contrast", color=MORE, **look))
-        names = self.feature_names or name_columns(self.basis.n_features)
+        names = self.feature_names or variable_names(self.basis.n_features)
         for axis, name in zip("xyz", names, strict=False):
             getattr(self.ax_, f"set_{axis}label")(
                 shortened(str(name)), fontsize=NOTE_SIZE, color=INK, parse_math=False

@@ -1,6 +1,6 @@
 """Monomials, affine changes of variables, and the coefficients of polynomials on monomials."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations_with_replacement
@@ -16,6 +16,16 @@ from vanishing.polynomials.evaluation import DegreeBlock
 #
 # Monomials are ordered by degree, then lexicographically with the first variable largest. Those of
 # degree at most t-1 come first among those of degree at most t.
+
+
+def variable_names(n_variables: int, names: Iterable[object] | None = None) -> tuple[str, ...]:
+    """Return as many names as there are variables; x0, x1, ... by default."""
+    if names is None:
+        return tuple(f"x{j}" for j in range(n_variables))
+    given = tuple(str(name) for name in names)
+    if len(given) != n_variables:
+        raise ValueError(f"expected {n_variables} feature names, got {len(given)}")
+    return given
 
 
 def count(n_variables: int, degree: int) -> int:

@@ -23,12 +23,13 @@ from vanishing.app.cli.console import (
 )
 from vanishing.app.cli.options import Equations, Threshold, Writing
 from vanishing.app.cli.tables import PIPE, Table, output_file, write_table
-from vanishing.arrays.namespace import BoolArray, FloatArray, import_optional, name_columns
+from vanishing.arrays.namespace import BoolArray, FloatArray, import_optional
 from vanishing.data.source import too_large_to_square
 from vanishing.detectors.contamination import FEWEST_ROWS, N_FITS, fit_to_mixed
 from vanishing.detectors.residuals import NothingVanishesError
 from vanishing.detectors.transformation import image_detector
 from vanishing.persistence import ModelFileError
+from vanishing.polynomials.monomials import variable_names
 
 # --- Models as the commands see them: loaded, described, scored -----------------------------------
 
@@ -151,7 +152,7 @@ def feature_names(model: Any) -> list[str]:
     """Return the names of the columns that a model was fitted to."""
     names = getattr(model, "feature_names_in_", None)
     if names is None:
-        return name_columns(model.n_features_in_)
+        return list(variable_names(model.n_features_in_))
     return [str(name) for name in names]
 
 

@@ -22,9 +22,10 @@ from pyarrow import csv as arrow_csv
 
 from vanishing.app.cli.console import DataError, OutputError, UsageError, note, say, working
 from vanishing.app.cli.options import Reading
-from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, name_columns
+from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.data.atomic import FULL, followed
 from vanishing.data.files import first_lines, guess_dialect, is_number
+from vanishing.polynomials.monomials import variable_names
 
 __all__ = ["Table", "check_inputs", "check_outputs", "read_table", "write_table"]
 
@@ -570,7 +571,7 @@ class Table:
         """Names of the columns, x0, x1, ... where the file has none."""
         if self.names is not None:
             return self.names
-        return tuple(name_columns(self.values.shape[1]))
+        return variable_names(self.values.shape[1])
 
     def __len__(self) -> int:
         return len(self.rows)
