@@ -26,7 +26,7 @@ from vanishing import ClassVanishingFeatures, VanishingIdeal
 from vanishing.data import ChunkSource, MappedSource, TableSource, as_source, write
 from vanishing.data.atomic import replace_atomic
 from vanishing.data.source import GROUPED
-from vanishing.data.streams import prefetched
+from vanishing.data.streams import prefetch
 
 NAMES = ["längs", "b", "c d"]
 
@@ -456,7 +456,7 @@ def test_prefetching_changes_nothing_but_the_thread(n_items, n_taken, fails):
         finally:
             closed.append(True)
 
-    ahead = prefetched(items())
+    ahead = prefetch(items())
     taken = []
     try:
         for _ in range(n_taken):

@@ -31,12 +31,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 import vanishing
-from vanishing import contrasts, transformations
+from vanishing import contrasts, equations, transformations
 from vanishing.arrays.namespace import FloatArray
 from vanishing.construction import normalizations, reductions
 from vanishing.data.atomic import write_atomic
-from vanishing.equations import to_onnx
-from vanishing.equations.onnx.model import Float
 
 FORMAT = "vanishing model"
 #: Raised when files of an earlier version would be misread; those versions stay readable.
@@ -75,8 +73,8 @@ class Saveable:
         self,
         path: str | os.PathLike[str] | None = None,
         *,
-        dtype: Float = "float32",
-        arithmetic: Float = "float64",
+        dtype: Literal["float32", "float64"] = "float32",
+        arithmetic: Literal["float32", "float64"] = "float64",
     ) -> Any:
         """Return the fitted model as a graph of ONNX, which runs without Python.
 
@@ -95,7 +93,7 @@ class Saveable:
         -------
         onnx.ModelProto
         """
-        graph = to_onnx(self, dtype=dtype, arithmetic=arithmetic)
+        graph = equations.to_onnx(self, dtype=dtype, arithmetic=arithmetic)
         if path is not None:
             write_atomic(path, graph.SerializeToString())
         return graph

@@ -34,7 +34,7 @@ from vanishing.data.source import (
     describe_mismatch,
     make_floating,
 )
-from vanishing.data.streams import Chunk, StreamedSource, names_of, same_kind
+from vanishing.data.streams import Chunk, StreamedSource, get_column_names, reword_error
 
 #: Summaries merged by one task. The tree does not depend on the workers, nor does the result.
 MERGED_AT_ONCE = 8
@@ -57,17 +57,17 @@ def as_dask_array(data: Any, name: str) -> tuple[Any, tuple[str, ...] | None]:
     if other:
         raise ValueError(f"{name} must hold real numbers, but the columns {other} do not")
     array = data.to_dask_array()
-    if array.dtype == object:  # numbers of several kinds, such as truth values beside others
+    if array.dtype == object:  # columns of several kinds, such as booleans and numbers
         array = data.astype("float64").to_dask_array()
-    return array, names_of(list(data.columns))
+    return array, get_column_names(list(data.columns))
 
 
 class DaskSource(StreamedSource):
     """The rows of a Dask array, whose blocks are arrays of NumPy, CuPy or torch.
 
-    Passes are computed by the scheduler that Dask uses at the time: that of the present
-    ``distributed.Client``, or threads. Each pass computes the blocks again, unless the array was
-    persisted. Empty blocks and unknown numbers of rows are allowed.
+    Passes are computed by the current scheduler of Dask: that of a ``distributed.Client``, or
+    threads. Each pass computes the blocks again, unless the array was persisted. Empty blocks and
+    unknown numbers of rows are allowed.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class DaskSource(StreamedSource):
         Blocks hold whole rows.
     feature_names : sequence of str, optional
     name : str
-        What the rows are called in error messages.
+        What error messages call the rows.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class DaskSource(StreamedSource):
 
     @property
     def cpu(self) -> bool:
-        """Whether the blocks live in the memory of the processor, as far as Dask knows."""
+        """Whether the blocks are in the memory of the processor, as far as Dask knows."""
         return is_on_cpu(_dask("dask.array.utils").meta_from_array(self.array))
 
     @lazy
@@ -177,7 +177,7 @@ class DaskSource(StreamedSource):
         payload = _packed((kernel, merge, names))
         delayed = _dask().delayed
         broadcast = delayed(payload, name=_key("kernel"))
-        # As a map over blocks, which Dask joins with other such maps to one task a block.
+        # As a map over blocks, which Dask fuses with other such maps into one task per block.
         leaves = _dask("dask.array").map_blocks(
             _summarize_block,
             self.array,
@@ -201,7 +201,7 @@ class DaskSource(StreamedSource):
         return found
 
     def map_rows(self, function: Callable[[Array], Array], n_columns: int | None) -> Any:
-        """Return a Dask array of what a function makes of the rows.
+        """Return a Dask array of the results of a function of the rows.
 
         Parameters
         ----------
@@ -231,7 +231,7 @@ class DaskSource(StreamedSource):
         )
 
     def _compute(self, root: Any, n_bytes: int) -> Any:
-        """Compute a task; an error in a block of the user's own names the block."""
+        """Compute a task; if a block of the user fails, the error names it."""
         try:
             with _large_graphs_allowed(n_bytes):
                 return _dask().compute(root)[0]
@@ -241,13 +241,13 @@ class DaskSource(StreamedSource):
             index = self._failing_block()
             if index is None:
                 raise
-            raise same_kind(
+            raise reword_error(
                 error,
                 f"{self._chunk_name(index)} could not be computed: {type(error).__name__}: {error}",
             ) from error
 
     def _failing_block(self) -> int | None:
-        """Compute blocks, many at a time, until one fails; only after something did."""
+        """Find the first block that fails, computing many at a time."""
         delayed = _dask().delayed(_nothing_of, pure=False)
         tasks = [delayed(rows) for rows in self._rows_of_blocks]
         for start in range(0, len(tasks), SOUGHT_AT_ONCE):
@@ -262,7 +262,7 @@ def _dask(module: str = "dask") -> Any:
 
 
 def _large_graphs_allowed(more_bytes: int) -> AbstractContextManager[Any]:
-    """Do not warn of the basis and of weights, in the graph on purpose; of other things, do."""
+    """Do not warn of the basis and of weights, which are in the graph on purpose."""
     if "distributed" not in sys.modules:  # then there is no cluster, and no such setting yet
         return nullcontext()
     dask = _dask()
@@ -271,7 +271,7 @@ def _large_graphs_allowed(more_bytes: int) -> AbstractContextManager[Any]:
 
 
 def _key(what: str) -> str:
-    """Return a name for a task that no other has."""
+    """Return a unique name for a task."""
     return f"vanishing-{what}-{uuid4().hex}"
 
 
@@ -282,7 +282,7 @@ def _packed(what: Any) -> bytes:
 
 
 def _unpacked(packed: bytes) -> Any:
-    # Each task has its own copy: functions may keep what they computed, and tasks run in threads.
+    # Each task has its own copy: functions may cache results, and tasks run in threads.
     return _dask("cloudpickle").loads(packed)
 
 
@@ -326,4 +326,4 @@ def _fails(tasks: list[Any]) -> bool:
 
 
 def _nothing_of(rows: Array) -> None:
-    """Need the rows, and return nothing of them."""
+    """Depend on the rows without returning them."""

@@ -32,7 +32,13 @@ from vanishing.data.source import (
     check_block,
     close_after,
 )
-from vanishing.data.streams import ChunkSource, StoredArraySource, as_array, columns_of, names_of
+from vanishing.data.streams import (
+    ChunkSource,
+    StoredArraySource,
+    as_array,
+    get_column_names,
+    get_columns,
+)
 from vanishing.polynomials.monomials import variable_names
 
 # --- Which kind of data it is ---------------------------------------------------------------------
@@ -147,7 +153,7 @@ def _as_source(
             f"{name} has shape {tuple(array.shape)}: at least one row and one column are required"
         )
     source = ArraySource(array).named(name)
-    source.feature_names = names_of(columns_of(data))
+    source.feature_names = get_column_names(get_columns(data))
     return source
 
 
