@@ -9,6 +9,24 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
+# --- Libraries that are optional ------------------------------------------------------------------
+
+
+def import_extra(module: str, *, extra: str, purpose: str) -> Any:
+    """Import a module, or say which extra brings it."""
+    package = module.partition(".")[0]
+    try:
+        import_module(package)
+        return import_module(module)
+    except ImportError as error:
+        raise ImportError(f"{purpose} needs {package}: pip install 'vanishing[{extra}]'") from error
+
+
+def is_from(data: object, *packages: str) -> bool:
+    """Say whether the class of ``data`` comes from one of the packages, without importing them."""
+    return any(kind.__module__.partition(".")[0] in packages for kind in type(data).__mro__)
+
+
 # --- Which library an array belongs to, and moving small matrices to it and back ------------------
 
 #: An array of any library that follows the array API standard.
@@ -158,33 +176,3 @@ def _refuse_hidden(arrays: list[Any], name: str) -> None:
             f"{name} is a masked array, which hides {n_hidden} of its entries, but all are needed; "
             "drop the rows that have some, or put numbers in their place by '.filled(...)'"
         )
-
-
-# --- Optional packages ----------------------------------------------------------------------------
-
-
-def import_optional(module: str, *, extra: str, purpose: str) -> Any:
-    """Import a module of an optional package, or raise an error that names the extra.
-
-    Parameters
-    ----------
-    module : str
-    extra : str
-        The extra of this library that installs the package.
-    purpose : str
-        What needs it, as the subject of the error message.
-
-    Returns
-    -------
-    module
-    """
-    try:
-        return import_module(module)
-    except ImportError as error:
-        package = module.partition(".")[0]
-        raise ImportError(f"{purpose} needs {package}: pip install 'vanishing[{extra}]'") from error
-
-
-def is_from(data: object, *packages: str) -> bool:
-    """Say whether the class of ``data`` comes from one of the packages, without importing them."""
-    return any(kind.__module__.partition(".")[0] in packages for kind in type(data).__mro__)

@@ -20,7 +20,7 @@ import numpy as np
 from vanishing.arrays.namespace import (
     Array,
     FloatArray,
-    import_optional,
+    import_extra,
     is_from,
     is_on_cpu,
     lazy,
@@ -258,7 +258,7 @@ class DaskSource(StreamedSource):
 
 
 def _dask(module: str = "dask") -> Any:
-    return import_optional(module, extra="dask", purpose="passing over Dask arrays")
+    return import_extra(module, extra="dask", purpose="passing over Dask arrays")
 
 
 def _large_graphs_allowed(more_bytes: int) -> AbstractContextManager[Any]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from vanishing.arrays.namespace import Array, import_optional, move_to_host
+from vanishing.arrays.namespace import Array, import_extra, move_to_host
 from vanishing.data.inputs import as_source
 from vanishing.data.source import WrappedSource
 
@@ -42,7 +42,7 @@ class DeviceSource(WrappedSource):
     """
 
     def __init__(self, data: Any, device: Any, *, dtype: str | None = None) -> None:
-        torch = import_optional("torch", extra="torch", purpose="DeviceSource")
+        torch = import_extra("torch", extra="torch", purpose="DeviceSource")
         if dtype not in (None, "float32", "float64"):
             raise ValueError(f"dtype must be None, 'float32' or 'float64', got {dtype!r}")
         super().__init__(as_source(data))

@@ -12,7 +12,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from vanishing.arrays.namespace import FloatArray, import_optional, lazy
+from vanishing.arrays.namespace import FloatArray, import_extra, lazy
 from vanishing.data.source import SampleSource
 from vanishing.data.streams import CHUNK_NUMBERS, Chunk, StoredArraySource, StreamedSource
 from vanishing.polynomials.monomials import variable_names
@@ -46,7 +46,7 @@ def reader_of(dataset: Any, *, plain: bool) -> Callable[..., Iterator[Any]] | No
         ``read(fragment, names, schema, n_rows)`` yields record batches, less the columns that the
         file does not have.
     """
-    formats = import_optional("pyarrow.dataset", extra="io", purpose="reading tables")
+    formats = import_extra("pyarrow.dataset", extra="io", purpose="reading tables")
     if not isinstance(dataset, formats.FileSystemDataset):
         return None
     if getattr(
@@ -65,7 +65,7 @@ def reader_of(dataset: Any, *, plain: bool) -> Callable[..., Iterator[Any]] | No
 
 
 def _read_parquet(fragment: Any, names: Sequence[str], schema: Any, n_rows: int) -> Iterator[Any]:
-    parquet = import_optional("pyarrow.parquet", extra="io", purpose="reading tables")
+    parquet = import_extra("pyarrow.parquet", extra="io", purpose="reading tables")
     row_groups = [group.id for group in fragment.row_groups]  # a fragment may be a part of a file
     with fragment.open() as file:
         opened = parquet.ParquetFile(file, pre_buffer=False, buffer_size=PARQUET_BUFFER)
@@ -73,7 +73,7 @@ def _read_parquet(fragment: Any, names: Sequence[str], schema: Any, n_rows: int)
 
 
 def _read_csv(fragment: Any, names: Sequence[str], schema: Any, n_rows: int) -> Iterator[Any]:
-    csv = import_optional("pyarrow.csv", extra="io", purpose="reading tables")
+    csv = import_extra("pyarrow.csv", extra="io", purpose="reading tables")
     said = fragment.format.default_fragment_scan_options  # by whoever opened the dataset
     convert = csv.ConvertOptions(
         decimal_point=said.convert_options.decimal_point,
@@ -95,7 +95,7 @@ def _read_csv(fragment: Any, names: Sequence[str], schema: Any, n_rows: int) -> 
 
 
 def _read_feather(fragment: Any, names: Sequence[str], schema: Any, n_rows: int) -> Iterator[Any]:
-    ipc = import_optional("pyarrow.ipc", extra="io", purpose="reading tables")
+    ipc = import_extra("pyarrow.ipc", extra="io", purpose="reading tables")
     with fragment.open() as file:
         opened = ipc.open_file(file)
         for index in range(opened.num_record_batches):
@@ -274,8 +274,8 @@ def csv_format(files: Sequence[str], *, header: bool | None, name: str) -> tuple
     named : bool
         Whether the files name their columns; x0, x1, ... otherwise.
     """
-    csv = import_optional("pyarrow.csv", extra="io", purpose="reading tables")
-    formats = import_optional("pyarrow.dataset", extra="io", purpose="reading tables")
+    csv = import_extra("pyarrow.csv", extra="io", purpose="reading tables")
+    formats = import_extra("pyarrow.dataset", extra="io", purpose="reading tables")
     dialects = [_dialect_of(file, header) for file in files]
     first = dialects[0]
     for file, dialect in zip(files, dialects, strict=True):
@@ -313,7 +313,7 @@ def _check_alike(where: str, dialect: Dialect, first_file: str, first: Dialect) 
 
 
 def _read_options(dialects: Sequence[Dialect]) -> Any:
-    csv = import_optional("pyarrow.csv", extra="io", purpose="reading tables")
+    csv = import_extra("pyarrow.csv", extra="io", purpose="reading tables")
     first = dialects[0]
     if first.header is None:
         return csv.ReadOptions(column_names=list(variable_names(first.n_columns)))
@@ -376,7 +376,7 @@ class Columns:
     @property
     def dtype(self) -> Any:
         """Single precision if no column is wider in any file."""
-        arrow = import_optional("pyarrow", extra="io", purpose="reading tables")
+        arrow = import_extra("pyarrow", extra="io", purpose="reading tables")
         narrow = (arrow.float16(), arrow.float32())
         return np.float32 if all(kind in narrow for kind in self.types) else np.float64
 
@@ -411,7 +411,7 @@ def _without_index(schema: Any) -> tuple[str, ...]:
 
 def _is_number(kind: Any) -> bool:
     """Say whether a type of Arrow is one of numbers, truth values included."""
-    types = import_optional("pyarrow.types", extra="io", purpose="reading tables")
+    types = import_extra("pyarrow.types", extra="io", purpose="reading tables")
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
 
 
@@ -477,7 +477,7 @@ class TableSource(StreamedSource):
     @property
     def _has_types_of_files(self) -> bool:
         """Whether columns are of the type that each file says; those of CSV files are guesses."""
-        formats = import_optional("pyarrow.dataset", extra="io", purpose="reading tables")
+        formats = import_extra("pyarrow.dataset", extra="io", purpose="reading tables")
         return self.by_path and not isinstance(self.dataset.format, formats.CsvFileFormat)
 
     @property
@@ -526,7 +526,7 @@ class TableSource(StreamedSource):
 
     def _scan_options(self) -> Any:
         """Bounds on what is held of a file."""
-        formats = import_optional("pyarrow.dataset", extra="io", purpose="reading tables")
+        formats = import_extra("pyarrow.dataset", extra="io", purpose="reading tables")
         file_format = getattr(self.dataset, "format", None)
         if isinstance(file_format, formats.ParquetFileFormat):
             # Otherwise all columns of a file are fetched before the first batch.
@@ -595,14 +595,14 @@ def open_path(
             )
         open_array = _open_zarr if first.is_dir() else _open_npy
         return StoredArraySource(open_array(first, name), name=name)
-    dataset = import_optional("pyarrow.dataset", extra="io", purpose="reading tables")
+    dataset = import_extra("pyarrow.dataset", extra="io", purpose="reading tables")
     try:
         # Of one folder its own files; a list is taken as it is.
         files: Any = str(first) if len(paths) == 1 else [str(path) for path in paths]
         file_format: Any = _table_format(paths, name)
         schema, named = None, True
         if file_format == "csv":
-            arrow = import_optional("pyarrow", extra="io", purpose="reading tables")
+            arrow = import_extra("pyarrow", extra="io", purpose="reading tables")
             listed = dataset.dataset(files, format=file_format, schema=arrow.schema([])).files
             file_format, named = csv_format(listed, header=header, name=name)
             schema = _without_guesses(dataset.dataset(files, format=file_format).schema)
@@ -640,7 +640,7 @@ def _open_npy(path: Path, name: str) -> NumpyFile:
 
 
 def _open_zarr(path: Path, name: str) -> Any:
-    zarr = import_optional("zarr", extra="io", purpose="reading Zarr arrays")
+    zarr = import_extra("zarr", extra="io", purpose="reading Zarr arrays")
     opened = zarr.open(path, mode="r")
     if isinstance(opened, zarr.Group):
         arrays = sorted(opened.array_keys())
@@ -653,7 +653,7 @@ def _open_zarr(path: Path, name: str) -> Any:
 
 def _without_guesses(schema: Any) -> Any:
     """Read numbers of a CSV file as such, though the first ones be whole or missing."""
-    arrow = import_optional("pyarrow", extra="io", purpose="reading tables")
+    arrow = import_extra("pyarrow", extra="io", purpose="reading tables")
     return arrow.schema(
         field.with_type(arrow.float64())
         if arrow.types.is_integer(field.type) or arrow.types.is_null(field.type)

@@ -11,7 +11,7 @@ import numpy as np
 
 from vanishing.arrays.namespace import (
     Array,
-    import_optional,
+    import_extra,
     is_array,
     is_from,
     is_on_cpu,
@@ -368,5 +368,5 @@ def _opened_anew(array: Any) -> Any:
     """Open a Zarr array again: if its files were gone, it would read as zeros without an error."""
     if not hasattr(array, "store_path"):
         return array
-    zarr = import_optional("zarr", extra="io", purpose="reading Zarr arrays")
+    zarr = import_extra("zarr", extra="io", purpose="reading Zarr arrays")
     return zarr.open_array(array.store_path, mode="r")

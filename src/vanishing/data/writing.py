@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from vanishing.arrays.namespace import import_optional, move_to_host
+from vanishing.arrays.namespace import import_extra, move_to_host
 from vanishing.data.atomic import replace_atomic
 from vanishing.data.files import is_zarr_array
 from vanishing.data.inputs import as_source
@@ -114,7 +114,7 @@ def _write_npy(path: Path, first: npt.NDArray[Any], rest: Batches, names: Sequen
 
 
 def _write_zarr(path: Path, first: npt.NDArray[Any], rest: Batches, names: Sequence[str]) -> None:
-    zarr = import_optional("zarr", extra="io", purpose="writing Zarr arrays")
+    zarr = import_extra("zarr", extra="io", purpose="writing Zarr arrays")
     array = zarr.create_array(
         store=path, shape=(0, first.shape[1]), chunks=first.shape, dtype=first.dtype
     )
@@ -129,7 +129,7 @@ def _write_table(
     def write_table(
         path: Path, first: npt.NDArray[Any], rest: Batches, names: Sequence[str]
     ) -> None:
-        arrow = import_optional("pyarrow", extra="io", purpose="writing tables")
+        arrow = import_extra("pyarrow", extra="io", purpose="writing tables")
         kind = arrow.from_numpy_dtype(first.dtype)
         schema = arrow.schema([(name, kind) for name in names])
         with open_writer(path, schema) as writer:
@@ -141,12 +141,12 @@ def _write_table(
 
 
 def _parquet_writer(path: Path, schema: Any) -> Any:
-    parquet = import_optional("pyarrow.parquet", extra="io", purpose="writing Parquet files")
+    parquet = import_extra("pyarrow.parquet", extra="io", purpose="writing Parquet files")
     return parquet.ParquetWriter(path, schema)
 
 
 def _csv_writer(path: Path, schema: Any) -> Any:
-    csv = import_optional("pyarrow.csv", extra="io", purpose="writing CSV files")
+    csv = import_extra("pyarrow.csv", extra="io", purpose="writing CSV files")
     return csv.CSVWriter(path, schema)
 
 

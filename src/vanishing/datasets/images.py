@@ -16,7 +16,7 @@ import numpy.typing as npt
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
-from vanishing.arrays.namespace import FloatArray, import_optional
+from vanishing.arrays.namespace import FloatArray, import_extra
 
 # --- The IDX format of MNIST: a header of big-endian numbers, then the entries as bytes -----------
 
@@ -159,7 +159,7 @@ def downloaded_files(archive: Archive) -> dict[str, Path]:
     The cache holds them unpacked. A file whose checksum is wrong is downloaded again.
     """
     purpose = f"{archive.remedy()}; downloading {archive.title}"
-    pooch = import_optional("pooch", extra="data", purpose=purpose)
+    pooch = import_extra("pooch", extra="data", purpose=purpose)
     import requests
 
     # Paths of os_cache are those that the system sets aside: ~/.cache/vanishing on Linux.

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from vanishing.arrays.namespace import import_optional
+from vanishing.arrays.namespace import import_extra
 from vanishing.equations.model import equations_of, expanded
 
 
@@ -53,4 +53,4 @@ def to_sympy(model: Any, feature_names: Any = None, *, preprocessor: Any = None)
 
 def import_sympy(caller: str) -> Any:
     """Return SymPy, or raise an error that says how to get it."""
-    return import_optional("sympy", extra="symbolic", purpose=caller)
+    return import_extra("sympy", extra="symbolic", purpose=caller)

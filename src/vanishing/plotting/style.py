@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from vanishing.arrays.namespace import FloatArray, import_optional, move_to_numpy
+from vanishing.arrays.namespace import FloatArray, import_extra, move_to_numpy
 from vanishing.data.inputs import check_new_table
 from vanishing.ideal import VanishingIdeal
 
@@ -31,7 +31,7 @@ def pyplot(caller: str) -> Any:
     caller : str
         What needs it.
     """
-    return import_optional("matplotlib.pyplot", extra="plot", purpose=caller)
+    return import_extra("matplotlib.pyplot", extra="plot", purpose=caller)
 
 
 def new_axes(

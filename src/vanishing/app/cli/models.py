@@ -23,7 +23,7 @@ from vanishing.app.cli.console import (
 )
 from vanishing.app.cli.options import Equations, Threshold, Writing
 from vanishing.app.cli.tables import PIPE, Table, output_file, write_table
-from vanishing.arrays.namespace import BoolArray, FloatArray, import_optional
+from vanishing.arrays.namespace import BoolArray, FloatArray, import_extra
 from vanishing.data.source import too_large_to_square
 from vanishing.detectors.contamination import FEWEST_ROWS, N_FITS, fit_to_mixed
 from vanishing.detectors.residuals import NothingVanishesError
@@ -454,7 +454,7 @@ def save_picture(path: str, draw: Callable[[], Any]) -> None:
     kind = Path(path).suffix.lower()
     if kind not in KINDS:
         raise UsageError(f"{path}: pictures are {', '.join(KINDS)}")
-    import_optional("matplotlib", extra="plot", purpose="drawing pictures").use("Agg")
+    import_extra("matplotlib", extra="plot", purpose="drawing pictures").use("Agg")
     from matplotlib import pyplot
 
     display = draw()

@@ -19,7 +19,7 @@ from vanishing.app.playground import checks
 from vanishing.app.playground.requests import Limits, RefusalError, internal_error, read_json
 from vanishing.app.playground.scenes import CURVES, X_SOURCES, Y_SOURCES
 from vanishing.app.playground.workers import Workers
-from vanishing.arrays.namespace import import_optional
+from vanishing.arrays.namespace import import_extra
 
 # --- What every request passes before it is looked at, and every answer carries -------------------
 #
@@ -272,7 +272,7 @@ def create_app(
     -------
     ASGI application
     """
-    import_optional("starlette", extra="web", purpose="the playground")
+    import_extra("starlette", extra="web", purpose="the playground")
     from starlette.applications import Starlette
     from starlette.middleware import Middleware
     from starlette.routing import Mount, Route
@@ -464,7 +464,7 @@ def serve(
     OSError
         If the port is in use or may not be used; the message says what helps.
     """
-    import_optional("uvicorn", extra="web", purpose="the playground")
+    import_extra("uvicorn", extra="web", purpose="the playground")
     import uvicorn
     from uvicorn.protocols.http.auto import AutoHTTPProtocol
 

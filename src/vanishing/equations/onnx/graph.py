@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from vanishing.arrays.blocks import format_bytes
-from vanishing.arrays.namespace import import_optional
+from vanishing.arrays.namespace import import_extra
 
 # --- A graph of ONNX under construction: values, operators between them, constants ----------------
 #
@@ -178,8 +178,8 @@ Operand = Value | npt.ArrayLike
 
 
 def _onnx() -> tuple[Any, Any]:
-    helper = import_optional("onnx.helper", extra="onnx", purpose="to_onnx")
-    return helper, import_optional("onnx.numpy_helper", extra="onnx", purpose="to_onnx").from_array
+    helper = import_extra("onnx.helper", extra="onnx", purpose="to_onnx")
+    return helper, import_extra("onnx.numpy_helper", extra="onnx", purpose="to_onnx").from_array
 
 
 # --- What the layers above tell of themselves: the nodes of a map of samples, and of a model ------
