@@ -261,7 +261,7 @@ def test_weights_of_a_device_source():
 def test_detectors_take_weights_by_themselves(detector, most_bytes, monkeypatch):
     monkeypatch.setattr("vanishing.data.inputs.TABLE_BYTES", most_bytes)
     X = points()
-    with pytest.raises(ValueError, match="weights by themselves, as sample_weight"):
+    with pytest.raises(ValueError, match="pass the weights as sample_weight"):
         detector.fit(as_source(X, weights=np.ones(len(X))))
 
 

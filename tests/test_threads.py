@@ -170,7 +170,7 @@ def test_not_more_threads_than_there_is_memory_for():
 )
 def test_rows_of_a_block(n_columns, per_row, budget):
     """Within the budget, and as many values as polynomials if there is place for them."""
-    rows = Pass(Gram(), budget)._block_rows(n_columns, per_row, cpu=True)
+    rows = Pass(Gram(), budget)._count_rows(n_columns, per_row, cpu=True)
     n_bytes = 3 * 8 * n_columns * per_row * rows
     assert rows <= 64 or n_bytes <= budget
     assert rows * per_row >= n_columns or n_bytes + 3 * 8 * n_columns * per_row > budget
