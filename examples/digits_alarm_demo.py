@@ -25,12 +25,12 @@ def place(pixel, width):
 
 def print_explanation(explanation, width):
     """Print the pixels that add most to the score, and the equations that are broken most."""
-    print(f"  score {explanation.score:.1f}, and {explanation.reference_score:.1f} when mended")
-    for pixel in np.argsort(-explanation.shares)[:3]:
+    print(f"  score {explanation.score:.1f}, and {explanation.counterfactual_score:.1f} with the suggested fix")
+    for pixel in np.argsort(-explanation.attribution)[:3]:
         print(
-            f"  the pixel in {place(pixel, width)} adds {explanation.shares[pixel]:.1f}: "
+            f"  the pixel in {place(pixel, width)} adds {explanation.attribution[pixel]:.1f}: "
             f"its ink is {explanation.sample[pixel]:.2f} and would be "
-            f"{explanation.reference[pixel]:.2f}"
+            f"{explanation.counterfactual[pixel]:.2f}"
         )
     for equation in explanation.equations:
         print(

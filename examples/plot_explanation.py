@@ -53,21 +53,21 @@ print(f"pressure {reading['pressure'].item():.1f}, prediction {detector.predict(
 
 # %%
 # ``explain`` looks for the nearest readings that keep the equations as well as nine of ten
-# training rows, and tries to get by with a change of a single column first. The *mended* value is
+# training rows, and tries to get by with a change of a single column first. The *suggested fix* is
 # what the sensor should have read, roughly: the nearest acceptable value, not the most likely
 # one. Shares add up to the difference of the two scores.
 
 explanation = detector.explain(reading, n_equations=3)[0]
-print(f"score {explanation.score:.2f}, mended {explanation.reference_score:.2f}")
-for name, share in explanation.ranked(2):
-    print(f"  {name:8} adds {share:.2f}")
+print(f"score {explanation.score:.2f}, {explanation.counterfactual_score:.2f} with the suggested fix")
+for name, added in explanation.ranked(2):
+    print(f"  {name:8} adds {added:.2f}")
 
 display = ExplanationDisplay.from_explanation(explanation)
 
 # %%
-# A reading that keeps the equations has nothing to explain: all shares are 0.
+# A reading that keeps the equations has nothing to explain: the attribution is 0.
 
-print(detector.explain(today.iloc[[7]])[0].shares)
+print(detector.explain(today.iloc[[7]])[0].attribution)
 
 # %%
 # How far can this be trusted? Each sensor in turn reads a quarter too much, in ten rows. The

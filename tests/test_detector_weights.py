@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
 from vanishing.detectors import image_detector
-from vanishing.detectors.sample_weights import counted, fit_pca, quantiles
+from vanishing.detectors.sample_weights import drop_zero_weights, fit_pca, quantiles
 
 SINGLE = VanishingDetector(VanishingIdeal(tol=0.2), contamination=0.1)
 
@@ -57,7 +57,7 @@ def test_quantiles_of_whole_numbers_are_those_of_repeated_values(values, shares,
 def test_quantiles_lie_among_the_values_and_grow(n_rows, seed):
     rng = np.random.default_rng(seed)
     values = rng.normal(size=n_rows)
-    counts = counted(values[:, None], rng.uniform(0.01, 5, n_rows))[1]
+    counts = drop_zero_weights(values[:, None], rng.uniform(0.01, 5, n_rows))[1]
     found = quantiles(values, np.linspace(0, 1, 21), counts)
     assert (np.diff(found) >= -1e-12).all()
     assert values.min() <= found[0]
@@ -68,7 +68,7 @@ def test_a_weighted_quantile_has_the_weight_below_it():
     rng = np.random.default_rng(0)
     values, weights = rng.normal(size=(2, 5000))
     weights = np.exp(weights)
-    counts = counted(values[:, None], weights)[1]
+    counts = drop_zero_weights(values[:, None], weights)[1]
     for share in (0.01, 0.1, 0.5):
         below = values < quantiles(values, [share], counts)[0]
         assert np.average(below, weights=weights) == pytest.approx(share, abs=0.003)
@@ -94,10 +94,16 @@ def test_principal_components_of_whole_numbers_are_those_of_repeated_rows(parame
 def assert_same(weighted, repeated, X, *, usual=True):
     np.testing.assert_allclose(weighted.score_samples(X), repeated.score_samples(X), rtol=1e-7)
     assert weighted.offset_ == pytest.approx(repeated.offset_, rel=1e-7)
-    np.testing.assert_allclose(weighted._mean_row, repeated._mean_row, rtol=1e-9)
-    np.testing.assert_allclose(weighted._spread_row, repeated._spread_row, rtol=1e-9)
+    np.testing.assert_allclose(
+        weighted.anomaly_score_.normal.mean, repeated.anomaly_score_.normal.mean, rtol=1e-9
+    )
+    np.testing.assert_allclose(
+        weighted.anomaly_score_.normal.spread, repeated.anomaly_score_.normal.spread, rtol=1e-9
+    )
     if usual:
-        assert weighted._usual_score == pytest.approx(repeated._usual_score, rel=1e-7)
+        assert weighted.anomaly_score_.normal.score == pytest.approx(
+            repeated.anomaly_score_.normal.score, rel=1e-7
+        )
 
 
 @pytest.mark.parametrize("contamination", ["auto", 0.03])
@@ -203,7 +209,7 @@ def test_wide_tables_are_reduced_with_their_weights():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 3)) @ rng.normal(size=(3, 25)) + 0.01 * rng.normal(size=(120, 25))
     fitted = VanishingDetector().fit(X, sample_weight=rng.uniform(0.5, 2, 120))
-    assert fitted._members[0].reduction is not None
+    assert fitted.anomaly_score_.coordinates.maps[0] is not None
     assert (fitted.predict(X) == 1).mean() > 0.9
     assert (fitted.predict(rng.normal(size=(20, 25))) == -1).all()
 
@@ -215,7 +221,7 @@ def test_images_are_weighted():
     weights = np.random.default_rng(0).uniform(0.5, 2, 150)
     detector = image_detector((8, 8), n_components=(1, 3)).fit(X, sample_weight=weights)
     assert np.isfinite(detector.score_samples(X)).all()
-    assert detector.explain(X[:1])[0].shares.shape == (64,)
+    assert detector.explain(X[:1])[0].attribution.shape == (64,)
 
 
 def test_tensors_are_weighted():

@@ -17,8 +17,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
-from vanishing.detectors.views import LocalView, LogSumView, NormView, TransformedView
-from vanishing.explain.view import View
+from vanishing.detectors.score import VIEWS as KINDS
+from vanishing.detectors.score import ClusterView, Mixture, NormView
 from vanishing.transformations import AnyOf, FunctionTransformation, Rotations, Translations
 
 N_SENSORS = 8
@@ -56,11 +56,11 @@ def contrastive(**parameters):
 
 def assert_adds_up(explanation, detector):
     """The shares make up the difference of two scores, and these are the detector's."""
-    difference = explanation.score - explanation.reference_score
-    assert explanation.shares.sum() == pytest.approx(difference, rel=1e-6, abs=1e-12)
-    both = np.stack([explanation.sample, explanation.reference])
+    difference = explanation.score - explanation.counterfactual_score
+    assert explanation.attribution.sum() == pytest.approx(difference, rel=1e-6, abs=1e-12)
+    both = np.stack([explanation.sample, explanation.counterfactual])
     expected = -detector.score_samples(both)
-    found = [explanation.score, explanation.reference_score]
+    found = [explanation.score, explanation.counterfactual_score]
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
 
@@ -93,7 +93,7 @@ def fitted(name):
 def test_shares_add_up_on_tables(name):
     detector = fitted(name)
     explanations = detector.explain(BROKEN[1:])
-    assert sum(e.score > e.reference_score for e in explanations) >= 2, "some are not typical"
+    assert sum(e.score > e.counterfactual_score for e in explanations) >= 2, "some are not typical"
     for explanation in explanations:
         assert_adds_up(explanation, detector)
 
@@ -140,7 +140,7 @@ def test_shares_add_up_on_images(digits, parts):
     detector.fit(normal)
     worst = np.argsort(detector.score_samples(odd))[:1]
     for explanation in detector.explain(odd[worst]):
-        assert explanation.score > explanation.reference_score
+        assert explanation.score > explanation.counterfactual_score
         assert_adds_up(explanation, detector)
 
 
@@ -151,7 +151,7 @@ class TestUnits:
     def test_single_precision(self, detector):
         detector.fit(NORMAL.astype(np.float32))
         for explanation in detector.explain(BROKEN[2:].astype(np.float32)):
-            assert explanation.sample.dtype == explanation.shares.dtype == np.float64
+            assert explanation.sample.dtype == explanation.attribution.dtype == np.float64
             assert_adds_up(explanation, detector)
 
     def test_columns_of_any_scale_and_offset(self, detector):
@@ -160,7 +160,7 @@ class TestUnits:
         scaled = detector.fit(NORMAL * UNITS + OFFSETS).explain(some * UNITS + OFFSETS)
         for one, other in zip(plain, scaled, strict=True):
             assert_adds_up(other, detector)
-            np.testing.assert_allclose(one.shares, other.shares, rtol=1e-3, atol=1e-3)
+            np.testing.assert_allclose(one.attribution, other.attribution, rtol=1e-3, atol=1e-3)
 
     @settings(max_examples=3)
     @given(
@@ -184,7 +184,7 @@ def test_shares_add_up_far_away(name, size):
     far[0, 3] = size
     detector = fitted(name)
     explanation = detector.explain(far)[0]
-    assert explanation.reference_score <= detector._usual_score
+    assert explanation.counterfactual_score <= detector.anomaly_score_.normal.score
     assert explanation.ranked(1)[0][0] == "x3"
     assert_adds_up(explanation, detector)
 
@@ -204,9 +204,9 @@ def test_broken_constants_are_mended_by_themselves():
     X[::2, -1] = -1.0
     for explanation, constant in zip(detector.explain(X), X[:, -1], strict=True):
         assert_adds_up(explanation, detector)
-        np.testing.assert_allclose(explanation.reference[-2:], [7.0, 0.3])
-        assert explanation.shares[-2] == pytest.approx(10 + np.log(2))
-        assert (explanation.shares[-1] > 10) == (constant != 0.3)
+        np.testing.assert_allclose(explanation.counterfactual[-2:], [7.0, 0.3])
+        assert explanation.attribution[-2] == pytest.approx(10 + np.log(2))
+        assert (explanation.attribution[-1] > 10) == (constant != 0.3)
 
 
 @pytest.mark.parametrize(
@@ -231,14 +231,14 @@ def test_constant_that_held_out_rows_break():
     X[held_out, -1] = 2.0
     sample = np.append(NORMAL[0], 3.0)
     explanation = detector.fit(X).explain([sample])[0]
-    assert explanation.reference[-1] == 1.0
-    assert explanation.reference_score <= detector._usual_score
+    assert explanation.counterfactual[-1] == 1.0
+    assert explanation.counterfactual_score <= detector.anomaly_score_.normal.score
 
 
 def test_constant_table():
     typical, odd = VanishingDetector().fit(np.ones((30, 2))).explain([[1.0, 1.0], [1.0, 2.0]])
-    np.testing.assert_array_equal(typical.shares, [0, 0])
-    np.testing.assert_allclose(odd.shares, [0, odd.score])
+    np.testing.assert_array_equal(typical.attribution, [0, 0])
+    np.testing.assert_allclose(odd.attribution, [0, odd.score])
     assert odd.equations == ()
 
 
@@ -252,25 +252,25 @@ def smoothed():
 #: A detector with views of a kind, and which of them.
 VIEWS = {
     "norm": (VanishingDetector(contrastive()), 0, NormView),
-    "whole": (VanishingDetector(), 0, LocalView),
-    "many pieces": (VanishingDetector(), 2, LocalView),
-    "transformed": (TransformationDetector(), 1, TransformedView),
-    "smoothed, weights": (smoothed(), 2, TransformedView),
-    "logarithm of a sum": (TransformationDetector(n_components=[1, 2]), 1, LogSumView),
-    "distance": (TransformationDetector(distance_weight=1.0), -1, LocalView),
+    "whole": (VanishingDetector(), 0, ClusterView),
+    "many clusters": (VanishingDetector(), 2, ClusterView),
+    "transformed": (TransformationDetector(), 0, Mixture),
+    "smoothed, weights": (smoothed(), 0, Mixture),
+    "logarithm of a sum": (TransformationDetector(n_components=[1, 2]), 1, Mixture),
+    "distance": (TransformationDetector(distance_weight=1.0), -1, ClusterView),
 }
 
 
 @cache
 def view_and_coordinates(name):
     detector, number, kind = VIEWS[name]
-    landscape = detector.fit(NORMAL)._landscape()
+    landscape = detector.fit(NORMAL).anomaly_score_.landscape()
     assert type(landscape.views[number]) is kind
     return landscape.views[number], landscape.maps[number]
 
 
 def test_all_views_are_tested():
-    assert set(View.__subclasses__()) == {kind for _, _, kind in VIEWS.values()}
+    assert set(KINDS) == {kind for _, _, kind in VIEWS.values()}
 
 
 @pytest.mark.parametrize("name", VIEWS.keys())
@@ -280,12 +280,13 @@ def test_derivatives_agree_with_differences(name, seed, size):
     view, coordinates = view_and_coordinates(name)
     rng = np.random.default_rng(seed)
     z = coordinates(size * rng.standard_normal((3, N_SENSORS)))
-    scale = 1 + np.abs(view.values(z)).max()
+    scale = 1 + np.abs(view.contributions(z)).max()
     for point, gradient in zip(z, view.gradients(z), strict=True):
         error = np.inf
         for step in (1e-4, 1e-6):  # against the curvature, against rounding
             moved = step * np.eye(len(point))
-            differences = (view.values(point + moved) - view.values(point - moved)) / (2 * step)
+            ends = (view.contributions(point + sign * moved) for sign in (1, -1))
+            differences = np.subtract(*ends) / (2 * step)
             error = min(error, np.linalg.norm(gradient - differences))
         assert error <= 1e-6 * np.linalg.norm(gradient) + 1e-8 * scale
     values, jacobian = view.residuals(z[:1])
@@ -312,13 +313,13 @@ def circle(normalization):
 @pytest.mark.parametrize("radius", [0.05, 0.9, 1.0001, 3.0])
 def test_projection_onto_a_circle(normalization, radius):
     """Where features are mended together, as pixels are, the nearest point is the radial one."""
-    landscape = circle(normalization)._landscape()
+    landscape = circle(normalization).anomaly_score_.landscape()
     landscape = replace(landscape, few_features=False, scale=np.ones(2))
     for angle in (0.1, 4.0):
         on_circle = np.array([np.cos(angle), np.sin(angle)])
         explanation = landscape.explain(radius * on_circle, 1, ("x", "y"))
-        assert np.linalg.norm(explanation.reference) == pytest.approx(1, abs=1e-8)
-        np.testing.assert_allclose(explanation.reference, on_circle, atol=1e-6)
+        assert np.linalg.norm(explanation.counterfactual) == pytest.approx(1, abs=1e-8)
+        np.testing.assert_allclose(explanation.counterfactual, on_circle, atol=1e-6)
 
 
 @pytest.mark.parametrize(("x", "y"), [(0.1, 0.2), (-0.6, 0.3), (0.9, 0.8), (1.3, 0.4), (-0.2, -5)])
@@ -328,7 +329,7 @@ def test_single_columns_of_a_table_are_mended_first(x, y):
     It is farther than the radial one; but where a single reading is wrong, it is what should have
     been read.
     """
-    reference = circle("vca").explain([[x, y]])[0].reference
+    reference = circle("vca").explain([[x, y]])[0].counterfactual
     offered = [(sign * np.sqrt(1 - y**2), y) for sign in (1, -1) if abs(y) <= 1]
     offered += [(x, sign * np.sqrt(1 - x**2)) for sign in (1, -1) if abs(x) <= 1]
     nearest = min(offered, key=lambda point: np.linalg.norm(np.subtract(point, (x, y))))
@@ -339,8 +340,8 @@ def test_single_columns_of_a_table_are_mended_first(x, y):
 def test_reference_at_a_critical_point():
     """All derivatives vanish in the middle of a circle, which is no reason to stay there."""
     middle = circle("vca").explain([[0.0, 0.0]])[0]
-    assert np.linalg.norm(middle.reference) == pytest.approx(1, abs=1e-8)
-    assert middle.shares.sum() == pytest.approx(middle.score)
+    assert np.linalg.norm(middle.counterfactual) == pytest.approx(1, abs=1e-8)
+    assert middle.attribution.sum() == pytest.approx(middle.score)
 
 
 @pytest.mark.parametrize("name", ["recipe", "transformations", "vca, 1 pieces", "vca, 3 pieces"])
@@ -349,9 +350,9 @@ def test_typical_samples_have_no_shares(name):
     scores = detector.score_samples(NORMAL)
     typical = NORMAL[np.argsort(-scores)[[0, 50, 100, 150]]]
     for explanation in detector.explain(typical):
-        np.testing.assert_array_equal(explanation.shares, 0)
-        np.testing.assert_array_equal(explanation.reference, explanation.sample)
-        assert explanation.score == explanation.reference_score
+        np.testing.assert_array_equal(explanation.attribution, 0)
+        np.testing.assert_array_equal(explanation.counterfactual, explanation.sample)
+        assert explanation.score == explanation.counterfactual_score
 
 
 @pytest.mark.parametrize("name", ["recipe", "transformations", "vca, 3 pieces"])
@@ -360,8 +361,8 @@ def test_an_explanation_does_not_depend_on_the_others(name):
     together = detector.explain(BROKEN)
     for row, explanation in zip(BROKEN[3:], together[3:], strict=True):
         alone = detector.explain(row[None])[0]
-        np.testing.assert_array_equal(alone.shares, explanation.shares)
-        np.testing.assert_array_equal(alone.reference, explanation.reference)
+        np.testing.assert_array_equal(alone.attribution, explanation.attribution)
+        np.testing.assert_array_equal(alone.counterfactual, explanation.counterfactual)
         assert alone.equations == explanation.equations
 
 
@@ -434,8 +435,8 @@ def test_broken_pixels_stand_out(digits):
         block[row : row + 2, column : column + 2] = True
         broken = np.where(block.ravel(), 1 - image, image)
         explanation = detector.explain(broken[None])[0]
-        if explanation.score > explanation.reference_score:
-            positive = np.maximum(explanation.shares, 0)
+        if explanation.score > explanation.counterfactual_score:
+            positive = np.maximum(explanation.attribution, 0)
             inside = block.ravel()
             times.append(positive[inside].mean() / positive[~inside].mean())
             largest.append(inside[np.argmax(positive)])
@@ -489,13 +490,13 @@ def test_names_and_words():
     detector = VanishingDetector(contrastive()).fit(pd.DataFrame(NORMAL, columns=names))
     explanation = detector.explain(pd.DataFrame(BROKEN[:1], columns=names), n_equations=1)[0]
     assert explanation.feature_names == tuple(names)
-    assert explanation.ranked(1)[0] == ("sensor 0", explanation.shares.max())
+    assert explanation.ranked(1)[0] == ("sensor 0", explanation.attribution.max())
     shares = [share for _, share in explanation.ranked()]
-    assert shares == sorted(explanation.shares, reverse=True)
+    assert shares == sorted(explanation.attribution, reverse=True)
     first, second, *_, last = str(explanation).splitlines()
-    assert first.startswith(f"score {explanation.score:.4g}, against")
+    assert first.startswith(f"score {explanation.score:.4g}, ")
     assert second.startswith("  sensor 0: +")
-    assert f"{explanation.sample[0]:.4g} instead of {explanation.reference[0]:.4g}" in second
+    assert f"{explanation.sample[0]:.4g} instead of {explanation.counterfactual[0]:.4g}" in second
     assert "times what is typical" in last
 
 
@@ -551,6 +552,6 @@ def test_maps_that_are_affine_on_normal_data_only():
     detector = TransformationDetector(
         FunctionTransformation([np.abs, np.negative]), ideal=contrastive(max_degree=1, tol=0.9)
     ).fit(NORMAL + 100)
-    assert np.isfinite(detector.explain(BROKEN[:1] + 100)[0].shares).all()
+    assert np.isfinite(detector.explain(BROKEN[:1] + 100)[0].attribution).all()
     with pytest.raises(ValueError, match="have to be affine"):
         detector.explain([np.r_[-200.0, NORMAL[0, 1:] + 100]])

@@ -11,10 +11,10 @@ from scipy.sparse import csr_array
 from test_explain import BROKEN, NORMAL, VIEWS, sensors, view_and_coordinates
 
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
-from vanishing.detectors.residuals import LocalResiduals
-from vanishing.detectors.views import LocalView
+from vanishing.detectors.clusters import scale_component
+from vanishing.detectors.score import ClusterView
 from vanishing.explain.counterfactual import Changes
-from vanishing.explain.view import Bundle, Squares
+from vanishing.explain.view import Bundle, Component
 from vanishing.polynomials import PolynomialBasis
 from vanishing.polynomials.evaluation import vanishing_along_lines
 
@@ -88,7 +88,7 @@ def test_deviations_of_views_along_lines(name, seed, size):
     found = view.lines(directions)(z, np.arange(4))(which, t)
     points = (z[which, None] + t[:, :, None] * directions[which, None]).reshape(-1, z.shape[1])
     np.testing.assert_allclose(found, view.deviations(points), rtol=1e-8, atol=1e-12)
-    np.testing.assert_allclose(view.of_deviations(found), view.values(points), atol=1e-7)
+    np.testing.assert_allclose(view.contribution(found), view.contributions(points), atol=1e-7)
     from_one = view.lines(directions)(z[:1], np.arange(4))(which, t)
     points = (z[:1, None] + t[:, :, None] * directions[which, None]).reshape(-1, z.shape[1])
     np.testing.assert_allclose(from_one, view.deviations(points), rtol=1e-8, atol=1e-12)
@@ -96,26 +96,32 @@ def test_deviations_of_views_along_lines(name, seed, size):
 
 def test_small_deviations_beside_large_coefficients():
     """Squares that were multiplied out would be off by 10⁴ here."""
-    line = fit(np.outer(np.linspace(-1, 1, 9), [1.0, 1.0]), "vca", max_degree=1, tol=1e-9).basis_
-    squares = Squares(line, np.zeros(1), np.ones(1))
-    along = Bundle([squares], np.array([[-1e10, 1.0]])).through(
+    ideal = fit(np.outer(np.linspace(-1, 1, 9), [1.0, 1.0]), "vca", max_degree=1, tol=1e-9)
+    component = Component(ideal, np.zeros(1), np.ones(1), np.ones(1))
+    along = Bundle([component], np.array([[-1e10, 1.0]])).through(
         np.array([[1e10, 0.0]]), np.array([0])
     )
-    expected = line.evaluate(np.array([[0.0, 1.0]]))[0] ** 2
+    expected = ideal.basis_.evaluate(np.array([[0.0, 1.0]]))[0] ** 2
     np.testing.assert_allclose(along(np.array([0]), np.array([[1.0]])), [expected], rtol=1e-4)
 
 
-def test_nothing_is_near_a_piece_that_has_lost_its_equations():
+def test_nothing_is_near_a_cluster_that_has_lost_its_equations():
     full = basis("vca", 2)
     ideal, empty = VanishingIdeal(), VanishingIdeal()
     ideal.basis_, empty.basis_ = full, full.restrict(np.zeros(full.count(), dtype=bool))
-    centers = [np.zeros(0), np.zeros(full.count())]
-    model = LocalResiduals([empty, ideal], centers, [np.ones(len(c)) for c in centers])
-    view = LocalView(model, "pieces", 0, shift=0.0, factor=1.0)
+    near, lost = (
+        scale_component(each, np.zeros(count), np.ones(count))
+        for each, count in ((ideal, full.count()), (empty, 0))
+    )
+    both, alone = ClusterView(("both",), [lost, near]), ClusterView(("alone",), [near])
     points = np.random.default_rng(0).standard_normal((2, 3))
-    found = view.lines(np.ones((2, 3)))(points, np.arange(2))(np.arange(2), np.zeros((2, 1)))
-    assert np.isinf(found[:, 0]).all()
-    np.testing.assert_allclose(found, view.deviations(points))
+    found = both.lines(np.ones((2, 3)))(points, np.arange(2))(np.arange(2), np.zeros((2, 1)))
+    np.testing.assert_allclose(found, both.deviations(points))
+    expected = alone.contributions(points)
+    np.testing.assert_allclose(both.contribution(found), expected)
+    np.testing.assert_allclose(both.gradients(points), alone.gradients(points))
+    deviations = both.deviations(points[:1])
+    assert {e.ideal for _, e in both.equations(points[:1], deviations)} == {(0, 1)}
 
 
 # --- changes of one feature ----------------------------------------------------------------------
@@ -169,7 +175,7 @@ def one_by_one(landscape, point, features, values):
 @pytest.mark.parametrize("name", CHANGED.keys())
 def test_scores_of_changes(name):
     detector, X = detector_and_faults(name)
-    landscape = detector._landscape()
+    landscape = detector.anomaly_score_.landscape()
     rng = np.random.default_rng(2)
     features = np.r_[np.arange(X.shape[1]), [3, 3, 6]]  # in any order, some again
     for point in X:
@@ -191,10 +197,12 @@ def test_explanations_are_those_of_single_changes_scored_row_by_row(name, monkey
     )
     monkeypatch.setattr(Changes, "scores", lambda self, *changes: one_by_one(*self.given, *changes))
     for found, expected in zip(explanations, detector.explain(X), strict=True):
-        spread = detector._spread_row
-        np.testing.assert_allclose(found.reference / spread, expected.reference / spread, atol=1e-6)
-        tolerance = 1e-6 * (1 + np.abs(expected.shares).max())
-        np.testing.assert_allclose(found.shares, expected.shares, atol=tolerance)
+        spread = detector.anomaly_score_.normal.spread
+        np.testing.assert_allclose(
+            found.counterfactual / spread, expected.counterfactual / spread, atol=1e-6
+        )
+        tolerance = 1e-6 * (1 + np.abs(expected.attribution).max())
+        np.testing.assert_allclose(found.attribution, expected.attribution, atol=tolerance)
         assert [e.index for e in found.equations] == [e.index for e in expected.equations]
 
 
@@ -209,11 +217,11 @@ def test_a_wide_row_takes_few_evaluations(monkeypatch):
     )
     explanation = detector.explain(X[1:2])[0]
     assert explanation.ranked(1)[0][0] == "x3"
-    n_pieces = sum(map(len, detector.ideals_))
-    assert sum(n_rows) / n_pieces < 129
+    n_clusters = sum(map(len, detector.ideals_))
+    assert sum(n_rows) / n_clusters < 129
 
 
 def test_far_in_every_feature():
     detector, _ = detector_and_faults("recipe")
     explanation = detector.explain(1e3 + 100 * BROKEN[:1])[0]
-    assert explanation.reference_score <= detector._usual_score
+    assert explanation.counterfactual_score <= detector.anomaly_score_.normal.score

@@ -10,7 +10,8 @@ from cases import NORMALIZATIONS, counts
 
 from vanishing import VanishingIdeal, load
 from vanishing.construction.moments import KeptRows
-from vanishing.persistence import ModelFileError, check_seen
+from vanishing.persistence import ModelFileError
+from vanishing.persistence.reading import check_seen
 
 #: Thousands of variants: ``VANISHING_VARIANTS=5000 pytest tests/test_partial_campaign.py``.
 N_VARIANTS = int(os.environ.get("VANISHING_VARIANTS", "80"))

@@ -30,10 +30,10 @@ def explanation(shares, *, names=None, n_equations=3):
     sample = 10.0 * np.random.default_rng(0).normal(size=len(shares))
     return Explanation(
         sample=sample,
-        reference=np.where(shares != 0, sample + 1.0, sample),
+        counterfactual=np.where(shares != 0, sample + 1.0, sample),
         score=1.5 + shares.sum(),
-        reference_score=1.5,
-        shares=shares,
+        counterfactual_score=1.5,
+        attribution=shares,
         equations=tuple(
             BrokenEquation(
                 value=4.0,
@@ -107,7 +107,7 @@ def test_scores_values_and_equations_are_written():
     explained = explanation([3.0, 0.0])
     written = {text.get_text() for text in texts_of(ExplanationDisplay.from_explanation(explained))}
     value, other = explained.sample
-    assert "Score 4.5, 1.5 when mended" in written
+    assert "Score 4.5, 1.5 with the suggested fix" in written
     assert {f"{value:.4g} → {value + 1:.4g}", f"{other:.4g}".replace("-", "−")} <= written
     line = "whole, degree 2: 8 times as far off as usual"
     assert "\n".join(["Broken equations:", line, line, line]) in written
@@ -116,10 +116,10 @@ def test_scores_values_and_equations_are_written():
 def test_values_are_written_with_the_digits_that_tell_them_apart():
     explained = Explanation(
         sample=np.array([1013.25]),
-        reference=np.array([1013.31]),
+        counterfactual=np.array([1013.31]),
         score=2.0,
-        reference_score=1.0,
-        shares=np.array([1.0]),
+        counterfactual_score=1.0,
+        attribution=np.array([1.0]),
         equations=(),
         feature_names=("pressure",),
     )
@@ -166,24 +166,24 @@ def test_drawing_into_axes():
 
 
 @pytest.mark.parametrize("image_shape", [(4, 3), (4, 3, 1), (2, 2, 3)])
-def test_image_mended_image_and_shares(image_shape):
+def test_image_suggested_fix_and_attribution(image_shape):
     explained = explanation(RANDOM[:12])
     display = ExplanationDisplay.from_explanation(explained, image_shape=image_shape)
-    sample, mended, shares = display.axes_
+    sample, fix, heat = display.axes_
     drawn = sample.images[0].get_array()
     assert drawn.shape == tuple(size for size in image_shape if size > 1)
     assert (drawn.min(), drawn.max()) == (0, 1)
-    assert not np.array_equal(mended.images[0].get_array(), drawn)
-    heat = shares.images[-1]
-    summed = explained.shares.reshape(*image_shape[:2], -1).sum(axis=2)
+    assert not np.array_equal(fix.images[0].get_array(), drawn)
+    heat = heat.images[-1]
+    summed = explained.attribution.reshape(*image_shape[:2], -1).sum(axis=2)
     np.testing.assert_allclose(heat.get_array(), summed)
     assert (heat.norm.vmin, heat.norm.vmax) == (-np.abs(summed).max(), np.abs(summed).max())
     titles = [panel.get_title() for panel in display.axes_]
     expected = f"score {explained.score:.3g}".replace("-", "−")
-    assert titles == [expected, "mended: score 1.5", "what each pixel adds"]
+    assert titles == [expected, "suggested fix: score 1.5", "what each pixel adds"]
 
 
-def test_a_typical_image_has_no_shares_and_no_scale():
+def test_a_typical_image_has_no_heat_and_no_scale():
     display = ExplanationDisplay.from_explanation(TABLES["typical"], image_shape=(2, 2))
     assert [len(panel.images) for panel in display.axes_] == [1, 1, 1]
     assert len(display.figure_.axes) == 3
@@ -191,11 +191,11 @@ def test_a_typical_image_has_no_shares_and_no_scale():
 
 def test_a_blank_image():
     blank = explanation(np.zeros(4))
-    blank.sample[:] = blank.reference[:] = 0.0
+    blank.sample[:] = blank.counterfactual[:] = 0.0
     assert ExplanationDisplay.from_explanation(blank, image_shape=(2, 2)).axes_.shape == (3,)
 
 
-def test_no_share_is_white():
+def test_no_attribution_is_white():
     np.testing.assert_allclose(diverging_colors()(0.5)[:3], 1.0, atol=0.01)
 
 

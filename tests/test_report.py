@@ -25,7 +25,6 @@ from vanishing.app.report.content import image_shape_of
 from vanishing.app.report.equations import Formulas
 from vanishing.app.report.pictures import png
 from vanishing.app.report.scores import curves_of
-from vanishing.detectors.parts import parts_of
 from vanishing.transformations import AnyOf, Identity, RandomAffine, Rotations, Translations
 
 CHROMIUM = shutil.which("chromium")
@@ -194,7 +193,7 @@ def test_a_preprocessor_that_is_not_affine_is_not_explained(tmp_path, readings):
         preprocessor=FunctionTransformer(np.tanh),
     )
     page = page_of(tmp_path, bent.fit(plant(200).to_numpy()), readings.to_numpy())
-    assert "Rows are not explained: explain carries shares back" in page.words
+    assert "Rows are not explained: explain carries the attribution back" in page.words
     assert "u₁, u₂" in page.words
 
 
@@ -376,17 +375,22 @@ def test_other_detectors_are_refused(tmp_path, readings):
 def test_formulas_are_the_equations(recipe, readings):
     """What is written agrees with the polynomial, up to a tenth of what is usual a term."""
     detector = recipe
-    part = parts_of(detector)[0]
+    part = detector.anomaly_score_.parts[0]
     rows = plant(400).to_numpy()
-    about = (tuple(readings.columns), detector._mean_row, detector._spread_row)
+    about = (
+        tuple(readings.columns),
+        detector.anomaly_score_.normal.mean,
+        detector.anomaly_score_.normal.spread,
+    )
     formula = Formulas(part, rows, *about).formula(0, 0)
     spoken = formula.element.get("aria-label").removesuffix(" ≈ 0").replace("−", "-")
     for old, new in (("^", "**"), ("·", "*"), ("- ", "-"), ("+ ", "+")):
         spoken = spoken.replace(old, new)
     columns = dict(zip(readings.columns, rows.T, strict=True))
     written = eval(spoken, {}, columns)
-    exact = part.ideals[0].basis_.evaluate(part.coordinates(rows))[:, 0] - part.centers[0][0]
-    scale = formula.usual / part.typical[0][0]
+    component = part.components[0]
+    exact = component.residuals(part.coordinates(rows))[:, 0]
+    scale = formula.usual / component.typical[0]
     error = np.minimum(np.abs(written - scale * exact), np.abs(written + scale * exact))
     assert np.sqrt(np.mean(error**2)) < formula.usual
 
@@ -524,8 +528,12 @@ def test_equation_of_one_ideal_is_the_law(tmp_path):
         law = re.fullmatch(r"T · n − ([\d.]+) · p · V ≈ 0", text)
         assert float(law[1]) == pytest.approx(1 / 0.008314, rel=0.01)
     # Rows that are too few, or do not keep the equations, do not tell the noise.
-    (part,) = parts_of(detector)
-    given = (("T", "p", "V", "n"), detector._mean_row, detector._spread_row)
+    (part,) = detector.anomaly_score_.parts
+    given = (
+        ("T", "p", "V", "n"),
+        detector.anomaly_score_.normal.mean,
+        detector.anomaly_score_.normal.spread,
+    )
     assert not Formulas(part, gas.to_numpy()[:20], *given).tidied
     assert not Formulas(part, gas.to_numpy()[:, [0, 2, 1, 3]], *given).tidied
     assert Formulas(part, gas.to_numpy(), *given).tidied

@@ -8,7 +8,7 @@ from benchmarks.soak_detectors import flagged, is_violation, make_table
 
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
 from vanishing.detectors import fit_to_mixed
-from vanishing.detectors.threshold import last_digits_moved
+from vanishing.detectors.threshold import move_last_digits
 
 #: Tables of which thresholds once called all rows, or far too many, anomalous.
 HARD_FOR_VANISHING = [44, 65, 71, 103, 129, 149, 326, 423, 547]
@@ -107,8 +107,8 @@ def test_constant_rows_are_normal(detector):
 def test_explanations_agree_that_rounding_is_usual():
     detector = VanishingDetector(LINEAR).fit(units(200))
     usual, broken = detector.explain(np.vstack([units(1, seed=5), [[0.0, 40.0]]]))
-    assert not np.any(usual.shares)
-    assert np.any(broken.shares)
+    assert not np.any(usual.attribution)
+    assert np.any(broken.attribution)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -134,7 +134,7 @@ def test_at_most_one_training_row_in_twenty_is_anomalous(detector):
 def test_last_digits(dtype):
     X = np.random.default_rng(0).normal(size=(30, 4)).astype(dtype)
     X[0, 0] = 0.0
-    moved = last_digits_moved(X)
+    moved = move_last_digits(X)
     assert moved.dtype == dtype
     assert moved[0, 0] == 0.0
     relative = np.abs(moved - X)[X != 0] / np.abs(X[X != 0]) / np.finfo(dtype).eps

@@ -10,7 +10,7 @@ from sklearn.decomposition import PCA, IncrementalPCA
 
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal, load
 from vanishing.data import as_source
-from vanishing.detectors.base import Moments, drawn_rows, moments
+from vanishing.detectors.base import Moments, find_moments, sample_rows
 from vanishing.transformations import FunctionTransformation, Rotations
 
 CONTRASTIVE = VanishingIdeal(max_degree=2, tol=0.5, normalization="contrastive")
@@ -90,7 +90,7 @@ def test_one_ideal_passes_over_what_is_too_large(normalization, make, tmp_path):
     np.testing.assert_allclose(detector.score_samples(new), expected.score_samples(new), rtol=1e-7)
     assert detector.offset_ == pytest.approx(expected.offset_, rel=1e-9)
     assert detector.chosen_ == expected.chosen_
-    assert len(detector.explain(new[:1])[0].shares) == 3
+    assert len(detector.explain(new[:1])[0].attribution) == 3
     detector.save(tmp_path / "model")
     np.testing.assert_array_equal(
         load(tmp_path / "model").score_samples(new), detector.score_samples(new)
@@ -195,7 +195,7 @@ def test_moments_do_not_depend_on_blocks_and_survive_an_offset():
     X = np.random.default_rng(0).standard_normal((1000, 2))
     X[:, 0] += 1e8
     for n in (1, 3, 1000):
-        found = moments(as_source(chunks(X, n)))
+        found = find_moments(as_source(chunks(X, n)))
         assert isinstance(found, Moments)
         np.testing.assert_allclose(found.mean, X.mean(axis=0), rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose(found.variance, X.var(axis=0), rtol=1e-7)
@@ -204,12 +204,12 @@ def test_moments_do_not_depend_on_blocks_and_survive_an_offset():
 def test_drawn_rows_are_equally_likely_and_do_not_depend_on_blocks():
     X = np.arange(3000.0)[:, None]
     with patch("vanishing.detectors.base.DRAWN_NUMBERS", 300):
-        drawn = drawn_rows(as_source(X), seed=1)
-        again = drawn_rows(as_source(chunks(X, 50)), seed=1)
-        many = np.concatenate([drawn_rows(as_source(X), seed=s)[:, 0] for s in range(40)])
+        drawn = sample_rows(as_source(X), seed=1)
+        again = sample_rows(as_source(chunks(X, 50)), seed=1)
+        many = np.concatenate([sample_rows(as_source(X), seed=s)[:, 0] for s in range(40)])
     np.testing.assert_array_equal(drawn, again)
     assert len(np.unique(drawn)) == 300
     assert (np.diff(drawn[:, 0]) > 0).all()
     counted = np.histogram(many, bins=10, range=(0, 3000))[0]  # 1200 expected in each
     assert np.abs(counted - 1200).max() < 5 * np.sqrt(1200)
-    assert drawn_rows(as_source(X[:50]), seed=0).tolist() == X[:50].tolist()
+    assert sample_rows(as_source(X[:50]), seed=0).tolist() == X[:50].tolist()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
-from vanishing.detectors.threshold import conformal_offset, on_unseen_rows, quantile_offset
+from vanishing.detectors.threshold import apply_to_unseen, conformal_offset, quantile_offset
 from vanishing.transformations import RandomAffine
 
 
@@ -58,7 +58,7 @@ def test_training_rows_whose_equations_overflow_are_anomalous(contamination, mon
     X[:12, 0] = 20
     ideal = VanishingIdeal(tol=10.0, max_degree=1)
     detector = VanishingDetector(ideal, contamination=contamination).fit(X)
-    assert np.isfinite([detector.offset_, detector._usual_score]).all()
+    assert np.isfinite([detector.offset_, detector.anomaly_score_.normal.score]).all()
     assert not np.isnan(detector.decision_function(X)).any()
     assert (detector.predict(X[:12]) == -1).all()
 
@@ -80,15 +80,15 @@ def test_rows_are_left_out_in_turn():
         assert sorted([*rest, *unseen]) == list(range(33))
         return 2.0 * unseen
 
-    values, rows = on_unseen_rows(33, remember, seed=0)
+    values, rows = apply_to_unseen(33, remember, seed=0)
     assert sorted(rows) == list(range(33))
     np.testing.assert_array_equal(values, 2 * rows)
-    np.testing.assert_array_equal(on_unseen_rows(33, remember, seed=0)[0], values)
+    np.testing.assert_array_equal(apply_to_unseen(33, remember, seed=0)[0], values)
 
 
 def test_no_more_rows_are_left_out_than_quantiles_need():
     fits = []
-    values, rows = on_unseen_rows(
+    values, rows = apply_to_unseen(
         20_000, lambda rest, unseen: fits.append(len(rest)) or unseen, seed=0
     )
     assert fits == [16_000]

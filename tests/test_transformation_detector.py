@@ -399,9 +399,12 @@ def test_distance_sees_what_probabilities_do_not(digits):
     trained = with_distance.score_samples(normal)
     blank = np.zeros((1, 64))
     assert with_distance.score_samples(blank)[0] < np.quantile(trained, 0.05)
-    assert plain.mixtures_[0].local_residuals().log_deviation(
-        plain._image(0, 5 * normal[:1])
-    ) > plain.mixtures_[0].local_residuals().log_deviation(plain._image(0, normal[:1]))
+    distance, coordinates = with_distance.anomaly_score_.views[-1], plain.anomaly_score_.coordinates
+    far, near = (
+        distance.value(distance.measure(coordinates.image(0, rows)))
+        for rows in (5 * normal[:1], normal[:1])
+    )
+    assert far > near
 
 
 @pytest.mark.parametrize("n_components", [(), (2, 0), (1.5, 2), "12", [[1, 2]]])

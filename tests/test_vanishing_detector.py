@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV
 from vanishing import VanishingDetector, VanishingIdeal
 from vanishing.contrasts import GaussianNoise, Permuted
 from vanishing.detectors import vanishing as module
-from vanishing.detectors.residuals import NothingVanishesError
+from vanishing.detectors.clusters import NothingVanishesError
 
 NAMES = ["speed", "force", "power", "mode"]
 
@@ -91,8 +91,8 @@ def test_recipe_says_what_it_chose():
     chosen = VanishingDetector().fit(machine(600)).chosen_
     assert [line.split(":")[0] for line in chosen] == [
         "whole",
-        "few pieces",
-        "many pieces",
+        "few clusters",
+        "many clusters",
         "1 constant columns",
     ]
     assert "Permuted()" in chosen[0]
@@ -175,7 +175,7 @@ def test_automatic_threshold_holds_for_unseen_rows(detector, shape):
 def test_usual_score_is_that_of_unseen_rows():
     rows = np.random.default_rng(0).standard_normal((800, 30))
     detector = VanishingDetector().fit(rows[:300])
-    assert np.mean(-detector.score_samples(rows[300:]) < detector._usual_score) > 0.8
+    assert np.mean(-detector.score_samples(rows[300:]) < detector.anomaly_score_.normal.score) > 0.8
 
 
 def test_small_tables_with_anomalies_are_not_accepted_wholesale():
@@ -199,7 +199,7 @@ def test_large_tables_are_fitted_once(monkeypatch):
     def unwanted(*args, **kwargs):
         raise AssertionError("rows were left out")
 
-    monkeypatch.setattr(module, "on_unseen_rows", unwanted)
+    monkeypatch.setattr(module, "apply_to_unseen", unwanted)
     X = machine(500)[:, :3] / [1e3, 1e-3, 1]
     VanishingDetector(IDEAL).fit(X)
     with pytest.raises(AssertionError, match="left out"):

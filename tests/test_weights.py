@@ -11,47 +11,47 @@ from scipy.optimize import approx_fprime, minimize
 from vanishing.detectors.mixture import (
     LARGEST_WEIGHT,
     WeightProblem,
-    convex_weights,
-    descent_weights,
-    negative_log_probability,
+    descend,
+    minimize_convex,
 )
+from vanishing.detectors.score import negative_log_probability
 
 
-def problem(seed, n_pieces=1, smoothing=0.0, n_points=40):
+def problem(seed, n_clusters=1, smoothing=0.0, n_points=40):
     """Three transformations; the own deviations are smaller, but not always."""
     rng = np.random.default_rng(seed)
-    sizes = rng.integers(1, 4, 3 * n_pieces)
+    sizes = rng.integers(1, 4, 3 * n_clusters)
     stops = np.concatenate([[0], np.cumsum(sizes)])
     slices = [slice(int(a), int(b)) for a, b in pairwise(stops)]
     squares = []
     for i in range(3):
         deviation = 1.5 * rng.standard_normal((n_points, stops[-1]))
-        deviation[:, stops[i * n_pieces] : stops[(i + 1) * n_pieces]] *= 0.6
+        deviation[:, stops[i * n_clusters] : stops[(i + 1) * n_clusters]] *= 0.6
         squares.append(deviation**2)
-    return WeightProblem(squares, slices, n_pieces, smoothing)
+    return WeightProblem(squares, slices, n_clusters, smoothing)
 
 
 @given(
     seed=st.integers(0, 1000),
-    n_pieces=st.integers(1, 3),
+    n_clusters=st.integers(1, 3),
     smoothing=st.sampled_from([0.0, 1e-3, 0.5]),
 )
-def test_gradient_agrees_with_finite_differences(seed, n_pieces, smoothing):
-    target = problem(seed, n_pieces, smoothing)
+def test_gradient_agrees_with_finite_differences(seed, n_clusters, smoothing):
+    target = problem(seed, n_clusters, smoothing)
     u = np.random.default_rng(seed).uniform(0.1, 2, target.components[-1].stop)
     numerical = approx_fprime(u, lambda v: target.loss_and_gradient(v)[0], 1e-7)
     np.testing.assert_allclose(target.loss_and_gradient(u)[1], numerical, rtol=1e-4, atol=1e-6)
 
 
-@pytest.mark.parametrize("n_pieces", [1, 2])
+@pytest.mark.parametrize("n_clusters", [1, 2])
 @pytest.mark.parametrize("smoothing", [0.0, 0.01])
-def test_loss_is_the_mean_score(n_pieces, smoothing):
-    target = problem(0, n_pieces, smoothing)
+def test_loss_is_the_mean_score(n_clusters, smoothing):
+    target = problem(0, n_clusters, smoothing)
     u = np.random.default_rng(1).uniform(0, 2, target.components[-1].stop)
     total = 0.0
     for i, squares in enumerate(target.squares):
         deviations = np.stack([squares[:, s] @ u[s] for s in target.components], axis=1)
-        own = slice(i * n_pieces, (i + 1) * n_pieces)
+        own = slice(i * n_clusters, (i + 1) * n_clusters)
         total += negative_log_probability(deviations, own, smoothing).mean()
     assert target.loss_and_gradient(u)[0] == pytest.approx(total, rel=1e-12)
 
@@ -68,7 +68,7 @@ def test_loss_is_convex_for_one_piece(seed):
 
 @pytest.mark.filterwarnings("ignore:delta_grad == 0.0")
 @pytest.mark.parametrize("seed", range(5))
-def test_convex_weights_equal_those_of_a_general_solver(seed):
+def test_minimize_convex_equal_those_of_a_general_solver(seed):
     target = problem(seed)
     n = target.components[-1].stop
     general = minimize(
@@ -78,18 +78,18 @@ def test_convex_weights_equal_those_of_a_general_solver(seed):
         bounds=[(0, LARGEST_WEIGHT)] * n,
         options={"gtol": 1e-9, "xtol": 1e-12, "maxiter": 3000},
     )
-    ours = target.loss_and_gradient(convex_weights(target))[0]
+    ours = target.loss_and_gradient(minimize_convex(target))[0]
     assert ours == pytest.approx(general.fun, abs=1e-5)
 
 
-def test_convex_weights_do_at_least_as_well_as_descent():
+def test_minimize_convex_do_at_least_as_well_as_descent():
     for seed in range(5):
         target = problem(seed, n_points=400)
         losses = [
             target.loss_and_gradient(u)[0]
             for u in (
-                convex_weights(target),
-                descent_weights(target),
+                minimize_convex(target),
+                descend(target),
                 np.ones(target.components[-1].stop),
             )
         ]
@@ -98,7 +98,7 @@ def test_convex_weights_do_at_least_as_well_as_descent():
 
 def test_penalty_drops_weights():
     target = problem(3, n_points=200)
-    sums = [np.sum(convex_weights(target, penalty=p)) for p in (0.0, 0.1, 1.0, 100.0)]
+    sums = [np.sum(minimize_convex(target, penalty=p)) for p in (0.0, 0.1, 1.0, 100.0)]
     assert sums == sorted(sums, reverse=True)
     assert sums[-1] == 0
 

@@ -12,17 +12,16 @@ from hypothesis import strategies as st
 from vanishing import VanishingDetector, VanishingIdeal
 from vanishing.equations.markup import as_given, changed_number
 from vanishing.explain import Explanation
-from vanishing.explain.record import written_change, written_values
 
 
 def explanation(sample, reference, spread=None):
     sample, reference = (np.array(each, dtype=float) for each in (sample, reference))
     return Explanation(
         sample=sample,
-        reference=reference,
+        counterfactual=reference,
         score=2.0,
-        reference_score=1.0,
-        shares=np.full(len(sample), 1.0 / len(sample)),
+        counterfactual_score=1.0,
+        attribution=np.full(len(sample), 1.0 / len(sample)),
         equations=(),
         feature_names=tuple(f"x{j}" for j in range(len(sample))),
         spread=None if spread is None else np.array(spread, dtype=float),
@@ -76,16 +75,16 @@ def test_short_numbers_are_written_as_they_are(whole, decimals):
 
 def test_rounding_is_no_change():
     same = explanation([113094, 1.0], [113094 * (1 + 4e-16), 2.0])
-    assert written_change(same, 0) == "113094"
-    assert written_values(same, 0) == ("113094", "unchanged")
-    assert written_values(same, 1) == ("1", "2")
+    assert same.format_change(0) == "113094"
+    assert same.format_values(0) == ("113094", "unchanged")
+    assert same.format_values(1) == ("1", "2")
 
 
 def test_what_the_search_leaves_is_no_change():
     sample, reference = [113094, 24800, 3.0], [113094.0000001, 24795, 4.0]
     found = explanation(sample, reference, [1e4, 1e2, 0.5])
     assert found.changed.tolist() == [False, True, True]
-    assert [written_change(found, j) for j in range(3)] == ["113094", "24800 → 24795", "3 → 4"]
+    assert [found.format_change(j) for j in range(3)] == ["113094", "24800 → 24795", "3 → 4"]
     # Small changes count where all of them are small, and in columns that were constant.
     assert explanation([5.0], [5.0000001], [10.0]).changed.all()
     assert explanation([5.0, 3.0], [5.0000001, 9.0], [0.0, 1.0]).changed.all()
@@ -94,7 +93,7 @@ def test_what_the_search_leaves_is_no_change():
 def test_numbers_at_the_end_of_the_range_make_no_noise():
     with np.errstate(all="raise"):
         found = explanation([1e308, 0.0], [-1e308, 0.0], [1.0, 1.0])
-        assert written_change(found, 0) == "1e+308 → −1e+308"
+        assert found.format_change(0) == "1e+308 → −1e+308"
         assert found.changed.tolist() == [True, False]
 
 
@@ -110,8 +109,8 @@ def test_text_and_pages_agree(readings):
     detector = VanishingDetector(VanishingIdeal(max_degree=1, tol=1e-3)).fit(readings)
     odd = pd.DataFrame([[113094.0, 4.0, 339290.0]], columns=readings.columns)
     (why,) = detector.explain(odd)
-    j = int(np.argmax(why.shares))
-    before, after = written_values(why, j)
+    j = int(np.argmax(why.attribution))
+    before, after = why.format_values(j)
     assert before == as_given(float(odd.iloc[0, j]))
     assert f"{before} instead of {after}".replace("−", "-") in str(why)
     assert f"{before} → {after}" in why._repr_html_()

@@ -20,7 +20,6 @@ from vanishing import VanishingDetector, VanishingIdeal
 from vanishing.app.cli.equations import equation_texts
 from vanishing.app.playground import scenes as plane
 from vanishing.app.report.equations import Formulas
-from vanishing.detectors.parts import parts_of
 from vanishing.equations import to_c, to_latex, to_python
 from vanishing.equations.sizes import (
     ALL_DIGITS,
@@ -210,7 +209,7 @@ def test_reports_hold_on_the_data():
     frame = pd.DataFrame(clock(np.random.default_rng(0)))
     frame["E"] += 1e-6 * np.random.default_rng(1).normal(size=len(frame))
     detector = VanishingDetector(VanishingIdeal(max_degree=1, tol=0.001)).fit(frame)
-    (part,) = parts_of(detector)
+    (part,) = detector.anomaly_score_.parts
     points = frame.to_numpy()
     formulas = Formulas(part, points, tuple(frame), points.mean(axis=0), points.std(axis=0))
     spoken = formulas.formula(0, 0).element.get("aria-label")

@@ -21,13 +21,13 @@ from vanishing.data.inputs import (
     validate_table,
 )
 from vanishing.data.source import ArraySource, ConcatenatedSource, add_weights, check_weights
-from vanishing.equations.onnx.graph import Graph, Output, Value, model_nodes
+from vanishing.equations.onnx.graph import Graph, Output, Value
+from vanishing.equations.onnx.polynomials import transformer_outputs
 from vanishing.ideal import (
     ContrastError,
     HasIdeal,
     VanishingIdeal,
     check_discriminates,
-    onnx_outputs,
 )
 from vanishing.saving import Saveable
 
@@ -205,13 +205,25 @@ class ClassVanishingFeatures(HasIdeal, Saveable, TransformerMixin, BaseEstimator
     def _default_ideal(self) -> VanishingIdeal:
         return VanishingIdeal(max_degree=2, tol=0.3, normalization="contrastive")
 
+    def onnx_outputs(self, graph: Graph, x: Value) -> list[Output]:
+        """Add what ``transform`` returns, and the polynomials with their signs, to a graph of ONNX.
+
+        Parameters
+        ----------
+        graph : Graph
+        x : Value
+            Of shape (n_samples, n_features).
+
+        Returns
+        -------
+        list of Output
+        """
+        bases = [ideal.basis_ for ideal in self.ideals_]
+        # All ideals are copies of one, and so agree on what they return.
+        return transformer_outputs(bases, self.ideals_[0].output, graph, x)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.target_tags.required = True
         return tags
-
-
-@model_nodes(ClassVanishingFeatures)
-def _class_features_nodes(model: ClassVanishingFeatures, graph: Graph, x: Value) -> list[Output]:
-    return onnx_outputs(model.ideals_, graph, x)

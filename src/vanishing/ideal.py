@@ -33,8 +33,8 @@ from vanishing.data.inputs import (
 )
 from vanishing.data.source import SampleSource, add_weights
 from vanishing.equations.markup import notebook_html, notebook_latex
-from vanishing.equations.onnx.graph import Graph, Output, Value, model_nodes
-from vanishing.equations.onnx.polynomials import Polynomials, values
+from vanishing.equations.onnx.graph import Graph, Output, Value
+from vanishing.equations.onnx.polynomials import transformer_outputs
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.saving import Saveable
 
@@ -312,7 +312,7 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         """
         return self._fit(X, contrast, sample_weight, part=False)
 
-    def fit_part(self, X: Any, *, contrast: Any = None, sample_weight: Any = None) -> Self:
+    def fit_part(self, X: Any, contrast: Any = None, *, sample_weight: Any = None) -> Self:
         """Fit as a part of a larger model, without complaints about this part alone.
 
         Few rows, undecided polynomials and a contrast inside the variety of X neither warn nor
@@ -589,6 +589,21 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
             minimal=minimal,
         )
 
+    def onnx_outputs(self, graph: Graph, x: Value) -> list[Output]:
+        """Add what ``transform`` returns, and the polynomials with their signs, to a graph of ONNX.
+
+        Parameters
+        ----------
+        graph : Graph
+        x : Value
+            Of shape (n_samples, n_features).
+
+        Returns
+        -------
+        list of Output
+        """
+        return transformer_outputs([self.basis_], self.output, graph, x)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
@@ -656,20 +671,3 @@ class HasIdeal:
             }
         result: Self = super().set_params(**params)  # type: ignore[misc]
         return result
-
-
-# --- What an ideal is in ONNX ---------------------------------------------------------------------
-
-
-@model_nodes(VanishingIdeal)
-def _ideal_nodes(ideal: VanishingIdeal, graph: Graph, x: Value) -> list[Output]:
-    return onnx_outputs([ideal], graph, x)
-
-
-def onnx_outputs(ideals: list[VanishingIdeal], graph: Graph, x: Value) -> list[Output]:
-    """Return what ``transform`` returns, and the polynomials with their signs."""
-    signed = values([Polynomials.plain(ideal.basis_) for ideal in ideals], graph, x)
-    width = sum(ideal.basis_.count() for ideal in ideals)
-    # All ideals are copies of one, and so agree on what they return.
-    features = signed if ideals[0].output == "signed" else signed.apply("Abs")
-    return [Output("features", features, width), Output("values", signed, width)]

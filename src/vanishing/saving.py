@@ -7,7 +7,7 @@ that nothing is listed twice:
 * of a dataclass its fields;
 * of an estimator its parameters and, if it is fitted, the annotated attributes of its class.
 
-A field or attribute that has a default may be missing in a file. ``persistence.py`` reads files.
+A field or attribute that has a default may be missing in a file. ``persistence/`` reads files.
 """
 
 import hashlib
@@ -19,7 +19,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, ClassVar, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    NamedTuple,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import numpy as np
 import numpy.typing as npt
@@ -38,7 +48,7 @@ from vanishing.data.atomic import write_atomic
 
 FORMAT = "vanishing model"
 #: Raised when files of an earlier version would be misread; those versions stay readable.
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 
 class ModelFileError(ValueError):
@@ -285,8 +295,13 @@ def is_estimator(kept: type) -> bool:
 
 
 def is_record(kept: type) -> bool:
-    """Say whether a class is a dataclass of this library that holds no code."""
-    return is_dataclass(kept) and kept.__module__.startswith("vanishing.") and kept not in CODE
+    """Say whether a class is a concrete dataclass of this library that holds no code."""
+    return (
+        is_dataclass(kept)
+        and kept.__module__.startswith("vanishing.")
+        and not inspect.isabstract(kept)
+        and kept not in CODE
+    )
 
 
 @cache
@@ -297,8 +312,15 @@ def get_parameter_names(kept: Any) -> frozenset[str]:
 
 @cache
 def get_fields(kept: Any) -> Kept:
-    """Return the fields of a dataclass."""
-    hints = get_type_hints(kept)
+    """Return the fields of a dataclass.
+
+    A field annotated with ``Annotated[Any, kind]`` may hold anything in memory, and a ``kind`` in
+    files.
+    """
+    hints = {
+        name: get_args(hint)[1] if get_origin(hint) is Annotated else hint
+        for name, hint in get_type_hints(kept, include_extras=True).items()
+    }
     optional = {
         name
         for name, parameter in inspect.signature(kept).parameters.items()
@@ -338,14 +360,14 @@ def collect_classes(models: Iterable[type]) -> dict[str, type]:
         waiting.extend(get_args(hint))
         if not isinstance(hint, type) or hint in found.values():
             continue
-        if is_estimator(hint):
+        if inspect.isabstract(hint) and hint.__module__.startswith("vanishing."):
+            waiting.extend(hint.__subclasses__())
+        elif is_estimator(hint):
             found[get_file_name(hint)] = hint
             waiting.extend(get_fitted(hint).types.values())
         elif is_record(hint):
             found[get_file_name(hint)] = hint
             waiting.extend(get_fields(hint).types.values())
-        elif hint.__module__.startswith("vanishing."):  # abstract
-            waiting.extend(hint.__subclasses__())
     return found
 
 

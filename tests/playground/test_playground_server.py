@@ -123,7 +123,9 @@ def test_digits_and_explanations(server):
     image = [(ord(character) - 48) / 16 for character in text]
     found = server.post("explain", {"normal": "2", "image": image}).json()
     assert found["score"] == pytest.approx(scores.max())
-    assert sum(found["shares"]) == pytest.approx(found["score"] - found["mendedScore"], rel=1e-2)
+    assert sum(found["attribution"]) == pytest.approx(
+        found["score"] - found["counterfactualScore"], rel=1e-2
+    )
     assert sum(turn["loss"] for turn in found["rotations"]) == pytest.approx(found["score"])
     assert found["rotations"][0]["image"] == pytest.approx(image)
     blank = server.post("explain", {"normal": "even", "image": [0] * 64})

@@ -1,6 +1,5 @@
 """Anomaly detectors: a sample is normal if it keeps the equations of normal data."""
 
-from vanishing.detectors import onnx  # noqa: F401  (tells equations.onnx about the detectors)
 from vanishing.detectors.contamination import fit_to_mixed, score_unseen
 from vanishing.detectors.selection import Selection, select_without_labels
 from vanishing.detectors.transformation import TransformationDetector, image_detector

@@ -1,7 +1,8 @@
 """What both detectors share: scores, thresholds, explanations, rows in chunks."""
 
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -22,28 +23,28 @@ from vanishing.data.inputs import (
     check_new_points,
     check_new_table,
     check_training_rows,
+    get_feature_names,
     is_chunked,
     too_large,
 )
 from vanishing.data.source import SampleSource, close_after, too_large_to_square
-from vanishing.detectors.sample_weights import counted, mean_and_variance
+from vanishing.detectors.sample_weights import drop_zero_weights, mean_and_variance
+from vanishing.detectors.score import Normal, Score
 from vanishing.detectors.threshold import (
     MOST_ANOMALIES,
     Scored,
     check_attainable,
     conformal_offset,
     finite_quantiles,
-    last_digits_moved,
+    measure_rounding,
     quantile_offset,
-    some_rows,
 )
-from vanishing.explain.attribution import Landscape
+from vanishing.equations.onnx.graph import Graph, Output, Value
 from vanishing.explain.record import Explanation
-from vanishing.ideal import HasIdeal
-from vanishing.polynomials.monomials import variable_names
+from vanishing.ideal import HasIdeal, VanishingIdeal
 from vanishing.saving import Saveable
 
-# --- What detectors need to know of rows that are too many to be held at once ---------------------
+# --- Rows that are too many to be held at once ----------------------------------------------------
 
 #: Numbers of the rows that contrasts are made of.
 DRAWN_NUMBERS = 2**22
@@ -62,19 +63,19 @@ class Moments(NamedTuple):
         return self.squares / self.n_rows
 
 
-def moments(source: SampleSource) -> Moments:
+def find_moments(source: SampleSource) -> Moments:
     """Pass over the rows once."""
     rows = block_rows(2 * source.n_features, cpu=source.cpu)
-    return source.map_reduce(_of_block, _joined, max_rows=rows)
+    return source.map_reduce(_moments_of_block, _merge, max_rows=rows)
 
 
-def _of_block(x: Array) -> Moments:
+def _moments_of_block(x: Array) -> Moments:
     rows = move_to_numpy(x)
     mean = rows.mean(axis=0)
     return Moments(len(rows), mean, np.sum((rows - mean) ** 2, axis=0))
 
 
-def _joined(first: Moments, second: Moments) -> Moments:
+def _merge(first: Moments, second: Moments) -> Moments:
     """Chan, Golub and LeVeque: no difference of large sums is taken."""
     n_rows = first.n_rows + second.n_rows
     step = second.mean - first.mean
@@ -83,7 +84,7 @@ def _joined(first: Moments, second: Moments) -> Moments:
     return Moments(n_rows, mean, first.squares + second.squares + between)
 
 
-def scores_of(source: SampleSource, score: Callable[[Array], Array]) -> Any:
+def score_blocks(source: SampleSource, score: Callable[[Array], Array]) -> Any:
     """Score the rows block by block.
 
     Returns
@@ -102,7 +103,7 @@ def scores_of(source: SampleSource, score: Callable[[Array], Array]) -> Any:
     return np.frombuffer(scores, dtype=np.float64)
 
 
-def drawn_rows(source: SampleSource, *, seed: int) -> FloatArray:
+def sample_rows(source: SampleSource, *, seed: int) -> FloatArray:
     """Draw rows without replacement, as many as there are up to a bound, in their order.
 
     Every row gets a random number, and those with the smallest are kept: all are equally likely
@@ -132,24 +133,22 @@ def drawn_rows(source: SampleSource, *, seed: int) -> FloatArray:
 
 #: Share of the training data whose score is called usual in explanations.
 USUAL = 0.9
-#: Rows that are scored to see what rounding does, at most.
-ROUNDED_ROWS = 1000
-#: Rounding that moves a threshold by a smaller part of it is left out.
-NEGLIGIBLE = 1e-6
 
 
 class Detector(HasIdeal, Saveable, OutlierMixin, BaseEstimator):
-    """Base of the detectors; subclasses define ``fit`` and ``_score``."""
+    """Base of the detectors; subclasses define ``fit``, which sets the score and the offset."""
 
-    contamination: float | Literal["auto"]
-    calibration: float | None
-    random_state: int
+    contamination: float | Literal["auto"] = "auto"
+    calibration: float | None = None
+    random_state: int = 0
     n_features_in_: int
+    anomaly_score_: Score
     offset_: float
-    #: What explanations compare with: usual score, means and spreads of the training data.
-    _usual_score: float
-    _mean_row: FloatArray
-    _spread_row: FloatArray
+
+    @property
+    def ideals_(self) -> list[list[VanishingIdeal]]:
+        """Ideals per image of the data and cluster."""
+        return [[c.ideal for c in part.components] for part in self.anomaly_score_.parts]
 
     def score_samples(self, X: Any) -> Array:
         """Return minus the anomaly score, so that higher is more normal.
@@ -166,12 +165,8 @@ class Detector(HasIdeal, Saveable, OutlierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if is_chunked(X):
-            return scores_of(check_new_points(self, X), self._score)
-        return self._score(check_new_table(self, X))
-
-    def _score(self, X: Array) -> Array:
-        """Score checked rows, in their array library."""
-        raise NotImplementedError
+            return score_blocks(check_new_points(self, X), self.anomaly_score_.score_samples)
+        return self.anomaly_score_.score_samples(check_new_table(self, X))
 
     def decision_function(self, X: Any) -> Array:
         """Return ``score_samples`` minus ``offset_``: negative for anomalies.
@@ -201,25 +196,62 @@ class Detector(HasIdeal, Saveable, OutlierMixin, BaseEstimator):
         xp = namespace(anomalous)
         return 1 - 2 * xp.astype(anomalous, xp.int64)
 
-    def _checked_rows(self, X: Any, sample_weight: Any) -> tuple[Any, FloatArray | None]:
-        """Check training data: rows in an array or a source, and how often each counts."""
-        if sample_weight is not None and self.calibration is not None:
+    def explain(self, X: Any, *, n_equations: int = 5) -> list[Explanation]:
+        """Say for each sample which equations it breaks, and which features break them.
+
+        The counterfactual of a sample is the nearest point that keeps the equations as well as nine
+        of ten training samples. The difference of their scores is attributed to the features by
+        integrated gradients. A sample that is as usual itself has an attribution of 0.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Few samples: each costs as much as scoring hundreds or thousands.
+        n_equations : int, default=5
+            Equations to name, at most.
+
+        Returns
+        -------
+        list of Explanation
+            One for each sample. ``vanishing.plotting.ExplanationDisplay`` draws them.
+        """
+        check_is_fitted(self)
+        X = move_to_numpy(check_new_table(self, X))
+        if n_equations < 0:
+            raise ValueError(f"n_equations must not be negative, got {n_equations}")
+        beyond = np.flatnonzero(~np.isfinite(self.anomaly_score_.score_samples(X)))
+        if beyond.size:
             raise ValueError(
-                "calibration guarantees a rate of false alarms for rows that are exchangeable, "
-                "which rows with a sample_weight are not; leave one of the two out"
+                f"the score of row {beyond[0]} is not finite: it is too far from normal data "
+                "to be explained; leave it out"
             )
-        rows = check_training_rows(self, X)
-        if isinstance(rows, SampleSource):
-            if sample_weight is not None:
-                raise too_large("sample_weight of a detector")
-            return rows, None
-        rows, counts = counted(rows, sample_weight)
-        if (place := too_large_to_square(rows)) is not None:
-            raise ValueError(
-                f"X holds {float(rows[place]):.3g} in column {place[1]}, too large to be squared; "
-                "rescale the column, or leave such rows out"
-            )
-        return rows, counts
+        landscape = self.anomaly_score_.landscape()
+        names = tuple(get_feature_names(self))
+        return [landscape.explain(x, n_equations, names) for x in X]
+
+    def onnx_outputs(self, graph: Graph, x: Value) -> list[Output]:
+        """Add scores, decision and label to a graph of ONNX.
+
+        Parameters
+        ----------
+        graph : Graph
+        x : Value
+            Of shape (n_samples, n_features).
+
+        Returns
+        -------
+        list of Output
+        """
+        scores = -self.anomaly_score_.nodes(graph, x)
+        # Infinitely far from every ideal, or not a number: as anomalous as can be.
+        scores = graph.where(scores.apply("IsNaN"), -np.inf, scores)
+        decision = scores - self.offset_
+        label = graph.where(decision < 0.0, -1, 1)
+        return [
+            Output("scores", scores),
+            Output("decision", decision),
+            Output("label", label, is_label=True),
+        ]
 
     def _split(self, X: Array) -> tuple[Array, Array | None]:
         """Keep a share of the rows out of the fit, where a guarantee is asked for."""
@@ -241,40 +273,52 @@ class Detector(HasIdeal, Saveable, OutlierMixin, BaseEstimator):
         order = np.random.default_rng(self.random_state).permutation(n_rows)
         return take_rows(X, order[n_held_out:]), take_rows(X, order[:n_held_out])
 
-    def _finish(
+    def _calibrate(
         self,
+        score: Score,
         X: Array | SampleSource,
-        held_out: Array | None,
-        scores: FloatArray | None = None,
+        held_out: Array | None = None,
+        *,
+        seen: FloatArray | None = None,
         unseen: Scored | None = None,
-        counts: FloatArray | None = None,
-    ) -> None:
-        """Set the threshold, and what explanations need to know of the training data.
+        sample_weight: FloatArray | None = None,
+    ) -> tuple[Score, float]:
+        """Return the score, with what explanations compare with, and the threshold.
 
-        ``unseen`` are rows that were left out of the fit in turn; without them those of the
-        training data stand in. ``counts`` say how often each row of X counts.
+        Parameters
+        ----------
+        score : Score
+        X : array or SampleSource
+            The training data.
+        held_out : array or None
+            The rows for a guaranteed rate of false alarms.
+        seen : array of shape (n_samples,), optional
+            Scores of X, where they are known.
+        unseen : Scored, optional
+            Rows that were left out of the fit in turn; those of X stand in for them.
+        sample_weight : array of shape (n_samples,), optional
         """
-        if scores is None:
+        if seen is None:
             streamed = isinstance(X, SampleSource)
-            scores = (
-                np.asarray(scores_of(X, self._score)) if streamed else move_to_host(self._score(X))
+            normality = score.score_samples
+            seen = (
+                np.asarray(score_blocks(X, normality)) if streamed else move_to_host(normality(X))
             )
-        seen = Scored(scores, counts)
-        unseen = seen if unseen is None else unseen
-        self._usual_score = -finite_quantiles(unseen.scores, [1 - USUAL], unseen.counts)[0]
-        self._mean_row, spread = _means_and_spreads(X, counts)
+        fitted = Scored(seen, sample_weight)
+        unseen = fitted if unseen is None else unseen
+        usual = -finite_quantiles(unseen.scores, [1 - USUAL], unseen.sample_weight)[0]
+        mean, spread = _means_and_spreads(X, sample_weight)
         # A constant column, whose spread is rounding, is measured in units of its size.
-        constant = spread <= 1e-12 * np.abs(self._mean_row)
-        self._spread_row = np.where(constant, np.abs(self._mean_row) + 1.0, spread)
+        constant = spread <= 1e-12 * np.abs(mean)
+        spread = np.where(constant, np.abs(mean) + 1.0, spread)
         if held_out is None:
-            self.offset_ = self._offset(seen, unseen)
+            offset = self._offset(fitted, unseen)
         else:
             assert self.contamination != "auto"
-            held_out_scores = move_to_host(self._score(held_out))
-            self.offset_ = conformal_offset(held_out_scores, self.contamination)
-        rounding = self._rounding(X, self.offset_)
-        self.offset_ -= rounding
-        self._usual_score += rounding
+            held_out_scores = move_to_host(score.score_samples(held_out))
+            offset = conformal_offset(held_out_scores, self.contamination)
+        rounding = measure_rounding(score.score_samples, X, self.contamination, offset)
+        return replace(score, normal=Normal(usual + rounding, mean, spread)), offset - rounding
 
     def _offset(self, seen: Scored, unseen: Scored) -> float:
         """Return the threshold, up to rounding.
@@ -284,85 +328,62 @@ class Detector(HasIdeal, Saveable, OutlierMixin, BaseEstimator):
         other equations: then the rows that were fitted to say what is normal.
         """
         share = self.contamination
-        offset = quantile_offset(seen.scores, share, seen.counts, most=MOST_ANOMALIES)
+        offset = quantile_offset(seen.scores, share, seen.sample_weight, most=MOST_ANOMALIES)
         if share == "auto":
-            of_unseen = quantile_offset(unseen.scores, share, unseen.counts, most=MOST_ANOMALIES)
+            of_unseen = quantile_offset(
+                unseen.scores, share, unseen.sample_weight, most=MOST_ANOMALIES
+            )
             offset = min(offset, of_unseen)
         return offset
 
-    def _rounding(self, X: Array | SampleSource, offset: float) -> float:
-        """Return how far rounding errors of the training data move a threshold.
 
-        Where equations are exact, scores are made of nothing else. Rows that differ in their last
-        digits are not told apart. Zero where scores are far larger, as usual.
-        """
-        rows = some_rows(X, ROUNDED_ROWS)
-        scores, moved = (move_to_host(self._score(x)) for x in (rows, last_digits_moved(rows)))
-        worse = np.minimum(scores, moved)
-        if not np.isfinite(worse).any():
-            return 0.0
-        share = self.contamination
-        rounding = quantile_offset(scores, share) - quantile_offset(worse, share)
-        return rounding if rounding > NEGLIGIBLE * abs(offset) else 0.0
+def check_rows(
+    detector: Detector, X: Any, sample_weight: Any
+) -> tuple[Array | SampleSource, FloatArray | None]:
+    """Check training data, and record its width and names on the detector.
 
-    def explain(self, X: Any, *, n_equations: int = 5) -> list[Explanation]:
-        """Say for each sample which equations it breaks, and which features break them.
+    Parameters
+    ----------
+    detector : Detector
+    X, sample_weight
+        As passed to ``fit``.
 
-        The difference between the score of a sample and that of its projection, the nearest point
-        that keeps the equations as well as nine of ten training samples, is shared out among the
-        features by integrated gradients. A sample that does so itself has shares of 0.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Few samples: each costs as much as scoring hundreds or thousands.
-        n_equations : int, default=5
-            Equations to name, at most.
-
-        Returns
-        -------
-        list of Explanation
-            One for each sample. ``vanishing.plotting.ExplanationDisplay`` draws them.
-        """
-        check_is_fitted(self)
-        X = move_to_numpy(check_new_table(self, X))
-        if n_equations < 0:
-            raise ValueError(f"n_equations must not be negative, got {n_equations}")
-        names = getattr(self, "feature_names_in_", variable_names(X.shape[1]))
-        with np.errstate(over="ignore", invalid="ignore"):
-            beyond = np.flatnonzero(~np.isfinite(self._score(X)))
-            if beyond.size:
-                raise ValueError(
-                    f"the score of row {beyond[0]} is not finite: it is too far from normal data "
-                    "for its score to be shared out among features; leave it out"
-                )
-        return list(self._explanations(X, n_equations, tuple(map(str, names))))
-
-    def _explanations(
-        self, X: FloatArray, n_equations: int, names: tuple[str, ...]
-    ) -> Iterator[Explanation]:
-        """Explain checked rows of finite score one by one, as they are asked for."""
-        landscape = self._landscape()
-        for x in X:
-            # Far from normal data, equations that do not count any more may overflow.
-            with np.errstate(over="ignore", invalid="ignore"):
-                explanation = landscape.explain(x, n_equations, names)
-            yield explanation
-
-    def _landscape(self) -> Landscape:
-        """Return the score as a function of the features."""
-        raise NotImplementedError
+    Returns
+    -------
+    X : array of shape (n_samples, n_features) or SampleSource
+        Rows of positive weight.
+    sample_weight : array of shape (n_samples,) or None
+    """
+    if sample_weight is not None and detector.calibration is not None:
+        raise ValueError(
+            "calibration guarantees a rate of false alarms for rows that are exchangeable, "
+            "which rows with a sample_weight are not; leave one of the two out"
+        )
+    rows = check_training_rows(detector, X)
+    if isinstance(rows, SampleSource):
+        if sample_weight is not None:
+            raise too_large("sample_weight of a detector")
+        return rows, None
+    rows, sample_weight = drop_zero_weights(rows, sample_weight)
+    if (place := too_large_to_square(rows)) is not None:
+        raise ValueError(
+            f"X holds {float(rows[place]):.3g} in column {place[1]}, too large to be squared; "
+            "rescale the column, or leave such rows out"
+        )
+    return rows, sample_weight
 
 
 def _means_and_spreads(
-    X: Array | SampleSource, counts: FloatArray | None
+    X: Array | SampleSource, sample_weight: FloatArray | None
 ) -> tuple[FloatArray, FloatArray]:
     """Return mean and standard deviation of each column."""
     if isinstance(X, SampleSource):
-        of_rows = moments(X)
+        of_rows = find_moments(X)
         return of_rows.mean, np.sqrt(of_rows.variance)
-    if counts is not None:
-        mean, variance = mean_and_variance(np.asarray(move_to_host(X), dtype=np.float64), counts)
+    if sample_weight is not None:
+        mean, variance = mean_and_variance(
+            np.asarray(move_to_host(X), dtype=np.float64), sample_weight
+        )
         return mean, np.sqrt(variance)
     xp = namespace(X)
     doubles = xp.astype(X, xp.float64, copy=False)

@@ -1,23 +1,31 @@
-"""Normal data as a union of pieces, each with an ideal of its own (mixture of ideals)."""
+"""Normal data as a union of clusters, each with an ideal of its own."""
 
 import warnings
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from vanishing.arrays.blocks import limit_threads
 from vanishing.arrays.namespace import FloatArray, IntArray
+from vanishing.construction.normalizations import resolve_normalization
+from vanishing.data.source import ArraySource
+from vanishing.detectors.sample_weights import mean_and_variance, take_weights
+from vanishing.explain.view import Component
+from vanishing.ideal import VanishingIdeal
 
-#: A piece needs this many rows per dimension for its relations to mean anything.
+# --- Clusters -------------------------------------------------------------------------------------
+
+#: A cluster needs this many rows per dimension for its relations to mean anything.
 ROWS_PER_DIMENSION = 2
 #: With fewer rows, threads of k-means wait for each other longer than they work.
 ROWS_FOR_THREADS = 10_000
 
 
 def resolutions_of(n_components: Any) -> list[int]:
-    """Return the numbers of pieces that are asked for: one, or one a resolution."""
+    """Return the numbers of clusters that are asked for: one, or one for each resolution."""
     numbers = np.atleast_1d(np.asarray(n_components))
     if numbers.ndim > 1 or not numbers.size or numbers.dtype.kind not in "iu" or min(numbers) < 1:
         raise ValueError(
@@ -26,53 +34,53 @@ def resolutions_of(n_components: Any) -> list[int]:
     return [int(k) for k in numbers]
 
 
-def cluster(
-    points: FloatArray, n_pieces: int, *, seed: int, counts: FloatArray | None = None
+def find_clusters(
+    points: FloatArray, n_clusters: int, *, seed: int, sample_weight: FloatArray | None = None
 ) -> IntArray:
-    """Cluster points by k-means into at most ``n_pieces`` pieces 0, 1, ... without holes."""
-    if n_pieces <= 1:
+    """Label points by k-means with at most ``n_clusters`` labels 0, 1, ... without holes."""
+    if n_clusters <= 1:
         return np.zeros(len(points), dtype=np.intp)
     n_threads = 1 if len(points) < ROWS_FOR_THREADS else None
     with limit_threads(n_threads, "openmp"), warnings.catch_warnings():
-        # Fewer distinct points than pieces: there are then fewer pieces.
+        # Fewer distinct points than clusters: there are then fewer clusters.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        means = KMeans(n_pieces, n_init=1, random_state=seed)
-        labels = means.fit(points, sample_weight=counts).labels_
+        means = KMeans(n_clusters, n_init=1, random_state=seed)
+        labels = means.fit(points, sample_weight=sample_weight).labels_
     return np.unique(labels, return_inverse=True)[1].astype(np.intp)
 
 
-def split_into_pieces(
-    points: FloatArray, n_pieces: int, *, seed: int, counts: FloatArray | None = None
+def find_large_clusters(
+    points: FloatArray, n_clusters: int, *, seed: int, sample_weight: FloatArray | None = None
 ) -> IntArray:
-    """Cluster points; pieces with too few rows for their dimension join their neighbours.
+    """Label points; clusters with too few rows for their dimension join their neighbours.
 
     Parameters
     ----------
     points : array of shape (n_samples, n_dimensions)
-    n_pieces : int
+    n_clusters : int
         Upper bound.
     seed : int
-    counts : array of shape (n_samples,), optional
-        How often each point counts. For the number of rows of a piece every row counts once.
+    sample_weight : array of shape (n_samples,), optional
+        The number of rows of a cluster does not depend on it.
 
     Returns
     -------
     int array of shape (n_samples,)
-        Piece of each point, 0, 1, ... without holes.
+        Cluster of each point, 0, 1, ... without holes.
     """
     n_samples, n_dimensions = points.shape
     fewest = ROWS_PER_DIMENSION * n_dimensions
-    n_pieces = max(1, min(n_pieces, n_samples // fewest))
-    labels = cluster(points, n_pieces, seed=seed, counts=counts)
-    n_pieces = int(labels.max()) + 1
-    centres = np.stack([points[labels == piece].mean(axis=0) for piece in range(n_pieces)])
-    sizes = np.bincount(labels, minlength=n_pieces)
+    n_clusters = max(1, min(n_clusters, n_samples // fewest))
+    labels = find_clusters(points, n_clusters, seed=seed, sample_weight=sample_weight)
+    n_clusters = int(labels.max()) + 1
+    centers = np.stack([points[labels == label].mean(axis=0) for label in range(n_clusters)])
+    sizes = np.bincount(labels, minlength=n_clusters)
     for small in np.argsort(sizes, kind="stable"):
         alive = np.flatnonzero(sizes)
         if sizes[small] >= fewest or len(alive) == 1:
             continue  # it may have grown by a merge since the order was made
         others = alive[alive != small]
-        nearest = others[np.argmin(np.sum((centres[others] - centres[small]) ** 2, axis=1))]
+        nearest = others[np.argmin(np.sum((centers[others] - centers[small]) ** 2, axis=1))]
         labels[labels == small] = nearest
         sizes[nearest] += sizes[small]
         sizes[small] = 0
@@ -84,17 +92,17 @@ class ContrastDraw:
 
     Parameters
     ----------
-    pieces : int array of shape (n_samples,)
-        The same in each copy.
+    labels : int array of shape (n_samples,)
+        Cluster of each row, the same in each copy.
     n_copies : int
     seed : int
     """
 
-    def __init__(self, pieces: IntArray, n_copies: int, seed: int) -> None:
-        n_pieces = int(pieces.max()) + 1
-        self.component = np.concatenate([i * n_pieces + pieces for i in range(n_copies)])
+    def __init__(self, labels: IntArray, n_copies: int, seed: int) -> None:
+        n_clusters = int(labels.max()) + 1
+        self.component = np.concatenate([i * n_clusters + labels for i in range(n_copies)])
         self.sizes = np.bincount(self.component)
-        # One order for all components, who begin at different places: shuffling each time takes
+        # One order for all components, which begin at different places: shuffling each time takes
         # longer than the fits.
         self.order = np.random.default_rng(seed).permutation(len(self.component))
 
@@ -104,3 +112,99 @@ class ContrastDraw:
         places = (own * most + np.arange(min(n_rows, most + self.sizes[own]))) % n_rows
         drawn = self.order[places]
         return np.sort(drawn[self.component[drawn] != own][:most])
+
+
+# --- The ideal of each cluster --------------------------------------------------------------------
+
+#: With more rows to a candidate, unseen rows score as those that were fitted to.
+ROWS_PER_CANDIDATE_TO_TRUST = 50
+#: With fewer rows, none can be left out.
+FEWEST_ROWS = 10
+
+
+def fit_clusters(
+    points: FloatArray,
+    labels: IntArray,
+    contrast: FloatArray | None,
+    template: VanishingIdeal,
+    *,
+    smallest_scale: float,
+    sample_weight: FloatArray | None = None,
+) -> list[Component]:
+    """Fit an ideal to each cluster; clusters on which nothing vanishes are left out.
+
+    Parameters
+    ----------
+    points : array of shape (n_samples, n_features)
+    labels : int array of shape (n_samples,)
+        Cluster of each point.
+    contrast : array of shape (n_contrast, n_features) or None
+        The same for all clusters.
+    template : VanishingIdeal
+    smallest_scale : float
+        Floor of the spread of a polynomial on its cluster, in units of its normalization: a cluster
+        with few rows keeps equations exactly that hold by chance.
+    sample_weight : array of shape (n_samples,), optional
+
+    Returns
+    -------
+    list of Component
+        D of each is the mean square of its polynomials, in units of what is typical.
+    """
+    # Sources, which are not checked again for every cluster.
+    other = None
+    if contrast is not None and resolve_normalization(template.normalization).needs_contrast:
+        other = ArraySource(contrast)
+    components = []
+    for label in np.unique(labels):
+        own = labels == label
+        rows, own_weight = points[own], take_weights(sample_weight, own)
+        ideal: VanishingIdeal = clone(template)
+        ideal.fit_part(ArraySource(rows), other, sample_weight=own_weight)
+        if ideal.basis_.count():
+            mean, variance = mean_and_variance(ideal.basis_.evaluate(rows), own_weight)
+            components.append(scale_component(ideal, mean, np.sqrt(variance + smallest_scale**2)))
+    if not components:
+        check_vanishing(ideal)
+    return components
+
+
+def scale_component(ideal: VanishingIdeal, center: FloatArray, scale: FloatArray) -> Component:
+    """Return a component whose D is the mean square of (g - center) / scale."""
+    return Component(ideal, center, scale, 1 / (len(scale) * scale**2) if len(scale) else scale)
+
+
+def are_trusted(components: list[Component], n_rows: int) -> bool:
+    """Whether rows that were fitted to score as new ones do, or are too few to tell."""
+    n_candidates = sum(step.candidates for each in components for step in each.ideal.trace_)
+    return n_rows < FEWEST_ROWS or n_rows >= ROWS_PER_CANDIDATE_TO_TRUST * n_candidates
+
+
+class NothingVanishesError(ValueError):
+    """No polynomial is below the tolerance.
+
+    Parameters
+    ----------
+    smallest : float
+        The smallest extent there is.
+    tol : float or str
+        The tolerance.
+    """
+
+    def __init__(self, smallest: float, tol: float | str) -> None:
+        super().__init__(smallest, tol)  # so that it can be sent between processes
+        self.smallest = smallest
+        self.tol = tol
+
+    def __str__(self) -> str:
+        return (
+            f"no polynomial vanishes on X: the smallest extent is {self.smallest:.3g}, over "
+            f"tol={self.tol}; raise tol or max_degree of the ideal, or choose another contrast"
+        )
+
+
+def check_vanishing(ideal: VanishingIdeal) -> None:
+    """Raise if nothing vanishes under a fitted ideal."""
+    if not ideal.basis_.count():
+        smallest = min(float(step.spectrum.min(initial=np.inf)) for step in ideal.trace_)
+        raise NothingVanishesError(smallest, ideal.tol)

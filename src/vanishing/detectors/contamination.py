@@ -14,7 +14,7 @@ from vanishing.arrays.namespace import FloatArray, IntArray, move_to_host
 from vanishing.data.inputs import check_new_table, check_training_table
 from vanishing.detectors.base import Detector
 from vanishing.detectors.selection import is_frame, picker
-from vanishing.detectors.threshold import FOLDS, quantile_offset
+from vanishing.detectors.threshold import FOLDS, measure_rounding, quantile_offset
 
 #: With fewer rows, none can be left out.
 FEWEST_ROWS = 20
@@ -145,7 +145,10 @@ def fit_to_mixed(
     offset = quantile_offset(final, share)
     if share == "auto":
         offset = min(offset, quantile_offset(scores, share))
-    fitted.offset_ = offset - fitted._rounding(check_new_table(fitted, rows), offset)
+    normality = fitted.anomaly_score_.score_samples
+    fitted.offset_ = offset - measure_rounding(
+        normality, check_new_table(fitted, rows), share, offset
+    )
     if callback is not None:
         callback(N_FITS)
     return fitted

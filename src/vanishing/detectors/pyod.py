@@ -1,6 +1,5 @@
 """VanishingOD: the detectors as a detector of PyOD."""
 
-from copy import copy
 from typing import Any, NoReturn, Self
 
 import numpy as np
@@ -93,14 +92,18 @@ class VanishingOD(BaseDetector):
         self
         """
         self._check_parameters()
-        fitted = copy(self)  # a fit that fails leaves the estimator as it was
         detector = VanishingDetector() if self.detector is None else clone(self.detector)
-        fitted.detector_ = detector.fit(X)
-        fitted.decision_scores_ = fitted.decision_function(X)
-        # With y PyOD would give predict_proba as many columns as y has values.
-        fitted._set_n_classes(None)
-        fitted._process_decision_scores()
-        self.__dict__.update(vars(fitted))
+        detector.fit(X)
+        before = vars(self).copy()
+        try:
+            self.detector_ = detector
+            self.decision_scores_ = self.decision_function(X)
+            # With y PyOD would give predict_proba as many columns as y has values.
+            self._set_n_classes(None)
+            self._process_decision_scores()
+        except BaseException:  # a fit that fails leaves the estimator as it was
+            self.__dict__ = before
+            raise
         return self
 
     def decision_function(self, X: Any) -> FloatArray:

@@ -1,22 +1,25 @@
 """The recipe for tables: three views of standardized data, each with a logarithm of its own.
 
-Quadratic equations of the whole data, and linear equations of a few and of many pieces. What is
+Quadratic equations of the whole data, and linear equations of a few and of many clusters. What is
 usual is learned from rows that are left out of the fit in turn.
 """
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from sklearn.decomposition import PCA
+from sklearn.preprocessing import StandardScaler
 
 from vanishing.arrays.namespace import FloatArray, IntArray
 from vanishing.contrasts import Contrast, GaussianNoise, Permuted
-from vanishing.detectors.clusters import cluster
-from vanishing.detectors.residuals import TINY, LocalResiduals, fit_residuals
-from vanishing.detectors.sample_weights import drawn, fit_pca, quantiles, some
-from vanishing.detectors.threshold import Scored, on_unseen_rows
+from vanishing.detectors.clusters import are_trusted, find_clusters, fit_clusters
+from vanishing.detectors.sample_weights import draw_rows, fit_pca, quantiles, take_weights
+from vanishing.detectors.score import TINY, ClusterView, ConstantColumns, Coordinates, Score
+from vanishing.detectors.threshold import Scored, apply_to_unseen, move_last_digits
+from vanishing.explain.view import Component, View
 from vanishing.ideal import VanishingIdeal
 
 #: Rows of a contrast, at least: few rows make noisy sizes.
@@ -24,12 +27,12 @@ CONTRAST_ROWS = 2000
 #: Candidates of degree 2 grow with the square of the dimension.
 LARGEST_DIMENSION = 20
 #: With fewer rows to a candidate, equations hold by chance, and residuals of the rows that they
-#: were fitted to say nothing: all are then measured on a coarse scale, as those of small pieces.
+#: were fitted to say nothing: all are then measured on a coarse scale, as those of small clusters.
 ROWS_PER_CANDIDATE = 3
 FINE_SCALE, COARSE_SCALE = 1e-6, 0.2
-#: Pieces of the second and third member.
-FEW_PIECES, ROWS_PER_PIECE = 10, 10
-MOST_PIECES, ROWS_PER_SMALL_PIECE = 80, 25
+#: Clusters of the second and third view.
+FEW_CLUSTERS, ROWS_PER_CLUSTER = 10, 10
+MOST_CLUSTERS, ROWS_PER_SMALL_CLUSTER = 80, 25
 #: Spread of log deviations, at least.
 SMALLEST_SPREAD = 0.01
 #: Share of the rows whose log deviations are changed less by rounding than by one spread: where
@@ -37,80 +40,119 @@ SMALLEST_SPREAD = 0.01
 ROUNDED_LESS = 0.95
 
 
-@dataclass(frozen=True, eq=False)
-class Member:
-    """One part of the recipe: what it looks at, and how its scores are spread on normal data."""
-
-    name: str
-    reduction: PCA | None
-    residuals: LocalResiduals
-    median: float = 0.0
-    spread: float = 1.0
-
-    def reduced(self, z: FloatArray) -> FloatArray:
-        """Return what the member looks at."""
-        return z if self.reduction is None else np.asarray(self.reduction.transform(z))
-
-    def standardized(self, z: FloatArray) -> FloatArray:
-        """Return log deviations, 0 for the median of normal data and 1 for its spread."""
-        deviations: FloatArray = self.residuals.log_deviation(self.reduced(z))
-        return (deviations - self.median) / self.spread
-
-
-def fit_members(
-    z: FloatArray, rounded: FloatArray, *, seed: int, counts: FloatArray | None = None
-) -> tuple[list[Member], Scored]:
-    """Fit the members, each with what is usual for it.
+def fit_recipe(
+    X: FloatArray, *, seed: int, sample_weight: FloatArray | None = None
+) -> tuple[Score, list[str], Scored]:
+    """Fit the score of the recipe.
 
     Parameters
     ----------
-    z : array of shape (n_samples, n_columns)
-        Standardized, without constant columns.
-    rounded : array of shape (n_samples, n_columns)
-        The same rows with other rounding errors.
+    X : array of shape (n_samples, n_features)
     seed : int
         Of contrasts, clustering, and of the rows that are left out.
-    counts : array of shape (n_samples,), optional
-        How often each row counts.
+    sample_weight : array of shape (n_samples,), optional
 
     Returns
     -------
-    members : list of Member
+    score : Score
+    chosen : list of str
+        What the score is made of, in words.
     unseen : Scored
-        Rows that the members were not fitted to.
+        Scores of rows that were left out of the fit.
     """
-    plan = _Plan.of(*z.shape)
-    members = _members(z, counts, plan, seed)
+    # Arrays, also where scikit-learn is told to make frames.
+    scaler = StandardScaler().set_output(transform="default")
+    scaler.fit(X, sample_weight=sample_weight)
+    # Up to rounding. A small unit, such as picofarads in farads, does not make it constant.
+    constant = scaler.var_ <= (1e-15 + 1e-12 * np.abs(scaler.mean_)) ** 2
+    plain = Coordinates(scaler, np.flatnonzero(~constant))
+    members: list[_Member] = []
+    views: list[View] = []
+    unseen = Scored(np.zeros(len(X)), sample_weight)
+    if not constant.all():
+        z, rounded = (plain.scale(x) for x in (X, move_last_digits(X)))
+        plan = _Plan.of(*z.shape)
+        members = _fit_members(z, sample_weight, plan, seed)
+        shifts, spreads, unseen = _standardize(members, z, rounded, plan, seed, sample_weight)
+        views = [
+            ClusterView(
+                (member.name,),
+                member.components,
+                (i,),
+                shift=float(shifts[i]),
+                spread=float(spreads[i]),
+                weight=1 / len(members),
+            )
+            for i, member in enumerate(members)
+        ]
+    chosen = [member.description for member in members]
+    constants = None
+    if constant.any():
+        chosen.append(f"{int(constant.sum())} constant columns")
+        constants = ConstantColumns(constant, scaler.mean_)
+    maps = tuple(member.reduction for member in members)
+    coordinates = Coordinates(scaler, plain.columns, maps)
+    return Score(coordinates, views, constants), chosen, unseen
 
-    def log_deviations(rest: IntArray, unseen: IntArray) -> FloatArray:
-        members = _members(z[rest], some(counts, rest), plan, seed)
-        return np.stack([member.standardized(z[unseen]) for member in members], axis=1)
 
-    seen = np.stack([member.standardized(z) for member in members], axis=1)
-    unseen, unseen_counts = seen, counts
-    if not all(member.residuals.is_trusted(len(z)) for member in members):
+@dataclass(frozen=True, eq=False)
+class _Member:
+    """One part of the recipe, not yet knowing what is usual."""
+
+    name: str
+    description: str
+    reduction: PCA | None
+    components: list[Component]
+
+    def log_deviations(self, z: FloatArray) -> FloatArray:
+        view = ClusterView((self.name,), self.components)
+        reduced = z if self.reduction is None else np.asarray(self.reduction.transform(z))
+        return np.asarray(view.value(view.measure(reduced)))
+
+
+def _standardize(
+    members: list[_Member],
+    z: FloatArray,
+    rounded: FloatArray,
+    plan: "_Plan",
+    seed: int,
+    sample_weight: FloatArray | None,
+) -> tuple[FloatArray, FloatArray, Scored]:
+    """Return median and spread of the log deviations of each member, and scores of unseen rows.
+
+    ``rounded`` are the rows z with other rounding errors.
+    """
+
+    def measure(members: list[_Member], z: FloatArray) -> FloatArray:
+        return np.stack([member.log_deviations(z) for member in members], axis=1)
+
+    def fit_and_measure(rest: IntArray, unseen: IntArray) -> FloatArray:
+        fold = _fit_members(z[rest], take_weights(sample_weight, rest), plan, seed)
+        return measure(fold, z[unseen])
+
+    seen = measure(members, z)
+    unseen, unseen_weight = seen, sample_weight
+    if not all(are_trusted(member.components, len(z)) for member in members):
         with suppress(ValueError):  # some of the rows are all the same, though not all are
-            unseen, which = on_unseen_rows(len(z), log_deviations, seed=seed)
-            unseen_counts = some(counts, which)
+            unseen, which = apply_to_unseen(len(z), fit_and_measure, seed=seed)
+            unseen_weight = take_weights(sample_weight, which)
     # Rows that were fitted to keep the equations at least as well as others. Where they do not, the
     # fits without some rows have found fewer or other equations, and say too little of this one.
-    lower, medians, upper = np.maximum(_quartiles(unseen, unseen_counts), _quartiles(seen, counts))
-    other = np.stack([member.standardized(rounded) for member in members], axis=1)
-    rounding = quantiles(_distances(seen, other), [ROUNDED_LESS], counts)[0]
+    lower, medians, upper = np.maximum(
+        _quartiles(unseen, unseen_weight), _quartiles(seen, sample_weight)
+    )
+    distances = _distances(seen, measure(members, rounded))
+    rounding = quantiles(distances, [ROUNDED_LESS], sample_weight)[0]
     spreads = np.maximum(upper - lower, np.maximum(rounding, SMALLEST_SPREAD))
-    standardized = [
-        replace(member, median=float(median), spread=float(spread))
-        for member, median, spread in zip(members, medians, spreads, strict=True)
-    ]
     scores = np.asarray(-np.mean((unseen - medians) / spreads, axis=1))
-    return standardized, Scored(scores, unseen_counts)
+    return medians, spreads, Scored(scores, unseen_weight)
 
 
-def _quartiles(deviations: FloatArray, counts: FloatArray | None) -> FloatArray:
+def _quartiles(deviations: FloatArray, sample_weight: FloatArray | None) -> FloatArray:
     """Return the quartiles of each column of log deviations, shape (3, n_columns)."""
     # Beyond all numbers, where equations overflow, is as far as the farthest.
     farthest = np.max(deviations, axis=0, where=np.isfinite(deviations), initial=np.log(TINY))
-    return quantiles(np.minimum(deviations, farthest), [0.25, 0.5, 0.75], counts)
+    return quantiles(np.minimum(deviations, farthest), [0.25, 0.5, 0.75], sample_weight)
 
 
 def _distances(first: FloatArray, second: FloatArray) -> FloatArray:
@@ -122,7 +164,7 @@ def _distances(first: FloatArray, second: FloatArray) -> FloatArray:
 class _Plan(NamedTuple):
     """What depends on the size of the table.
 
-    It is the same for all rows and with some left out: a fit to two pieces says nothing of the
+    It is the same for all rows and with some left out: a fit to two clusters says nothing of the
     scores of a fit to one.
     """
 
@@ -132,70 +174,65 @@ class _Plan(NamedTuple):
 
     @classmethod
     def of(cls, n_rows: int, n_columns: int) -> "_Plan":
-        most = max(1, n_rows // ROWS_PER_PIECE)
-        n_many = int(np.clip(n_rows // ROWS_PER_SMALL_PIECE, 1, MOST_PIECES))
-        return cls(_scale_of_quadratics(n_rows, n_columns), min(FEW_PIECES, most), n_many)
+        most = max(1, n_rows // ROWS_PER_CLUSTER)
+        n_many = int(np.clip(n_rows // ROWS_PER_SMALL_CLUSTER, 1, MOST_CLUSTERS))
+        dimension = min(n_columns, LARGEST_DIMENSION)
+        n_candidates = dimension * (dimension + 3) // 2  # monomials of degree 1 and 2
+        # The smallest size of residuals of quadratic equations that is told from chance.
+        scale = FINE_SCALE if n_rows >= ROWS_PER_CANDIDATE * n_candidates else COARSE_SCALE
+        return cls(scale, min(FEW_CLUSTERS, most), n_many)
 
 
-def _members(z: FloatArray, counts: FloatArray | None, plan: _Plan, seed: int) -> list[Member]:
-    """Fit what looks at the standardized data, not yet knowing what is usual."""
+def _fit_members(
+    z: FloatArray, sample_weight: FloatArray | None, plan: _Plan, seed: int
+) -> list[_Member]:
     shuffled, moved = Permuted(), GaussianNoise(0.5)
     scale, n_few, n_many = plan
+    data = (z, sample_weight)
     return [
-        _member("whole", z, counts, 1, shuffled, seed, degree=2, tol=0.5, smallest_scale=scale),
-        _member("few pieces", z, counts, n_few, shuffled, seed, smallest_scale=0.03),
-        _member("many pieces", z, counts, n_many, moved, seed, smallest_scale=COARSE_SCALE),
+        _fit_member("whole", *data, 1, shuffled, seed, degree=2, tol=0.5, smallest_scale=scale),
+        _fit_member("few clusters", *data, n_few, shuffled, seed, smallest_scale=0.03),
+        _fit_member("many clusters", *data, n_many, moved, seed, smallest_scale=COARSE_SCALE),
     ]
 
 
-def _member(
+def _fit_member(
     name: str,
     z: FloatArray,
-    counts: FloatArray | None,
-    n_pieces: int,
+    sample_weight: FloatArray | None,
+    n_clusters: int,
     contrast: Contrast,
     seed: int,
     *,
     degree: int = 1,
     tol: float = 0.9,
     smallest_scale: float,
-) -> Member:
+) -> _Member:
     reduction = None
     if degree > 1 and z.shape[1] > LARGEST_DIMENSION:
         reduction = PCA(min(LARGEST_DIMENSION, len(z)), random_state=seed)
         reduction.set_output(transform="default")
-        variances = fit_pca(reduction, z, counts).explained_variance_
+        variances = fit_pca(reduction, z, sample_weight).explained_variance_
         # Directions without variance, as with few rows, would hold nothing but rounding.
         rank = max(1, int(np.sum(variances > 1e-20 * variances[0])))
         if rank < len(variances):
-            fit_pca(reduction.set_params(n_components=rank), z, counts)
+            fit_pca(reduction.set_params(n_components=rank), z, sample_weight)
         z = reduction.transform(z)
     rng = np.random.default_rng(seed)
     n_contrast = max(len(z), CONTRAST_ROWS)
-    other = contrast.make(drawn(z, counts, rng, n_contrast), rng, n_contrast)
+    other = contrast.make(draw_rows(z, sample_weight, rng, n_contrast), rng, n_contrast)
     ideal = VanishingIdeal(
         max_degree=degree, tol=tol, normalization="contrastive", reduction="gram"
     )
-    pieces = cluster(z, n_pieces, seed=seed, counts=counts)
+    labels = find_clusters(z, n_clusters, seed=seed, sample_weight=sample_weight)
+    fit = partial(fit_clusters, smallest_scale=smallest_scale, sample_weight=sample_weight)
     try:
-        residuals = fit_residuals(
-            z, pieces, other, ideal, smallest_scale=smallest_scale, counts=counts
-        )
+        components = fit(z, labels, other, ideal)
     except ValueError:  # nothing is below the tolerance: take every direction there is
-        ideal.set_params(tol=1e6)
-        residuals = fit_residuals(
-            z, pieces, other, ideal, smallest_scale=smallest_scale, counts=counts
-        )
-    n_equations = sum(fitted.basis_.count() for fitted in residuals.ideals)
-    described = (
-        f"{name}: {n_equations} equations of degree <= {degree} on {len(residuals.ideals)} "
-        f"pieces against {contrast}, tol={ideal.tol:g}"
+        components = fit(z, labels, other, ideal.set_params(tol=1e6))
+    n_equations = sum(len(component.center) for component in components)
+    description = (
+        f"{name}: {n_equations} equations of degree <= {degree} on {len(components)} "
+        f"clusters against {contrast}, tol={ideal.tol:g}"
     )
-    return Member(described, reduction, residuals)
-
-
-def _scale_of_quadratics(n_rows: int, n_columns: int) -> float:
-    """Return the smallest size of residuals of quadratic equations that is told from chance."""
-    dimension = min(n_columns, LARGEST_DIMENSION)
-    n_candidates = dimension * (dimension + 3) // 2  # monomials of degree 1 and 2
-    return FINE_SCALE if n_rows >= ROWS_PER_CANDIDATE * n_candidates else COARSE_SCALE
+    return _Member(name, description, reduction, components)

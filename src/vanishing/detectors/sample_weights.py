@@ -1,8 +1,8 @@
-"""Rows of training data that count more or less than once (``sample_weight``).
+"""Sample weights of training rows, and statistics that take them.
 
-Counts are None where every row counts once. Whole numbers are repeated rows; other weights are
-scaled to the mean 1, as means do not depend on their scale, but quantiles and penalties depend on
-the number of rows.
+A sample weight of None stands for ones. Whole numbers are repeated rows; other weights are scaled
+to the mean 1, as means do not depend on their scale, but quantiles and penalties depend on the
+number of rows.
 """
 
 from typing import Any
@@ -18,8 +18,8 @@ from vanishing.data.source import check_weights
 MOST_ROWS = 2.0**53
 
 
-def counted(X: Array, sample_weight: Any) -> tuple[Array, FloatArray | None]:
-    """Return the rows that count, and how often each does.
+def drop_zero_weights(X: Array, sample_weight: Any) -> tuple[Array, FloatArray | None]:
+    """Return the rows of positive weight, and their weights.
 
     Parameters
     ----------
@@ -28,8 +28,8 @@ def counted(X: Array, sample_weight: Any) -> tuple[Array, FloatArray | None]:
 
     Returns
     -------
-    X : array of shape (n_counted, n_features)
-    counts : array of shape (n_counted,) or None
+    X : array of shape (n_kept, n_features)
+    sample_weight : array of shape (n_kept,) or None
     """
     if sample_weight is None:
         return X, None
@@ -46,56 +46,58 @@ def counted(X: Array, sample_weight: Any) -> tuple[Array, FloatArray | None]:
         return X, None
     if np.array_equal(weights, np.round(weights)) and weights.sum() < MOST_ROWS:
         return X, weights
-    shares = weights / weights.max()  # whose sum does not overflow
-    return X, shares / shares.mean()
+    weights = weights / weights.max()  # whose sum does not overflow
+    return X, weights / weights.mean()
 
 
-def some(counts: FloatArray | None, rows: Any) -> FloatArray | None:
-    """Return the counts of some rows."""
-    return None if counts is None else counts[rows]
+def take_weights(sample_weight: FloatArray | None, rows: Any) -> FloatArray | None:
+    """Return the weights of some rows."""
+    return None if sample_weight is None else sample_weight[rows]
 
 
-def total(counts: FloatArray | None, n_rows: int) -> float:
-    """Return how many rows there are, those that count twice counted twice."""
-    return n_rows if counts is None else float(counts.sum())
+def total_weight(sample_weight: FloatArray | None, n_rows: int) -> float:
+    """Return the total weight of the rows."""
+    return n_rows if sample_weight is None else float(sample_weight.sum())
 
 
-def mean_of(values: FloatArray, counts: FloatArray | None) -> FloatArray:
+def weighted_mean(values: FloatArray, sample_weight: FloatArray | None) -> FloatArray:
     """Return the mean of each column."""
     return np.asarray(
-        values.mean(axis=0) if counts is None else np.average(values, axis=0, weights=counts)
+        values.mean(axis=0)
+        if sample_weight is None
+        else np.average(values, axis=0, weights=sample_weight)
     )
 
 
 def mean_and_variance(
-    values: FloatArray, counts: FloatArray | None
+    values: FloatArray, sample_weight: FloatArray | None
 ) -> tuple[FloatArray, FloatArray]:
     """Return mean and mean squared deviation of each column."""
-    if counts is None:
+    if sample_weight is None:
         return values.mean(axis=0), values.var(axis=0)
-    mean = mean_of(values, counts)
-    return mean, mean_of((values - mean) ** 2, counts)
+    mean = weighted_mean(values, sample_weight)
+    return mean, weighted_mean((values - mean) ** 2, sample_weight)
 
 
-def quantiles(values: FloatArray, shares: Any, counts: FloatArray | None) -> FloatArray:
+def quantiles(values: FloatArray, shares: Any, sample_weight: FloatArray | None) -> FloatArray:
     """Return quantiles of each column, linear between neighbours as those of NumPy.
 
     Parameters
     ----------
     values : array of shape (n_rows,) or (n_rows, n_columns)
     shares : sequence of float
-    counts : array of shape (n_rows,) or None
+    sample_weight : array of shape (n_rows,) or None
 
     Returns
     -------
     array of shape (n_shares,) or (n_shares, n_columns)
     """
-    if counts is None:
+    if sample_weight is None:
         return np.asarray(np.quantile(values, shares, axis=0))
     if values.ndim == 2:
-        return np.stack([quantiles(column, shares, counts) for column in values.T], axis=1)
+        return np.stack([quantiles(column, shares, sample_weight) for column in values.T], axis=1)
     order = np.argsort(values, kind="stable")
-    ends = np.cumsum(counts[order])  # row i takes the places up to ends[i] among all that count
+    ends = np.cumsum(sample_weight[order])  # row i takes the places up to ends[i]
     places = np.asarray(shares) * (max(ends[-1], 1.0) - 1)
     below = np.floor(places)
 
@@ -108,37 +110,37 @@ def quantiles(values: FloatArray, shares: Any, counts: FloatArray | None) -> Flo
     return np.asarray(lower + (upper - lower) * (places - below))
 
 
-def drawn(
-    X: FloatArray, counts: FloatArray | None, rng: np.random.Generator, n_rows: int
+def draw_rows(
+    X: FloatArray, sample_weight: FloatArray | None, rng: np.random.Generator, n_rows: int
 ) -> FloatArray:
-    """Return rows that contrasts are made of, drawn as often as they count; all, without counts."""
-    if counts is None:
+    """Draw rows by their weights, to make contrasts of; all rows without weights."""
+    if sample_weight is None:
         return X
-    return np.asarray(X[rng.choice(len(X), size=n_rows, p=counts / counts.sum())])
+    return np.asarray(X[rng.choice(len(X), size=n_rows, p=sample_weight / sample_weight.sum())])
 
 
-def fit_pca(pca: PCA, X: FloatArray, counts: FloatArray | None) -> PCA:
-    """Fit principal components, of rows that count as often as they do.
+def fit_pca(pca: PCA, X: FloatArray, sample_weight: FloatArray | None) -> PCA:
+    """Fit principal components of weighted rows.
 
     Scikit-learn's takes no weights. It is given √w (x - mean) and the same with the other sign:
     rows of mean 0 that have the covariance of the weighted ones.
     """
-    if counts is None:
+    if sample_weight is None:
         return pca.fit(X)
-    n_rows, n_counted = len(X), counts.sum()
-    mean, _ = mean_and_variance(X, counts)
-    half = np.sqrt(counts * (n_rows / n_counted))[:, None] * (X - mean)
+    n_rows, total = len(X), sample_weight.sum()
+    mean, _ = mean_and_variance(X, sample_weight)
+    half = np.sqrt(sample_weight * (n_rows / total))[:, None] * (X - mean)
     pca.fit(np.concatenate([half, -half]))
     pca.mean_ = mean
-    # From 2n rows less one to the number of rows that count less one.
-    factor = (2 * n_rows - 1) / (2 * n_rows) * n_counted / max(n_counted - 1, 1)
+    # From 2n rows less one to the total weight less one.
+    factor = (2 * n_rows - 1) / (2 * n_rows) * total / max(total - 1, 1)
     pca.explained_variance_ = pca.explained_variance_ * factor
     pca.noise_variance_ = pca.noise_variance_ * factor
     return pca
 
 
 def check_takes_weights(preprocessor: Any) -> None:
-    """Raise if a preprocessor cannot be fitted to rows that count more or less than once."""
+    """Raise if a preprocessor cannot be fitted to weighted rows."""
     if preprocessor is None or type(preprocessor) is PCA:
         return
     if not has_fit_parameter(preprocessor, "sample_weight"):
@@ -148,16 +150,16 @@ def check_takes_weights(preprocessor: Any) -> None:
         )
 
 
-def fit_weighted(preprocessor: Any, copies: Any, counts: FloatArray | None) -> Any:
-    """Fit a preprocessor to copies of the rows, one after the other, of which all count alike."""
-    if counts is None:
+def fit_preprocessor(preprocessor: Any, copies: Any, sample_weight: FloatArray | None) -> Any:
+    """Fit a preprocessor to copies of the rows, one after the other, with the same weights."""
+    if sample_weight is None:
         return preprocessor.fit(copies)
     if not isinstance(copies, np.ndarray):  # scikit-learn would mix two libraries
         raise ValueError(
             "sample_weight beside a preprocessor takes NumPy arrays, or "
             "sklearn.set_config(array_api_dispatch=False)"
         )
-    weights = np.tile(counts, len(copies) // len(counts))
+    weights = np.tile(sample_weight, len(copies) // len(sample_weight))
     if type(preprocessor) is PCA:
         return fit_pca(preprocessor, copies, weights)
     return preprocessor.fit(copies, sample_weight=weights)

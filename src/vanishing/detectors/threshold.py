@@ -12,6 +12,7 @@ from vanishing.arrays.namespace import (
     IntArray,
     machine_epsilon,
     move_like,
+    move_to_host,
     namespace,
     take_rows,
 )
@@ -31,16 +32,16 @@ FEWEST_ANOMALIES, MOST_ANOMALIES = 0.01, 0.05
 
 
 class Scored(NamedTuple):
-    """Scores of rows, higher is more normal, and how often each row counts (None: once)."""
+    """Scores of rows, higher is more normal, and the weights of the rows."""
 
     scores: FloatArray
-    counts: FloatArray | None = None
+    sample_weight: FloatArray | None = None
 
 
 def quantile_offset(
     scores: FloatArray,
     contamination: float | Literal["auto"],
-    counts: FloatArray | None = None,
+    sample_weight: FloatArray | None = None,
     *,
     most: float = 0.25,
 ) -> float:
@@ -54,20 +55,19 @@ def quantile_offset(
         Share of the training data below the offset. "auto" is the rule of box plots, one and a
         half times the distance of the quartiles below the lower one, but calls at least one
         sample in a hundred anomalous, and at most the share ``most``.
-    counts : array of shape (n_samples,), optional
-        How often each sample counts.
+    sample_weight : array of shape (n_samples,), optional
     most : float
         The rule of box plots itself never calls more than a quarter anomalous.
     """
     if contamination == "auto":
         shares = [FEWEST_ANOMALIES, most, 0.25, 0.75]
-        lowest, highest, lower, upper = finite_quantiles(scores, shares, counts)
+        lowest, highest, lower, upper = finite_quantiles(scores, shares, sample_weight)
         return max(lowest, min(lower - 1.5 * (upper - lower), highest))
-    return finite_quantiles(scores, [contamination], counts)[0]
+    return finite_quantiles(scores, [contamination], sample_weight)[0]
 
 
 def finite_quantiles(
-    scores: FloatArray, shares: list[float], counts: FloatArray | None = None
+    scores: FloatArray, shares: list[float], sample_weight: FloatArray | None = None
 ) -> list[float]:
     """Return quantiles of scores of which some may be minus infinity, beyond all numbers.
 
@@ -80,10 +80,10 @@ def finite_quantiles(
             "data, or lower max_degree"
         )
     bounded = np.maximum(scores, finite.min())
-    return [float(found) for found in quantiles(bounded, shares, counts)]
+    return [float(found) for found in quantiles(bounded, shares, sample_weight)]
 
 
-def on_unseen_rows(
+def apply_to_unseen(
     n_rows: int,
     fit_and_apply: Callable[[IntArray, IntArray], FloatArray],
     *,
@@ -154,9 +154,13 @@ def check_attainable(n_samples: int, contamination: float) -> int:
 #: Units in the last place by which numbers that stand for the same may differ: a relation such as
 #: a change of units takes a few operations, and so do the equations that are found.
 UNITS = 8
+#: Rows that are scored to see what rounding does, at most.
+ROUNDED_ROWS = 1000
+#: Rounding that moves a threshold by a smaller part of it is left out.
+NEGLIGIBLE = 1e-6
 
 
-def last_digits_moved(X: Array) -> Array:
+def move_last_digits(X: Array) -> Array:
     """Return the rows with the last digits of all numbers changed, each up or down at random."""
     signs = np.random.default_rng(0).choice([-1.0, 1.0], size=tuple(X.shape))
     xp = namespace(X)
@@ -164,7 +168,36 @@ def last_digits_moved(X: Array) -> Array:
     return X + X * steps
 
 
-def some_rows(X: Array | SampleSource, most: int) -> Array:
+def measure_rounding(
+    score: Callable[[Array], Array],
+    X: Array | SampleSource,
+    contamination: float | Literal["auto"],
+    offset: float,
+) -> float:
+    """Return how far rounding errors of the training data move a threshold.
+
+    Where equations are exact, scores are made of nothing else. Rows that differ in their last
+    digits are not told apart. Zero where scores are far larger, as usual.
+
+    Parameters
+    ----------
+    score : callable
+        Returns the score of each row, higher is more normal.
+    X : array or SampleSource
+    contamination : float or "auto"
+    offset : float
+        The threshold.
+    """
+    rows = pick_rows(X, ROUNDED_ROWS)
+    scores, moved = (move_to_host(score(x)) for x in (rows, move_last_digits(rows)))
+    worse = np.minimum(scores, moved)
+    if not np.isfinite(worse).any():
+        return 0.0
+    rounding = quantile_offset(scores, contamination) - quantile_offset(worse, contamination)
+    return rounding if rounding > NEGLIGIBLE * abs(offset) else 0.0
+
+
+def pick_rows(X: Array | SampleSource, most: int) -> Array:
     """Return at most so many rows, spread over all of an array, or the first of a source."""
     if isinstance(X, SampleSource):
         with close_after(X.blocks(most)) as blocks:

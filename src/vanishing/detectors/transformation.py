@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Iterator, Sequence
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from math import prod
 from numbers import Integral, Real
@@ -11,7 +12,6 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from sklearn.base import clone
 from sklearn.decomposition import PCA
-from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
@@ -20,43 +20,33 @@ from vanishing.arrays.namespace import (
     Array,
     FloatArray,
     IntArray,
-    is_array,
-    make_columns_contiguous,
-    move_like,
     move_to_host,
     move_to_numpy,
     namespace,
-    require_dense,
     take_rows,
 )
 from vanishing.data.inputs import prepare_for_sklearn, take_over, too_large
-from vanishing.data.source import (
-    ConcatenatedSource,
-    MappedSource,
-    SampleSource,
-    close_after,
-)
-from vanishing.detectors.base import Detector, moments
-from vanishing.detectors.clusters import resolutions_of, split_into_pieces
-from vanishing.detectors.combination import Combination
+from vanishing.data.source import ConcatenatedSource, MappedSource, SampleSource, close_after
+from vanishing.detectors.base import Detector, check_rows, find_moments
+from vanishing.detectors.clusters import find_large_clusters, resolutions_of
 from vanishing.detectors.mixture import (
     DEFAULT_IDEAL,
-    Component,
-    Mixture,
+    find_identical,
     fit_component,
     fit_mixture,
-    identical_pairs,
+    learn_weights,
+    measure_distance,
     refuse_identical,
-    weighted,
 )
 from vanishing.detectors.sample_weights import (
     check_takes_weights,
-    fit_weighted,
+    fit_preprocessor,
     mean_and_variance,
-    some,
+    take_weights,
 )
-from vanishing.detectors.threshold import Scored, on_unseen_rows
-from vanishing.explain.attribution import Landscape
+from vanishing.detectors.score import Coordinates, Mixture, Score
+from vanishing.detectors.threshold import Scored, apply_to_unseen
+from vanishing.explain.view import Component, View
 from vanishing.ideal import VanishingIdeal
 from vanishing.transformations import (
     AnyOf,
@@ -67,152 +57,11 @@ from vanishing.transformations import (
     Translations,
 )
 
-# --- What was fitted, transformation by transformation --------------------------------------------
-
-
-class PerTransformation:
-    """Shows the parts of the mixtures of a detector per transformation and piece."""
-
-    mixtures_: list[Mixture]
-    transformations_: tuple[Transformation, ...]
-
-    @property
-    def ideals_(self) -> list[list[VanishingIdeal]]:
-        """Ideals per transformation and piece."""
-        return self._per_transformation("ideal")
-
-    @property
-    def centers_(self) -> list[list[FloatArray]]:
-        """Mean of each polynomial, per transformation and piece."""
-        return self._per_transformation("center")
-
-    @property
-    def weights_(self) -> list[list[FloatArray]]:
-        """Weight u = w² of each polynomial, per transformation and piece."""
-        return self._per_transformation("weights")
-
-    @property
-    def n_components_(self) -> int:
-        """Number of pieces."""
-        return sum(mixture.n_pieces for mixture in self.mixtures_)
-
-    def _per_transformation(self, what: str) -> list[list[Any]]:
-        return [
-            [
-                getattr(component, what)
-                for mixture in self.mixtures_
-                for component in mixture.components[mixture.own(i)]
-            ]
-            for i in range(len(self.transformations_))
-        ]
-
-
-# --- Fitting a transformation detector to rows that are too many to be held at once ---------------
-#
-# Every copy of the data is the source seen through a transformation, and its contrast the other
-# copies one after the other; no row is kept.
-
-
-def check_streams(detector: "TransformationDetector", resolutions: list[int]) -> None:
-    """Raise if a detector is set to something that needs all rows at once."""
-    needs = (
-        (resolutions != [1], f"n_components={detector.n_components}"),
-        (detector.weighting is not None, f"weighting={detector.weighting!r}"),
-        (detector.calibration is not None, f"calibration={detector.calibration}"),
-    )
-    for present, what in needs:
-        if present:
-            raise ValueError(f"{too_large(what)}, or leave this parameter at its default")
-    preprocessor = detector.preprocessor
-    if preprocessor is not None and not hasattr(preprocessor, "partial_fit"):
-        name = type(preprocessor).__name__
-        raise ValueError(
-            f"{too_large(name)}, or choose a preprocessor with partial_fit, such as IncrementalPCA"
-        )
-
-
-def fit_streamed(detector: "TransformationDetector", source: SampleSource) -> None:
-    """Set what ``_fit_models`` of a detector sets, by passes over the rows."""
-    detector._distance_weight = detector.distance_weight
-    detector._scaler = _fit_scaler(source) if detector.transformations is None else None
-    detector.preprocessor_ = _fit_preprocessor(detector, source)
-    images = [partial(detector._image, i) for i in range(len(detector.transformations_))]
-    copies = [MappedSource(source, image) for image in images]
-    pairs = source.map_reduce(
-        lambda x: identical_pairs([image(x) for image in images]),
-        frozenset.intersection,
-        max_rows=block_rows(4 * source.n_features * len(copies), cpu=source.cpu),
-    )
-    refuse_identical(pairs, detector.transformations_)
-    components = [_fit_component(detector, copies, i) for i in range(len(copies))]
-    detector.mixtures_ = [Mixture(components, 1, detector.smoothing)]
-    of_parts = moments(MappedSource(source, lambda x: detector._parts(x).T))
-    detector._means = of_parts.mean
-    detector._spreads = np.sqrt(of_parts.variance) + 1e-9
-
-
-def _fit_scaler(source: SampleSource) -> Any:
-    scaler = StandardScaler()
-    for block in _long_blocks(source, 1):
-        scaler.partial_fit(move_to_numpy(block))
-    return scaler
-
-
-def _fit_preprocessor(detector: "TransformationDetector", source: SampleSource) -> Any:
-    """Fit to the copies of every block, one after the other."""
-    if detector.preprocessor is None:
-        return None
-    fitted = clone(detector.preprocessor)
-    # Incremental methods need as many rows at a time as there are components.
-    for block in _long_blocks(source, getattr(fitted, "n_components", None) or source.n_features):
-        scaled = detector._scaled(block)
-        for transformation in detector.transformations_:
-            fitted.partial_fit(prepare_for_sklearn(transformation(scaled)))
-    return fitted
-
-
-def _long_blocks(source: SampleSource, fewest: int) -> Iterator[Array]:
-    """Yield blocks of at least ``fewest`` rows, if there are as many in all."""
-    rows = max(fewest, block_rows(4 * source.n_features, cpu=source.cpu))
-    last: list[Array] = []  # long enough, and held back for a short end to join
-    held: list[Array] = []
-    with close_after(source.blocks(rows)) as blocks:
-        for block in blocks:
-            held.append(block)
-            if sum(int(part.shape[0]) for part in held) >= fewest:
-                if last:
-                    yield _joined(last)
-                last, held = held, []
-    yield _joined(last + held)
-
-
-def _joined(blocks: list[Array]) -> Array:
-    return blocks[0] if len(blocks) == 1 else namespace(blocks[0]).concat(blocks)
-
-
-def _fit_component(
-    detector: "TransformationDetector", copies: list[MappedSource], own: int
-) -> Component:
-    name = f"transformation {own} ({detector.transformations_[own].name!r})"
-    others = ConcatenatedSource([part for i, part in enumerate(copies) if i != own])
-    ideal = fit_component(copies[own], others, detector.ideal, name)
-    values = moments(MappedSource(copies[own], ideal.basis_.evaluate))
-    if detector.center:
-        mean, squared = values.mean, values.variance
-    else:
-        mean, squared = np.zeros_like(values.mean), values.variance + values.mean**2
-    return Component(ideal, mean, np.sqrt(squared), np.ones_like(mean))
-
-
-# --- TransformationDetector: the paper's detector, in the style of GOAD ---------------------------
-
-#: Numbers of one component that are held while rows are scored.
-SCORED_NUMBERS = 2**22
 #: Scores of so many rows, at most, are taken from fits to other rows where they set thresholds.
 FEWEST_ROWS, FEW_ROWS = 10, 2000
 
 
-class TransformationDetector(PerTransformation, Detector):
+class TransformationDetector(Detector):
     """Anomaly detector that tells transformed copies of the data apart by their equations.
 
     The data is transformed in M ways. For each transformation T_i an ideal G_i is fitted to the
@@ -241,8 +90,8 @@ class TransformationDetector(PerTransformation, Detector):
         it keeps few samples from being overfitted, and matters less with many. Polynomials whose
         weight becomes zero are dropped, which makes scoring faster.
     n_components : int or sequence of int, default=1
-        Number of pieces into which the data is clustered, each with an ideal of its own under
-        every transformation. Pieces with fewer rows than twice their dimension are merged. 1 is
+        Number of clusters of the data, each with an ideal of its own under every transformation.
+        Clusters with fewer rows than twice their dimension are merged. 1 is
         the paper. A sequence such as (1, 10, 50) looks at the data at several resolutions: the
         score is then the mean of the logarithms of their scores, each standardized on the training
         data.
@@ -252,7 +101,7 @@ class TransformationDetector(PerTransformation, Detector):
         The constant added to each probability.
     distance_weight : float, default=0.0
         The probabilities say only which transformation fits best, and a sample may be far from all
-        of them. With a positive weight the logarithm of the distance from the nearest piece under
+        of them. With a positive weight the logarithm of the distance from the nearest cluster under
         the first transformation, in units of what is usual there, is added with this weight; both
         terms are standardized on the training data.
     contamination : float or "auto", default="auto"
@@ -271,16 +120,18 @@ class TransformationDetector(PerTransformation, Detector):
     ----------
     transformations_ : tuple of Transformation
     preprocessor_ : transformer or None
+    anomaly_score_ : Score
+        What ``score_samples`` evaluates: a list of views, with the maps to their coordinates.
     mixtures_ : list of Mixture
-        The ideals of all transformations and pieces, one mixture per resolution.
+        The ideals of all transformations and clusters, one mixture per resolution.
     ideals_ : list of list of VanishingIdeal
-        Per transformation and piece, of all resolutions.
+        Per transformation and cluster, of all resolutions.
     centers_ : list of list of arrays
         Mean of each polynomial on its copy, or zeros.
     weights_ : list of list of arrays
         u = w² of each polynomial.
     n_components_ : int
-        Number of pieces after small ones were merged, of all resolutions.
+        Number of clusters after small ones were merged, of all resolutions.
     offset_ : float
         ``decision_function`` is ``score_samples`` minus this.
     n_features_in_ : int
@@ -300,16 +151,6 @@ class TransformationDetector(PerTransformation, Detector):
     >>> bool(roc_auc_score(y[900:] % 2 == 0, scores) > 0.85)  # even digits are normal
     True
     """
-
-    # What a fit leaves, and model files keep (``saving.py``). The maps themselves: the same seed
-    # may give others in another version of NumPy.
-    transformations_: tuple[Transformation, ...]
-    preprocessor_: PCA | StandardScaler | Pipeline | None
-    mixtures_: list[Mixture]
-    _distance_weight: float
-    _scaler: StandardScaler | None
-    _means: FloatArray
-    _spreads: FloatArray
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "transformations": [Transformations, None],
@@ -359,7 +200,7 @@ class TransformationDetector(PerTransformation, Detector):
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self:
-        """Fit one ideal for every transformation and piece.
+        """Fit one ideal for every transformation and cluster.
 
         Parameters
         ----------
@@ -370,7 +211,7 @@ class TransformationDetector(PerTransformation, Detector):
             ``IncrementalPCA``.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
-            How often each row counts, as in ``VanishingDetector.fit``. The ``preprocessor`` must be
+            As in ``VanishingDetector.fit``. The ``preprocessor`` must be
             a ``PCA`` or take weights itself.
 
         Returns
@@ -382,75 +223,33 @@ class TransformationDetector(PerTransformation, Detector):
         if sample_weight is not None:
             check_takes_weights(self.preprocessor)
         fitted = copy(self)  # a fit that fails leaves the estimator as it was
-        rows, counts = fitted._checked_rows(X, sample_weight)
+        rows, sample_weight = check_rows(fitted, X, sample_weight)
         chosen = RandomAffine() if self.transformations is None else self.transformations
-        fitted.transformations_ = chosen.for_width(fitted.n_features_in_)
-        if len(fitted.transformations_) < 2:
+        transformations = chosen.for_width(fitted.n_features_in_)
+        if len(transformations) < 2:
             raise ValueError(
-                f"{chosen!r} has {len(fitted.transformations_)} transformation, but the detector "
+                f"{chosen!r} has {len(transformations)} transformation, but the detector "
                 "tells transformed copies apart: at least two are required"
             )
         if isinstance(rows, SampleSource):
-            check_streams(self, resolutions)
-            fit_streamed(fitted, rows)
-            fitted._finish(rows, None)
+            self._check_streams(resolutions)
+            found = self._calibrate(self._fit_streamed(rows, transformations), rows)
         else:
             train, held_out = self._split(rows)
-            scores = fitted._fit_models(train, resolutions, counts)
-            unseen = fitted._unseen(train, resolutions, counts)
-            fitted._finish(rows, held_out, scores, unseen, counts)
+
+            def fit_score(
+                train: Array, sample_weight: FloatArray | None
+            ) -> tuple[Score, FloatArray]:
+                return self._fit_score(train, transformations, resolutions, sample_weight)
+
+            score, seen = fit_score(train, sample_weight)
+            unseen = self._score_unseen(train, fit_score, sample_weight)
+            found = self._calibrate(
+                score, rows, held_out, seen=seen, unseen=unseen, sample_weight=sample_weight
+            )
+        fitted.anomaly_score_, fitted.offset_ = found
         take_over(self, fitted)
         return self
-
-    def _default_ideal(self) -> VanishingIdeal:
-        ideal: VanishingIdeal = clone(DEFAULT_IDEAL)
-        return ideal
-
-    def _fit_models(
-        self, train: Array, resolutions: list[int], counts: FloatArray | None
-    ) -> FloatArray:
-        """Fit preprocessor and ideals; return the scores of the rows that were fitted to."""
-        self._distance_weight = self.distance_weight  # the parameter may be set to another since
-        # Random maps mix the columns, which must have one scale for that.
-        self._scaler = None
-        if self.transformations is None:
-            self._scaler = StandardScaler().fit(move_to_numpy(train), sample_weight=counts)
-        self.preprocessor_ = self._fit_preprocessor(train, counts)
-        copies = list(self._images(train))
-        refuse_identical(identical_pairs(copies), self.transformations_)
-        raw = move_to_numpy(self._preprocessed(self._scaled(train)))
-        pieces = [
-            split_into_pieces(raw, k, seed=self.random_state, counts=counts) for k in resolutions
-        ]
-        self.mixtures_ = [self._fit_mixture(copies, labels, counts) for labels in pieces]
-        parts = self._parts(train)
-        self._means, variances = mean_and_variance(move_to_host(parts).T, counts)
-        self._spreads = np.sqrt(variances) + 1e-9
-        return np.asarray(move_to_host(self._combination.scores(parts, self._means, self._spreads)))
-
-    def _unseen(
-        self, train: Array, resolutions: list[int], counts: FloatArray | None
-    ) -> Scored | None:
-        """Return scores of rows that are left out of the fit in turn, where that is needed.
-
-        Few rows are fitted more closely than new ones. With many, leaving some out would cost
-        another fit for little.
-        """
-        if not FEWEST_ROWS <= train.shape[0] <= FEW_ROWS:
-            return None
-
-        def score(rest: IntArray, unseen: IntArray) -> FloatArray:
-            fold = copy(self)
-            fold._fit_models(take_rows(train, rest), resolutions, some(counts, rest))
-            return np.asarray(move_to_host(fold._score(take_rows(train, unseen))))
-
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # said of the fit to all rows
-                scores, which = on_unseen_rows(train.shape[0], score, seed=self.random_state)
-                return Scored(scores, some(counts, which))
-        except ValueError:  # nothing vanishes on some of the rows, though it does on all
-            return None
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean of ``score_samples``, a criterion without labels.
@@ -471,106 +270,245 @@ class TransformationDetector(PerTransformation, Detector):
         return float(np.mean(move_to_host(self.score_samples(X))))
 
     @property
-    def _combination(self) -> Combination:
-        """What the score is made of."""
-        return Combination(self.mixtures_, self._distance_weight)
+    def transformations_(self) -> tuple[Transformation, ...]:
+        """The transformations of the fit."""
+        return self.anomaly_score_.coordinates.maps
 
-    def _score(self, X: Array) -> Array:
-        return self._combination.scores(self._parts(X), self._means, self._spreads)
+    @property
+    def preprocessor_(self) -> Any:
+        """The fitted preprocessor, or None."""
+        return self.anomaly_score_.coordinates.preprocessor
 
-    def _parts(self, X: Array) -> Array:
-        """Return the parts of the score, shape (n_parts, n_samples)."""
-        widest = max(len(c.center) for mixture in self.mixtures_ for c in mixture.components)
-        n_rows = max(1, SCORED_NUMBERS // widest)
-        blocks = (X[start : start + n_rows, :] for start in range(0, X.shape[0], n_rows))
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            parts = [self._combination.parts(self._images(block)) for block in blocks]
-        return namespace(X).concat(parts, axis=1)
+    @property
+    def mixtures_(self) -> list[Mixture]:
+        """The ideals of all transformations and clusters, one mixture per resolution."""
+        return [view for view in self.anomaly_score_.views if isinstance(view, Mixture)]
 
-    def _fit_preprocessor(self, train: Array, counts: FloatArray | None) -> Any:
-        if self.preprocessor is None:
-            return None
-        xp = namespace(train)
-        scaled = train if self._scaler is None else self._scaled(train)
-        union = xp.concat([transformation(scaled) for transformation in self.transformations_])
-        return fit_weighted(clone(self.preprocessor), prepare_for_sklearn(union), counts)
+    @property
+    def centers_(self) -> list[list[FloatArray]]:
+        """Mean of each polynomial, per transformation and cluster."""
+        return [[c.center for c in part.components] for part in self.anomaly_score_.parts]
 
-    def _scaled(self, X: Array) -> Array:
-        """Return X in double precision, so that scores do not depend on the batch."""
-        xp = namespace(X)
-        X = xp.astype(X, xp.float64)
-        if self._scaler is None:
-            return X
-        return (X - move_like(self._scaler.mean_, X)) / move_like(self._scaler.scale_, X)
+    @property
+    def weights_(self) -> list[list[FloatArray]]:
+        """Weight u = w² of each polynomial, per transformation and cluster."""
+        return [[c.weights for c in part.components] for part in self.anomaly_score_.parts]
 
-    def _preprocessed(self, X: Array) -> Array:
-        if self.preprocessor_ is not None:
-            reduced = self.preprocessor_.transform(prepare_for_sklearn(X))
-            if not is_array(reduced):  # a frame, where scikit-learn is told to make them
-                reduced = np.asarray(require_dense(reduced, "the output of the preprocessor"))
-            X = move_like(reduced, X) if isinstance(reduced, np.ndarray) else reduced
-        # One feature after the other: evaluation works through the columns.
-        return make_columns_contiguous(X)
+    @property
+    def n_components_(self) -> int:
+        """Number of clusters."""
+        return sum(mixture.n_clusters for mixture in self.mixtures_)
 
-    def _image(self, i: int, X: Array) -> Array:
-        """Return T_i X, preprocessed."""
-        return self._preprocessed(self.transformations_[i](self._scaled(X)))
+    def _default_ideal(self) -> VanishingIdeal:
+        ideal: VanishingIdeal = clone(DEFAULT_IDEAL)
+        return ideal
 
-    def _images(self, X: Array) -> Iterator[Array]:
-        return (self._image(i, X) for i in range(len(self.transformations_)))
+    def _fit_score(
+        self,
+        train: Array,
+        transformations: tuple[Transformation, ...],
+        resolutions: list[int],
+        sample_weight: FloatArray | None,
+    ) -> tuple[Score, FloatArray]:
+        """Fit preprocessor and ideals; return the score, and that of the rows fitted to."""
+        scaler = None
+        # Random maps mix the columns, which must have one scale for that.
+        if self.transformations is None:
+            scaler = StandardScaler().fit(move_to_numpy(train), sample_weight=sample_weight)
+        coordinates = Coordinates(scaler, None, transformations)
+        scaled = coordinates.scale(train)
+        images = range(len(transformations))
+        if self.preprocessor is not None:
+            # In the precision of the data, where nothing has scaled it.
+            rows = train if scaler is None else scaled
+            union = namespace(train).concat([each(rows) for each in transformations])
+            preprocessor = fit_preprocessor(
+                clone(self.preprocessor), prepare_for_sklearn(union), sample_weight
+            )
+            coordinates = replace(coordinates, preprocessor=preprocessor)
+        copies = [coordinates.preprocess(coordinates.transform(i, scaled)) for i in images]
+        refuse_identical(find_identical(copies), transformations)
+        raw = move_to_numpy(coordinates.preprocess(scaled))
+        names = [transformation.name for transformation in transformations]
+        mixtures = []
+        for k in resolutions:
+            labels = find_large_clusters(
+                raw, k, seed=self.random_state, sample_weight=sample_weight
+            )
+            mixtures.append(self._fit_mixture(copies, labels, names, sample_weight))
+        score = self._combine(coordinates, mixtures)
+        measured = score.measure(train)
+        mean, variance = mean_and_variance(move_to_host(measured).T, sample_weight)
+        score = self._standardize(score, mean, variance)
+        return score, -np.asarray(move_to_host(score.add_up(measured)))
 
     def _fit_mixture(
-        self, copies: list[Array], pieces: IntArray, counts: FloatArray | None
+        self,
+        copies: list[Array],
+        labels: IntArray,
+        names: list[str],
+        sample_weight: FloatArray | None,
     ) -> Mixture:
         mixture = fit_mixture(
             copies,
-            pieces,
+            labels,
             self.ideal,
-            [transformation.name for transformation in self.transformations_],
+            names,
             center=self.center,
             smoothing=self.smoothing,
             seed=self.random_state,
             n_jobs=self.n_jobs,
-            counts=counts,
+            sample_weight=sample_weight,
         )
         if self.weighting is None:
             return mixture
-        mixture = weighted(
+        mixture = learn_weights(
             mixture,
             copies,
             self.weighting,
             sparsity=self.sparsity,
             seed=self.random_state,
-            counts=counts,
+            sample_weight=sample_weight,
         )
         if self.distance_weight > 0 and not any(
             len(component.center) for component in mixture.components[mixture.own(0)]
         ):
             raise ValueError(
                 f"with sparsity={self.sparsity} no polynomial is left under the first "
-                f"transformation ({self.transformations_[0].name!r}), from which distances are "
-                "measured; lower sparsity, or leave distance_weight out"
+                f"transformation ({names[0]!r}), from which distances are measured; lower "
+                "sparsity, or leave distance_weight out"
             )
         return mixture
 
-    def _landscape(self) -> Landscape:
-        images = [partial(self._image, i) for i in range(len(self.transformations_))]
-        names = [transformation.name for transformation in self.transformations_]
-        maps, views = self._combination.views(images, names, self._means, self._spreads)
-        # Columns of a table have units of their own; pixels have one in common.
-        scale = (
-            self._spread_row
-            if self._scaler is not None
-            else np.full(self.n_features_in_, np.sqrt(np.mean(self._spread_row**2)))
+    def _combine(self, coordinates: Coordinates, mixtures: list[Mixture]) -> Score:
+        """Return the paper's loss of one mixture, or the mean of several views.
+
+        Losses at several resolutions, and distances from the nearest cluster, have sizes of their
+        own. Their logarithms are standardized on the training data.
+        """
+        views: list[View] = list(mixtures)
+        if len(mixtures) > 1 or self.distance_weight > 0:
+            firsts = np.cumsum([0, *(mixture.n_clusters for mixture in mixtures)]).tolist()
+            losses = [
+                replace(mixture, first_cluster=first, logarithm=True)
+                for mixture, first in zip(mixtures, firsts, strict=False)
+            ]
+            distances = [measure_distance(loss) for loss in losses if self.distance_weight > 0]
+            total = len(losses) + self.distance_weight * len(distances)
+            views = [replace(view, weight=1 / total) for view in losses]
+            views += [replace(view, weight=self.distance_weight / total) for view in distances]
+        return Score(coordinates, views, few_features=coordinates.scaler is not None)
+
+    def _standardize(self, score: Score, mean: FloatArray, variance: FloatArray) -> Score:
+        """Give the views the mean and the spread of the training data, unless there is one only."""
+        return score if len(score.views) == 1 else score.standardize(mean, np.sqrt(variance) + 1e-9)
+
+    def _score_unseen(
+        self, train: Array, fit_score: Any, sample_weight: FloatArray | None
+    ) -> Scored | None:
+        """Return scores of rows that are left out of the fit in turn, where that is needed.
+
+        Few rows are fitted more closely than new ones. With many, leaving some out would cost
+        another fit for little.
+        """
+        if not FEWEST_ROWS <= train.shape[0] <= FEW_ROWS:
+            return None
+
+        def score(rest: IntArray, unseen: IntArray) -> FloatArray:
+            fold, _ = fit_score(take_rows(train, rest), take_weights(sample_weight, rest))
+            return np.asarray(move_to_host(fold.score_samples(take_rows(train, unseen))))
+
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # said of the fit to all rows
+                scores, which = apply_to_unseen(train.shape[0], score, seed=self.random_state)
+                return Scored(scores, take_weights(sample_weight, which))
+        except ValueError:  # nothing vanishes on some of the rows, though it does on all
+            return None
+
+    # Rows that are too many to be held at once: every copy of the data is the source seen through a
+    # transformation, and its contrast the other copies one after the other; no row is kept.
+
+    def _check_streams(self, resolutions: list[int]) -> None:
+        """Raise if a parameter needs all rows at once."""
+        needs = (
+            (resolutions != [1], f"n_components={self.n_components}"),
+            (self.weighting is not None, f"weighting={self.weighting!r}"),
+            (self.calibration is not None, f"calibration={self.calibration}"),
         )
-        return Landscape(
-            maps,
-            views,
-            self._mean_row,
-            scale,
-            self._usual_score,
-            few_features=self._scaler is not None,
+        for present, what in needs:
+            if present:
+                raise ValueError(f"{too_large(what)}, or leave this parameter at its default")
+        if self.preprocessor is not None and not hasattr(self.preprocessor, "partial_fit"):
+            name = type(self.preprocessor).__name__
+            raise ValueError(
+                f"{too_large(name)}, or choose a preprocessor with partial_fit, such as "
+                "IncrementalPCA"
+            )
+
+    def _fit_streamed(
+        self, source: SampleSource, transformations: tuple[Transformation, ...]
+    ) -> Score:
+        """Fit as ``_fit_score`` does, by passes over the rows."""
+        scaler = None
+        if self.transformations is None:
+            scaler = StandardScaler()
+            for block in _read_long_blocks(source, 1):
+                scaler.partial_fit(move_to_numpy(block))
+        coordinates = Coordinates(scaler, None, transformations)
+        if self.preprocessor is not None:
+            fitted = clone(self.preprocessor)
+            # Incremental methods need as many rows at a time as there are components.
+            fewest = getattr(fitted, "n_components", None) or source.n_features
+            for block in _read_long_blocks(source, fewest):
+                scaled = coordinates.scale(block)
+                for transformation in transformations:
+                    fitted.partial_fit(prepare_for_sklearn(transformation(scaled)))
+            coordinates = replace(coordinates, preprocessor=fitted)
+        images = [partial(coordinates.image, i) for i in range(len(transformations))]
+        copies = [MappedSource(source, image) for image in images]
+        pairs = source.map_reduce(
+            lambda x: find_identical([image(x) for image in images]),
+            frozenset.intersection,
+            max_rows=block_rows(4 * source.n_features * len(copies), cpu=source.cpu),
         )
+        refuse_identical(pairs, transformations)
+        names = tuple(transformation.name for transformation in transformations)
+        components = [self._fit_copy(copies, i, names[i]) for i in range(len(copies))]
+        places = tuple(range(len(copies)))
+        mixture = Mixture(names, components, places, smoothing=self.smoothing)
+        score = self._combine(coordinates, [mixture])
+        found = find_moments(MappedSource(source, lambda x: score.measure(x).T))
+        return self._standardize(score, found.mean, found.variance)
+
+    def _fit_copy(self, copies: list[MappedSource], own: int, name: str) -> Component:
+        others = ConcatenatedSource([part for i, part in enumerate(copies) if i != own])
+        ideal = fit_component(copies[own], others, self.ideal, f"transformation {own} ({name!r})")
+        values = find_moments(MappedSource(copies[own], ideal.basis_.evaluate))
+        if self.center:
+            mean, squared = values.mean, values.variance
+        else:
+            mean, squared = np.zeros_like(values.mean), values.variance + values.mean**2
+        return Component(ideal, mean, np.sqrt(squared), np.ones_like(mean))
+
+
+def _read_long_blocks(source: SampleSource, fewest: int) -> Iterator[Array]:
+    """Yield blocks of at least ``fewest`` rows, if there are as many in all."""
+    rows = max(fewest, block_rows(4 * source.n_features, cpu=source.cpu))
+    last: list[Array] = []  # long enough, and held back for a short end to join
+    held: list[Array] = []
+    with close_after(source.blocks(rows)) as blocks:
+        for block in blocks:
+            held.append(block)
+            if sum(int(part.shape[0]) for part in held) >= fewest:
+                if last:
+                    yield _concat(last)
+                last, held = held, []
+    yield _concat(last + held)
+
+
+def _concat(blocks: list[Array]) -> Array:
+    return blocks[0] if len(blocks) == 1 else namespace(blocks[0]).concat(blocks)
 
 
 # --- A detector for images that needs no choices --------------------------------------------------
@@ -580,8 +518,8 @@ def image_detector(image_shape: tuple[int, ...], **parameters: Any) -> Transform
     """Return a detector for square images, with settings that did well on very different ones.
 
     Four rotations and eight shifts by a seventh of the image, the first 60 principal components,
-    linear equations of 1, 10, 20, 50 and 100 pieces of the data, and the distance from the nearest
-    piece with a third of the weight of the probabilities.
+    linear equations of 1, 10, 20, 50 and 100 clusters of the data, and the distance from the
+    nearest cluster with a third of the weight of the probabilities.
 
     Parameters
     ----------

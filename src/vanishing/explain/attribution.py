@@ -10,12 +10,11 @@ from scipy.linalg import qr
 from scipy.sparse import csr_array
 
 from vanishing.arrays.namespace import FloatArray, IntArray, lazy
-from vanishing.explain.counterfactual import project
+from vanishing.explain.counterfactual import find_counterfactual
 from vanishing.explain.record import Explanation
 from vanishing.explain.view import OnLines, Through, View, linear_part, refuse_unless_equal
 
-# --- Integrated gradients along a segment, to the accuracy that the increments of s allow to ------
-# check
+# --- Integrated gradients along a segment: the increments of s say how accurate they are ----------
 
 #: Gauss-Legendre nodes per interval.
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(8)
@@ -33,7 +32,7 @@ def mean_gradient(view: View, start: FloatArray, end: FloatArray, negligible: fl
     """Return the mean of ∇s on the segment, whose product with end - start is s(end) - s(start).
 
     The integral of the gradient over an interval must be the increment of s, so that the error is
-    known: intervals where it is too large are cut, the worst first. The minimum over pieces has
+    known: intervals where it is too large are cut, the worst first. The minimum over clusters has
     kinks, logarithms all but have poles near the start, and cuts close in on both. What is left
     after many of them is rounding.
 
@@ -76,7 +75,7 @@ def _integrals(
     gradients = view.gradients(points, along(LINE, at.reshape(1, -1)))
     means = np.einsum("q,iqk->ik", WEIGHTS / 2, gradients.reshape(*at.shape, -1))
     integrals = means * widths
-    ends = view.of_deviations(along(LINE, edges.reshape(1, -1))).reshape(edges.shape)
+    ends = view.contribution(along(LINE, edges.reshape(1, -1))).reshape(edges.shape)
     errors = np.abs(integrals @ direction - (ends[:, 1] - ends[:, 0]))
     # Gradients may be large terms that cancel, with the rounding of large terms.
     terms = np.abs(integrals * direction).sum(axis=1).max()
@@ -85,7 +84,7 @@ def _integrals(
 
 # --- The score as a function of the features, and the explanation of a sample by it ---------------
 
-#: Error of the shares of one view, relative to their sum.
+#: Error of the attribution of one view, relative to its sum.
 NEGLIGIBLE = 1e-9
 #: Share of numbers that are not zero, up to which a matrix is sparse.
 SPARSE = 0.1
@@ -118,8 +117,8 @@ class Landscape:
     usual : float
         Score that normal data seldom exceeds.
     few_features : bool
-        Whether a sample is mended in as few features as possible (columns of a table, which fail
-        one by one) or evenly (pixels).
+        Whether a counterfactual changes as few features as possible (columns of a table, which fail
+        one by one) or all of them evenly (pixels).
     by_itself : ByItself
         own_j, terms of single features.
     """
@@ -172,7 +171,7 @@ class Landscape:
         """Return S at each row."""
         total = self.by_itself(x).sum(axis=1)
         for function, view in zip(self.maps, self.views, strict=True):
-            total = total + view.values(function(x))
+            total = total + view.contributions(function(x))
         return np.asarray(total)
 
     def score_and_residuals(
@@ -183,18 +182,20 @@ class Landscape:
         for function, view in zip(self.maps, self.views, strict=True):
             z = function(x[None, :])
             deviations = view.deviations(z)
-            score += float(view.of_deviations(deviations)[0])
+            score += float(view.contribution(deviations)[0])
             residuals.append(view.residuals(z, deviations))
         return score, residuals
 
+    # Far from normal data, equations that do not count any more may overflow.
+    @np.errstate(over="ignore", invalid="ignore")
     def explain(
         self, sample: FloatArray, n_equations: int, feature_names: tuple[str, ...]
     ) -> Explanation:
         """Explain one sample."""
-        reference = project(self, sample)
-        both = np.stack([sample, reference])
-        shares = self.by_itself(both)
-        scores = shares.sum(axis=1)
+        counterfactual = find_counterfactual(self, sample)
+        both = np.stack([sample, counterfactual])
+        alone = self.by_itself(both)
+        scores = alone.sum(axis=1)
         ways, equations = [], []
         for function, view, matrix in zip(self.maps, self.views, self.matrices, strict=True):
             *ends, origin = function(np.vstack([both, self.center]))
@@ -203,21 +204,21 @@ class Landscape:
                 refuse_unless_equal(z - origin, matrix @ (x - self.center), origin)
             z = np.stack(ends)
             deviations = view.deviations(z)
-            scores = scores + view.of_deviations(deviations)
+            scores = scores + view.contribution(deviations)
             equations += view.equations(z[:1], deviations[:1])
             ways.append((view, z, matrix))
-        total = shares[0] - shares[1]
+        total = alone[0] - alone[1]
         negligible = NEGLIGIBLE * abs(scores[0] - scores[1])
         for view, (end, start), matrix in ways:
             gradient = mean_gradient(view, start, end, negligible)
-            total += (sample - reference) * (gradient @ matrix)
+            total += (sample - counterfactual) * (gradient @ matrix)
         equations.sort(key=lambda weighed: -weighed[0])
         return Explanation(
             sample=sample,
-            reference=reference,
+            counterfactual=counterfactual,
             score=float(scores[0]),
-            reference_score=float(scores[1]),
-            shares=total,
+            counterfactual_score=float(scores[1]),
+            attribution=total,
             equations=tuple(equation for _, equation in equations[:n_equations]),
             feature_names=feature_names,
             spread=self.scale,

@@ -9,10 +9,10 @@ from scipy.linalg import cho_factor, cho_solve
 from vanishing.arrays.namespace import FloatArray, IntArray
 from vanishing.explain.view import OnLines
 
-# --- The score after changes of one feature -------------------------------------------------------
-
 if TYPE_CHECKING:
     from vanishing.explain.attribution import Landscape
+
+# --- The score after changes of one feature -------------------------------------------------------
 
 #: A feature that is farther from its mean, in units of its spread, than the values that are tried
 #: has a line that starts at the mean: from its value it would lose digits on the way.
@@ -71,7 +71,7 @@ class Changes:
                 some = rows[start : start + size]
                 for view, deviations in zip(self.landscape.views, on_lines, strict=True):
                     found = deviations(place[features[some]], t[some])
-                    result[some] += view.of_deviations(found).reshape(t[some].shape)
+                    result[some] += view.contribution(found).reshape(t[some].shape)
         return np.asarray(result)
 
     def _deviations(self, starts: FloatArray, features: IntArray) -> list[OnLines]:
@@ -84,31 +84,28 @@ class Changes:
 
 # --- Changes of single features that make up for most of what is unusual --------------------------
 
-if TYPE_CHECKING:
-    from vanishing.explain.attribution import Landscape
-
 #: Values that are tried for a single feature, in units of its spread around its mean.
 VALUES = np.linspace(-4, 4, 129)
 #: The lowest of them are looked at more closely: so many for each feature, with values around.
 LOWEST, AROUND = 2, np.linspace(-1, 1, 9)
-#: This ends when what could still be gained is a small share of the excess, or in rounding.
+#: This ends when what could still be gained is a small part of the excess, or in rounding.
 SETTLED, MOST_ZOOMS = 1e-3, 20
-#: A change has to make up for this share of the excess.
+#: A change has to make up for this part of the excess.
 WORTHWHILE = 0.5
-#: A feature that leaves this share of the excess more than the best one does is to blame as well.
+#: A feature that leaves this part of the excess more than the best one does is to blame as well.
 SLACK = 0.1
-#: Features that are mended one by one, at most.
-MOST_MENDED = 3
+#: Features that are changed one by one, at most.
+MOST_CHANGED = 3
 
 
-def mend_single_features(
+def change_single_features(
     landscape: "Landscape", point: FloatArray, score: float
 ) -> tuple[FloatArray, float]:
     """Change one feature after the other, as long as one alone makes up for most of the excess.
 
     Takes and returns a point with its score.
     """
-    for _ in range(MOST_MENDED):
+    for _ in range(MOST_CHANGED):
         excess = score - landscape.usual
         if excess <= 0:
             break
@@ -181,9 +178,6 @@ def _lowest(scores: FloatArray) -> IntArray:
 #
 # Columns of a table fail one by one. There, changes of a single column are tried first.
 
-if TYPE_CHECKING:
-    from vanishing.explain.attribution import Landscape
-
 #: λ falls by this factor, from the size of the Jacobian down to rounding.
 FALL, SMALLEST = 8.0, 1e-14
 #: Steps for each λ, at most.
@@ -194,21 +188,21 @@ SHORTENINGS, HARDER = 20, 8.0
 HALVINGS = 4
 
 
-def project(landscape: "Landscape", sample: FloatArray) -> FloatArray:
+def find_counterfactual(landscape: "Landscape", sample: FloatArray) -> FloatArray:
     """Return x₀ for one sample; the sample itself if its score is usual.
 
     Where no such point is found, the best one on the way is returned.
     """
     start = sample.copy()
-    # Terms of single features are mended by themselves.
+    # Terms of single features are removed one by one.
     alone = landscape.by_itself(sample[None, :])[0] > 0
     start[alone] = landscape.center[alone]
     score = float(landscape.score(start[None, :])[0])
     if score > landscape.usual and landscape.views and landscape.few_features:
-        start, score = mend_single_features(landscape, start, score)
+        start, score = change_single_features(landscape, start, score)
     if score <= landscape.usual or not landscape.views:
         return start
-    return _project(Way(landscape, start))
+    return _descend(Way(landscape, start))
 
 
 class Way:
@@ -273,7 +267,7 @@ class Place:
         return damping * float(self.y @ self.y) + float(self.residuals @ self.residuals)
 
 
-def _project(way: Way) -> FloatArray:
+def _descend(way: Way) -> FloatArray:
     """Lower λ until the score is usual."""
     place = way.place(np.zeros(way.moves.shape[1]))
     largest = float(np.sum(place.jacobian**2))

@@ -1,6 +1,7 @@
-"""Explanation: what a detector says about one sample, as a record, in words and in HTML."""
+"""Explanation: what a detector says about one sample, and the rows that every display shows."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -9,8 +10,15 @@ from vanishing.equations.markup import Element, as_given, changed_number, elemen
 
 # --- What an explanation says ---------------------------------------------------------------------
 
-#: What numbers are written with, which not every terminal has.
+#: The sign in numbers, which not every terminal has.
 MINUS = "\u2212"
+#: Attributions that are this small beside the largest are rounding.
+SMALLEST = 1e-12
+UNCHANGED = "unchanged"
+TYPICAL = (
+    "A typical sample: it keeps the equations as well as nine of ten training samples do, and no "
+    "feature adds to its score."
+)
 #: Changes of a number below this share of it are rounding.
 ROUNDING = 8 * np.finfo(np.float64).eps
 #: Changes below this share of the largest one, both in units of the spread, are none.
@@ -52,11 +60,41 @@ class BrokenEquation:
         with np.errstate(divide="ignore"):
             return float(np.divide(abs(self.value - self.usual), self.typical))
 
+    @property
+    def summary(self) -> str:
+        """How far off the equation is, in short."""
+        times = f"{self.times_typical:.3g} times as far off as usual"
+        return f"{self.part}, degree {self.degree}: {times}"
+
     def __str__(self) -> str:
         return (
             f"{self.part}: an equation of degree {self.degree} is off by "
             f"{self.value - self.usual:.3g}, {self.times_typical:.3g} times what is typical"
         )
+
+
+class Bar(NamedTuple):
+    """A row of a display: what a feature, or all others together, adds to the score.
+
+    Parameters
+    ----------
+    name : str
+    change : str
+        The value and the suggested fix; empty for other features.
+    attribution : float
+    is_rest : bool
+        Whether this sums up the features that have no row.
+    """
+
+    name: str
+    change: str
+    attribution: float
+    is_rest: bool = False
+
+    @property
+    def written(self) -> str:
+        """The attribution as text."""
+        return number(self.attribution, "+.3g") if self.attribution else "0"
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,13 +103,14 @@ class Explanation:
 
     Parameters
     ----------
-    sample, reference : arrays of shape (n_features,)
+    sample, counterfactual : arrays of shape (n_features,)
         The sample, and the nearest point that keeps the equations as well as nine of ten training
-        samples do. They are the same where the sample does so itself.
-    score, reference_score : float
+        samples do: the suggested fix. They are the same where the sample does so itself.
+    score, counterfactual_score : float
         Anomaly scores of both, minus ``score_samples``.
-    shares : array of shape (n_features,)
-        The part of ``score - reference_score`` that comes from each feature; they add up to it.
+    attribution : array of shape (n_features,)
+        The part of ``score - counterfactual_score`` that comes from each feature; the sum is all of
+        it.
     equations : tuple of BrokenEquation
         Those that count most in the score of the sample, most first.
     feature_names : tuple of str
@@ -80,24 +119,24 @@ class Explanation:
     """
 
     sample: FloatArray
-    reference: FloatArray
+    counterfactual: FloatArray
     score: float
-    reference_score: float
-    shares: FloatArray
+    counterfactual_score: float
+    attribution: FloatArray
     equations: tuple[BrokenEquation, ...]
     feature_names: tuple[str, ...]
     spread: FloatArray | None = None
 
     @property
     def changed(self) -> BoolArray:
-        """Whether each feature differs between the sample and the reference.
+        """Whether each feature differs between the sample and the counterfactual.
 
         Differences that are rounding do not count, nor those that are small beside the largest one,
-        in units of the spread: the search for the reference leaves them.
+        in units of the spread: the search for the counterfactual leaves them.
         """
         with np.errstate(over="ignore"):  # of numbers at the end of the range
-            change = np.abs(self.reference - self.sample)
-        known = change > ROUNDING * np.maximum(np.abs(self.sample), np.abs(self.reference))
+            change = np.abs(self.counterfactual - self.sample)
+        known = change > ROUNDING * np.maximum(np.abs(self.sample), np.abs(self.counterfactual))
         if self.spread is None:
             return np.asarray(known)
         varies = self.spread > 0
@@ -105,7 +144,7 @@ class Explanation:
         return np.asarray(known & (~varies | (moved >= NEGLIGIBLE * moved.max(initial=0.0))))
 
     def ranked(self, n_features: int | None = None) -> list[tuple[str, float]]:
-        """Return names and shares of the features, largest share first.
+        """Return names and attributions of the features, largest first.
 
         Parameters
         ----------
@@ -115,86 +154,110 @@ class Explanation:
         Returns
         -------
         list of tuple
-            Name and share.
+            Name and attribution.
         """
         order = self._order()[:n_features]
-        return [(self.feature_names[j], float(self.shares[j])) for j in order]
+        return [(self.feature_names[j], float(self.attribution[j])) for j in order]
 
-    def _repr_html_(self) -> str:
-        # In a module that knows this one.
+    def format_values(self, j: int) -> tuple[str, str]:
+        """Write the value of a feature, and the suggested fix, which may be "unchanged".
 
-        return explanation_html(self)
+        Parameters
+        ----------
+        j : int
+            The feature.
+
+        Returns
+        -------
+        tuple of str
+        """
+        value, fix = float(self.sample[j]), float(self.counterfactual[j])
+        return changed_number(value, fix) if self.changed[j] else (as_given(value), UNCHANGED)
+
+    def format_change(self, j: int) -> str:
+        """Write the value of a feature and the suggested fix in short.
+
+        Parameters
+        ----------
+        j : int
+            The feature.
+
+        Returns
+        -------
+        str
+        """
+        before, after = self.format_values(j)
+        return before if after == UNCHANGED else f"{before} → {after}"
+
+    def bars(self, n_features: int, noun: str = "feature") -> list[Bar]:
+        """Return the rows of a display, largest attribution first; none for a typical sample.
+
+        Parameters
+        ----------
+        n_features : int
+            Features that have a row of their own, at most: those with the largest attributions of
+            either sign. Another row sums up the rest; a rest of one is shown by itself, since "1
+            other feature" would take as much space.
+        noun : str
+            What a feature is called.
+
+        Returns
+        -------
+        list of Bar
+        """
+        if n_features < 1:
+            raise ValueError(f"n_features must be at least 1, got {n_features}")
+        sizes = np.abs(self.attribution)
+        order = np.argsort(-sizes, kind="stable")
+        n_shown = min(n_features, int(np.sum(sizes > SMALLEST * sizes.max())))
+        if n_shown and n_shown == len(sizes) - 1:
+            n_shown += 1
+        shown, rest = order[:n_shown], order[n_shown:]
+        found = [
+            Bar(self.feature_names[j], self.format_change(j), float(self.attribution[j]))
+            for j in shown[np.argsort(-self.attribution[shown], kind="stable")]
+        ]
+        if n_shown and len(rest):
+            total = float(self.attribution[rest].sum())
+            found.append(Bar(f"{len(rest):,} other {noun}s", "", total, is_rest=True))
+        return found
 
     def _order(self) -> IntArray:
-        return np.argsort(-self.shares, kind="stable")
-
-    def _change(self, j: int) -> str:
-        value, mended = float(self.sample[j]), float(self.reference[j])
-        if not self.changed[j]:
-            return f"{as_given(value)}, unchanged".replace(MINUS, "-")
-        return " instead of ".join(changed_number(value, mended)).replace(MINUS, "-")
+        return np.argsort(-self.attribution, kind="stable")
 
     def __str__(self) -> str:
-        if not self.shares.any():
+        if not self.attribution.any():
             return f"score {self.score:.4g}, as is usual for normal samples"
-        lines = [f"score {self.score:.4g}, against {self.reference_score:.4g} when mended"]
+        fixed = f"{self.counterfactual_score:.4g} with the suggested fix"
+        lines = [f"score {self.score:.4g}, {fixed}"]
         for j in self._order()[:3]:
-            if self.shares[j] > 0:
-                lines.append(
-                    f"  {self.feature_names[j]}: {self.shares[j]:+.3g} of it, {self._change(j)}"
+            if self.attribution[j] > 0:
+                before, after = self.format_values(j)
+                change = (
+                    f"{before}, {after}" if after == UNCHANGED else f"{before} instead of {after}"
                 )
+                added = f"{self.attribution[j]:+.3g} of it"
+                lines.append(f"  {self.feature_names[j]}: {added}, {change}".replace(MINUS, "-"))
         return "\n".join([*lines, *(f"  {equation}" for equation in self.equations)])
 
-
-# --- An explanation in words and numbers, as pictures and pages write it --------------------------
-
-#: Shares that are this small beside the largest are rounding.
-SMALLEST_SHARE = 1e-12
-UNCHANGED = "unchanged"
-TYPICAL = (
-    "A typical sample: it keeps the equations as well as nine of ten training samples do, and no "
-    "feature adds to its score."
-)
-
-
-def chosen_features(shares: FloatArray, n_features: int) -> tuple[IntArray, IntArray]:
-    """Return the features that are shown, largest share first, and the rest.
-
-    Those with the largest shares of either sign are shown. Features without a share go into the
-    rest; a rest of one is shown as well, since "1 other feature" would take as much space.
-    """
-    if n_features < 1:
-        raise ValueError(f"n_features must be at least 1, got {n_features}")
-    sizes = np.abs(shares)
-    order = np.argsort(-sizes, kind="stable")
-    n_shown = min(n_features, int(np.sum(sizes > SMALLEST_SHARE * sizes.max())))
-    if n_shown and n_shown == len(shares) - 1:
-        n_shown += 1
-    shown, rest = order[:n_shown], order[n_shown:]
-    return shown[np.argsort(-shares[shown], kind="stable")], rest
+    def _repr_html_(self) -> str:
+        """Return a table with a row for each feature, for notebooks."""
+        head = f"Score {number(self.score, '.3g')}"
+        bars = self.bars(MOST_FEATURES)
+        if not bars:
+            return rendered(element("div", element("b", head), element("div", TYPICAL)))
+        head += f", {number(self.counterfactual_score, '.3g')} with the suggested fix"
+        largest = max(abs(bar.attribution) for bar in bars)
+        titles = ("feature", "value → suggested fix", "adds to the score")
+        cells = [element("th", title, scope="col", style=CELL) for title in titles]
+        rows = [_row(bar, largest) for bar in bars]
+        table = element("table", element("thead", element("tr", cells)), element("tbody", rows))
+        broken = [element("li", equation.summary) for equation in self.equations]
+        equations = [element("div", "Broken equations:"), element("ul", broken)] if broken else []
+        return rendered(element("div", element("b", head), table, equations))
 
 
-def written_values(explanation: Explanation, j: int) -> tuple[str, str]:
-    """Write the value of a feature, and the mended one, which may be "unchanged"."""
-    value, mended = float(explanation.sample[j]), float(explanation.reference[j])
-    if not explanation.changed[j]:
-        return as_given(value), UNCHANGED
-    return changed_number(value, mended)
-
-
-def written_change(explanation: Explanation, j: int) -> str:
-    """Write the value of a feature and the mended one in short."""
-    before, after = written_values(explanation, j)
-    return before if after == UNCHANGED else f"{before} → {after}"
-
-
-def written_equation(equation: BrokenEquation) -> str:
-    """Write in short how far off an equation is."""
-    times = f"{equation.times_typical:.3g} times as far off as usual"
-    return f"{equation.part}, degree {equation.degree}: {times}"
-
-
-# --- What a notebook shows of an explanation: a row for each feature, with a bar ------------------
+# --- A row of the table in notebooks --------------------------------------------------------------
 
 #: Features that have a row of their own, at most.
 MOST_FEATURES = 10
@@ -203,49 +266,16 @@ LESS, MORE, REST, WIDTH = "#0072B2", "#D55E00", "#8C8C8C", 12.0
 CELL = "text-align: left; padding-right: 1.5em"
 
 
-def explanation_html(explanation: Explanation) -> str:
-    """Write an explanation as a table.
-
-    Parameters
-    ----------
-    explanation : Explanation
-    """
-    head = f"Score {number(explanation.score, '.3g')}"
-    shown, rest = chosen_features(explanation.shares, MOST_FEATURES)
-    if not len(shown):
-        return rendered(element("div", element("b", head), element("div", TYPICAL)))
-    head += f", {number(explanation.reference_score, '.3g')} when mended"
-    largest = float(np.abs(explanation.shares[shown]).max())
-    rows = [
-        _row(
-            explanation.feature_names[j],
-            written_change(explanation, j),
-            float(explanation.shares[j]),
-            largest,
-        )
-        for j in shown
-    ]
-    if len(rest):
-        share = float(explanation.shares[rest].sum())
-        rows.append(_row(f"{len(rest)} other features", "", share, max(largest, abs(share)), REST))
-    titles = ("feature", "value → mended", "adds to the score")
-    cells = [element("th", title, scope="col", style=CELL) for title in titles]
-    table = element("table", element("thead", element("tr", cells)), element("tbody", rows))
-    broken = [element("li", written_equation(equation)) for equation in explanation.equations]
-    equations = [element("div", "Broken equations:"), element("ul", broken)] if broken else []
-    return rendered(element("div", element("b", head), table, equations))
-
-
-def _row(name: str, change: str, share: float, largest: float, color: str = "") -> Element:
-    width = f"{WIDTH * abs(share) / largest:.3g}em"
-    bar = element(
+def _row(bar: Bar, largest: float) -> Element:
+    color = REST if bar.is_rest else MORE if bar.attribution > 0 else LESS
+    drawn = element(
         "span",
-        style=f"display: inline-block; height: 0.7em; width: {width}; margin-right: 0.4em; "
-        f"background: {color or (MORE if share > 0 else LESS)}",
+        style="display: inline-block; height: 0.7em; margin-right: 0.4em; "
+        f"width: {WIDTH * abs(bar.attribution) / largest:.3g}em; background: {color}",
     )
     return element(
         "tr",
-        element("th", name, scope="row", style=CELL + "; font-weight: normal"),
-        element("td", change, style=CELL),
-        element("td", bar, number(share, "+.3g") if share else "0", style=CELL),
+        element("th", bar.name, scope="row", style=CELL + "; font-weight: normal"),
+        element("td", bar.change, style=CELL),
+        element("td", drawn, bar.written, style=CELL),
     )

@@ -1,34 +1,237 @@
-"""Views: the parts of a score, each a function of coordinates affine in the features."""
+"""Views: the summands of a score, each a function of coordinates affine in the features."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
+from scipy.linalg import block_diag
 
-from vanishing.arrays.namespace import FloatArray, IntArray
+from vanishing.arrays.namespace import Array, FloatArray, IntArray, move_like, namespace
+from vanishing.equations.onnx.graph import Value
 from vanishing.explain.record import BrokenEquation
 from vanishing.ideal import VanishingIdeal
-from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.evaluation import vanishing_along_lines
 
-# --- One summand of a score, as a function of the coordinates that its equations are in -----------
+# --- What all scores are made of: an ideal, and what is usual for its polynomials -----------------
+
+
+@dataclass(frozen=True, eq=False)
+class Component:
+    """An ideal of a detector, and the deviation D(z) = Σ_g u_g (g(z) - c_g)² from it.
+
+    Parameters
+    ----------
+    ideal : VanishingIdeal
+    center, typical, weights : arrays of shape (n_polynomials,)
+        c, the mean on normal data; the root mean square deviation from it; u.
+    """
+
+    ideal: VanishingIdeal
+    center: FloatArray
+    typical: FloatArray
+    weights: FloatArray
+
+    def restrict(self, weights: FloatArray) -> "Component":
+        """Return the component with other weights, without polynomials whose weight is zero."""
+        kept = weights > 0
+        ideal = self.ideal
+        if not kept.all():
+            ideal = copy(ideal)
+            ideal.basis_ = ideal.basis_.restrict(kept)
+        return Component(ideal, self.center[kept], self.typical[kept], weights[kept])
+
+    def residuals(self, z: Array) -> Array:
+        """Return G(z) - c."""
+        return self.ideal.basis_.evaluate(z) - move_like(self.center, z)
+
+    def deviation(self, z: Array) -> Array:
+        """Return D(z)."""
+        return self.residuals(z) ** 2 @ move_like(self.weights, z)
+
+    # Along a line z + t v every equation is a polynomial r_g(t) of low degree d, and D(t) is known
+    # everywhere on the line from a triangle of (d + 1)² numbers: with A the matrix whose columns
+    # are the coefficients of √u (r - c) in tᵈ, ..., t, 1, and A = QR, it is ‖R (tᵈ, ..., t, 1)‖².
+    # Since it is not multiplied out, small deviations beside large coefficients are as exact as
+    # those of evaluated equations.
+
+    @property
+    def degree(self) -> int:
+        """Largest degree of the polynomials."""
+        return int(self.ideal.basis_.degrees().max(initial=0))
+
+    def slopes(self, directions: Any) -> FloatArray:
+        """Return how much √u g changes in each direction, where all g have degree 1."""
+        basis = self.ideal.basis_
+        origin = np.zeros((1, basis.n_features))
+        slopes = vanishing_along_lines(basis.blocks, origin, directions)[1]
+        return np.asarray(np.sqrt(self.weights) * slopes.T)
+
+    def linear_triangles(self, points: FloatArray, slopes: FloatArray) -> FloatArray:
+        """Return R for each line, shape (n_lines, 2, 2), by Gram-Schmidt."""
+        residuals = np.sqrt(self.weights) * self.residuals(points)
+        lengths = np.linalg.norm(slopes, axis=1)
+        units = slopes / np.where(lengths > 0, lengths, 1.0)[:, None]
+        along = units @ residuals[0] if len(points) == 1 else np.sum(units * residuals, axis=1)
+        units *= -along[:, None]
+        units += residuals
+        across = np.linalg.norm(units, axis=1)
+        return np.stack([np.stack([lengths, along], 1), np.stack([0 * across, across], 1)], 1)
+
+    def triangles(self, points: FloatArray, directions: Any) -> FloatArray:
+        """Return R for each line, of as many rows as there are equations, d + 1 at most."""
+        coefficients = vanishing_along_lines(self.ideal.basis_.blocks, points, directions)
+        coefficients[0] = coefficients[0] - self.center[:, None]
+        roots = np.sqrt(self.weights)[:, None]
+        stacked = np.empty((directions.shape[0], len(coefficients), len(self.center)))
+        for column, coefficient in enumerate(reversed(coefficients)):
+            stacked[:, column] = (roots * coefficient).T
+        return np.asarray(np.linalg.qr(stacked.transpose(0, 2, 1), mode="r"))
+
+
+# --- One summand of a score -----------------------------------------------------------------------
 
 #: From the numbers of some lines, shape (n_chosen,), and values of t for each of them, shape
 #: (n_chosen, n_values), to what there is at these points, shape (n_chosen * n_values, ...).
 OnLines = Callable[[IntArray, FloatArray], FloatArray]
 Through = Callable[[FloatArray, IntArray], OnLines]
 
+#: Components that change a view by less than this are left out of its gradient.
+NEGLIGIBLE = 1e-16
 
+
+@dataclass(frozen=True, eq=False)
 class View(ABC):
-    """A summand s(z) of the score, a function of squared deviations D_1(z), ..., D_k(z)."""
+    """A summand of a score: weight · (s(x) - shift) / spread.
+
+    s is a function of the deviations D_1, ..., D_k from k ideals. Where a view looks at several
+    images of a sample, the deviations of each image give a number, and s is a function of their
+    sum. Methods that take coordinates z take those of all images side by side.
+
+    A kind of view is a subclass with ``value``, ``slopes`` and ``nodes``.
+
+    Parameters
+    ----------
+    names : tuple of str
+        What the view is called in explanations, for each of its images.
+    components : list of Component
+    images : tuple of int
+        Images of the sample that the view looks at, all of the same coordinates.
+    first_cluster : int
+        Position of the first component in ``detector.ideals_[image]``.
+    shift, spread, weight : float
+        What s usually is on normal data, its spread there, and its part in the score.
+    borrows : bool
+        Whether the ideals are those of another view.
+    """
+
+    names: tuple[str, ...]
+    components: list[Component]
+    images: tuple[int, ...] = (0,)
+    first_cluster: int = 0
+    shift: float = 0.0
+    spread: float = 1.0
+    weight: float = 1.0
+    borrows: bool = False
+
+    # --- what makes a kind of view
 
     @abstractmethod
+    def value(self, deviations: Array, k: int = 0) -> Array:
+        """Return the number that the k-th image gives, in any array library.
+
+        Parameters
+        ----------
+        deviations : array of shape (n_points, n_components)
+            D in that image.
+        k : int
+
+        Returns
+        -------
+        array of shape (n_points,)
+        """
+
+    @abstractmethod
+    def slopes(self, deviations: FloatArray, k: int = 0) -> FloatArray:
+        """Return the derivative of ``value`` with respect to each D, shape of ``deviations``."""
+
+    @abstractmethod
+    def nodes(self, deviations: Value) -> Value:
+        """Add s to an ONNX graph.
+
+        Parameters
+        ----------
+        deviations : Value
+            D of shape (n_components, n_images * n_samples), one image after the other.
+
+        Returns
+        -------
+        Value
+            Of shape (n_samples,).
+        """
+
+    # --- what kinds of views may do in another way
+
+    def combine(self, values: Sequence[Array]) -> Array:
+        """Return s, given the numbers of all images."""
+        return reduce(add, values)
+
+    def combined_slope(self, values: Sequence[FloatArray]) -> Any:
+        """Return the derivative of ``combine`` with respect to each number."""
+        return 1.0
+
+    def own(self, k: int) -> slice:
+        """Return which components belong to the k-th image: those whose equations it breaks."""
+        return slice(0, len(self.components))
+
+    def importance(self, component: Component, values: FloatArray) -> FloatArray:
+        """Return how much each equation of a component counts, given its values at one point."""
+        return np.asarray(component.weights * (values - component.center) ** 2)
+
+    @property
+    def exported(self) -> list[Component]:
+        """The components that a graph needs."""
+        return self.components
+
+    # --- what follows for all of them
+
+    def measure(self, z: Array) -> Array:
+        """Return D of each component at each row of one image, shape (n_points, n_components)."""
+        return namespace(z).stack([c.deviation(z) for c in self.components], axis=1)
+
     def deviations(self, z: FloatArray) -> FloatArray:
-        """Return D at each row of z, shape (n_points, k)."""
+        """Return D in each image, shape (n_points, n_images * n_components)."""
+        return np.hstack([self.measure(part) for part in self._split(z)])
 
-    @abstractmethod
+    def contribution(self, deviations: FloatArray) -> FloatArray:
+        """Return what the view adds to the score, given D in each image."""
+        return np.asarray((self.combine(self._values(deviations)) - self.shift) * self._factor)
+
+    def contributions(self, z: FloatArray) -> FloatArray:
+        """Return what the view adds to the score at each row of z."""
+        return self.contribution(self.deviations(z))
+
+    def gradients(self, z: FloatArray, deviations: FloatArray | None = None) -> FloatArray:
+        """Return the derivative of the contribution with respect to z at each row, shape of z.
+
+        ``deviations`` are D at z, where they are known.
+        """
+        found = self.deviations(z) if deviations is None else deviations
+        outer = self.combined_slope(self._values(found)) * self._factor
+        result = np.zeros_like(z)
+        images = zip(self._split(z), self._split(found), self._split(result), strict=True)
+        for k, (part, near, gradient) in enumerate(images):
+            for slope, component in zip(self.slopes(near, k).T, self.components, strict=True):
+                slope = slope * outer
+                rows = np.abs(slope) > NEGLIGIBLE
+                if rows.any():
+                    gradient[rows] += _pull_back(component, part[rows], slope[rows])
+        return result
+
     def lines(self, directions: Any) -> Through:
         """Return D(z + t v) for many t and z, from the restrictions of the equations to the lines.
 
@@ -43,72 +246,139 @@ class View(ABC):
             From z, shape (n_chosen, n_coordinates) or (1, n_coordinates), and the numbers of the
             lines through it, shape (n_chosen,), to D on these lines.
         """
+        width = directions.shape[1] // len(self.images)
+        bundles = [
+            Bundle(self.components, directions[:, k * width : (k + 1) * width])
+            for k in range(len(self.images))
+        ]
 
-    @abstractmethod
-    def of_deviations(self, deviations: FloatArray) -> FloatArray:
-        """Return s, given D at each of several points."""
+        def through(points: FloatArray, which: IntArray) -> OnLines:
+            pairs = zip(bundles, self._split(points), strict=True)
+            functions = [bundle.through(part, which) for bundle, part in pairs]
+            return lambda which, t: np.hstack([function(which, t) for function in functions])
 
-    def values(self, z: FloatArray) -> FloatArray:
-        """Return s at each row of z."""
-        return self.of_deviations(self.deviations(z))
-
-    def gradients(self, z: FloatArray, deviations: FloatArray | None = None) -> FloatArray:
-        """Return the derivative of s with respect to z at each row, shape of z.
-
-        ``deviations`` are D at z, where that is known.
-        """
-        return self._gradients(z, self.deviations(z) if deviations is None else deviations)
-
-    @abstractmethod
-    def _gradients(self, z: FloatArray, deviations: FloatArray) -> FloatArray: ...
+        return through
 
     def residuals(
         self, z: FloatArray, deviations: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the residuals of the equations at one point, and their Jacobian.
+        """Return the residuals of the nearest equations at one point, and their Jacobian.
 
         They are zero where the equations hold as on normal data.
         """
-        return self._residuals(z, self.deviations(z) if deviations is None else deviations)
+        found = self.deviations(z) if deviations is None else deviations
+        values, jacobians = [], []
+        for _, component, part in self._nearest(z, found):
+            roots = np.sqrt(component.weights)
+            values.append(roots * component.residuals(part)[0])
+            jacobians.append(roots[:, None] * component.ideal.basis_.jacobian(part)[0])
+        return np.concatenate(values), block_diag(*jacobians)
 
-    @abstractmethod
-    def _residuals(
-        self, z: FloatArray, deviations: FloatArray
-    ) -> tuple[FloatArray, FloatArray]: ...
-
-    @abstractmethod
     def equations(
         self, z: FloatArray, deviations: FloatArray
     ) -> list[tuple[float, BrokenEquation]]:
-        """Return the equations of this view at one point, each with how much it counts."""
+        """Return the nearest equations at one point, each with how much it counts."""
+        found = []
+        nearest = self._nearest(z, deviations)
+        for name, image, (cluster, component, part) in zip(
+            self.names, self.images, nearest, strict=True
+        ):
+            values = component.ideal.basis_.evaluate(part)[0]
+            counts = self.importance(component, values)
+            degrees = component.ideal.basis_.degrees()
+            for index, count in enumerate(counts):
+                equation = BrokenEquation(
+                    value=float(values[index]),
+                    usual=float(component.center[index]),
+                    typical=float(component.typical[index]),
+                    degree=int(degrees[index]),
+                    part=name,
+                    ideal=(image, self.first_cluster + cluster),
+                    index=index,
+                )
+                found.append((float(count), equation))
+        return found
+
+    @property
+    def _factor(self) -> float:
+        return self.weight / self.spread
+
+    def _values(self, deviations: FloatArray) -> list[FloatArray]:
+        return [self.value(part, k) for k, part in enumerate(self._split(deviations))]
+
+    def _split(self, columns: FloatArray) -> list[FloatArray]:
+        """Return the coordinates or the deviations of each image."""
+        return np.split(columns, len(self.images), axis=1)
+
+    def _nearest(
+        self, z: FloatArray, deviations: FloatArray
+    ) -> list[tuple[int, Component, FloatArray]]:
+        """Return the nearest component that belongs to each image of one point, and the image."""
+        found = []
+        for k, (part, near) in enumerate(zip(self._split(z), self._split(deviations), strict=True)):
+            cluster = int(np.argmin(near[0, self.own(k)]))
+            found.append((cluster, self.components[self.own(k)][cluster], part))
+        return found
 
 
-def weighed(
-    counts: FloatArray,
-    ideal: VanishingIdeal,
-    values: FloatArray,
-    usual: FloatArray,
-    typical: FloatArray,
-    part: str,
-    place: tuple[int, int],
-) -> list[tuple[float, BrokenEquation]]:
-    """Return the equations of an ideal at one point, each with how much it counts."""
-    described = zip(counts, values, usual, typical, ideal.basis_.degrees(), strict=True)
-    return [
-        (
-            float(count),
-            BrokenEquation(
-                value=float(value),
-                usual=float(mean),
-                typical=float(size),
-                degree=int(degree),
-                part=part,
-                ideal=place,
-                index=index,
-            ),
-        )
-        for index, (count, value, mean, size, degree) in enumerate(described)
-    ]
+def _pull_back(component: Component, z: FloatArray, slopes: FloatArray) -> FloatArray:
+    """Return slope · ∇D at each row of z."""
+    outer = 2 * slopes[:, None] * component.weights * component.residuals(z)
+    return np.asarray(component.ideal.basis_.pullback(z, outer))
+
+
+@dataclass(frozen=True, eq=False)
+class NearestView(View):
+    """A view that depends on the deviation from the nearest ideal only: s = f(min_j D_j)."""
+
+    @abstractmethod
+    def of_nearest(self, deviation: Array) -> Array:
+        """Return f(D)."""
+
+    @abstractmethod
+    def slope_of_nearest(self, deviation: FloatArray) -> FloatArray:
+        """Return f'(D)."""
+
+    def value(self, deviations: Array, k: int = 0) -> Array:
+        """Return f of the smallest D."""
+        return self.of_nearest(namespace(deviations).min(self._reach(deviations), axis=1))
+
+    def slopes(self, deviations: FloatArray, k: int = 0) -> FloatArray:
+        """Return f' at the smallest D; zero for the others."""
+        reached = self._reach(deviations)
+        result: FloatArray = np.zeros_like(reached)
+        rows, nearest = np.arange(len(reached)), np.argmin(reached, axis=1)
+        result[rows, nearest] = self.slope_of_nearest(reached[rows, nearest])
+        return result
+
+    def gradients(self, z: FloatArray, deviations: FloatArray | None = None) -> FloatArray:
+        """Return f'(D) ∇D of the nearest ideal."""
+        found = self.deviations(z) if deviations is None else deviations
+        nearest = np.argmin(self._reach(found), axis=1)
+        result = np.zeros_like(z)
+        for j in np.unique(nearest):
+            rows, component = nearest == j, self.components[j]
+            # f' may divide by D: then the rounding errors of D have to be those of its gradient.
+            slope = self._factor * self.slope_of_nearest(component.deviation(z[rows]))
+            result[rows] = _pull_back(component, z[rows], slope)
+        return result
+
+    @property
+    def exported(self) -> list[Component]:
+        """The components that have equations."""
+        return [component for component in self.components if len(component.center)]
+
+    def _nearest(
+        self, z: FloatArray, deviations: FloatArray
+    ) -> list[tuple[int, Component, FloatArray]]:
+        return super()._nearest(z, self._reach(deviations))
+
+    def _reach(self, deviations: Array) -> Array:
+        """Return D, infinite where numbers overflow and for a cluster without equations."""
+        xp = namespace(deviations)
+        lost = move_like(np.array([not len(c.center) for c in self.components]), deviations)
+        infinity = xp.full_like(deviations, xp.inf)
+        return xp.where(xp.isnan(deviations) | lost, infinity, deviations)
 
 
 # --- The linear part of an affine map that is known by its values only ----------------------------
@@ -153,71 +423,17 @@ def refuse_unless_equal(found: FloatArray, expected: FloatArray, origin: FloatAr
     size = np.abs(origin).max(initial=0) + np.abs(expected).max(initial=0)
     if not np.abs(found - expected).max(initial=0) <= 1e-6 * size:
         raise ValueError(
-            "explain carries shares back to the features through the transformations and the "
-            "preprocessor, which have to be affine for that (such as rotations, PCA, "
+            "explain carries the attribution back to the features through the transformations and "
+            "the preprocessor, which have to be affine for that (such as rotations, PCA, "
             "StandardScaler), and these are not; leave the nonlinear step out of the detector and "
             "explain its output instead"
         )
 
 
 # --- Squared deviations along lines z + t v, as polynomials in t ----------------------------------
-#
-# Along a line every equation is a polynomial r_g(t) of low degree d. The squared deviation
-# D(t) = Σ_g w_g (r_g(t) - c_g)² is then known everywhere on the line from a triangle of (d + 1)²
-# numbers: with A the matrix whose columns are the coefficients of √w (r - c) in tᵈ, ..., t, 1, and
-# A = QR, it is ‖R (tᵈ, ..., t, 1)‖². Not being multiplied out, small deviations beside large
-# coefficients are as exact as those of evaluated equations.
 
 #: Numbers that are worked on at a time, and those that are kept for further points.
 NUMBERS, KEPT = 2**24, 2**25
-
-
-@dataclass(frozen=True, eq=False)
-class Squares:
-    """D(z) = Σ_g w_g (g(z) - c_g)².
-
-    Parameters
-    ----------
-    basis : PolynomialBasis
-    center, weights : arrays of shape (n_polynomials,)
-        c and w.
-    """
-
-    basis: PolynomialBasis
-    center: FloatArray
-    weights: FloatArray
-
-    @property
-    def degree(self) -> int:
-        """Largest degree of the polynomials."""
-        return int(self.basis.degrees().max(initial=0))
-
-    def slopes(self, directions: Any) -> FloatArray:
-        """Return what √w g changes by in each direction, where all g have degree 1."""
-        origin = np.zeros((1, self.basis.n_features))
-        slopes = vanishing_along_lines(self.basis.blocks, origin, directions)[1]
-        return np.asarray(np.sqrt(self.weights) * slopes.T)
-
-    def triangles_of_linear(self, points: FloatArray, slopes: FloatArray) -> FloatArray:
-        """Return R for each line, shape (n_lines, 2, 2), by Gram-Schmidt."""
-        residuals = np.sqrt(self.weights) * (self.basis.evaluate(points) - self.center)
-        lengths = np.linalg.norm(slopes, axis=1)
-        units = slopes / np.where(lengths > 0, lengths, 1.0)[:, None]
-        along = units @ residuals[0] if len(points) == 1 else np.sum(units * residuals, axis=1)
-        units *= -along[:, None]
-        units += residuals
-        across = np.linalg.norm(units, axis=1)
-        return np.stack([np.stack([lengths, along], 1), np.stack([0 * across, across], 1)], 1)
-
-    def triangles(self, points: FloatArray, directions: Any) -> FloatArray:
-        """Return R for each line, of as many rows as there are equations, d + 1 at most."""
-        coefficients = vanishing_along_lines(self.basis.blocks, points, directions)
-        coefficients[0] = coefficients[0] - self.center[:, None]
-        roots = np.sqrt(self.weights)[:, None]
-        stacked = np.empty((directions.shape[0], len(coefficients), len(self.center)))
-        for column, coefficient in enumerate(reversed(coefficients)):
-            stacked[:, column] = (roots * coefficient).T
-        return np.asarray(np.linalg.qr(stacked.transpose(0, 2, 1), mode="r"))
 
 
 class Bundle:
@@ -225,20 +441,19 @@ class Bundle:
 
     Parameters
     ----------
-    squares : sequence of Squares
-        The deviations.
+    components : sequence of Component
     directions : array or sparse array of shape (n_lines, n_coordinates)
     """
 
-    def __init__(self, squares: Sequence[Squares], directions: Any) -> None:
-        self.squares = squares
+    def __init__(self, components: Sequence[Component], directions: Any) -> None:
+        self.components = components
         self.directions = directions
-        self.degree = max(one.degree for one in squares)
+        self.degree = max(one.degree for one in components)
         # Slopes of linear equations are the same at every point.
-        n_numbers = directions.shape[0] * sum(len(one.center) for one in squares)
+        n_numbers = directions.shape[0] * sum(len(one.center) for one in components)
         self.slopes = [
             one.slopes(directions) if one.degree == 1 and n_numbers <= KEPT else None
-            for one in squares
+            for one in components
         ]
 
     def through(self, points: FloatArray, which: IntArray) -> "Deviations":
@@ -251,9 +466,9 @@ class Bundle:
         which : int array of shape (n_chosen,)
         """
         size = self.degree + 1
-        triangles = np.zeros((len(self.squares), len(which), size, size))
-        for one, slopes, result in zip(self.squares, self.slopes, triangles, strict=True):
-            widest = max((block.n_candidates for block in one.basis.blocks), default=1)
+        triangles = np.zeros((len(self.components), len(which), size, size))
+        for one, slopes, result in zip(self.components, self.slopes, triangles, strict=True):
+            widest = max((block.n_candidates for block in one.ideal.basis_.blocks), default=1)
             at_a_time = max(1, NUMBERS // (widest * size))
             for start in range(0, len(which), at_a_time):
                 some = slice(start, start + at_a_time)
@@ -266,12 +481,12 @@ class Bundle:
         return Deviations(np.ascontiguousarray(triangles.transpose(2, 3, 1, 0)))
 
     def _triangles(
-        self, one: Squares, slopes: FloatArray | None, points: FloatArray, which: IntArray
+        self, one: Component, slopes: FloatArray | None, points: FloatArray, which: IntArray
     ) -> FloatArray:
         if one.degree != 1:
             return one.triangles(points, self.directions[which])
         kept = one.slopes(self.directions[which]) if slopes is None else slopes[which]
-        return one.triangles_of_linear(points, kept)
+        return one.linear_triangles(points, kept)
 
 
 @dataclass(frozen=True, eq=False)

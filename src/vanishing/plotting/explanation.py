@@ -8,16 +8,9 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from vanishing.arrays.namespace import FloatArray, IntArray
+from vanishing.arrays.namespace import FloatArray
 from vanishing.equations.markup import number, shortened
-from vanishing.explain.record import (
-    TYPICAL,
-    BrokenEquation,
-    Explanation,
-    chosen_features,
-    written_change,
-    written_equation,
-)
+from vanishing.explain.record import TYPICAL, Bar, BrokenEquation, Explanation
 from vanishing.plotting.style import (
     INK,
     LESS,
@@ -55,69 +48,61 @@ def draw_bars(explanation: Explanation, n_features: int, ax: Any) -> Any:
     -------
     matplotlib Axes
     """
-    shown, rest = chosen_features(explanation.shares, n_features)
-    is_typical = len(shown) == 0
-    equations = () if is_typical else explanation.equations
+    bars = explanation.bars(n_features)
+    equations = explanation.equations if bars else ()
     if ax is None:
-        n_bars = 0 if is_typical else len(shown) + (len(rest) > 0)
         n_lines = len(equations) + 1 if equations else 0
-        ax = new_axes(1, (WIDTH, FIXED + BAR * n_bars + LINE * n_lines))
+        ax = new_axes(1, (WIDTH, FIXED + BAR * len(bars) + LINE * n_lines))
     elif np.ndim(ax) > 0:
         raise ValueError("ax must be one Axes for a table; pass image_shape if x is an image")
     score = f"Score {number(explanation.score, '.3g')}"
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
-    if is_typical:
+    if not bars:
         ax.text(0, 0.5, fill(TYPICAL, 66), fontsize=TEXT_SIZE, color=INK, va="center")
     else:
-        score += f", {number(explanation.reference_score, '.3g')} when mended"
-        _draw_chosen(ax, explanation, shown, rest)
+        score += f", {number(explanation.counterfactual_score, '.3g')} with the suggested fix"
+        _draw_bars(ax, bars)
     ax.set_title(score, loc="left", fontsize=TITLE_SIZE, color=INK, pad=12)
     _write_equations(ax, equations)
     return ax
 
 
-def _draw_chosen(ax: Any, explanation: Explanation, shown: IntArray, rest: IntArray) -> None:
+def _draw_bars(ax: Any, bars: Sequence[Bar]) -> None:
     """Draw one bar a feature, names on the left and values on the right."""
-    shares = explanation.shares[shown]
-    names = [shortened(explanation.feature_names[j]) for j in shown]
-    values = [written_change(explanation, j) for j in shown]
-    colors = [MORE if share > 0 else LESS for share in shares]
-    if len(rest):
-        shares = np.append(shares, explanation.shares[rest].sum())
-        names.append(f"{len(rest)} other features")
-        values.append("")
-        colors.append(NEUTRAL)
-    places = np.arange(len(shares))
-    bars = ax.barh(places, shares, height=0.62, color=colors)
-    written = [number(share, "+.3g") if share else "0" for share in shares]
-    ax.bar_label(bars, written, padding=4, fontsize=NOTE_SIZE, color=INK)
+    added = np.array([bar.attribution for bar in bars])
+    names = [bar.name if bar.is_rest else shortened(bar.name) for bar in bars]
+    colors = [NEUTRAL if bar.is_rest else MORE if bar.attribution > 0 else LESS for bar in bars]
+    places = np.arange(len(bars))
+    drawn = ax.barh(places, added, height=0.62, color=colors)
+    labels = [bar.written for bar in bars]
+    ax.bar_label(drawn, labels, padding=4, fontsize=NOTE_SIZE, color=INK)
     ax.axvline(0, color=INK, linewidth=0.8)
     # Space for the numbers at the ends of the bars.
-    low, high = min(shares.min(), 0.0), max(shares.max(), 0.0)
+    low, high = min(added.min(), 0.0), max(added.max(), 0.0)
     space = 0.2 * (high - low)
     ax.set_xlim(low - space * (low < 0), high + space)
-    ax.set_ylim(len(shares) - 0.5, -0.5)
+    ax.set_ylim(len(bars) - 0.5, -0.5)
     ax.set_yticks(places, names, fontsize=TEXT_SIZE, color=INK)
     ax.tick_params(axis="y", length=0, pad=6)
     ax.set_xlabel("what each feature adds to the score", fontsize=NOTE_SIZE, color=NOTE, loc="left")
-    for place, value in zip(places, values, strict=True):
+    for place, bar in zip(places, bars, strict=True):
         ax.text(
             1.02,
             place,
-            value,
+            bar.change,
             transform=ax.get_yaxis_transform(),
             va="center",
             fontsize=TEXT_SIZE,
             color=INK,
         )
-    _write_beside(ax, "value → mended", corner=(1.02, 1), points=ABOVE)
+    _write_beside(ax, "value → suggested fix", corner=(1.02, 1), points=ABOVE)
 
 
 def _write_equations(ax: Any, equations: Sequence[BrokenEquation]) -> None:
     """Write the broken equations below the bars."""
     if equations:
-        lines = ["Broken equations:", *map(written_equation, equations)]
+        lines = ["Broken equations:", *(equation.summary for equation in equations)]
         _write_beside(ax, "\n".join(lines), corner=(0, 0), points=-BELOW)
 
 
@@ -136,12 +121,12 @@ def _write_beside(ax: Any, text: str, *, corner: tuple[float, float], points: fl
     )
 
 
-# --- The explanation of an image: the image, the mended one, and the shares of the pixels ---------
+# --- The explanation of an image: the image, the suggested fix, and what each pixel adds ----------
 
 #: Inches.
 SIZE = (8.4, 2.9)
-#: How much of the image is seen below its shares, and how many times smaller than the largest a
-#: share may be to hide it all the same.
+#: How much of the image is seen below its attribution, and how many times smaller than the largest
+#: an attribution may be to hide it all the same.
 FAINT, OPAQUE = 0.25, 4.0
 
 
@@ -164,7 +149,7 @@ def draw_pixels(
     -------
     list of three matplotlib Axes
     """
-    shape = _checked_shape(image_shape, len(explanation.shares))
+    shape = _checked_shape(image_shape, len(explanation.attribution))
     if ax is None:
         ax = new_axes(3, SIZE)
     elif np.shape(ax) != (3,):
@@ -172,15 +157,15 @@ def draw_pixels(
             "ax must be a sequence of three Axes for an image, such as those of plt.subplots(1, 3)"
         )
     left, middle, right = axes = list(ax)
-    sample, mended = (
+    sample, fix = (
         _drawable(values.reshape(shape), explanation.sample)
-        for values in (explanation.sample, explanation.reference)
+        for values in (explanation.sample, explanation.counterfactual)
     )
     look = {"cmap": cmap, "vmin": 0.0, "vmax": 1.0}
     left.imshow(sample, **look)
-    middle.imshow(mended, **look)
+    middle.imshow(fix, **look)
     right.imshow(sample, alpha=FAINT, **look)
-    _draw_shares(right, explanation.shares.reshape(shape).sum(axis=2), axes)
+    _draw_heat(right, explanation.attribution.reshape(shape).sum(axis=2), axes)
     for panel, title in zip(axes, _titles(explanation), strict=True):
         panel.set_title(title, fontsize=TITLE_SIZE, color=INK)
         panel.set(xticks=[], yticks=[])
@@ -188,16 +173,16 @@ def draw_pixels(
     return axes
 
 
-def _draw_shares(ax: Any, shares: FloatArray, axes: list[Any]) -> None:
-    """Draw the shares over what is there, and their scale beside all axes."""
+def _draw_heat(ax: Any, added: FloatArray, axes: list[Any]) -> None:
+    """Draw what pixels add over what is there, and a scale beside all axes."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 
-    largest = np.abs(shares).max()
+    largest = np.abs(added).max()
     if largest == 0.0:
         return
     colors = {"cmap": diverging_colors(), "norm": Normalize(-largest, largest)}
-    ax.imshow(shares, alpha=np.minimum(OPAQUE * np.abs(shares) / largest, 1.0), **colors)
+    ax.imshow(added, alpha=np.minimum(OPAQUE * np.abs(added) / largest, 1.0), **colors)
     # The scale of the heat map itself would fade as it does.
     bar = ax.figure.colorbar(ScalarMappable(**colors), ax=axes, shrink=0.8, pad=0.02)
     bar.ax.tick_params(labelsize=NOTE_SIZE, colors=INK)
@@ -231,10 +216,10 @@ def _drawable(image: FloatArray, sample: FloatArray) -> FloatArray:
 def _titles(explanation: Explanation) -> tuple[str, str, str]:
     """Return what is written above the three images."""
     sample = f"score {number(explanation.score, '.3g')}"
-    if not explanation.shares.any():
-        return sample, "mended: the same", "no pixel adds"
-    mended = f"mended: score {number(explanation.reference_score, '.3g')}"
-    return sample, mended, "what each pixel adds"
+    if not explanation.attribution.any():
+        return sample, "nothing to fix", "no pixel adds"
+    fix = f"suggested fix: score {number(explanation.counterfactual_score, '.3g')}"
+    return sample, fix, "what each pixel adds"
 
 
 # --- ExplanationDisplay: the features that make a sample anomalous, for tables and images ---------
@@ -243,8 +228,8 @@ def _titles(explanation: Explanation) -> tuple[str, str, str]:
 class ExplanationDisplay:
     """Picture of an :class:`~vanishing.explain.Explanation`.
 
-    For a table: a bar for each feature, what it adds to the score, with its value and the mended
-    one, and the broken equations below. For an image: the image, the mended one, and what each
+    For a table: a bar for each feature, what it adds to the score, with its value and the suggested
+    fix, and the broken equations below. For an image: the image, the suggested fix, and what each
     pixel adds.
 
     Use :meth:`from_estimator` or :meth:`from_explanation` to make one.

@@ -240,7 +240,8 @@ def finish_space(ax: Any, limits: Any) -> None:
     for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
         axis.set_pane_color((1.0, 1.0, 1.0, 0.0))
         axis.line.set_color(NEUTRAL)
-        axis._axinfo["grid"].update(color="#E4E4E4", linewidth=0.6)
+        # Matplotlib has no public name for the grid of one axis.
+        axis._axinfo["grid"].update(color="#E4E4E4", linewidth=0.6)  # noqa: SLF001
         axis.set_major_locator(_few_ticks())
 
 

@@ -31,15 +31,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if "--json" in (sys.argv[1:] if arguments is None else arguments):
                 sys.stdout.write(json.dumps({"error": message, "code": 6}) + "\n")
             return 6
+    code = 1
+
+    def leave() -> None:
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):  # closed by whoever read it
+                stream.flush()
+        os._exit(code)
+
+    if arguments is None:
+        # The last function of all, since it is the first: without the destructors of C++. Those of
+        # Arrow's thread pools abort now and then, long after all is done, and spoil the exit code
+        # (apache/arrow#34314).
+        atexit.register(leave)
     from vanishing.app.cli.commands import app, run
 
-    if arguments is not None:
-        return run(app, arguments)
-    code = run(app, sys.argv[1:])
-    # Without the destructors of C++: those of Arrow's thread pools abort now and then, long after
-    # all is done, and spoil the exit code (apache/arrow#34314).
-    atexit._run_exitfuncs()
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):  # closed by whoever read it
-            stream.flush()
-    os._exit(code)
+    code = run(app, sys.argv[1:] if arguments is None else arguments)
+    return code

@@ -19,7 +19,6 @@ from vanishing.app.cli.models import (
     threshold_of,
 )
 from vanishing.app.cli.tables import Table
-from vanishing.explain.record import written_values
 
 #: Of more than these, the first are shown.
 MOST_LINES = 20
@@ -162,13 +161,13 @@ def explanation_table(explanation: Any, n_features: int) -> RichTable:
     for column in ("feature", "value", "mended", "share"):
         table.add_column(column, justify="left" if column == "feature" else "right")
     table.add_column("")
-    largest = float(np.max(np.abs(explanation.shares), initial=0.0)) or 1.0
-    order = np.argsort(-explanation.shares, kind="stable")[:n_features]
+    largest = float(np.max(np.abs(explanation.attribution), initial=0.0)) or 1.0
+    order = np.argsort(-explanation.attribution, kind="stable")[:n_features]
     for j in order:
-        share = float(explanation.shares[j])
+        share = float(explanation.attribution[j])
         table.add_row(
             cell(explanation.feature_names[j]),
-            *(each.replace("\u2212", "-") for each in written_values(explanation, j)),
+            *(each.replace("\u2212", "-") for each in explanation.format_values(j)),
             f"{share:+.3g}",
             cell(bar(share / largest)),
         )

@@ -20,7 +20,6 @@ from vanishing.app.cli.models import (
 )
 from vanishing.app.cli.tables import Table
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
-from vanishing.explain.record import written_change
 from vanishing.polynomials.monomials import count
 
 # --- What a detector finds in a table -------------------------------------------------------------
@@ -140,16 +139,17 @@ def show_findings(findings: Findings, table: Table, console: Any) -> None:
 def _reasons(why: Any) -> str:
     if why is None:
         return "(cannot be said)"
-    gap = float(why.score - why.reference_score)
-    changed = np.flatnonzero((why.shares > 0.05 * gap) & (gap > 0))
-    order = changed[np.argsort(-why.shares[changed], kind="stable")][:REASONS]
+    gap = float(why.score - why.counterfactual_score)
+    changed = np.flatnonzero((why.attribution > 0.05 * gap) & (gap > 0))
+    order = changed[np.argsort(-why.attribution[changed], kind="stable")][:REASONS]
     named = [f"{why.feature_names[j]} ({_change(why, j)})" for j in order]
     return ", ".join(named) or "all columns together"
 
 
 def _change(why: Any, j: int) -> str:
     """Write two numbers with signs that every terminal has."""
-    return written_change(why, j).replace("→", "to").replace("\u2212", "-")
+    change: str = why.format_change(j)
+    return change.replace("→", "to").replace("\u2212", "-")
 
 
 # --- Explanations in tables and JSON --------------------------------------------------------------
@@ -169,15 +169,15 @@ def explanation_record(detector: Any, table: Table, index: int, why: Any) -> dic
         return record | {"score": None, "features": [], "equations": []}
     return record | {
         "score": why.score,
-        "mended_score": why.reference_score,
+        "mended_score": why.counterfactual_score,
         "features": [
             {"name": name, "value": value, "mended": mended, "changed": changed, "share": share}
             for name, value, mended, changed, share in zip(
                 why.feature_names,
                 why.sample,
-                why.reference,
+                why.counterfactual,
                 why.changed.tolist(),
-                why.shares,
+                why.attribution,
                 strict=True,
             )
         ],
@@ -218,10 +218,10 @@ def show_explanation(
         return
     verdict = "anomalous" if why.score > threshold_of(detector) else "normal"
     say(f"row {name}: score {why.score:.4g}, {verdict} (threshold {threshold_of(detector):.4g})")
-    if not why.shares.any():
+    if not why.attribution.any():
         say("it keeps the equations as well as normal rows do")
         return
-    say(f"the nearest row that keeps the equations has the score {why.reference_score:.4g}\n")
+    say(f"the nearest row that keeps the equations has the score {why.counterfactual_score:.4g}\n")
     console.print(explanation_table(why, n_features))
     if why.equations:
         say("\nequations it breaks:")

@@ -25,8 +25,8 @@ from vanishing.app.cli.options import Equations, Threshold, Writing
 from vanishing.app.cli.tables import PIPE, Table, output_file, write_table
 from vanishing.arrays.namespace import BoolArray, FloatArray, import_extra
 from vanishing.data.source import too_large_to_square
+from vanishing.detectors.clusters import NothingVanishesError
 from vanishing.detectors.contamination import FEWEST_ROWS, N_FITS, fit_to_mixed
-from vanishing.detectors.residuals import NothingVanishesError
 from vanishing.detectors.transformation import image_detector
 from vanishing.persistence import ModelFileError
 from vanishing.polynomials.monomials import variable_names
@@ -202,15 +202,14 @@ def coordinate_names(model: Any, key: str) -> tuple[list[str], str]:
     if not is_detector(model):
         return names, ""
     if isinstance(model, VanishingDetector):
-        if model._form != "recipe":
+        coordinates = model.anomaly_score_.coordinates
+        if coordinates.columns is None:
             return names, ""
-        member = model._members[int(key.partition(",")[0])]
-        kept = [name for name, constant in zip(names, model._constant, strict=True) if not constant]
-        if member.reduction is None:
-            return [
-                f"{name}'" for name in kept
-            ], "in standardized columns, x' = (x - mean) / spread"
-        width = member.reduction.n_components_
+        reduction = coordinates.maps[int(key.partition(",")[0])]
+        if reduction is None:
+            kept = [f"{names[j]}'" for j in coordinates.columns]
+            return kept, "in standardized columns, x' = (x - mean) / spread"
+        width = reduction.n_components_
         return [f"pc{i}" for i in range(width)], "in principal components of the columns"
     ideal = ideals_of(model)[key]
     width = ideal.basis_.n_features

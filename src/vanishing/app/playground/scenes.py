@@ -218,8 +218,9 @@ def explain(*, normal: str, image: list[float]) -> dict[str, Any]:
     Returns
     -------
     dict
-        "score", "threshold", "mended" and its score, "shares" of the pixels, "rotations" with the
-        probability that each is recognized, and the "equations" that are broken most.
+        "score", "threshold", the "counterfactual" and its score, the "attribution" to pixels,
+        "rotations" with the probability that each is recognized, and the "equations" that are
+        broken most.
     """
     detector = _detector(normal)
     row = np.asarray([image])
@@ -227,9 +228,9 @@ def explain(*, normal: str, image: list[float]) -> dict[str, Any]:
     return {
         "score": explanation.score,
         "threshold": -float(detector.offset_),
-        "mended": explanation.reference.tolist(),
-        "mendedScore": explanation.reference_score,
-        "shares": explanation.shares.tolist(),
+        "counterfactual": explanation.counterfactual.tolist(),
+        "counterfactualScore": explanation.counterfactual_score,
+        "attribution": explanation.attribution.tolist(),
         "rotations": [
             {"name": transformation.name, "image": moved.tolist(), "loss": loss}
             for transformation, moved, loss in _rotations(detector, row)
@@ -250,13 +251,12 @@ def _rotations(
     detector: TransformationDetector, row: FloatArray
 ) -> list[tuple[Any, FloatArray, float]]:
     """Return each rotated copy with its part of the score, -log P_i."""
-    (mixture,), preprocessor = detector.mixtures_, detector.preprocessor_
-    assert preprocessor is not None
+    (mixture,) = detector.mixtures_
+    coordinates = detector.anomaly_score_.coordinates
     found = []
     for i, transformation in enumerate(detector.transformations_):
-        moved = transformation(row)
-        loss = mixture.loss(i, preprocessor.transform(moved))
-        found.append((transformation, moved[0], float(loss[0])))
+        loss = mixture.value(mixture.measure(coordinates.image(i, row)), i)
+        found.append((transformation, transformation(row)[0], float(loss[0])))
     return found
 
 

@@ -49,7 +49,7 @@ class Worker:
         worker = cls(process)
         try:
             async with asyncio.timeout(START_SECONDS):
-                await worker._read()
+                await worker.read()
         except BaseException:
             await worker.kill()
             raise
@@ -61,9 +61,9 @@ class Worker:
         message = json.dumps({"task": task, "arguments": arguments}).encode()
         self.process.stdin.write(MESSAGE.pack(len(message)) + message)
         await self.process.stdin.drain()
-        return await self._read()
+        return await self.read()
 
-    async def _read(self) -> tuple[int, bytes]:
+    async def read(self) -> tuple[int, bytes]:
         assert self.process.stdout is not None
         length, status = ANSWER.unpack(await self.process.stdout.readexactly(ANSWER.size))
         return status, await self.process.stdout.readexactly(length)

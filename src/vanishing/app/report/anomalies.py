@@ -9,7 +9,7 @@ from vanishing.app.report.content import Given, counted, fold, row_of, scrolled
 from vanishing.app.report.equations import Formulas
 from vanishing.app.report.pictures import explained_image, picture
 from vanishing.equations.markup import Element, element, number, significant
-from vanishing.explain.record import TYPICAL, Explanation, chosen_features, written_change
+from vanishing.explain.record import TYPICAL, Bar, Explanation
 
 #: Rows that are listed, that follow in a fold, and that are explained, at most.
 LISTED, FOLDED, EXPLAINED = 10, 20, 6
@@ -36,7 +36,7 @@ def anomalies_section(given: Given, formulas: Sequence[Formulas]) -> list[Elemen
     if folded:
         following = scrolled(_table(given, folded, f"The {given.unit}s that follow"), "Following")
         found.append(fold(f"The {counted(len(folded), given.unit)} that follow", following))
-    explained, note = _explained(given, listed[:EXPLAINED])
+    explained, note = _explain(given, listed[:EXPLAINED])
     if explained:
         what, by = ("pixel", "Colours") if given.image_shape else ("column", "Bars")
         found.append(element("h3", f"Why these {given.unit}s"))
@@ -46,8 +46,8 @@ def anomalies_section(given: Given, formulas: Sequence[Formulas]) -> list[Elemen
                 f"Each {given.unit} is compared with the nearest one that keeps the equations as "
                 f"well as nine of ten in training. {by} say how much of the difference between "
                 f"their scores comes from each {what}: orange raises the score, blue lowers it. "
-                f"Another {what} may be the cause: with few equations several {what}s could mend "
-                f"the {given.unit}.",
+                f"Another {what} may be the cause: with few equations, changing any of several "
+                f"{what}s could fix the {given.unit}.",
             )
         )
     found += [_card(given, row, explanation, formulas) for row, explanation in explained]
@@ -83,7 +83,7 @@ def _verdict(anomalous: bool) -> Element:
     )
 
 
-def _explained(given: Given, rows: Sequence[int]) -> tuple[list[tuple[int, Explanation]], str]:
+def _explain(given: Given, rows: Sequence[int]) -> tuple[list[tuple[int, Explanation]], str]:
     """Explain rows until time is up; return what was done in words as well."""
     started = time.perf_counter()
     expected = _expected_seconds(given)
@@ -96,10 +96,10 @@ def _explained(given: Given, rows: Sequence[int]) -> tuple[list[tuple[int, Expla
     near = [row for row in rows if np.isfinite(given.scores[row])]
     n_beyond = len(rows) - len(near)
     found: list[tuple[int, Explanation]] = []
-    explanations = given.detector._explanations(given.X[near], EQUATIONS, given.names)
     try:
-        for row, explanation in zip(near, explanations, strict=False):
-            found.append((row, explanation))
+        landscape = given.detector.anomaly_score_.landscape()
+        for row in near:
+            found.append((row, landscape.explain(given.X[row], EQUATIONS, given.names)))
             elapsed = time.perf_counter() - started
             if elapsed * (1 + 1 / len(found)) > SECONDS:  # with another row as long as the others
                 break
@@ -117,12 +117,12 @@ def _explained(given: Given, rows: Sequence[int]) -> tuple[list[tuple[int, Expla
 
 
 def _expected_seconds(given: Given) -> float:
-    """Guess how long explaining one row takes; images, which are mended as a whole, are quick."""
+    """Guess how long explaining one row takes; images, which change as a whole, are quick."""
     if given.image_shape is not None:
         return 0.0
-    rows = np.repeat(given.detector._mean_row[None, :], 50, axis=0)
+    rows = np.repeat(given.normal.mean[None, :], 50, axis=0)
     started = time.perf_counter()
-    given.detector._score(rows)
+    given.detector.anomaly_score_.score_samples(rows)
     seconds = (time.perf_counter() - started) / len(rows)
     return float(seconds * SCORED_PER_ROW)
 
@@ -131,17 +131,16 @@ def _card(
     given: Given, row: int, explanation: Explanation, formulas: Sequence[Formulas]
 ) -> Element:
     head = f"score {number(explanation.score, '.3g')}"
-    shown, rest = chosen_features(explanation.shares, MOST_FEATURES)
-    if not len(shown):
+    bars = explanation.bars(MOST_FEATURES, "column")
+    if not bars:
         alone = None
         if given.image_shape is not None:
             alone = picture(explanation.sample, given.image_shape, given.ids[row])
         return _article(given, row, head, [alone, element("p", TYPICAL)])
-    head += f", {number(explanation.reference_score, '.3g')} when mended"
+    head += f", {number(explanation.counterfactual_score, '.3g')} with the suggested fix"
     broken = _broken(explanation, formulas)
     if given.image_shape is None:
-        bars = _bars(given, explanation, shown.tolist(), rest.tolist())
-        return _article(given, row, head, [bars, broken])
+        return _article(given, row, head, [_table_of_bars(bars), broken])
     pictures = explained_image(explanation, given.image_shape, given.ids[row])
     return _article(given, row, head, [element("div", pictures, broken, class_="side")])
 
@@ -151,31 +150,17 @@ def _article(given: Given, row: int, head: str, body: Sequence[Element | None]) 
     return element("article", element("h4", title, element("span", head, class_="note")), *body)
 
 
-def _bars(
-    given: Given, explanation: Explanation, shown: Sequence[int], rest: Sequence[int]
-) -> Element:
+def _table_of_bars(bars: Sequence[Bar]) -> Element:
     """Return a table with a bar in each row."""
-    entries = [
-        (
-            given.names[j],
-            written_change(explanation, j),
-            float(explanation.shares[j]),
-            "",
-        )
-        for j in shown
-    ]
-    if rest:
-        total = float(explanation.shares[list(rest)].sum())
-        entries.append((counted(len(rest), "other column"), "", total, "rest"))
-    largest = max(abs(share) for _, _, share, _ in entries) or 1.0
+    largest = max(abs(bar.attribution) for bar in bars)
     rows = []
-    for name, change, share, kind in entries:
-        kind = kind or ("more" if share > 0 else "less")
-        width = f"width: {100 * abs(share) / largest:.1f}%"
-        bar = element("div", element("div", class_=f"bar {kind}", style=width), class_="track")
-        written = number(share, "+.3g") if share else "0"
-        rows.append(row_of("td", [name, change, bar, written], [None, "change", "wide", "number"]))
-    titles = ["mended by changing", "value → mended", "adds to the score", "points"]
+    for bar in bars:
+        kind = "rest" if bar.is_rest else "more" if bar.attribution > 0 else "less"
+        width = f"width: {100 * abs(bar.attribution) / largest:.1f}%"
+        drawn = element("div", element("div", class_=f"bar {kind}", style=width), class_="track")
+        cells = [bar.name, bar.change, drawn, bar.written]
+        rows.append(row_of("td", cells, [None, "change", "wide", "number"]))
+    titles = ["column", "value → suggested fix", "adds to the score", "points"]
     heads = row_of("th", titles, [None, "change", "wide", "number"])
     return element(
         "table",
@@ -192,8 +177,8 @@ def _broken(explanation: Explanation, formulas: Sequence[Formulas]) -> Element |
         return None
     items = []
     for equation in explanation.equations:
-        part, piece = equation.ideal
-        formula = formulas[part].formula(piece, equation.index)
+        part, cluster = equation.ideal
+        formula = formulas[part].formula(cluster, equation.index)
         times = f"{significant(equation.times_typical, 3)} times as far off as usual"
         words = f"{equation.part}, degree {equation.degree}: {times}"
         items.append(

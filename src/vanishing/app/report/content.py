@@ -15,9 +15,10 @@ from vanishing.app.report.pictures import summary_images
 from vanishing.arrays.namespace import BoolArray, FloatArray, move_to_host, unmask
 from vanishing.data.inputs import check_new_table, get_feature_names
 from vanishing.detectors.base import Detector
+from vanishing.detectors.score import Normal
 from vanishing.equations.markup import Child, Element, element, number
 
-# --- Pieces of the page that several sections use -------------------------------------------------
+# --- Parts of the page that several sections use -------------------------------------------------
 
 
 def counted(count: int, what: str) -> str:
@@ -106,6 +107,12 @@ class Given:
     def threshold(self) -> float:
         """The anomaly score above which rows are called anomalous."""
         return -float(self.detector.offset_)
+
+    @property
+    def normal(self) -> Normal:
+        """Mean and spread of the training data."""
+        assert self.detector.anomaly_score_.normal is not None
+        return self.detector.anomaly_score_.normal
 
     @property
     def unit(self) -> str:
@@ -307,7 +314,7 @@ def _chosen(given: Given) -> list[int]:
     n_columns = given.X.shape[1]
     if n_columns <= MOST_COLUMNS:
         return list(range(n_columns))
-    moved = np.abs(given.X.mean(axis=0) - given.detector._mean_row) / given.detector._spread_row
+    moved = np.abs(given.X.mean(axis=0) - given.normal.mean) / given.normal.spread
     return [int(j) for j in np.argsort(-moved, kind="stable")[:MOST_COLUMNS]]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from vanishing.app.report.charts import Chart
 from vanishing.app.report.content import counted, figure, fold, join
 from vanishing.arrays.namespace import FloatArray, lazy
-from vanishing.detectors.parts import Part
+from vanishing.detectors.score import Part
 from vanishing.equations.markup import (
     Element,
     all_shortened,
@@ -115,15 +115,16 @@ class Formulas:
 
         None where there are too few rows that keep them to tell the noise.
         """
-        if self.part.name != "ideal" or len(self.part.ideals) != 1:
+        first = self.part.components[0]
+        if not self.part.in_features or len(self.part.components) > 1 or first.center.any():
             return []
-        basis = self.part.ideals[0].basis_
+        basis = first.ideal.basis_
         rows = self.rows[:: max(1, len(self.rows) // TIDIED_ROWS)]
         if len(rows) < ROWS_PER_TERM * count(basis.n_features, len(basis.blocks)):
             return []
         with np.errstate(over="ignore", invalid="ignore"):
             off = np.sqrt(np.mean(basis.evaluate(rows) ** 2, axis=0))
-        if not (off <= 2 * self.part.typical[0]).all():
+        if not (off <= 2 * first.typical).all():
             return []
         try:
             return tidy(basis, rows)
@@ -143,18 +144,19 @@ class Formulas:
         )
         return Formula(written, equation.extent, 0)
 
-    def formula(self, piece: int, index: int) -> Formula | None:
+    def formula(self, cluster: int, index: int) -> Formula | None:
         """Return one equation, or None if it has too many terms, or too large ones, for that.
 
         Parameters
         ----------
-        piece, index : int
-            The polynomial ``index`` of ``part.ideals[piece]``.
+        cluster, index : int
+            The polynomial ``index`` of ``part.components[cluster]``.
         """
         tidied = self._tidied_formula(index)
         if tidied is not None:
             return tidied
-        basis = self.part.ideals[piece].basis_
+        component = self.part.components[cluster]
+        basis = component.ideal.basis_
         basis = basis.restrict(np.arange(basis.count()) == index)
         degree = int(basis.degrees()[0])
         basis = PolynomialBasis(basis.n_features, basis.blocks[:degree])
@@ -170,8 +172,8 @@ class Formulas:
         if sizes is None:  # data of such a size that its squares overflow
             return None
         p = coefficients[:, 0].copy()
-        p[0] -= self.part.centers[piece][index]
-        usual = float(self.part.typical[piece][index])
+        p[0] -= component.center[index]
+        usual = float(component.typical[index])
         leading = 1 + int(np.argmax(np.abs(p[1:]) * sizes[1:]))
         if p[leading] == 0:  # nothing but rounding
             return None
@@ -211,7 +213,7 @@ def equations_section(parts: Sequence[Part], formulas: Sequence[Formulas]) -> li
     if not parts:
         words = "There are no equations: every column of the training data is constant."
         return [element("p", words)]
-    total = sum(ideal.basis_.count() for part in parts for ideal in part.ideals)
+    total = sum(len(each.center) for part in parts for each in part.components)
     rounding = (
         "Rounding a coefficient, or leaving a term out, changes an equation by less than a tenth "
         "of what it is usually off by"
@@ -249,14 +251,14 @@ def equations_section(parts: Sequence[Part], formulas: Sequence[Formulas]) -> li
 def _part(part: Part, written: Formulas, *, seen: bool) -> list[Element]:
     """List the equations of one part."""
     ranked = sorted(
-        (float(size), piece, index)
-        for piece, sizes in enumerate(part.typical)
-        for index, size in enumerate(sizes)
+        (float(size), cluster, index)
+        for cluster, component in enumerate(part.components)
+        for index, size in enumerate(component.typical)
     )
     heading = element("h3", part.name[:1].upper() + part.name[1:])
     words = f"{counted(len(ranked), 'equation')} up to degree {_degree(part)}"
-    if len(part.ideals) > 1:
-        words += f", of {len(part.ideals):,} pieces into which normal rows were divided"
+    if len(part.components) > 1:
+        words += f", of {len(part.components):,} clusters of normal rows"
     about = element("p", f"{words}.", class_="note")
     n_first = FIRST if seen else 0
     first = _listed(part, written, ranked[:n_first])
@@ -274,17 +276,17 @@ def _part(part: Part, written: Formulas, *, seen: bool) -> list[Element]:
 
 
 def _degree(part: Part) -> int:
-    return max(int(ideal.basis_.degrees().max()) for ideal in part.ideals)
+    return max(component.degree for component in part.components)
 
 
 def _listed(
     part: Part, written: Formulas, chosen: Sequence[tuple[float, int, int]]
 ) -> Element | None:
     items = []
-    for _, piece, index in chosen:
-        formula = written.formula(piece, index)
-        degree = int(part.ideals[piece].basis_.degrees()[index])
-        where = f", piece {piece + 1}" if len(part.ideals) > 1 else ""
+    for _, cluster, index in chosen:
+        formula = written.formula(cluster, index)
+        degree = int(part.components[cluster].ideal.basis_.degrees()[index])
+        where = f", cluster {cluster + 1}" if len(part.components) > 1 else ""
         if formula is None:
             words = f"degree {degree}{where}: too large to be written out"
             items.append(element("li", element("span", words, class_="note")))
@@ -303,7 +305,7 @@ def spectrum_section(parts: Sequence[Part]) -> list[Element]:
     charts = [
         figure(*_spectrum(part, degree))
         for part in parts[:MOST_PARTS]
-        for degree in range(1, max(len(ideal.trace_) for ideal in part.ideals) + 1)
+        for degree in range(1, max(len(each.ideal.trace_) for each in part.components) + 1)
     ]
     words = (
         "Each direction of a degree is a polynomial of size 1; its extent is the root mean square "
@@ -317,7 +319,8 @@ def spectrum_section(parts: Sequence[Part]) -> list[Element]:
 
 def _spectrum(part: Part, degree: int) -> tuple[Element, str]:
     """Return the chart of one degree, and its caption."""
-    steps = [step for ideal in part.ideals for step in ideal.trace_ if step.degree == degree]
+    traces = [component.ideal.trace_ for component in part.components]
+    steps = [step for trace in traces for step in trace if step.degree == degree]
     vanishing = np.concatenate([step.spectrum[: step.vanishing] for step in steps])
     others = np.concatenate([step.spectrum[step.vanishing :] for step in steps])
     tols = sorted({step.tol for step in steps})

@@ -14,7 +14,6 @@ from vanishing.app.report.equations import Formulas, equations_section, spectrum
 from vanishing.app.report.scores import scores_section
 from vanishing.arrays.namespace import FloatArray
 from vanishing.data.atomic import write_atomic
-from vanishing.detectors.parts import parts_of
 from vanishing.equations.markup import Element, element, number, rendered
 
 #: Nothing is loaded and nothing runs, whatever the names of columns hold.
@@ -101,12 +100,10 @@ def write_report(
 
 
 def _page(given: Given, title: str) -> Element:
-    parts = parts_of(given.detector)
-    detector, rows = given.detector, _normal_rows(given)
-    formulas = [
-        Formulas(part, rows, given.names, detector._mean_row, detector._spread_row)
-        for part in parts
-    ]
+    parts = given.detector.anomaly_score_.parts
+    rows = _normal_rows(given)
+    about = (rows, given.names, given.normal.mean, given.normal.spread)
+    formulas = [Formulas(part, *about) for part in parts]
     sections = [
         ("scores", "Scores", scores_section(given)),
         ("anomalies", f"Most anomalous {given.unit}s", anomalies_section(given, formulas)),
@@ -173,4 +170,4 @@ def _normal_rows(given: Given) -> FloatArray:
         return np.asarray(normal)
     # Too few to tell sizes: points spread as the training data is.
     drawn = np.random.default_rng(0).normal(size=(DRAWN_ROWS, len(given.names)))
-    return np.asarray(given.detector._mean_row + given.detector._spread_row * drawn)
+    return np.asarray(given.normal.mean + given.normal.spread * drawn)

@@ -21,7 +21,7 @@ SIDE = 112
 
 
 def explained_image(explanation: Explanation, shape: tuple[int, ...], row: str) -> Element:
-    """Return an image, the mended one, and what each pixel adds to the score.
+    """Return an image, the suggested fix, and what each pixel adds to the score.
 
     Parameters
     ----------
@@ -32,10 +32,14 @@ def explained_image(explanation: Explanation, shape: tuple[int, ...], row: str) 
         Its name.
     """
     low, high = float(explanation.sample.min()), float(explanation.sample.max())
-    heat = explanation.shares.reshape(shape[0], shape[1], -1).sum(axis=2)
+    heat = explanation.attribution.reshape(shape[0], shape[1], -1).sum(axis=2)
     pictures = [
         (_levels(explanation.sample, shape, low, high), f"image {row}", "image"),
-        (_levels(explanation.reference, shape, low, high), f"image {row}, mended", "mended"),
+        (
+            _levels(explanation.counterfactual, shape, low, high),
+            f"image {row}, suggested fix",
+            "suggested fix",
+        ),
         (
             _heat(heat),
             f"what each pixel of image {row} adds to the score",
@@ -83,10 +87,10 @@ def _levels(values: FloatArray, shape: tuple[int, ...], low: float, high: float)
     return np.round(255 * np.concatenate([levels, opaque], axis=2)).astype(np.uint8)
 
 
-def _heat(shares: FloatArray) -> Pixels:
+def _heat(added: FloatArray) -> Pixels:
     """Return colours that fade to nothing where a pixel adds nothing, on any background."""
-    strength = np.abs(shares) / (np.abs(shares).max() or 1.0)
-    colors = np.where((shares > 0)[..., None], np.array(MORE), np.array(LESS))
+    strength = np.abs(added) / (np.abs(added).max() or 1.0)
+    colors = np.where((added > 0)[..., None], np.array(MORE), np.array(LESS))
     return np.concatenate([colors, np.round(255 * strength)[..., None]], axis=2).astype(np.uint8)
 
 

@@ -130,11 +130,11 @@ def scores_section(given: Given) -> list[Element]:
 
 
 def _meaning(given: Given) -> str:
-    """Say what a score of the recipe is, which may be negative."""
-    if getattr(given.detector, "_form", None) != "recipe":
+    """Say what a score of standardized views is, which may be negative."""
+    if not any(view.shift for view in given.detector.anomaly_score_.views):
         return ""
     return (
-        " A row that is as far off as the median of normal rows has the score 0, and one that is "
+        " A row that is as far off as a normal row usually is has a score near 0, and one that is "
         "less far off a negative score."
     )
 

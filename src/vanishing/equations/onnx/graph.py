@@ -1,16 +1,14 @@
-"""ONNX graphs, and the parts that models add to them."""
+"""ONNX graphs under construction: values, operators between them, outputs."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import check_is_fitted
 
 from vanishing.arrays.blocks import format_bytes
-from vanishing.arrays.namespace import import_extra
 
 # --- A graph of ONNX under construction: values, operators between them, constants ----------------
 #
@@ -68,7 +66,7 @@ class Graph:
             if self._n_bytes > LARGEST:
                 raise ValueError(
                     f"the matrices of the model take more than {format_bytes(LARGEST)}, which is "
-                    "all that a file of ONNX can hold; fit fewer pieces (n_components) or a "
+                    "all that a file of ONNX can hold; fit fewer clusters (n_components) or a "
                     "smaller degree"
                 )
             name = self.new_name("constant")
@@ -178,15 +176,11 @@ Operand = Value | npt.ArrayLike
 
 
 def _onnx() -> tuple[Any, Any]:
-    helper = import_extra("onnx.helper", extra="onnx", purpose="to_onnx")
-    return helper, import_extra("onnx.numpy_helper", extra="onnx", purpose="to_onnx").from_array
-
-
-# --- What the layers above tell of themselves: the nodes of a map of samples, and of a model ------
-#
-# ``export`` does not know estimators and detectors. They register here what they add to a graph, by
-# their type: a subclass may do anything, and is not taken for its base. Samples come one a row, as
-# they do outside; only the values of polynomials are turned (see ``basis``).
+    try:
+        from onnx import helper, numpy_helper
+    except ImportError as error:
+        raise ImportError("to_onnx needs onnx: pip install 'vanishing[onnx]'") from error
+    return helper, numpy_helper.from_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,83 +202,3 @@ class Output:
     value: Value
     width: int | None = None
     is_label: bool = False
-
-
-AddMap = Callable[[Any, Graph, Value], Value]
-AddModel = Callable[[Any, Graph, Value], list[Output]]
-_MAPS: dict[type, AddMap] = {}
-_MODELS: dict[type, AddModel] = {}
-
-
-def map_nodes(kind: type) -> Callable[[AddMap], AddMap]:
-    """Register the function that adds the nodes of maps of a type, for ``mapped``."""
-
-    def register(add: AddMap) -> AddMap:
-        _MAPS[kind] = add
-        return add
-
-    return register
-
-
-def model_nodes(kind: type) -> Callable[[AddModel], AddModel]:
-    """Register the function that adds the nodes of models of a type, for ``outputs_of``."""
-
-    def register(add: AddModel) -> AddModel:
-        _MODELS[kind] = add
-        return add
-
-    return register
-
-
-def mapped(step: Any, graph: Graph, x: Value) -> Value:
-    """Add the nodes of a map of samples, such as a fitted preprocessor.
-
-    Parameters
-    ----------
-    step : object
-        Of a type that is registered.
-    graph : Graph
-    x : Value
-        Of shape (n_points, n_features).
-
-    Returns
-    -------
-    Value
-        Of shape (n_points, n_coordinates).
-    """
-    if type(step) not in _MAPS:
-        known = ", ".join(kind.__name__ for kind in _MAPS)
-        raise TypeError(
-            f"{type(step).__name__} cannot be exported to ONNX as a step before a model, only "
-            f"{known}; apply it to the data beforehand, fit the model to what comes out, and "
-            "export that model"
-        )
-    check_is_fitted(step)
-    return _MAPS[type(step)](step, graph, x)
-
-
-def outputs_of(model: Any, graph: Graph, x: Value) -> list[Output]:
-    """Add the nodes of a fitted model.
-
-    Parameters
-    ----------
-    model : object
-        Of a type that is registered.
-    graph : Graph
-    x : Value
-        Of shape (n_samples, n_features).
-    """
-    check_model(model)
-    return _MODELS[type(model)](model, graph, x)
-
-
-def check_model(model: Any) -> None:
-    """Raise if a model is of no type that is registered, or not fitted."""
-    if type(model) not in _MODELS:
-        known = ", ".join(kind.__name__ for kind in _MODELS)
-        raise TypeError(
-            f"{type(model).__name__} cannot be exported to ONNX, only {known}; of a pipeline that "
-            "goes on after one of them, export the steps before, as in to_onnx(pipeline[:-1])"
-        )
-    if hasattr(model, "fit"):
-        check_is_fitted(model)

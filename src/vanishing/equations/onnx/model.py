@@ -1,28 +1,20 @@
 """A model as an ONNX file, its preprocessing included."""
 
 import json
+from functools import reduce
+from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
 from sklearn.decomposition import PCA, IncrementalPCA
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+from sklearn.utils.validation import check_is_fitted
 
-import vanishing
 from vanishing.arrays.namespace import FloatArray
-from vanishing.equations.onnx.graph import (
-    IR_VERSION,
-    OPSET,
-    Graph,
-    Output,
-    Value,
-    check_model,
-    map_nodes,
-    mapped,
-    model_nodes,
-    outputs_of,
-)
-from vanishing.equations.onnx.polynomials import in_blocks
+from vanishing.equations.onnx.graph import IR_VERSION, OPSET, Graph, Output, Value
+from vanishing.equations.onnx.polynomials import in_blocks, transformer_outputs
+from vanishing.polynomials.basis import PolynomialBasis
 
 # --- Nodes of the preprocessing that is known: scalers, PCA and pipelines -------------------------
 #
@@ -30,32 +22,26 @@ from vanishing.equations.onnx.polynomials import in_blocks
 # matrix would cost memory.
 
 
-@map_nodes(StandardScaler)
 def _standard(scaler: Any, graph: Graph, x: Value) -> Value:
     centred = x - _row(scaler.mean_) if scaler.with_mean else x
     return centred / _row(scaler.scale_) if scaler.with_std else centred
 
 
-@map_nodes(RobustScaler)
 def _robust(scaler: Any, graph: Graph, x: Value) -> Value:
     centred = x - _row(scaler.center_) if scaler.with_centering else x
     return centred / _row(scaler.scale_) if scaler.with_scaling else centred
 
 
-@map_nodes(MinMaxScaler)
 def _min_max(scaler: Any, graph: Graph, x: Value) -> Value:
     _refuse_clip(scaler)
     return x * _row(scaler.scale_) + _row(scaler.min_)
 
 
-@map_nodes(MaxAbsScaler)
 def _max_abs(scaler: Any, graph: Graph, x: Value) -> Value:
     _refuse_clip(scaler)
     return x / _row(scaler.scale_)
 
 
-@map_nodes(PCA)
-@map_nodes(IncrementalPCA)
 def _pca(pca: Any, graph: Graph, x: Value) -> Value:
     axes, mean = (np.asarray(each, np.float64) for each in (pca.components_.T, pca.mean_))
     # What scikit-learn subtracts, which is rounded to the type of its training data.
@@ -66,25 +52,6 @@ def _pca(pca: Any, graph: Graph, x: Value) -> Value:
     spreads = np.sqrt(pca.explained_variance_)
     # As scikit-learn does, so that directions without variance do not become infinite.
     return z / _row(np.maximum(spreads, np.finfo(spreads.dtype).eps))
-
-
-@map_nodes(Pipeline)
-def _preprocessing(pipeline: Any, graph: Graph, x: Value) -> Value:
-    for step in steps_of(pipeline):
-        x = mapped(step, graph, x)
-    return x
-
-
-@model_nodes(Pipeline)
-def _model(pipeline: Any, graph: Graph, x: Value) -> list[Output]:
-    steps = steps_of(pipeline)
-    if not steps:
-        raise TypeError("a pipeline without steps cannot be exported to ONNX; add a model to it")
-    *first, last = steps
-    check_model(last)  # before the steps that lead to it: what comes after a model is no model
-    for step in first:
-        x = mapped(step, graph, x)
-    return outputs_of(last, graph, x)
 
 
 def steps_of(pipeline: Any) -> list[Any]:
@@ -109,6 +76,46 @@ def _refuse_clip(scaler: Any) -> None:
             f"{type(scaler).__name__}(clip=True) cannot be exported to ONNX: values that it cuts "
             "off would not be seen as anomalous; fit it without clip"
         )
+
+
+#: What can stand before a model.
+_MAPS = {
+    StandardScaler: _standard,
+    RobustScaler: _robust,
+    MinMaxScaler: _min_max,
+    MaxAbsScaler: _max_abs,
+    PCA: _pca,
+    IncrementalPCA: _pca,
+}
+
+
+def map_samples(step: Any, graph: Graph, x: Value) -> Value:
+    """Add the nodes of fitted preprocessing.
+
+    Parameters
+    ----------
+    step : transformer
+        A scaler, PCA, or a pipeline of them; a subclass may do anything, and is refused.
+    graph : Graph
+    x : Value
+        Of shape (n_points, n_features).
+
+    Returns
+    -------
+    Value
+        Of shape (n_points, n_coordinates).
+    """
+    if type(step) is Pipeline:
+        return reduce(lambda z, each: map_samples(each, graph, z), steps_of(step), x)
+    if type(step) not in _MAPS:
+        known = ", ".join(kind.__name__ for kind in (*_MAPS, Pipeline))
+        raise TypeError(
+            f"{type(step).__name__} cannot be exported to ONNX as a step before a model, only "
+            f"{known}; apply it to the data beforehand, fit the model to what comes out, and "
+            "export that model"
+        )
+    check_is_fitted(step)
+    return _MAPS[type(step)](step, graph, x)
 
 
 # --- Models as files of ONNX ----------------------------------------------------------------------
@@ -167,11 +174,19 @@ PolynomialBasis or Pipeline
            [1.5]])
     """
     _check_types(dtype, arithmetic)
-    check_model(model)
+    steps = steps_of(model) if type(model) is Pipeline else [model]
+    if not steps:
+        raise TypeError("a pipeline without steps cannot be exported to ONNX; add a model to it")
+    *first, last = steps
+    _check_model(last)
     graph = Graph(dtype, arithmetic)
     x, rows = Value(graph, "X"), Value(graph, "rows")
     with graph.apart() as nodes:
-        outputs = outputs_of(model, graph, rows)
+        z = reduce(lambda z, step: map_samples(step, graph, z), first, rows)
+        if isinstance(last, PolynomialBasis):
+            (_, *outputs) = transformer_outputs([last], "signed", graph, z)
+        else:
+            outputs = last.onnx_outputs(graph, z)
     widened = x if dtype == arithmetic else graph.cast(x, arithmetic)
     if graph.widest > WIDE:
         n_rows = rows_of_a_block(graph.widest)
@@ -181,12 +196,30 @@ PolynomialBasis or Pipeline
         graph.nodes += nodes
     for output in outputs:
         graph.cast(output.value, "int64" if output.is_label else dtype, name=output.name)
-    return _assembled(graph, model, outputs, dtype)
+    return _assemble(graph, model, steps, outputs, dtype)
 
 
 def rows_of_a_block(widest: int) -> int:
     """Return how many rows are worked on at a time, each of so many numbers."""
     return max(1, BLOCK // widest)
+
+
+def _check_model(model: Any) -> None:
+    """Raise if a model cannot be exported, or is not fitted.
+
+    Models of this library write themselves by a method ``onnx_outputs``. Subclasses elsewhere may
+    override anything, and are not taken for their base.
+    """
+    ours = type(model).__module__.split(".")[0] == __name__.split(".")[0]
+    if not (ours and hasattr(model, "onnx_outputs")) and type(model) is not PolynomialBasis:
+        raise TypeError(
+            f"{type(model).__name__} cannot be exported to ONNX, only VanishingIdeal, "
+            "ClassVanishingFeatures, VanishingDetector, TransformationDetector, PolynomialBasis "
+            "and pipelines that end in one of them; of a pipeline that goes on after one of them, "
+            "export the steps before, as in to_onnx(pipeline[:-1])"
+        )
+    if hasattr(model, "fit"):
+        check_is_fitted(model)
 
 
 def _check_types(dtype: str, arithmetic: str) -> None:
@@ -200,8 +233,7 @@ def _check_types(dtype: str, arithmetic: str) -> None:
         )
 
 
-def _assembled(graph: Graph, model: Any, outputs: list[Output], dtype: str) -> Any:
-    steps = steps_of(model) if type(model) is Pipeline else [model]
+def _assemble(graph: Graph, model: Any, steps: list[Any], outputs: list[Output], dtype: str) -> Any:
     n_features = getattr(steps[0], "n_features_in_", None) or steps[0].n_features
     helper = graph.helper
     kind_of = helper.np_dtype_to_tensor_dtype
@@ -222,7 +254,7 @@ def _assembled(graph: Graph, model: Any, outputs: list[Output], dtype: str) -> A
         ir_version=IR_VERSION,
         producer_name="vanishing",
         # By its name, since the package is above all layers.
-        producer_version=vanishing.__version__,
+        producer_version=import_module("vanishing").__version__,
     )
     helper.set_model_props(proto, _metadata(model, steps[-1], graph))
     return proto

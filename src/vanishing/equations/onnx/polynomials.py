@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
-from vanishing.equations.onnx.graph import Graph, Output, Value, model_nodes
+from vanishing.equations.onnx.graph import Graph, Output, Value
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.evaluation import DegreeBlock, last_degree_with_vanishing
 
 # --- Several bases in the same variables, padded to one shape and stacked -------------------------
 #
-# A detector has an ideal for each piece of the data, thousands in all, of the same kind. Stacked, a
-# degree of all of them is one batched matrix product. Padding has matrices of zeros.
+# A detector has an ideal for each cluster of the data, thousands in all, of the same kind. Stacked,
+# a degree of all of them is one batched matrix product. Padding has matrices of zeros.
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,10 +206,14 @@ def sums_of_squares(
     return _padded_values(stacked(stack), graph, x, n_images).reduce("SumSquare", axis=1)
 
 
-@model_nodes(PolynomialBasis)
-def _basis(basis: PolynomialBasis, graph: Graph, x: Value) -> list[Output]:
-    found = values([Polynomials.plain(basis)], graph, x)
-    return [Output("values", found, width=basis.count())]
+def transformer_outputs(
+    bases: Sequence[PolynomialBasis], output: str, graph: Graph, x: Value
+) -> list[Output]:
+    """Add what a transformer returns, "abs" or "signed", and the values with their signs."""
+    signed = values([Polynomials.plain(basis) for basis in bases], graph, x)
+    width = sum(basis.count() for basis in bases)
+    features = signed if output == "signed" else signed.apply("Abs")
+    return [Output("features", features, width), Output("values", signed, width)]
 
 
 def _padded_values(

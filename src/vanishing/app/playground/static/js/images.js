@@ -6,7 +6,7 @@ import { rememberer, unsettle } from "./link.js";
 import { numberText } from "./mathml.js";
 import { announce, complain, copyLink, settleComplaint } from "./messages.js";
 import { Pad } from "./pad.js";
-import { fromText, paintImage, paintShares, toText, turned } from "./pixels.js";
+import { fromText, paintAttribution, paintImage, toText, turned } from "./pixels.js";
 import { onThemeChange } from "./theme.js";
 
 const byId = (id) => document.getElementById(id);
@@ -77,7 +77,8 @@ function choose(image) {
 // --- showing -------------------------------------------------------------------------------------
 
 function showExplanation() {
-  const { score, threshold, shares, mended, mendedScore, rotations, equations, image } = explanation;
+  const { score, threshold, attribution, counterfactual, counterfactualScore } = explanation;
+  const { rotations, equations, image } = explanation;
   const isStrange = score > threshold;
   const word = document.createElement("span");
   word.className = isStrange ? "strange" : "usual";
@@ -85,11 +86,11 @@ function showExplanation() {
   const number = document.createElement("b");
   number.textContent = numberText(score, 3);
   byId("verdict").replaceChildren(word, ": score ", number, `, alarm above ${numberText(threshold, 2)}`);
-  paintShares(byId("heat"), image, shares);
-  paintImage(byId("mended"), mended);
-  const adds = shares.some((share) => share !== 0);
-  byId("mended-caption").textContent = adds ? `mended: score ${numberText(mendedScore, 2)}` : "as it is: nothing to mend";
-  const largest = Math.max(...shares.map(Math.abs));
+  paintAttribution(byId("heat"), image, attribution);
+  paintImage(byId("fix"), counterfactual);
+  const adds = attribution.some((added) => added !== 0);
+  byId("fix-caption").textContent = adds ? `suggested fix: score ${numberText(counterfactualScore, 2)}` : "nothing to fix";
+  const largest = Math.max(...attribution.map(Math.abs));
   byId("scale-low").textContent = adds ? `−${numberText(largest, 2)}` : "";
   byId("scale-high").textContent = adds ? `+${numberText(largest, 2)}` : "";
   byId("turns").replaceChildren(...rotations.map(turn));

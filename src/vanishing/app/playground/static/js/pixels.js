@@ -38,11 +38,11 @@ export function paintImage(canvas, image) {
 }
 
 // Shares over a faint image: blue takes away from the score, orange adds to it.
-export function paintShares(canvas, image, shares) {
+export function paintAttribution(canvas, image, attribution) {
   const [paper, ink, less, more] = ["surface", "ink", "less", "more"].map(rgb);
-  const largest = Math.max(...shares.map(Math.abs)) || 1;
+  const largest = Math.max(...attribution.map(Math.abs)) || 1;
   paint(canvas, (k) => {
     const faint = mixed(paper, ink, 0.22 * image[k]);
-    return mixed(faint, shares[k] > 0 ? more : less, Math.abs(shares[k]) / largest);
+    return mixed(faint, attribution[k] > 0 ? more : less, Math.abs(attribution[k]) / largest);
   });
 }

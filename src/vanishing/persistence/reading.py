@@ -19,12 +19,13 @@ from sklearn.preprocessing import StandardScaler
 
 from vanishing.class_features import ClassVanishingFeatures
 from vanishing.construction.moments import KeptRows, Moments, Seen
-from vanishing.detectors.mixture import Component, Mixture
-from vanishing.detectors.recipe import Member
-from vanishing.detectors.residuals import LocalResiduals
+from vanishing.detectors.base import Detector
+from vanishing.detectors.score import Coordinates, Mixture
 from vanishing.detectors.transformation import TransformationDetector
 from vanishing.detectors.vanishing import VanishingDetector
+from vanishing.explain.view import Component, NearestView, View
 from vanishing.ideal import VanishingIdeal
+from vanishing.persistence import format_1
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.monomials import count
 from vanishing.saving import (
@@ -47,11 +48,8 @@ from vanishing.saving import (
     get_steps,
     is_estimator,
     require,
-    save,
 )
 from vanishing.transformations import Affine, Composition, Gather, Transformation
-
-__all__ = ["ModelFileError", "load", "save"]
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -79,7 +77,8 @@ def load(path: str | os.PathLike[str]) -> Any:
         manifest = parse_json(text, "manifest")
         _check_version(manifest)
         require(sha256 == digest(text, arrays), "it is damaged: its checksum does not match")
-        model = Decoder(arrays).decode(manifest.get("model"), "model", fitted=True)
+        decoder = Decoder(arrays, is_format_1=manifest["format_version"] == 1)
+        model = decoder.decode(manifest.get("model"), "model", fitted=True)
         if type(model) is Pipeline:
             check_pipeline(model)
         else:
@@ -97,8 +96,8 @@ def _check_version(manifest: Any) -> None:
     )
     found = manifest.get("format_version")
     require(
-        type(found) is int and found == FORMAT_VERSION,
-        f"its format has the version {found!r}, and this version of vanishing reads "
+        type(found) is int and 1 <= found <= FORMAT_VERSION,
+        f"its format has the version {found!r}, and this version of vanishing reads those up to "
         f"{FORMAT_VERSION}; a newer one may read it",
     )
 
@@ -218,10 +217,14 @@ class Decoder:
     ----------
     arrays : dict of arrays
         Each is taken out when it is used.
+    is_format_1 : bool
+        Whether detectors are those of files of format 1.
     """
 
-    def __init__(self, arrays: Arrays) -> None:
+    def __init__(self, arrays: Arrays, *, is_format_1: bool = False) -> None:
         self.arrays = arrays
+        self.is_format_1 = is_format_1
+        self.classes = {**CLASSES, **format_1.CLASSES} if is_format_1 else CLASSES
 
     def decode(self, node: Any, path: str, *, fitted: bool, depth: int = 0) -> Any:
         """Return the value that JSON stands for.
@@ -258,8 +261,10 @@ class Decoder:
             case {"dict": dict(items), **rest} if not rest:
                 require(max(map(len, items), default=0) <= 100, f"{path} has too long keys")
                 return self._decode_all(items, path, fitted=fitted, depth=depth)
-            case {"class": str(name), **parts} if name in CLASSES:
-                return self._decode_object(CLASSES[name], parts, path, fitted=fitted, depth=depth)
+            case {"class": str(name), **parts} if name in self.classes:
+                return self._decode_object(
+                    self.classes[name], parts, path, fitted=fitted, depth=depth
+                )
         raise ModelFileError(f"{path} is of no kind that model files know")
 
     def _decode_all(
@@ -321,13 +326,18 @@ class Decoder:
         if kept is Pipeline:
             _check_types(parameters, MODEL_PIPELINE if path == "model" else PIPELINE, path)
         estimator = kept(**parameters)
-        # The check of scikit-learn, which has no public name.
-        estimator._validate_params()
+        estimator._validate_params()  # noqa: SLF001  (scikit-learn has no public name for it)
         if fitted:
             types, required = get_fitted(kept)
+            is_old = self.is_format_1 and kept in format_1.REQUIRED
+            if is_old:
+                types = {**types, **format_1.REQUIRED[kept], **format_1.OPTIONAL[kept]}
+                required = required - {"anomaly_score_"} | format_1.REQUIRED[kept].keys()
             _check_names(nodes["fitted"], required, types, path)
             state = self._decode_all(nodes["fitted"], path, fitted=True, depth=depth)
             _check_types(state, types, path)
+            if is_old:
+                state = format_1.upgrade(kept, state)
             vars(estimator).update(state)
         return estimator
 
@@ -491,92 +501,80 @@ def check_class_features(features: ClassVanishingFeatures) -> None:
     _check_widths(features.ideals_, features.n_features_in_)
 
 
-def check_residuals(residuals: LocalResiduals) -> None:
-    """Check the clusters."""
-    require(
-        0 < len(residuals.ideals) == len(residuals.centers) == len(residuals.scales),
-        "the numbers of clusters and ideals differ",
-    )
-    _check_widths(residuals.ideals, residuals.ideals[0].n_features_in_)
-    for ideal, center, scale in zip(
-        residuals.ideals, residuals.centers, residuals.scales, strict=True
-    ):
-        _check_each_polynomial(ideal, center, scale)
-
-
 def check_component(component: Component) -> None:
-    """Check the statistics of each polynomial."""
-    _check_each_polynomial(component.ideal, component.center, component.typical, component.weights)
-
-
-def check_mixture(mixture: Mixture) -> None:
-    """Check that every transformation has its clusters."""
-    n_components = len(mixture.components)
+    """Check what is known of each polynomial."""
+    shape = (component.ideal.basis_.count(),)
     require(
-        n_components > 0 and mixture.n_pieces > 0 and n_components % mixture.n_pieces == 0,
-        "a mixture does not have the same number of clusters for every transformation",
+        component.center.shape == component.typical.shape == component.weights.shape == shape,
+        "what is known of the polynomials does not fit their number",
     )
-    ideals = [component.ideal for component in mixture.components]
-    _check_widths(ideals, ideals[0].n_features_in_)
 
 
-def check_member(member: Member) -> None:
-    """Check that the reduction leads to the coordinates of the ideals."""
-    if member.reduction is not None:
-        width = check_preprocessor(member.reduction, member.reduction.n_features_in_)
-        _check_widths(member.residuals.ideals, width)
-
-
-def check_vanishing_detector(detector: VanishingDetector) -> None:
-    """Check a fitted detector of tables."""
-    _check_training_statistics(detector)
-    width, state = detector.n_features_in_, vars(detector)
-    if detector.ideal is not None:
-        require(state.get("_residuals") is not None, "the equations of the detector are missing")
-        _check_widths(state["_residuals"].ideals, width)
-        return
+def check_detector(detector: Detector) -> None:
+    """Check a fitted detector: that its score takes rows of its width."""
+    _check_columns(detector)
+    score, width = detector.anomaly_score_, detector.n_features_in_
+    described = [(width,)]
+    if score.constants is not None:
+        described += [score.constants.constant.shape, score.constants.values.shape]
+    if score.normal is not None:
+        described += [score.normal.mean.shape, score.normal.spread.shape]
     require(
-        all(state.get(name) is not None for name in ("_scaler", "_constant", "_members")),
-        "the parts of the recipe are missing",
-    )
-    scaler, constant = state["_scaler"], state["_constant"]
-    require(
-        constant.shape == (width,) and scaler.mean_ is not None,
+        score.normal is not None and len(set(described)) == 1,
         "the columns of the detector are not described",
     )
-    check_preprocessor(scaler, width)
-    n_varying = width - int(np.count_nonzero(constant))
-    for member in state["_members"]:
-        first = member.residuals.ideals[0] if member.reduction is None else member.reduction
-        require(first.n_features_in_ == n_varying, f"{member.name!r} has other columns")
+    widths = _check_coordinates(score.coordinates, width)
+    for view in score.views:
+        _check_view(view, widths)
 
 
-def check_transformation_detector(detector: TransformationDetector) -> None:
-    """Check a fitted detector with transformations."""
-    _check_training_statistics(detector)
-    width, state = detector.n_features_in_, vars(detector)
-    if (scaler := state["_scaler"]) is not None:
+def _check_coordinates(coordinates: Coordinates, width: int) -> list[int]:
+    """Check the maps from rows of a width, and return the width of each image."""
+    scaler, columns = coordinates.scaler, coordinates.columns
+    if scaler is not None:
         check_preprocessor(scaler, width)
         require(
             scaler.mean_ is not None and scaler.scale_ is not None,
             "the scaler of the detector has no mean or no scale",
         )
-    for transformation in detector.transformations_:
-        check_transformation(transformation, width)
-    if detector.preprocessor_ is not None:
-        width = check_preprocessor(detector.preprocessor_, width)
-    require(len(detector.mixtures_) > 0, "the detector has no ideals")
-    for mixture in detector.mixtures_:
+    if columns is not None:
         require(
-            len(mixture.components) == mixture.n_pieces * len(detector.transformations_),
-            "a mixture does not have as many parts as there are transformations",
+            columns.ndim == 1 and _all_below(columns, width),
+            f"the columns of the detector are not among {width}",
         )
-        _check_widths([component.ideal for component in mixture.components], width)
-    n_parts = len(detector.mixtures_) * (2 if detector.distance_weight > 0 else 1)
+        width = len(columns)
+    widths = []
+    for applied in coordinates.maps:
+        image = width
+        if isinstance(applied, Transformation):
+            check_transformation(applied, width)
+        elif applied is not None:
+            image = check_preprocessor(applied, width)
+        if coordinates.preprocessor is not None:
+            image = check_preprocessor(coordinates.preprocessor, image)
+        widths.append(image)
+    return widths
+
+
+def _check_view(view: View, widths: list[int]) -> None:
+    """Check a view of images of some widths."""
+    images, n_components = list(view.images), len(view.components)
     require(
-        state["_means"].shape == state["_spreads"].shape == (n_parts,),
-        "the parts of the score are not described",
+        0 < len(images) == len(view.names)
+        and images == sorted(set(images))
+        and 0 <= images[0] <= images[-1] < len(widths),
+        "a view looks at images that do not exist",
     )
+    fits = n_components > 0
+    if isinstance(view, NearestView):
+        fits &= len(images) == 1
+    if isinstance(view, Mixture):
+        fits &= 0 < view.n_clusters <= n_components == view.n_clusters * len(images)
+    require(fits and view.first_cluster >= 0, "a view has not the ideals of its images")
+    for component in view.components:
+        check_component(component)
+        _check_widths([component.ideal], widths[images[0]])
+    require(len({widths[i] for i in images}) == 1, "the images of a view have several widths")
 
 
 def check_transformation(transformation: Transformation, width: int) -> None:
@@ -604,6 +602,7 @@ def check_preprocessor(preprocessor: Any, width: int) -> int:
                 width = check_preprocessor(step, width)
         return width
     name = type(preprocessor).__name__
+    require(isinstance(preprocessor, PCA | StandardScaler), f"{name} is no preprocessor")
     require(preprocessor.n_features_in_ == width, f"{name} does not fit {width} columns")
     _check_columns(preprocessor)
     if isinstance(preprocessor, StandardScaler):
@@ -617,8 +616,7 @@ def check_preprocessor(preprocessor: Any, width: int) -> int:
         return width
     n_components = len(preprocessor.components_)
     require(
-        isinstance(preprocessor, PCA)
-        and preprocessor.mean_.shape == (width,)
+        preprocessor.mean_.shape == (width,)
         and preprocessor.components_.shape == (n_components, width)
         and preprocessor.explained_variance_.shape == (n_components,),
         f"the matrices of {name} do not fit each other",
@@ -634,15 +632,6 @@ def check_pipeline(pipeline: Pipeline) -> None:
     for step in steps:
         width = check_preprocessor(step, width)
     require(model.n_features_in_ == width, f"the model does not fit {width} columns")
-
-
-def _check_training_statistics(detector: Any) -> None:
-    _check_columns(detector)
-    shape, state = (detector.n_features_in_,), vars(detector)
-    require(
-        state["_mean_row"].shape == state["_spread_row"].shape == shape,
-        "the columns of the detector are not described",
-    )
 
 
 def _check_columns(estimator: Any) -> None:
@@ -664,14 +653,6 @@ def _check_widths(ideals: list[VanishingIdeal], width: int) -> None:
         raise ModelFileError(f"an ideal is not one of points with {width} coordinates")
 
 
-def _check_each_polynomial(ideal: VanishingIdeal, *about: Any) -> None:
-    shape = (ideal.basis_.count(),)
-    require(
-        all(numbers.shape == shape for numbers in about),
-        "the statistics of the polynomials do not fit their number",
-    )
-
-
 def _all_below(indices: Any, bound: int) -> bool:
     return indices.size == 0 or (int(indices.min()) >= 0 and int(indices.max()) < bound)
 
@@ -681,10 +662,6 @@ CHECKS: Mapping[type, Callable[[Any], None]] = {
     PolynomialBasis: check_basis,
     VanishingIdeal: check_ideal,
     ClassVanishingFeatures: check_class_features,
-    LocalResiduals: check_residuals,
-    Component: check_component,
-    Mixture: check_mixture,
-    Member: check_member,
-    VanishingDetector: check_vanishing_detector,
-    TransformationDetector: check_transformation_detector,
+    VanishingDetector: check_detector,
+    TransformationDetector: check_detector,
 }

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from vanishing.detectors.clusters import ROWS_PER_DIMENSION, ContrastDraw, split_into_pieces
+from vanishing.detectors.clusters import ROWS_PER_DIMENSION, ContrastDraw, find_large_clusters
 
 
 def blobs(sizes, n_dimensions=3, seed=0):
@@ -15,29 +15,29 @@ def blobs(sizes, n_dimensions=3, seed=0):
 
 
 def test_clusters_are_found():
-    labels = split_into_pieces(blobs([50, 60, 70]), 3, seed=0)
+    labels = find_large_clusters(blobs([50, 60, 70]), 3, seed=0)
     assert sorted(np.bincount(labels).tolist()) == [50, 60, 70]
     assert len(set(labels[:50])) == 1
 
 
 @pytest.mark.parametrize("small", [[4], [3, 4, 5], [1, 2, 3, 4, 5]])
-def test_small_pieces_are_merged(small):
-    labels = split_into_pieces(blobs([100, 100, *small]), 2 + len(small), seed=0)
+def test_small_clusters_are_merged(small):
+    labels = find_large_clusters(blobs([100, 100, *small]), 2 + len(small), seed=0)
     sizes = np.bincount(labels)
     assert sizes.min() >= ROWS_PER_DIMENSION * 3
     assert sizes.sum() == 200 + sum(small)
     assert len(sizes) >= 2
 
 
-def test_fewer_distinct_points_than_pieces():
-    labels = split_into_pieces(np.repeat(np.eye(2), 50, axis=0), 10, seed=0)
+def test_fewer_distinct_points_than_clusters():
+    labels = find_large_clusters(np.repeat(np.eye(2), 50, axis=0), 10, seed=0)
     assert np.bincount(labels).tolist() == [50, 50]
 
 
-@pytest.mark.parametrize(("n_rows", "n_pieces"), [(5, 4), (100, 1), (12, 50)])
-def test_never_more_pieces_than_the_rows_carry(n_rows, n_pieces):
-    labels = split_into_pieces(blobs([n_rows]), n_pieces, seed=0)
-    assert labels.max() + 1 <= max(1, min(n_pieces, n_rows // (ROWS_PER_DIMENSION * 3)))
+@pytest.mark.parametrize(("n_rows", "n_clusters"), [(5, 4), (100, 1), (12, 50)])
+def test_never_more_clusters_than_the_rows_carry(n_rows, n_clusters):
+    labels = find_large_clusters(blobs([n_rows]), n_clusters, seed=0)
+    assert labels.max() + 1 <= max(1, min(n_clusters, n_rows // (ROWS_PER_DIMENSION * 3)))
     assert set(labels) == set(range(labels.max() + 1))
 
 

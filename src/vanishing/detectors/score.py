@@ -1,0 +1,600 @@
+"""The fitted score of a detector: the object that scoring, explanations, ONNX and files read.
+
+A score is a sum of views (``explain/view.py``). Each view looks at images of the sample: the
+coordinates after scaling, a transformation and preprocessing. To add a kind of score, write a
+subclass of ``View`` or ``NearestView`` here and list it in ``VIEWS``, so that model files know it.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial, reduce
+from math import log
+from operator import add
+from types import EllipsisType
+from typing import Annotated, Any
+
+import numpy as np
+from sklearn.decomposition import PCA
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+
+from vanishing.arrays.namespace import (
+    Array,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    is_array,
+    machine_epsilon,
+    make_columns_contiguous,
+    move_like,
+    namespace,
+    require_dense,
+)
+from vanishing.data.inputs import prepare_for_sklearn
+from vanishing.equations.onnx.graph import Graph, Value
+from vanishing.equations.onnx.model import map_samples
+from vanishing.equations.onnx.polynomials import Polynomials, sums_of_squares
+from vanishing.explain.attribution import Landscape, nothing_by_itself
+from vanishing.explain.view import Component, NearestView, View
+from vanishing.transformations import Affine, Composition, Gather, Transformation
+
+# --- Images of a sample: the coordinates that equations are in ------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Coordinates:
+    """Maps from features to the coordinates of each image.
+
+    Parameters
+    ----------
+    scaler : StandardScaler or None
+    columns : int array or None
+        The scaled columns that are used; None for all.
+    maps : tuple
+        A transformation, a fitted transformer such as ``PCA``, or None, for each image.
+    preprocessor : fitted transformer or None
+        Applied to all images.
+    """
+
+    scaler: StandardScaler | None = None
+    columns: IntArray | None = None
+    maps: Annotated[tuple[Any, ...], tuple[Transformation | PCA | None, ...]] = (None,)
+    preprocessor: Annotated[Any, PCA | StandardScaler | Pipeline | None] = None
+
+    def scale(self, X: Array) -> Array:
+        """Return the scaled columns in double precision, so that scores do not depend on the batch.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+        """
+        xp = namespace(X)
+        X = xp.astype(X, xp.float64, copy=False)
+        if self.scaler is not None:
+            X = (X - move_like(self.scaler.mean_, X)) / move_like(self.scaler.scale_, X)
+        if self.columns is not None:
+            X = xp.take(X, move_like(self.columns, X), axis=1)
+        return X
+
+    def transform(self, i: int, scaled: Array) -> Array:
+        """Return image i of rows that ``scale`` returned, before preprocessing."""
+        applied = self.maps[i]
+        if applied is None:
+            return scaled
+        return applied(scaled) if isinstance(applied, Transformation) else apply(applied, scaled)
+
+    def preprocess(self, image: Array) -> Array:
+        """Return the coordinates of an image."""
+        if self.preprocessor is not None:
+            image = apply(self.preprocessor, image)
+        elif not any(isinstance(each, Transformation) for each in self.maps):
+            return image
+        # One feature after the other: evaluation works through the columns.
+        return make_columns_contiguous(image)
+
+    def image(self, i: int, X: Array) -> Array:
+        """Return the coordinates of image i of samples."""
+        return self.preprocess(self.transform(i, self.scale(X)))
+
+    def images(self, which: Sequence[int], X: FloatArray) -> FloatArray:
+        """Return the coordinates of several images side by side."""
+        scaled = self.scale(X)
+        return np.hstack([self.preprocess(self.transform(i, scaled)) for i in which])
+
+    def nodes(self, graph: Graph, x: Value, which: Sequence[int]) -> Value:
+        """Add the coordinates of several images to a graph, one image below the other."""
+        if self.scaler is not None:
+            x = map_samples(self.scaler, graph, x)
+        if self.columns is not None:
+            x = x.take(self.columns, axis=1)
+        z = graph.concat([_map_nodes(self.maps[i], graph, x) for i in which], axis=0)
+        return z if self.preprocessor is None else map_samples(self.preprocessor, graph, z)
+
+
+def apply(transformer: Any, X: Array) -> Array:
+    """Apply a transformer of scikit-learn to an array of any library."""
+    found = transformer.transform(prepare_for_sklearn(X))
+    if not is_array(found):  # a frame, where scikit-learn is told to make them
+        found = np.asarray(require_dense(found, "the output of the preprocessor"))
+    return move_like(found, X) if isinstance(found, np.ndarray) else found
+
+
+def _map_nodes(applied: Any, graph: Graph, x: Value) -> Value:
+    match applied:
+        case None:
+            return x
+        case Gather():
+            return x.take(applied.columns, axis=1)
+        case Affine():
+            return x @ applied.matrix.T + applied.offset
+        case Composition():
+            return reduce(lambda image, part: _map_nodes(part, graph, image), applied.parts, x)
+        case Transformation():
+            raise TypeError(
+                f"the transformation {applied.name!r} is a {type(applied).__name__}, which cannot "
+                "be exported to ONNX; use Rotations, Translations, Flips, RandomAffine, Identity, "
+                "or a Product or AnyOf of them"
+            )
+    return map_samples(applied, graph, x)
+
+
+# --- Kinds of views -------------------------------------------------------------------------------
+
+#: Added to deviations, and to losses, before their logarithm is taken.
+TINY, SMALL_LOSS = 1e-12, 1e-3
+#: Powers of e below this are less than every float64.
+UNDERFLOW = -746.0
+
+
+class NormView(NearestView):
+    """Norm of the polynomials of one ideal, s = ‖G(z)‖."""
+
+    def of_nearest(self, deviation: Array) -> Array:
+        """Return √D."""
+        return namespace(deviation).sqrt(deviation)
+
+    def slope_of_nearest(self, deviation: FloatArray) -> FloatArray:
+        """Return the derivative of √D; 0 where D is 0."""
+        roots = 2 * np.sqrt(deviation)
+        return np.asarray(np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0))
+
+    def nodes(self, deviations: Value) -> Value:
+        """Add √D."""
+        return deviations.take(0, axis=0).apply("Sqrt")
+
+
+class ClusterView(NearestView):
+    """Logarithm of the deviation from the nearest cluster, s = log min_j D_j.
+
+    D is the mean square of the polynomials of a cluster, in units of what is typical there.
+    """
+
+    def of_nearest(self, deviation: Array) -> Array:
+        """Return log D."""
+        return namespace(deviation).log(deviation + TINY)
+
+    def slope_of_nearest(self, deviation: FloatArray) -> FloatArray:
+        """Return the derivative of log D."""
+        return 1 / (deviation + TINY)
+
+    def importance(self, component: Component, values: FloatArray) -> FloatArray:
+        """Return the residuals in units of what is typical."""
+        return np.asarray(np.abs(values - component.center) / component.typical)
+
+    def nodes(self, deviations: Value) -> Value:
+        """Add the logarithm of the smallest D."""
+        graph = deviations.graph
+        deviations = graph.where(deviations.apply("IsNaN"), np.inf, deviations)
+        return (deviations.reduce("Min", axis=0) + TINY).apply("Log")
+
+
+# The score of the paper (eq. score), in log space. Components j = (k, c) are the ideals of cluster
+# c under transformation T_k; with one cluster this is the paper. For the image z = T_i x
+#
+# P_i(x) = (Σ_{j of T_i} e^{-D_j(z)} + ε) / (Σ_j e^{-D_j(z)} + M ε),   s(x) = -Σ_i log P_i(x).
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture(View):
+    """Loss of telling transformations apart, s = -Σ_i log P_i, or its logarithm.
+
+    Components are those of the first transformation, of the second, and so on; each transformation
+    has an image.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Components per transformation.
+    smoothing : float
+        ε.
+    logarithm : bool
+        Whether s is log(loss + δ).
+    """
+
+    n_clusters: int = 1
+    smoothing: float = 0.0
+    logarithm: bool = False
+
+    def own(self, k: int) -> slice:
+        """Return the components of transformation k."""
+        return slice(k * self.n_clusters, (k + 1) * self.n_clusters)
+
+    def value(self, deviations: Array, k: int = 0) -> Array:
+        """Return -log P_k."""
+        return negative_log_probability(deviations, self.own(k), self.smoothing)
+
+    def slopes(self, deviations: FloatArray, k: int = 0) -> FloatArray:
+        """Return the derivative of -log P_k with respect to each D."""
+        return np.asarray(value_and_slopes(deviations, self.own(k), self.smoothing)[1])
+
+    def combine(self, values: Sequence[Array]) -> Array:
+        """Return the loss, or its logarithm."""
+        loss = reduce(add, values)
+        if not self.logarithm:
+            return loss
+        xp = namespace(loss)
+        # Less than zero by rounding only.
+        return xp.log(xp.maximum(loss, xp.zeros_like(loss)) + SMALL_LOSS)
+
+    def combined_slope(self, values: Sequence[FloatArray]) -> Any:
+        """Return the derivative of the logarithm."""
+        return 1 / (np.maximum(reduce(add, values), 0.0) + SMALL_LOSS) if self.logarithm else 1.0
+
+    def importance(self, component: Component, values: FloatArray) -> FloatArray:
+        """Return what each equation adds to D beyond what is typical."""
+        excess = (values - component.center) ** 2 - component.typical**2
+        return np.asarray(component.weights * excess)
+
+    def nodes(self, deviations: Value) -> Value:
+        """Add the loss, or its logarithm."""
+        graph, n_images = deviations.graph, len(self.images)
+        # Axes: transformation of the component, its cluster, image, sample.
+        deviations = deviations.reshape(n_images, self.n_clusters, n_images, -1)
+        logs, largest = _log_sum(-deviations, axis=1)
+        by_transformation = logs + largest
+        if self.smoothing > 0:
+            by_transformation = _log_add(by_transformation, log(self.smoothing))
+        logs, largest = _log_sum(by_transformation, axis=0)
+        own = np.arange(n_images) * (n_images + 1)  # the diagonal: image i under transformation i
+        ours = by_transformation.reshape(n_images**2, -1).take(own, axis=0)
+        # As in ``_LogSum.minus``: the largest exponents first, which are often the same.
+        loss = (logs + (largest - ours)).reduce("Sum", axis=0)
+        if not self.logarithm:
+            return loss
+        # Less than zero by rounding only. Where nothing is a number, it stays so.
+        return (graph.where(loss < 0.0, 0.0, loss) + SMALL_LOSS).apply("Log")
+
+
+def negative_log_probability(deviations: Array, own: slice, smoothing: float) -> Array:
+    """Return -log P_i for points that were transformed by T_i.
+
+    Parameters
+    ----------
+    deviations : array of shape (n_points, n_components)
+        D_j of each point.
+    own : slice
+        The components of T_i.
+    smoothing : float
+        ε.
+
+    Returns
+    -------
+    array of shape (n_points,)
+    """
+    n_transformations = deviations.shape[1] // (own.stop - own.start)
+    every = _LogSum.of(-deviations, n_transformations * smoothing)
+    return every.minus(_LogSum.of(-deviations[:, own], smoothing))
+
+
+def value_and_slopes(deviations: Array, own: slice, smoothing: float) -> tuple[Array, Array]:
+    """Return -log P_i and its derivative with respect to each D_j; parameters as above.
+
+    The derivative is the part of D_j in the sum over all components, less its part in the sum over
+    those of T_i.
+    """
+    n_transformations = deviations.shape[1] // (own.stop - own.start)
+    every = _LogSum.of(-deviations, n_transformations * smoothing)
+    ours = _LogSum.of(-deviations[:, own], smoothing)
+    slopes = -every.parts
+    slopes[:, own] += ours.parts
+    return every.minus(ours), slopes
+
+
+@dataclass(frozen=True, eq=False)
+class _LogSum:
+    """log(Σ_j e^{a_j} + ε) of each row, as log(sum) + largest.
+
+    Parameters
+    ----------
+    terms : array of shape (n_points, n_components)
+        e^{a_j - largest}.
+    sums, largest : arrays of shape (n_points, 1)
+    """
+
+    terms: Array
+    sums: Array
+    largest: Array
+
+    @classmethod
+    def of(cls, exponents: Array, smoothing: float) -> "_LogSum":
+        xp = namespace(exponents)
+        largest = xp.max(exponents, axis=1, keepdims=True)
+        if smoothing > 0:
+            largest = xp.maximum(largest, xp.full_like(largest, log(smoothing)))
+        # Rows that are infinitely far from every component have nothing to be measured from.
+        largest = xp.where(xp.isfinite(largest), largest, xp.zeros_like(largest))
+        terms = xp.exp(exponents - largest)
+        sums = xp.sum(terms, axis=1, keepdims=True)
+        if smoothing > 0:
+            sums = sums + xp.exp(log(smoothing) - largest)
+        return cls(terms, sums, largest)
+
+    def minus(self, other: "_LogSum") -> Array:
+        """Return the difference of two logarithms, one a row.
+
+        The largest exponents are the same for normal samples. Subtracted first, they leave no
+        rounding errors of their own size behind.
+        """
+        xp = namespace(self.sums)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = xp.log(self.sums) - xp.log(other.sums)
+            return (logs + (self.largest - other.largest))[:, 0]
+
+    @property
+    def parts(self) -> Array:
+        """Part of each term in its sum."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self.terms / self.sums
+
+
+def _log_sum(exponents: Value, axis: int) -> tuple[Value, Value]:
+    """Return log Σ e^a along an axis in two parts, the second of them the largest a."""
+    largest = exponents.reduce("Max", axis, keepdims=True)
+    # Rows that are infinitely far from every component have nothing to be measured from.
+    largest = exponents.graph.where(largest.apply("Abs") < np.inf, largest, 0.0)
+    shifted = exponents - largest
+    # Some releases of onnxruntime answer the smallest number for e^-∞, which would make rows that
+    # are infinitely far from every component as near to one as to the others.
+    powers = exponents.graph.where(shifted < UNDERFLOW, 0.0, shifted.apply("Exp"))
+    return powers.reduce("Sum", axis).apply("Log"), largest.take(0, axis)
+
+
+def _log_add(total: Value, other: float) -> Value:
+    """Return log(e^a + e^b)."""
+    largest = total.graph.op("Max", total, other)
+    return ((total - largest).apply("Exp") + (-largest + other).apply("Exp")).apply("Log") + largest
+
+
+#: All kinds of views, for model files.
+VIEWS = (NormView, ClusterView, Mixture)
+
+
+# --- Columns that are constant in training, as exact equations ------------------------------------
+
+#: A broken constant column counts like a residual e^10 times the usual one.
+BROKEN_CONSTANT = 10.0
+#: Difference from a constant, relative to one plus its size, that is taken for rounding.
+SAME = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class ConstantColumns:
+    """What columns add to a score by differing from a constant.
+
+    Parameters
+    ----------
+    constant : bool array of shape (n_features,)
+    values : array of shape (n_features,)
+    """
+
+    constant: BoolArray
+    values: FloatArray
+
+    def __call__(
+        self, X: Array, /, features: IntArray | EllipsisType = ..., same: float = SAME
+    ) -> Array:
+        """Return what each column adds.
+
+        Parameters
+        ----------
+        X : array
+            Its last axis has the values of ``features``.
+        features : int array, optional
+            By default all.
+        same : float
+            Relative difference that is rounding.
+        """
+        xp = namespace(X)
+        constants = move_like(self.values[features], X)
+        constant = move_like(self.constant[features], X)
+        distance = xp.abs(xp.where(constant, X - constants, xp.zeros_like(X)))
+        broken = distance > same * (1 + xp.abs(constants))
+        return xp.where(broken, BROKEN_CONSTANT + xp.log1p(distance), xp.zeros_like(X))
+
+    def nodes(self, graph: Graph, x: Value) -> Value:
+        """Add what all columns together add."""
+        columns = np.flatnonzero(self.constant)
+        constants = self.values[columns]
+        distance = (x.take(columns, axis=1) - constants).apply("Abs")
+        kept = distance <= max(SAME, graph.rounding) * (1 + np.abs(constants))
+        added = (distance + 1.0).apply("Log") + BROKEN_CONSTANT
+        # What is no number does not keep a constant.
+        return graph.where(kept, 0.0, added).reduce("Sum", axis=1)
+
+
+# --- The score ------------------------------------------------------------------------------------
+
+#: Numbers of one component that are held while rows are scored.
+SCORED_NUMBERS = 2**22
+
+
+@dataclass(frozen=True, eq=False)
+class Normal:
+    """What explanations compare with.
+
+    Parameters
+    ----------
+    score : float
+        Score that normal data seldom exceeds.
+    mean, spread : arrays of shape (n_features,)
+        Of the training data.
+    """
+
+    score: float
+    mean: FloatArray
+    spread: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The ideals that look at one image, for those who write equations.
+
+    Parameters
+    ----------
+    name : str
+        As in ``BrokenEquation.part``.
+    components : list of Component
+        One for each cluster, as in ``detector.ideals_``.
+    coordinates : callable
+        From rows of features to rows of the coordinates that the equations are in.
+    in_features : bool
+        Whether these coordinates are the features.
+    """
+
+    name: str
+    components: list[Component]
+    coordinates: Callable[[FloatArray], FloatArray]
+    in_features: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Score:
+    """Anomaly score S(x) = Σ_v weight_v · (s_v(x) - shift_v) / spread_v, larger for anomalies.
+
+    Parameters
+    ----------
+    coordinates : Coordinates
+        Maps from features to the images that the views look at.
+    views : list of View
+    constants : ConstantColumns or None
+        Added to the views.
+    few_features : bool
+        Whether a counterfactual changes as few features as possible (columns of a table, which fail
+        one by one) or all of them evenly (pixels).
+    normal : Normal or None
+        What explanations compare with; None before the threshold is set.
+    """
+
+    coordinates: Coordinates
+    views: list[View]
+    constants: ConstantColumns | None = None
+    few_features: bool = True
+    normal: Normal | None = None
+
+    def measure(self, X: Array) -> Array:
+        """Return s of each view in the array library of X, shape (n_views, n_samples)."""
+        widest = max((len(c.center) for view in self.views for c in view.components), default=1)
+        n_rows = max(1, SCORED_NUMBERS // widest)
+        blocks = (X[start : start + n_rows, :] for start in range(0, max(1, X.shape[0]), n_rows))
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            return namespace(X).concat([self._measure(block) for block in blocks], axis=1)
+
+    def _measure(self, X: Array) -> Array:
+        scaled = self.coordinates.scale(X)
+        values: list[list[Array]] = [[] for _ in self.views]
+        for i in range(len(self.coordinates.maps)):  # one image at a time is held
+            z = self.coordinates.preprocess(self.coordinates.transform(i, scaled))
+            for view, found in zip(self.views, values, strict=True):
+                if i in view.images:
+                    found.append(view.value(view.measure(z), len(found)))
+        combined = [view.combine(found) for view, found in zip(self.views, values, strict=True)]
+        return namespace(X).stack(combined)
+
+    def add_up(self, measured: Array) -> Array:
+        """Return the sum of the views, given s of each."""
+        shifts, spreads, weights = (
+            move_like(np.array([getattr(view, name) for view in self.views], dtype=float), measured)
+            for name in ("shift", "spread", "weight")
+        )
+        xp = namespace(measured)
+        with np.errstate(invalid="ignore"):
+            total = weights @ ((measured - shifts[:, None]) / spreads[:, None])
+        # Infinitely far from every ideal, or not a number: as anomalous as can be.
+        return xp.where(xp.isnan(total), xp.full_like(total, xp.inf), total)
+
+    def score_samples(self, X: Array) -> Array:
+        """Return minus the score of checked rows, in their array library."""
+        xp = namespace(X)
+        scores = xp.zeros(X.shape[0], dtype=xp.float64, device=X.device)
+        if self.views:
+            scores = self.add_up(self.measure(X))
+        if self.constants is not None:
+            # In single precision the constants themselves are rounded.
+            same = max(SAME, machine_epsilon(X))
+            with np.errstate(over="ignore"):
+                broken = self.constants(xp.astype(X, xp.float64), same=same)
+            scores = scores + xp.sum(broken, axis=1)
+        return -scores
+
+    def standardize(self, shifts: FloatArray, spreads: FloatArray) -> "Score":
+        """Return the score whose views have another shift and spread."""
+        views = [
+            replace(view, shift=float(shift), spread=float(spread))
+            for view, shift, spread in zip(self.views, shifts, spreads, strict=True)
+        ]
+        return replace(self, views=views)
+
+    @property
+    def parts(self) -> list[Part]:
+        """The ideals of each image, in the order of ``detector.ideals_``."""
+        found = []
+        for i in range(len(self.coordinates.maps)):
+            views = [
+                (view, view.images.index(i))
+                for view in self.views
+                if i in view.images and not view.borrows
+            ]
+            components = [c for view, k in views for c in view.components[view.own(k)]]
+            if views:
+                (view, k), at = views[0], self.coordinates
+                in_features = at.scaler is at.columns is at.maps[i] is at.preprocessor is None
+                found.append(Part(view.names[k], components, partial(at.image, i), in_features))
+        return found
+
+    def landscape(self) -> Landscape:
+        """The score as a function of the features, for explanations."""
+        assert self.normal is not None
+        center, scale = self.normal.mean, self.normal.spread
+        if not self.few_features:  # pixels have one unit in common
+            scale = np.full(len(scale), np.sqrt(np.mean(scale**2)))
+        if self.constants is not None:
+            # Rows that were kept out of the fit may break a constant, and with it the mean.
+            center = np.where(self.constants.constant, self.constants.values, center)
+        return Landscape(
+            [partial(self.coordinates.images, view.images) for view in self.views],
+            self.views,
+            center,
+            scale,
+            self.normal.score,
+            self.few_features,
+            nothing_by_itself if self.constants is None else self.constants,
+        )
+
+    def nodes(self, graph: Graph, x: Value) -> Value:
+        """Add the nodes of S, of shape (n_samples,), to a graph."""
+        points: dict[tuple[int, ...], Value] = {}
+        terms = [] if self.constants is None else [self.constants.nodes(graph, x)]
+        for view in self.views:
+            if view.images not in points:
+                points[view.images] = self.coordinates.nodes(graph, x, view.images)
+            stack = [
+                Polynomials(c.ideal.basis_, c.center, np.sqrt(c.weights)) for c in view.exported
+            ]
+            deviations = sums_of_squares(
+                stack, graph, points[view.images], n_images=len(view.images)
+            )
+            s = view.nodes(deviations)
+            if (view.shift, view.spread, view.weight) != (0.0, 1.0, 1.0):
+                s = (s - view.shift) / view.spread * view.weight
+            terms.append(s)
+        return reduce(add, terms)
