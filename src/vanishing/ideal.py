@@ -312,7 +312,7 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         """
         return self._fit(X, contrast, sample_weight, part=False)
 
-    def fit_part(self, X: Any, *, contrast: Any = None, sample_weight: Any = None) -> Self:
+    def fit_part(self, X: Any, contrast: Any = None, *, sample_weight: Any = None) -> Self:
         """Fit as a part of a larger model, without complaints about this part alone.
 
         Few rows, undecided polynomials and a contrast inside the variety of X neither warn nor
