@@ -285,8 +285,13 @@ def is_estimator(kept: type) -> bool:
 
 
 def is_record(kept: type) -> bool:
-    """Say whether a class is a dataclass of this library that holds no code."""
-    return is_dataclass(kept) and kept.__module__.startswith("vanishing.") and kept not in CODE
+    """Say whether a class is a concrete dataclass of this library that holds no code."""
+    return (
+        is_dataclass(kept)
+        and kept.__module__.startswith("vanishing.")
+        and not inspect.isabstract(kept)
+        and kept not in CODE
+    )
 
 
 @cache
@@ -338,14 +343,14 @@ def collect_classes(models: Iterable[type]) -> dict[str, type]:
         waiting.extend(get_args(hint))
         if not isinstance(hint, type) or hint in found.values():
             continue
-        if is_estimator(hint):
+        if inspect.isabstract(hint) and hint.__module__.startswith("vanishing."):
+            waiting.extend(hint.__subclasses__())
+        elif is_estimator(hint):
             found[get_file_name(hint)] = hint
             waiting.extend(get_fitted(hint).types.values())
         elif is_record(hint):
             found[get_file_name(hint)] = hint
             waiting.extend(get_fields(hint).types.values())
-        elif hint.__module__.startswith("vanishing."):  # abstract
-            waiting.extend(hint.__subclasses__())
     return found
 
 
