@@ -25,7 +25,8 @@ def place(pixel, width):
 
 def print_explanation(explanation, width):
     """Print the pixels that add most to the score, and the equations that are broken most."""
-    print(f"  score {explanation.score:.1f}, and {explanation.counterfactual_score:.1f} with the suggested fix")
+    fixed = f"{explanation.counterfactual_score:.1f} with the suggested fix"
+    print(f"  score {explanation.score:.1f}, and {fixed}")
     for pixel in np.argsort(-explanation.attribution)[:3]:
         print(
             f"  the pixel in {place(pixel, width)} adds {explanation.attribution[pixel]:.1f}: "

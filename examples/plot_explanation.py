@@ -58,7 +58,8 @@ print(f"pressure {reading['pressure'].item():.1f}, prediction {detector.predict(
 # one. Shares add up to the difference of the two scores.
 
 explanation = detector.explain(reading, n_equations=3)[0]
-print(f"score {explanation.score:.2f}, {explanation.counterfactual_score:.2f} with the suggested fix")
+fixed = f"{explanation.counterfactual_score:.2f} with the suggested fix"
+print(f"score {explanation.score:.2f}, {fixed}")
 for name, added in explanation.ranked(2):
     print(f"  {name:8} adds {added:.2f}")
 

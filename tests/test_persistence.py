@@ -307,6 +307,18 @@ def test_other_files_of_format_1(name):
         assert len(to_sympy(model)) == values.shape[1]
 
 
+@pytest.mark.parametrize("name", ["recipe", "one_ideal", "clusters", "distances"])
+def test_detectors_of_format_1(name):
+    """Written when the parts of a score were attributes of the detector."""
+    detector = vanishing.load(DATA / f"{name}_format_1.safetensors")
+    expected = json.loads((DATA / "detectors_format_1.json").read_text())
+    rows, said = np.array(expected["rows"]), expected[name]
+    np.testing.assert_allclose(detector.score_samples(rows), said["scores"], rtol=1e-9)
+    assert detector.offset_ == said["offset"]
+    (explanation,) = detector.explain(rows[1:2])
+    np.testing.assert_allclose(explanation.attribution, said["attribution"], atol=1e-8)
+
+
 PIPELINES = {
     "ideal": make_pipeline(StandardScaler(), PCA(2, whiten=True), VanishingIdeal(tol=0.5)),
     "nested": make_pipeline(make_pipeline(StandardScaler(), PCA(3)), VanishingIdeal(tol=0.5)),

@@ -24,7 +24,7 @@ from vanishing.app.report.charts import round_ticks
 from vanishing.app.report.content import image_shape_of
 from vanishing.app.report.equations import Formulas
 from vanishing.app.report.pictures import png
-from vanishing.app.report.scores import curves_of
+from vanishing.app.report.scores import compare_with_labels
 from vanishing.transformations import AnyOf, Identity, RandomAffine, Rotations, Translations
 
 CHROMIUM = shutil.which("chromium")
@@ -399,7 +399,7 @@ def test_area_and_interval_of_the_roc_curve():
     rng = np.random.default_rng(0)
     labels = rng.random(500) < 0.2
     scores = np.round(rng.normal(size=500) + labels, 1)  # with ties
-    found = curves_of(scores, labels)
+    found = compare_with_labels(scores, labels)
     assert found.auc == pytest.approx(roc_auc_score(labels, scores), abs=1e-12)
     low, high = found.auc_interval
     assert low < found.auc < high

@@ -301,8 +301,8 @@ def test_failed_refit_with_other_parameters_leaves_the_old_fit_usable(readings):
     np.testing.assert_array_equal(model.score_samples(readings), expected)
 
 
-def test_more_pieces_than_rows(readings):
-    with pytest.raises(ValueError, match="n_components=500 pieces cannot be made of 200 rows"):
+def test_more_clusters_than_rows(readings):
+    with pytest.raises(ValueError, match="n_components=500 clusters cannot be made of 200 rows"):
         VanishingDetector(VanishingIdeal(max_degree=1), n_components=500).fit(readings)
 
 

@@ -557,7 +557,8 @@ class Score:
             components = [c for view, k in views for c in view.components[view.own(k)]]
             if views:
                 (view, k), at = views[0], self.coordinates
-                in_features = at.scaler is at.columns is at.maps[i] is at.preprocessor is None
+                applied = (at.scaler, at.columns, at.maps[i], at.preprocessor)
+                in_features = all(each is None for each in applied)
                 found.append(Part(view.names[k], components, partial(at.image, i), in_features))
         return found
 

@@ -64,6 +64,7 @@ class Worker:
         return await self.read()
 
     async def read(self) -> tuple[int, bytes]:
+        """Wait for the next answer; return its status and body."""
         assert self.process.stdout is not None
         length, status = ANSWER.unpack(await self.process.stdout.readexactly(ANSWER.size))
         return status, await self.process.stdout.readexactly(length)

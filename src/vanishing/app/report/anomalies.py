@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from vanishing.app.report.content import Given, counted, fold, row_of, scrolled
+from vanishing.app.report.content import Given, fold, format_count, make_row, make_scrollable
 from vanishing.app.report.equations import Formulas
-from vanishing.app.report.pictures import explained_image, picture
+from vanishing.app.report.pictures import draw_explanation, picture
 from vanishing.equations.markup import Element, element, number, significant
 from vanishing.explain.record import TYPICAL, Bar, Explanation
 
@@ -26,16 +26,20 @@ def anomalies_section(given: Given, formulas: Sequence[Formulas]) -> list[Elemen
     """Return the list of rows and the explanations."""
     listed, folded = given.order[:LISTED], given.order[LISTED : LISTED + FOLDED]
     n_anomalous = int(given.anomalous.sum())
-    words = f"{counted(n_anomalous, given.unit)} of {len(given.X):,} above the threshold."
+    words = f"{format_count(n_anomalous, given.unit)} of {len(given.X):,} above the threshold."
     if not n_anomalous:
         words = (
             f"No {given.unit} is above the threshold. The highest scores are listed all the same."
         )
-    table = _table(given, listed, f"The {counted(len(listed), given.unit)} with the highest scores")
-    found: list[Element] = [element("p", words), scrolled(table, "Highest scores")]
+    table = _table(
+        given, listed, f"The {format_count(len(listed), given.unit)} with the highest scores"
+    )
+    found: list[Element] = [element("p", words), make_scrollable(table, "Highest scores")]
     if folded:
-        following = scrolled(_table(given, folded, f"The {given.unit}s that follow"), "Following")
-        found.append(fold(f"The {counted(len(folded), given.unit)} that follow", following))
+        following = make_scrollable(
+            _table(given, folded, f"The {given.unit}s that follow"), "Following"
+        )
+        found.append(fold(f"The {format_count(len(folded), given.unit)} that follow", following))
     explained, note = _explain(given, listed[:EXPLAINED])
     if explained:
         what, by = ("pixel", "Colours") if given.image_shape else ("column", "Bars")
@@ -68,11 +72,11 @@ def _table(given: Given, listed: Sequence[int], caption: str) -> Element:
         ]
         if given.labels is not None:
             cells.append("anomaly" if given.labels[row] else "normal")
-        rows.append(row_of("td", cells, kinds))
+        rows.append(make_row("td", cells, kinds))
     return element(
         "table",
         element("caption", caption),
-        element("thead", row_of("th", titles, kinds)),
+        element("thead", make_row("th", titles, kinds)),
         element("tbody", rows),
     )
 
@@ -89,7 +93,7 @@ def _explain(given: Given, rows: Sequence[int]) -> tuple[list[tuple[int, Explana
     expected = _expected_seconds(given)
     if expected > MOST_SECONDS:
         return [], (
-            f"Not explained: with {counted(given.X.shape[1], 'column')} that would take about "
+            f"Not explained: with {format_count(given.X.shape[1], 'column')} that would take about "
             f"{number(expected, '.1g')} seconds a {given.unit}; detector.explain does it for those "
             "that matter."
         )
@@ -105,13 +109,13 @@ def _explain(given: Given, rows: Sequence[int]) -> tuple[list[tuple[int, Explana
                 break
     except ValueError as error:  # a preprocessor that is not affine
         return [], f"Rows are not explained: {error}"
-    words = f"Explained: {counted(len(found), given.unit)} with the highest scores."
+    words = f"Explained: {format_count(len(found), given.unit)} with the highest scores."
     if len(found) < len(near):
         words += f" Explaining more would have taken longer than {SECONDS:g} seconds."
     if n_beyond:
         words += (
-            f" {counted(n_beyond, given.unit)} with an infinite score too far from normal data "
-            "to be explained."
+            f" {format_count(n_beyond, given.unit)} with an infinite score too far from normal "
+            "data to be explained."
         )
     return found, words
 
@@ -141,7 +145,7 @@ def _card(
     broken = _broken(explanation, formulas)
     if given.image_shape is None:
         return _article(given, row, head, [_table_of_bars(bars), broken])
-    pictures = explained_image(explanation, given.image_shape, given.ids[row])
+    pictures = draw_explanation(explanation, given.image_shape, given.ids[row])
     return _article(given, row, head, [element("div", pictures, broken, class_="side")])
 
 
@@ -159,9 +163,9 @@ def _table_of_bars(bars: Sequence[Bar]) -> Element:
         width = f"width: {100 * abs(bar.attribution) / largest:.1f}%"
         drawn = element("div", element("div", class_=f"bar {kind}", style=width), class_="track")
         cells = [bar.name, bar.change, drawn, bar.written]
-        rows.append(row_of("td", cells, [None, "change", "wide", "number"]))
+        rows.append(make_row("td", cells, [None, "change", "wide", "number"]))
     titles = ["column", "value → suggested fix", "adds to the score", "points"]
-    heads = row_of("th", titles, [None, "change", "wide", "number"])
+    heads = make_row("th", titles, [None, "change", "wide", "number"])
     return element(
         "table",
         element("caption", "What each column adds to the score", class_="unseen"),

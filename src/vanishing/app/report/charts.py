@@ -160,14 +160,14 @@ def round_ticks(low: float, high: float, most: int = 5) -> list[tuple[float, str
 
 def _bars(chart: Chart, edges: FloatArray, heights: FloatArray) -> str:
     base = HEIGHT - BOTTOM
-    pieces = []
+    paths = []
     for start, stop, height in zip(
         chart.across(edges[:-1]), chart.across(edges[1:]), chart.up(heights), strict=True
     ):
         if height < base:
             gap = 1.0 if stop - start > 3 else 0.0
-            pieces.append(f"M{start:.1f} {base:g}V{height:.1f}H{stop - gap:.1f}V{base:g}z")
-    return "".join(pieces)
+            paths.append(f"M{start:.1f} {base:g}V{height:.1f}H{stop - gap:.1f}V{base:g}z")
+    return "".join(paths)
 
 
 def _at(place: float) -> str:

@@ -21,7 +21,7 @@ from vanishing.equations.markup import Child, Element, element, number
 # --- Parts of the page that several sections use -------------------------------------------------
 
 
-def counted(count: int, what: str) -> str:
+def format_count(count: int, what: str) -> str:
     """Write a number of things: "1 row", "1,200 rows"."""
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
@@ -45,12 +45,12 @@ def fold(words: str, *children: Child) -> Element:
     return element("details", element("summary", words), *children)
 
 
-def scrolled(table: Element, label: str) -> Element:
+def make_scrollable(table: Element, label: str) -> Element:
     """Return a table that is moved sideways on a narrow screen, with the keyboard as well."""
     return element("div", table, class_="scrolled", tabindex=0, role="region", aria_label=label)
 
 
-def row_of(tag: str, cells: Sequence[Child], kinds: Sequence[str | None] = ()) -> Element:
+def make_row(tag: str, cells: Sequence[Child], kinds: Sequence[str | None] = ()) -> Element:
     """Return a row of a table; kinds are the classes of its cells."""
     classes = list(kinds) + [None] * (len(cells) - len(kinds))
     made = []
@@ -125,7 +125,7 @@ class Given:
         return [int(row) for row in np.argsort(-self.scores, kind="stable")]
 
 
-def checked(
+def check_given(
     detector: Any,
     X: Any,
     *,
@@ -148,7 +148,7 @@ def checked(
     normality = _vector("scores", move_to_host(found), n_rows).astype(np.float64)
     if np.isnan(normality).any():
         raise ValueError("scores hold NaN; pass what detector.score_samples(X) returns, or None")
-    kinds, one_class = _checked_labels(labels, n_rows)
+    kinds, one_class = _check_labels(labels, n_rows)
     names = tuple(get_feature_names(detector, feature_names))
     train_table = None if train is None else _table_of_rows(detector, train)
     return Given(
@@ -158,7 +158,7 @@ def checked(
         anomalous=normality < detector.offset_,
         labels=kinds,
         one_class=one_class,
-        ids=_checked_ids(ids, X, n_rows),
+        ids=_check_ids(ids, X, n_rows),
         names=names,
         train=train_table,
         train_scores=None if train is None else -move_to_host(detector.score_samples(train)),
@@ -195,7 +195,7 @@ def _vector(name: str, values: Any, n_rows: int) -> Any:
     return vector
 
 
-def _checked_labels(labels: Any, n_rows: int) -> tuple[BoolArray | None, bool]:
+def _check_labels(labels: Any, n_rows: int) -> tuple[BoolArray | None, bool]:
     """Return which rows are anomalies, and whether all labels are the same."""
     if labels is None:
         return None, False
@@ -223,7 +223,7 @@ def _checked_labels(labels: Any, n_rows: int) -> tuple[BoolArray | None, bool]:
     return (numbers == (-1.0 if -1.0 in values else 1.0)), False
 
 
-def _checked_ids(ids: Any, X: Any, n_rows: int) -> tuple[str, ...]:
+def _check_ids(ids: Any, X: Any, n_rows: int) -> tuple[str, ...]:
     if ids is None:
         # The index of a frame, or the number of each row.
         ids = getattr(X, "index", None)
@@ -261,7 +261,7 @@ def facts_section(given: Given) -> list[Element]:
 
 
 def _table_of_facts(caption: str, entries: list[tuple[str, Any]]) -> Element:
-    rows = [row_of("td", [name, str(value)]) for name, value in entries]
+    rows = [make_row("td", [name, str(value)]) for name, value in entries]
     return element("table", element("caption", caption), element("tbody", rows), class_="facts")
 
 
@@ -286,30 +286,30 @@ def data_section(given: Given) -> list[Element]:
     found: list[Element] = []
     if given.image_shape is not None:
         size = " × ".join(map(str, given.image_shape))
-        words = f"{counted(n_rows, 'image')} of {size} pixels."
+        words = f"{format_count(n_rows, 'image')} of {size} pixels."
         return [element("p", words), summary_images(given.X, given.image_shape)]
     constant = given.X.min(axis=0) == given.X.max(axis=0)
-    words = f"{counted(n_rows, 'row')} and {counted(n_columns, 'column')}."
+    words = f"{format_count(n_rows, 'row')} and {format_count(n_columns, 'column')}."
     if constant.any() and n_rows > 1:
-        words += f" {counted(int(constant.sum()), 'column')} constant."
+        words += f" {format_count(int(constant.sum()), 'column')} constant."
     if given.train is not None:
         words += (
-            f" The detector was fitted to {counted(len(given.train), 'row')}; lines over the "
+            f" The detector was fitted to {format_count(len(given.train), 'row')}; lines over the "
             "histograms are theirs."
         )
     found.append(element("p", words))
-    shown = _chosen(given)
-    found.append(scrolled(_table_of_columns(given, shown), "Columns of the data"))
+    shown = _choose_columns(given)
+    found.append(make_scrollable(_table_of_columns(given, shown), "Columns of the data"))
     if len(shown) < n_columns:
         left = n_columns - len(shown)
         how = "those furthest from the training mean come first"
         found.append(
-            element("p", f"{counted(left, 'more column')} not shown; {how}.", class_="note")
+            element("p", f"{format_count(left, 'more column')} not shown; {how}.", class_="note")
         )
     return found
 
 
-def _chosen(given: Given) -> list[int]:
+def _choose_columns(given: Given) -> list[int]:
     """Return the columns that are shown: all, or those that differ most from the training data."""
     n_columns = given.X.shape[1]
     if n_columns <= MOST_COLUMNS:
@@ -323,11 +323,11 @@ def _table_of_columns(given: Given, shown: list[int]) -> Element:
     if given.train is not None:
         titles.append("outside training range")
     numeric = [None, None] + ["number"] * (len(titles) - 2)
-    rows = [row_of("td", _cells(given, j), numeric) for j in shown]
+    rows = [make_row("td", _cells(given, j), numeric) for j in shown]
     return element(
         "table",
         element("caption", "Statistics of the columns"),
-        element("thead", row_of("th", titles, numeric)),
+        element("thead", make_row("th", titles, numeric)),
         element("tbody", rows),
     )
 
@@ -338,7 +338,7 @@ def _cells(given: Given, column: int) -> list[object]:
     known = values if train is None else np.concatenate([values, train])
     histogram = tiny_histogram(values, train, (float(known.min()), float(known.max())))
     cells: list[object] = [given.names[column], histogram]
-    cells += [_written(statistic) for statistic in _statistics(values)]
+    cells += [_format(statistic) for statistic in _statistics(values)]
     if train is not None:
         outside = int(np.sum((values < train.min()) | (values > train.max())))
         cells.append(f"{outside:,}" if outside else "–")
@@ -351,5 +351,5 @@ def _statistics(values: FloatArray) -> list[float]:
     return [float(each) for each in found]
 
 
-def _written(value: float) -> str:
+def _format(value: float) -> str:
     return number(value + 0.0, ".4g")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vanishing.app.report.charts import Chart
-from vanishing.app.report.content import counted, figure, fold, join
+from vanishing.app.report.content import figure, fold, format_count, join
 from vanishing.arrays.namespace import FloatArray, lazy
 from vanishing.detectors.score import Part
 from vanishing.equations.markup import (
@@ -204,7 +204,7 @@ FIRST, FOLDED = 5, 12
 MOST_PARTS = 6
 #: Bars of a spectrum.
 BINS = 36
-#: Extents below this are rounding; they are counted there, since zero has no logarithm.
+#: Extents below this are rounding; they are format_count there, since zero has no logarithm.
 SMALLEST = 1e-16
 
 
@@ -226,8 +226,8 @@ def equations_section(parts: Sequence[Part], formulas: Sequence[Formulas]) -> li
     found: list[Element] = [
         element(
             "p",
-            f"Normal rows keep {counted(total, 'equation')}, up to noise. {rounding}; where there "
-            "are many terms, dots stand for all but the largest.",
+            f"Normal rows keep {format_count(total, 'equation')}, up to noise. {rounding}; where "
+            "there are many terms, dots stand for all but the largest.",
         )
     ]
     if any(not each.in_columns for each in formulas):
@@ -256,21 +256,23 @@ def _part(part: Part, written: Formulas, *, seen: bool) -> list[Element]:
         for index, size in enumerate(component.typical)
     )
     heading = element("h3", part.name[:1].upper() + part.name[1:])
-    words = f"{counted(len(ranked), 'equation')} up to degree {_degree(part)}"
+    words = f"{format_count(len(ranked), 'equation')} up to degree {_degree(part)}"
     if len(part.components) > 1:
         words += f", of {len(part.components):,} clusters of normal rows"
     about = element("p", f"{words}.", class_="note")
     n_first = FIRST if seen else 0
-    first = _listed(part, written, ranked[:n_first])
-    rest = _listed(part, written, ranked[n_first : n_first + FOLDED])
+    first = _list_equations(part, written, ranked[:n_first])
+    rest = _list_equations(part, written, ranked[n_first : n_first + FOLDED])
     found = [heading, about, first]
     if rest is not None:
         beyond = len(ranked) - n_first - FOLDED
         more = None
         if beyond > 0:
-            more = element("p", f"{counted(beyond, 'more equation')} not listed.", class_="note")
+            more = element(
+                "p", f"{format_count(beyond, 'more equation')} not listed.", class_="note"
+            )
         n_folded = min(len(ranked) - n_first, FOLDED)
-        words = counted(n_folded, "more equation" if seen else "equation")
+        words = format_count(n_folded, "more equation" if seen else "equation")
         found.append(fold(words, rest, more))
     return [each for each in found if each is not None]
 
@@ -279,7 +281,7 @@ def _degree(part: Part) -> int:
     return max(component.degree for component in part.components)
 
 
-def _listed(
+def _list_equations(
     part: Part, written: Formulas, chosen: Sequence[tuple[float, int, int]]
 ) -> Element | None:
     items = []
@@ -291,7 +293,7 @@ def _listed(
             words = f"degree {degree}{where}: too large to be written out"
             items.append(element("li", element("span", words, class_="note")))
             continue
-        left_out = f", {counted(formula.n_left_out, 'smaller term')} left out"
+        left_out = f", {format_count(formula.n_left_out, 'smaller term')} left out"
         words = f"usually off by {significant(formula.usual, 2)}, degree {degree}{where}"
         words += left_out if formula.n_left_out else ""
         items.append(element("li", formula.element, element("span", words, class_="note")))
@@ -331,7 +333,7 @@ def _spectrum(part: Part, degree: int) -> tuple[Element, str]:
     edges = np.linspace(low, high, BINS + 1)
     counts = [np.histogram(each, edges)[0] for each in logs]
     most = max(1, int((counts[0] + counts[1]).max()))
-    found = f"{len(vanishing)} of {counted(len(vanishing) + len(others), 'direction')} vanish"
+    found = f"{len(vanishing)} of {format_count(len(vanishing) + len(others), 'direction')} vanish"
     words = f"{part.name}, degree {degree}: {found}"
     chart = Chart((low, high), (0.0, float(most)), f"Histogram of extents. {words}")
     chart.y_axis([(0.0, "0"), (float(most), str(most))], "directions")

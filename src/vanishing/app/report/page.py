@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from vanishing.app.report.anomalies import anomalies_section
-from vanishing.app.report.content import Given, checked, data_section, facts_section
+from vanishing.app.report.content import Given, check_given, data_section, facts_section
 from vanishing.app.report.equations import Formulas, equations_section, spectrum_section
 from vanishing.app.report.scores import scores_section
 from vanishing.arrays.namespace import FloatArray
@@ -86,7 +86,7 @@ def write_report(
     folder = Path(path).absolute().parent
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder} for the report; make it first")
-    given = checked(
+    given = check_given(
         detector,
         X,
         scores=scores,

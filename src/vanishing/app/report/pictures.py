@@ -20,7 +20,7 @@ LESS, MORE = (0, 114, 178), (213, 94, 0)
 SIDE = 112
 
 
-def explained_image(explanation: Explanation, shape: tuple[int, ...], row: str) -> Element:
+def draw_explanation(explanation: Explanation, shape: tuple[int, ...], row: str) -> Element:
     """Return an image, the suggested fix, and what each pixel adds to the score.
 
     Parameters

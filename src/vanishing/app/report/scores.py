@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.metrics import average_precision_score, precision_recall_curve, roc_curve
 
 from vanishing.app.report.charts import Chart, round_ticks
-from vanishing.app.report.content import Given, counted, figure
+from vanishing.app.report.content import Given, figure, format_count
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.equations.markup import Element, element, number
 
@@ -46,7 +46,7 @@ class Curves:
     share: float
 
 
-def curves_of(scores: FloatArray, labels: BoolArray) -> Curves:
+def compare_with_labels(scores: FloatArray, labels: BoolArray) -> Curves:
     """Compare anomaly scores with labels.
 
     Parameters
@@ -119,8 +119,8 @@ def scores_section(given: Given) -> list[Element]:
         )
     ]
     if given.labels is not None:
-        curves = curves_of(given.scores, given.labels)
-        found.append(element("p", _in_words(curves, given)))
+        curves = compare_with_labels(given.scores, given.labels)
+        found.append(element("p", _describe_curves(curves, given)))
         charts += [_roc(curves), _precision_recall(curves)]
     elif given.one_class:
         found.append(
@@ -139,16 +139,17 @@ def _meaning(given: Given) -> str:
     )
 
 
-def _in_words(curves: Curves, given: Given) -> str:
+def _describe_curves(curves: Curves, given: Given) -> str:
     assert given.labels is not None
     caught = int(np.sum(given.labels & given.anomalous))
     false_alarms = int(np.sum(~given.labels & given.anomalous))
     low, high = curves.auc_interval
     return (
-        f"{counted(int(given.labels.sum()), 'row')} of {len(given.labels):,} are labelled as "
+        f"{format_count(int(given.labels.sum()), 'row')} of {len(given.labels):,} are labelled as "
         f"anomalies. The threshold finds {caught:,} of them, with "
-        f"{counted(false_alarms, 'false alarm')}. Area under the ROC curve {curves.auc:.3f} (95 % "
-        f"interval {low:.3f} to {high:.3f}, bootstrap), average precision {curves.precision:.3f}."
+        f"{format_count(false_alarms, 'false alarm')}. Area under the ROC curve {curves.auc:.3f} "
+        f"(95 % interval {low:.3f} to {high:.3f}, bootstrap), average precision "
+        f"{curves.precision:.3f}."
     )
 
 
@@ -164,7 +165,7 @@ def _histogram(given: Given) -> Element:
     counts = [np.histogram(np.clip(scores, low, high), edges)[0] for scores, _, _ in groups]
     most = float(max(1, counts[0].max()))
     beyond = int(np.sum(given.scores > high))
-    chart = Chart((low, high), (0.0, most), _spoken(given))
+    chart = Chart((low, high), (0.0, most), _describe(given))
     chart.y_axis([tick for tick in round_ticks(0.0, most, 4) if tick[0] % 1 == 0], "rows")
     # Anomalies stand on top of normal rows: the whole is drawn first.
     for (_, kind, _), heights in zip(groups, counts, strict=True):
@@ -182,22 +183,22 @@ def _histogram(given: Given) -> Element:
     caption: list[object] = [legend]
     if beyond:
         caption.append(
-            f" {counted(beyond, 'row')} with larger scores are in the last bar"
-            f" (largest: {_written(float(given.scores.max()))})."
+            f" {format_count(beyond, 'row')} with larger scores are in the last bar"
+            f" (largest: {_format_score(float(given.scores.max()))})."
         )
     return figure(chart.svg(), caption)
 
 
-def _spoken(given: Given) -> str:
+def _describe(given: Given) -> str:
     middle = float(np.median(given.scores))
     return (
-        f"Histogram of the anomaly scores of {counted(len(given.scores), 'row')}: median "
-        f"{_written(middle)}, largest {_written(float(given.scores.max()))}, threshold "
+        f"Histogram of the anomaly scores of {format_count(len(given.scores), 'row')}: median "
+        f"{_format_score(middle)}, largest {_format_score(float(given.scores.max()))}, threshold "
         f"{number(given.threshold, '.4g')}"
     )
 
 
-def _written(score: float) -> str:
+def _format_score(score: float) -> str:
     return number(score, ".4g") if np.isfinite(score) else "infinite"
 
 
@@ -217,7 +218,7 @@ def _roc(curves: Curves) -> Element:
     words = f"ROC curve, area {curves.auc:.3f}"
     chart = _unit_chart(words, "false positive rate", "true positive rate")
     chart.line([0, 1], [0, 1], "chance")
-    chart.line(*_thinned(curves.false_rate, curves.true_rate), "main")
+    chart.line(*_thin_out(curves.false_rate, curves.true_rate), "main")
     return figure(chart.svg(), f"{words}; dashed: chance")
 
 
@@ -225,7 +226,7 @@ def _precision_recall(curves: Curves) -> Element:
     words = f"Precision and recall, average precision {curves.precision:.3f}"
     chart = _unit_chart(words, "recall", "precision")
     chart.line([0, 1], [curves.share, curves.share], "chance")
-    chart.line(*_thinned(curves.recall, curves.precisions), "main")
+    chart.line(*_thin_out(curves.recall, curves.precisions), "main")
     return figure(chart.svg(), f"{words}; dashed: chance")
 
 
@@ -237,7 +238,7 @@ def _unit_chart(words: str, x_name: str, y_name: str) -> Chart:
     return chart
 
 
-def _thinned(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _thin_out(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Leave out points of a curve that nobody would see."""
     if len(x) <= MOST_POINTS:
         return x, y
