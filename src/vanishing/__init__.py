@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from vanishing.detectors.transformation import TransformationDetector
     from vanishing.detectors.vanishing import VanishingDetector
     from vanishing.ideal import VanishingIdeal
-    from vanishing.persistence.model import load
+    from vanishing.persistence import load
 
 __version__ = "0.1.0.dev0"
 

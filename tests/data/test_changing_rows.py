@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import zarr
 
-from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal, inputs
-from vanishing.data import MappedSource, as_source, write
+from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
+from vanishing.data import MappedSource, as_source, inputs, write
 
 FORMATS = pytest.mark.parametrize("ending", [".npy", ".csv", ".parquet", ".zarr"])
 

@@ -143,7 +143,7 @@ FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 @contextmanager
-def written_whole(path: str | os.PathLike[str], *, folder: bool = False) -> Iterator[Path]:
+def replace_atomic(path: str | os.PathLike[str], *, folder: bool = False) -> Iterator[Path]:
     """Give a place to write to, which takes the place of ``path`` when all went well.
 
     What replaces a file has its mode, and its owner and group where the system allows it. What
@@ -251,7 +251,7 @@ def _replace_folder(unfinished: Path, target: Path) -> None:
 
 
 @contextmanager
-def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+def open_atomic(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a file to write, so that at any time there is the old one or the new one.
 
     What is written goes to a file beside it, which takes its place when the block ends, and is
@@ -274,11 +274,11 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         with given.open("wb") as file:
             yield file
         return
-    with written_whole(given) as unfinished, unfinished.open("wb") as file:
+    with replace_atomic(given) as unfinished, unfinished.open("wb") as file:
         yield file
 
 
-def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
+def write_atomic(path: str | os.PathLike[str], content: bytes) -> None:
     """Write a file, so that at any time there is the old one or the new one.
 
     Parameters
@@ -287,5 +287,5 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
         A file that exists is replaced.
     content : bytes
     """
-    with whole_file(path) as file:
+    with open_atomic(path) as file:
         file.write(content)
