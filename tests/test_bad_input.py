@@ -17,7 +17,7 @@ from vanishing import (
     VanishingDetector,
     VanishingIdeal,
 )
-from vanishing.arrays.memory import BudgetError
+from vanishing.arrays.blocks import BudgetError
 from vanishing.data import ArraySource, ConcatenatedSource, MappedSource, as_source
 
 

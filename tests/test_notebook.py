@@ -18,10 +18,14 @@ from vanishing.equations.markup import (
     element,
     excerpt,
     mathml_equation,
+    notebook_html,
+    notebook_latex,
     render,
 )
 from vanishing.equations.text import Sum, shorten_names, significant
 from vanishing.polynomials import PolynomialBasis
+
+XY = ["x0", "x1"]
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +78,7 @@ def test_diagrams_of_pipelines_are_left_alone():
 
 
 def test_a_basis_shows_numbered_variables(circle):
-    latex, html = circle.basis_._repr_latex_(), circle.basis_._repr_html_()
+    latex, html = notebook_latex(circle.basis_, XY), notebook_html(circle.basis_, XY)
     assert latex.startswith("$$\\begin{aligned}")
     assert "x_{0}^{2}" in latex
     (row,) = ElementTree.fromstring(html)  # it is well-formed
@@ -83,14 +87,15 @@ def test_a_basis_shows_numbered_variables(circle):
 
 
 def test_the_equation_is_that_of_the_circle(circle):
-    spoken = ElementTree.fromstring(circle.basis_._repr_html_())[0][0].get("aria-label")
+    spoken = ElementTree.fromstring(notebook_html(circle.basis_, XY))[0][0].get("aria-label")
     assert spoken == "0.5 · x0^2 + 0.5 · x1^2 − 0.5 = 0"
 
 
 def test_large_bases_are_cut_and_said_to_be():
     X = np.random.default_rng(0).normal(size=(60, 40))
     ideal = VanishingIdeal(max_degree=1, tol=100.0).fit(X)
-    html, latex = ideal.basis_._repr_html_(), ideal.basis_._repr_latex_()
+    names = [f"x{j}" for j in range(40)]
+    html, latex = notebook_html(ideal.basis_, names), notebook_latex(ideal.basis_, names)
     assert f"{40 - MOST_EQUATIONS} more equations" in html
     assert f"{40 - MOST_EQUATIONS} more equations" in latex
     assert latex.count("&= 0") == MOST_EQUATIONS
@@ -106,19 +111,19 @@ def test_what_would_take_long_is_not_expanded(monkeypatch):
     counted = basis.degrees().tolist().count
     # As many coefficients as there are up to degree 2.
     monkeypatch.setattr("vanishing.equations.markup.MOST_COEFFICIENTS", 10 * 6)
-    latex = basis._repr_latex_()
+    latex = notebook_latex(basis, ["x", "y", "z"])
     assert latex.count("&= 0") == counted(2) == 3
     assert f"{counted(3)} more equations" in latex
     monkeypatch.setattr("vanishing.equations.markup.MOST_COEFFICIENTS", 10)
     monkeypatch.setattr(PolynomialBasis, "expand", None)
-    assert f"{basis.count()} equations, too large to be written out" in basis._repr_latex_()
+    assert f"{basis.count()} equations, too large to be written out" in notebook_latex(basis, XY)
 
 
 def test_no_equations():
     X = np.random.default_rng(0).normal(size=(50, 2))
     ideal = VanishingIdeal(max_degree=1, tol=1e-9).fit(X)
     assert "nothing vanishes" in ideal._repr_latex_()
-    assert "nothing vanishes" in ideal.basis_._repr_html_()
+    assert "nothing vanishes" in notebook_html(ideal.basis_, XY)
 
 
 def test_an_excerpt_is_what_is_expanded(circle):

@@ -35,7 +35,8 @@ from vanishing.construction.reductions import Gram
 from vanishing.contrasts import GaussianNoise, Mixture, Permuted, Uniform
 from vanishing.equations import to_sympy
 from vanishing.persistence import ModelFileError, save
-from vanishing.persistence.container import digest, pack, unpack
+from vanishing.persistence.reading import unpack
+from vanishing.saving import digest, pack
 from vanishing.transformations import (
     AnyOf,
     Flips,

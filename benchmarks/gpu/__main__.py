@@ -17,7 +17,7 @@ from benchmarks.gpu.rates import from_host, rates
 
 import vanishing
 from vanishing import VanishingIdeal
-from vanishing.arrays import threads_for
+from vanishing.arrays.blocks import threads_for
 
 #: rows, features, degree, reduction, contrastive, precision
 SIZES = (

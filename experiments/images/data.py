@@ -127,7 +127,7 @@ def evaluate(detector: Any, task: Task, *, accelerated: bool = True) -> dict[str
 def auc(detector: Any, task: Task) -> float:
     """Return the area under the curve × 100 of a fitted detector on the test images."""
     scores = detector.score_samples(task.test)
-    on_host = scores if isinstance(scores, np.ndarray) else scores.cpu().numpy()
+    move_to_host = scores if isinstance(scores, np.ndarray) else scores.cpu().numpy()
     # A score of -inf stands for as anomalous as can be; the area needs finite numbers.
-    finite = np.nan_to_num(on_host, neginf=np.finfo(np.float64).min)
+    finite = np.nan_to_num(move_to_host, neginf=np.finfo(np.float64).min)
     return round(100 * float(roc_auc_score(task.is_normal, finite)), 2)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from vanishing.detectors.vanishing import VanishingDetector
     from vanishing.ideal import VanishingIdeal
     from vanishing.laws import discover
-    from vanishing.persistence.model import load
+    from vanishing.persistence import load
 
 __version__ = "0.1.0.dev0"
 

@@ -5,6 +5,7 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
@@ -12,10 +13,14 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from vanishing.arrays.namespace import Array, namespace
 from vanishing.construction.normalizations import resolve_normalization
-from vanishing.data.arrays import ArraySource
-from vanishing.data.coerce import is_chunked
-from vanishing.data.compose import ConcatenatedSource, lazily
-from vanishing.data.weights import checked_weights, with_weights
+from vanishing.data.inputs import (
+    check_new_points,
+    is_chunked,
+    label_error,
+    take_over,
+    validate_table,
+)
+from vanishing.data.source import ArraySource, ConcatenatedSource, add_weights, check_weights
 from vanishing.equations.onnx.graph import Graph, Output, Value
 from vanishing.equations.onnx.polynomials import transformer_outputs
 from vanishing.ideal import (
@@ -23,24 +28,22 @@ from vanishing.ideal import (
     HasIdeal,
     VanishingIdeal,
     check_discriminates,
-    settings_of,
 )
-from vanishing.inputs import labelled, new_points, take_over, validated
 from vanishing.saving import Saveable
 
 
 class ClassVanishingFeatures(HasIdeal, Saveable, TransformerMixin, BaseEstimator):
     """Absolute values of polynomials that vanish on each class in turn.
 
-    For each class an ideal is fitted to its samples; with the contrastive normalization the
-    samples of all other classes are the contrast. The features abs(g(x)) of all classes together
-    are small on the own class and large on the others, so that a linear classifier on top of them
-    separates what is separated by polynomials (Livni et al., 2013).
+    An ideal is fitted to the samples of each class; with the contrastive normalization the samples
+    of all other classes are the contrast. The features abs(g(x)) are small on the class of g and
+    large on the others, so that a linear classifier on all of them separates classes that
+    polynomials separate (Livni et al., 2013).
 
     Parameters
     ----------
     ideal : VanishingIdeal or None, default=None
-        What is fitted to each class. None stands for
+        The estimator fitted to each class. None stands for
         ``VanishingIdeal(max_degree=2, tol=0.3, normalization="contrastive")``.
     n_jobs : int or None, default=None
         Number of classes fitted at a time, as in joblib.
@@ -49,7 +52,7 @@ class ClassVanishingFeatures(HasIdeal, Saveable, TransformerMixin, BaseEstimator
     ----------
     classes_ : array of shape (n_classes,)
     ideals_ : list of VanishingIdeal
-        One a class.
+        One per class.
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features,)
         Only if X has column names.
@@ -66,6 +69,11 @@ class ClassVanishingFeatures(HasIdeal, Saveable, TransformerMixin, BaseEstimator
     >>> bool(model.fit(X, y).score(X, y) > 0.95)
     True
     """
+
+    # What a fit leaves, and model files keep (``saving.py``).
+    n_features_in_: int
+    classes_: npt.NDArray[np.generic]
+    ideals_: list[VanishingIdeal]
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "ideal": [VanishingIdeal, None],
@@ -85,7 +93,7 @@ class ClassVanishingFeatures(HasIdeal, Saveable, TransformerMixin, BaseEstimator
         y : array-like of shape (n_samples,)
             Class labels, of at least two classes.
         sample_weight : array-like of shape (n_samples,), optional
-            How often each row counts, in its own class and as contrast of the others.
+            Weights of the rows, in their own class and in the contrast of the others.
 
         Returns
         -------
@@ -98,18 +106,18 @@ class ClassVanishingFeatures(HasIdeal, Saveable, TransformerMixin, BaseEstimator
                 f"({type(X).__name__}); read them first, or fit a VanishingIdeal to each class"
             )
         fitted = copy(self)  # a fit that fails leaves the estimator as it was
-        X, y = validated(fitted, X, y=y)
+        X, y = validate_table(fitted, X, y=y)
         check_classification_targets(y)
         weights = None
         if sample_weight is not None:
-            weights = checked_weights(sample_weight, "X", len(X))
-            counted = weights > 0  # a class of nothing but zeros is none
-            X, y, weights = X[counted], y[counted], weights[counted]
+            weights = check_weights(sample_weight, "X", len(X))
+            positive = weights > 0  # a class whose rows all have weight 0 is none
+            X, y, weights = X[positive], y[positive], weights[positive]
         classes, of_class = np.unique(y, return_inverse=True)
         if len(classes) < 2:
             raise ValueError(
-                f"y has one class only ({classes[0]!r}), but features are made by contrasting "
-                "classes: at least two are required"
+                f"y has one class only ({classes[0]!r}), but features contrast classes: at least "
+                "two are required"
             )
         template = self._default_ideal() if self.ideal is None else self.ideal
         contrastive = resolve_normalization(template.normalization).needs_contrast
@@ -117,25 +125,25 @@ class ClassVanishingFeatures(HasIdeal, Saveable, TransformerMixin, BaseEstimator
         for index in range(len(classes)):
             own = of_class == index
             own_weights = None if weights is None else weights[own]
-            parts.append(with_weights(ArraySource(X[own]), own_weights))
+            parts.append(add_weights(ArraySource(X[own]), own_weights))
 
         def fit_one(index: int) -> tuple[VanishingIdeal, ContrastError | None]:
             ideal: VanishingIdeal = clone(template)
             others = [part for other, part in enumerate(parts) if other != index]
             contrast = ConcatenatedSource(others) if contrastive else None
             try:
-                ideal.fit_part(parts[index], contrast)
+                ideal.fit_part(parts[index], contrast=contrast)
             except (ValueError, MemoryError) as error:
-                raise labelled(error, f"the ideal of class {classes[index]} failed") from error
+                raise label_error(error, f"the ideal of class {classes[index]} failed") from error
             try:
                 if contrastive:
-                    check_discriminates(ideal.basis_, ideal.trace_, settings_of(ideal))
+                    check_discriminates(ideal.basis_, ideal.trace_, ideal.memory_budget)
             except ContrastError as error:
-                # One class without an equation of its own is no reason to give up the others.
+                # The other classes may have equations of their own.
                 return ideal, error
             return ideal, None
 
-        # Threads: the work is in BLAS and LAPACK, and the parts need no copies.
+        # Threads, since the work is in BLAS and LAPACK, and parts need no copies.
         parallel = Parallel(n_jobs=self.n_jobs, prefer="threads")
         results = parallel(delayed(fit_one)(index) for index in range(len(classes)))
         fitted.ideals_ = [ideal for ideal, _ in results]
@@ -168,8 +176,8 @@ class ClassVanishingFeatures(HasIdeal, Saveable, TransformerMixin, BaseEstimator
                 return namespace(rows).concat([ideal.transform(rows) for ideal in ideals], axis=1)
 
             n_features = sum(ideal.basis_.count() for ideal in ideals)
-            return lazily(new_points(self, X), features, n_features)
-        X = validated(self, X, reset=False)
+            return check_new_points(self, X).map_rows(features, n_features)
+        X = validate_table(self, X, reset=False)
         return np.hstack([ideal.transform(X) for ideal in self.ideals_])
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:

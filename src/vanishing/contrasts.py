@@ -9,7 +9,7 @@ from operator import index
 import numpy as np
 import numpy.typing as npt
 
-from vanishing.arrays.namespace import FloatArray, IntArray, unmasked
+from vanishing.arrays.namespace import FloatArray, IntArray, unmask
 
 __all__ = ["Contrast", "GaussianNoise", "Mixture", "Permuted", "Uniform"]
 
@@ -41,7 +41,7 @@ class Contrast(ABC):
         array of shape (n_samples, n_features)
             In the dtype of X, if that is a floating one, in double precision otherwise.
         """
-        rows = np.asarray(unmasked(X, "X"))
+        rows = np.asarray(unmask(X, "X"))
         if rows.ndim != 2 or rows.size == 0:
             raise ValueError(
                 "X must be 2-D, of shape (n_samples, n_features), with at least one row and one "

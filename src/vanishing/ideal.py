@@ -8,43 +8,43 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from vanishing import equations as export
-from vanishing.arrays.memory import as_text
-from vanishing.arrays.namespace import Array, namespace
+from vanishing.arrays.blocks import format_bytes
+from vanishing.arrays.namespace import Array, FloatArray, namespace
 from vanishing.construction.candidates import choose_candidates
-from vanishing.construction.loop import Construction, Progress, construct
-from vanishing.construction.moments import Seen, as_source_of_fit
+from vanishing.construction.loop import Construction, DegreeTrace, Settings, StopReason, construct
+from vanishing.construction.moments import Seen
 from vanishing.construction.normalizations import Normalization, resolve_normalization
 from vanishing.construction.reductions import Reduction, Tsqr, resolve_reduction
-from vanishing.construction.step import DegreeTrace, Settings, State
-from vanishing.data.coerce import as_source, is_chunked
-from vanishing.data.compose import digest, lazily
-from vanishing.data.source import SampleSource
-from vanishing.data.weights import WeightedSource, with_weights
-from vanishing.equations.onnx.graph import Graph, Output, Value
-from vanishing.equations.onnx.polynomials import transformer_outputs
-from vanishing.inputs import (
-    contrast_source,
-    fit_source,
-    new_points,
+from vanishing.data.inputs import (
+    as_source,
+    check_contrast_source,
+    check_new_points,
+    check_training_source,
+    get_feature_names,
+    is_chunked,
     refuse_frames_of_chunks,
     take_over,
 )
+from vanishing.data.source import SampleSource, add_weights
+from vanishing.equations.onnx.graph import Graph, Output, Value
+from vanishing.equations.onnx.polynomials import transformer_outputs
 from vanishing.polynomials.basis import PolynomialBasis
-from vanishing.saving import EquationsInNotebooks, Saveable, WritesFeatures
+from vanishing.saving import Saveable
 
 __all__ = ["InterpolationWarning", "UndecidedWarning", "VanishingIdeal"]
 
 
-# --- What surrounds the construction in a fit: settings, refusals and warnings --------------------
+# --- Errors and warnings of a fit -----------------------------------------------------------------
 
 
 class ContrastError(ValueError):
-    """All that vanishes on X vanishes on the contrast too."""
+    """Every polynomial that vanishes on X vanishes on the contrast too."""
 
 
 class UndecidedWarning(UserWarning):
@@ -52,32 +52,11 @@ class UndecidedWarning(UserWarning):
 
 
 class InterpolationWarning(UserWarning):
-    """Equations hold because there are too few rows for anything else, not because of the data."""
-
-
-def settings_of(ideal: Any) -> Settings:
-    """Return the parameters of an ideal that the construction is governed by."""
-    return Settings(
-        normalization=resolve_normalization(ideal.normalization),
-        tol=ideal.tol if ideal.tol == "gap" else float(ideal.tol),
-        paper_norm=ideal.tol_norm == "euclidean",
-        products=ideal.products,
-        max_nonvanishing=ideal.max_nonvanishing,
-        reduction=resolve_reduction(ideal.reduction),
-        memory_budget=ideal.memory_budget,
-    )
-
-
-def contrast_for(ideal: Any, contrast: Any) -> SampleSource | None:
-    """Check the contrasting set against the columns of X, and wrap it."""
-    if contrast is None:
-        return None
-    names = getattr(ideal, "feature_names_in_", None)
-    return contrast_source(contrast, n_features=ideal.n_features_in_, feature_names=names)
+    """Equations hold because there are too few rows, not because of the data."""
 
 
 def check_contrast(normalization: Normalization, *, given: bool, known: bool = False) -> None:
-    """Refuse a contrast that is not used, and the lack of one that is.
+    """Refuse a contrast that is not used, and the lack of one that is needed.
 
     Parameters
     ----------
@@ -85,7 +64,7 @@ def check_contrast(normalization: Normalization, *, given: bool, known: bool = F
     given : bool
         Whether a contrast was passed.
     known : bool
-        Whether there is one from earlier parts.
+        Whether there is one from earlier calls.
     """
     name = type(normalization).__name__
     if normalization.needs_contrast and not (given or known):
@@ -101,23 +80,23 @@ def check_contrast(normalization: Normalization, *, given: bool, known: bool = F
 
 
 def check_discriminates(
-    basis: PolynomialBasis, trace: tuple[DegreeTrace, ...], settings: Settings
+    basis: PolynomialBasis, trace: tuple[DegreeTrace, ...], memory_budget: int
 ) -> None:
-    """Refuse a contrast on which all that vanishes on X vanishes too."""
+    """Refuse a contrast on which every polynomial that vanishes on X vanishes too."""
     if basis.count("vanishing") or not any(step.dropped for step in trace):
         return
     if any(step.undecided for step in trace):
-        return  # rounding errors hide what there is to be told apart
+        return  # rounding errors may hide a difference
     lost = []
     for step in trace:
-        # Among all products repeats are dropped too: those are no relations of the data.
+        # Redundant products are dropped too, but are no relations of the data.
         blocks = basis.blocks[: step.degree - 1]
         distinct = choose_candidates(
             basis.n_features,
             blocks,
             products="independent",
             uses_all_products=False,
-            memory_budget=settings.memory_budget,
+            memory_budget=memory_budget,
         )
         n_lost = len(distinct.left) - step.vanishing - step.nonvanishing - step.cut - step.undecided
         if n_lost > 0:
@@ -132,7 +111,7 @@ def check_discriminates(
 
 
 def warn_of_undecided(found: Construction) -> None:
-    """Say where rounding errors do not let the construction decide."""
+    """Warn of polynomials for which rounding errors do not let the construction decide."""
     undecided = [(step.degree, step.undecided) for step in found.trace if step.undecided]
     if undecided:
         counts = ", ".join(f"{number} of degree {degree}" for degree, number in undecided)
@@ -142,37 +121,33 @@ def warn_of_undecided(found: Construction) -> None:
             f"as equations nor as nonvanishing{stopped}. Centre and scale the columns of X, lower "
             "max_degree, use more distinct contrast points, or set tol above the rounding errors",
             UndecidedWarning,
-            stacklevel=5,
+            stacklevel=4,
         )
 
 
-def warn_of_left_out(found: Construction, memory_budget: int) -> None:
-    """Say where the memory budget cut off products."""
+def warn_of_left_out(found: Construction, memory_budget: int, stacklevel: int) -> None:
+    """Warn of products that the memory budget left out."""
     left_out = [(step.degree, step.left_out) for step in found.trace if step.left_out]
     if left_out:
         counts = ", ".join(f"{number} at degree {degree}" for degree, number in left_out)
         warnings.warn(
-            f"the memory budget of {as_text(memory_budget)} left out products of the "
+            f"the memory budget of {format_bytes(memory_budget)} left out products of the "
             f"nonvanishing polynomials of smallest extent ({counts}); raise memory_budget, or set "
             "max_nonvanishing to choose the cap yourself",
             UserWarning,
-            stacklevel=5,
+            stacklevel=stacklevel,
         )
 
 
 def warn_of_interpolation(found: Construction, settings: Settings, points: SampleSource) -> None:
-    """Say where equations within a tolerance hold on any rows, so few are there.
+    """Warn if there are so few rows that equations hold within the tolerance on any data.
 
-    With ``tol=0`` that is wanted: it is exact algebra.
+    Not with ``tol=0``, which is exact algebra on purpose.
     """
     if settings.tol == 0:
         return
-    # A weight makes no more rows of one.
-    n_rows = found.state.n_rows
-    if isinstance(points, WeightedSource):
-        n_rows = points.n_counted
-    elif points.weighted:
-        n_rows = points.n_samples
+    # A large weight does not turn one row into several.
+    n_rows = points.n_weighted if points.weighted else found.n_rows
     for step in found.trace:
         if step.vanishing and step.rank >= n_rows:
             warnings.warn(
@@ -181,107 +156,25 @@ def warn_of_interpolation(found: Construction, settings: Settings, points: Sampl
                 "and need not hold on other rows; fit more rows, reduce the number of features "
                 "(for instance by PCA), lower max_degree, or set tol=0 if the points are exact",
                 InterpolationWarning,
-                stacklevel=5,
+                stacklevel=4,
             )
             return
-
-
-# --- Fitting to data that keeps arriving ----------------------------------------------------------
-
-
-class PartialFit:
-    """Mixin of ``VanishingIdeal``: the method ``partial_fit``."""
-
-    def partial_fit(
-        self, X: Any, y: Any = None, *, contrast: Any = None, sample_weight: Any = None
-    ) -> Self:
-        """Add rows to those of earlier calls, and find the polynomials that vanish on all of them.
-
-        Up to twice as many rows are kept as there are monomials of degree at most ``max_degree``.
-        Of more rows only the R factor of these monomials is kept, whose number must fit the memory
-        budget. The outcome is that of one ``fit`` to all rows, up to rounding, whatever the parts
-        are: the first one may be a single row. Where rounding costs many digits a warning says so.
-        Factors are made by QR whatever ``reduction`` says.
-
-        Parameters
-        ----------
-        X : as in ``fit``
-        y : ignored
-        contrast : as in ``fit``, optional after the first call
-            Added to the contrast of earlier calls.
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        self
-        """
-        _add_rows(self, X, contrast, sample_weight)
-        return self
-
-
-def _add_rows(ideal: Any, X: Any, contrast: Any, sample_weight: Any) -> None:
-    ideal._validate_params()
-    settings = settings_of(ideal)
-    seen: Seen | None = getattr(ideal, "_seen", None)
-    degree = _degree_to_keep(ideal, seen)
-    known = seen is not None and seen.contrast is not None
-    check_contrast(settings.normalization, given=contrast is not None, known=known)
-    fitted = ideal._without("_progress")
-    points = fit_source(fitted, X) if seen is None else as_source(new_points(fitted, X))
-    points = with_weights(points, sample_weight)
-    other = contrast_for(fitted, contrast)
-    seen = Seen.after(seen, points, other, degree, ideal.memory_budget)
-    fitted._seen = seen
-    fitted.n_samples_seen_ = seen.points.n_rows
-    on_contrast = None
-    if settings.normalization.needs_contrast and seen.contrast is not None:
-        on_contrast = as_source_of_fit(seen.contrast, "contrast")
-    settings = replace(settings, reduction=Tsqr())
-    # Rows are still to come: that these are few, or that nothing tells them from the contrast, is
-    # no reason to refuse them.
-    on_points = as_source_of_fit(seen.points, "X")
-    fitted._construct(on_points, on_contrast, settings, by_itself=False)
-    take_over(ideal, fitted)
-
-
-def _degree_to_keep(ideal: Any, seen: Seen | None) -> int:
-    """Return the degree of the monomials to keep, or raise if those of earlier rows are gone."""
-    if ideal.max_degree is None:
-        raise ValueError(
-            "partial_fit keeps the monomials up to max_degree, which is None; set max_degree"
-        )
-    if seen is None and hasattr(ideal, "basis_"):
-        warnings.warn(
-            "partial_fit begins anew: it goes on from earlier calls of partial_fit only, and this "
-            "model was fitted by fit, which keeps nothing of its rows",
-            UserWarning,
-            stacklevel=4,
-        )
-    if seen is not None and ideal.max_degree > seen.points.degree:
-        raise ValueError(
-            f"max_degree was raised to {ideal.max_degree}, but partial_fit has kept monomials of "
-            f"degree at most {seen.points.degree}, and the rows are gone; begin with a new model, "
-            f"or set max_degree={seen.points.degree}"
-        )
-    return int(ideal.max_degree) if seen is None else seen.points.degree
 
 
 # --- VanishingIdeal: the algorithm as a scikit-learn transformer ----------------------------------
 
 
-class VanishingIdeal(
-    EquationsInNotebooks, PartialFit, Saveable, WritesFeatures, TransformerMixin, BaseEstimator
-):
+class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
     """Polynomial equations that a set of points approximately satisfies.
 
-    The polynomials of each degree are found that are small on X while their size under a
+    Degree by degree, finds polynomials that are small on X while their size under a
     normalization is 1. With ``normalization="contrastive"`` that size is taken on a second set of
     points, the contrast, so that the equations tell X from it.
 
     Parameters
     ----------
     max_degree : int or None, default=2
-        Largest degree. None goes on until no nonvanishing polynomial is left.
+        Largest degree. None continues until no nonvanishing polynomial is left.
     tol : float or "gap", default=0.1
         A polynomial vanishes if its extent, the root mean square of its values on X, is at most
         this. With the contrastive and the vca normalization extents are pure numbers; with the
@@ -312,11 +205,6 @@ class VanishingIdeal(
         were left out), or are refused with the numbers.
     callback : callable or None, default=None
         Called with the ``DegreeTrace`` of each degree as soon as it is done.
-    warm_start : bool, default=False
-        Whether a later ``fit`` to the same data takes over the degrees that a change of
-        ``max_degree``, ``tol`` or ``max_nonvanishing`` leaves as they are. The outcome is that of
-        a fit from scratch, which it is for other data; a digest of the data, one more pass over
-        it, tells.
 
     Attributes
     ----------
@@ -349,6 +237,13 @@ class VanishingIdeal(
            [1.5]])
     """
 
+    # What a fit leaves, and model files keep (``saving.py``).
+    n_features_in_: int
+    basis_: PolynomialBasis
+    trace_: tuple[DegreeTrace, ...]
+    stop_reason_: StopReason
+    _seen: Seen | None = None
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "max_degree": [Interval(Integral, 1, None, closed="left"), None],
         "tol": [Interval(Real, 0, None, closed="left"), StrOptions({"gap"})],
@@ -360,7 +255,6 @@ class VanishingIdeal(
         "output": [StrOptions({"abs", "signed"})],
         "memory_budget": [Interval(Integral, 1, None, closed="left")],
         "callback": [callable, None],
-        "warm_start": ["boolean"],
     }
 
     def __init__(
@@ -376,7 +270,6 @@ class VanishingIdeal(
         output: Literal["abs", "signed"] = "abs",
         memory_budget: int = 2**31,
         callback: Callable[[DegreeTrace], object] | None = None,
-        warm_start: bool = False,
     ) -> None:
         self.max_degree = max_degree
         self.tol = tol
@@ -388,7 +281,6 @@ class VanishingIdeal(
         self.output = output
         self.memory_budget = memory_budget
         self.callback = callback
-        self.warm_start = warm_start
 
     def fit(
         self, X: Any, y: Any = None, *, contrast: Any = None, sample_weight: Any = None
@@ -407,23 +299,23 @@ class VanishingIdeal(
             Points on which polynomials get root mean square 1; required by the contrastive
             normalization and refused by the others. In a cross-validation wrap it with
             ``vanishing.data.as_source``: scikit-learn splits any array that happens to be as
-            long as X. Weights of its rows go there, too: ``as_source(Y, weights=...)``.
+            long as X. It may have weights: ``as_source(Y, weights=...)``.
         sample_weight : array-like of shape (n_samples,), optional
-            How often each row of X counts, in the order of the rows, also where X comes in chunks.
-            Means become weighted means, so that the scale of the weights does not matter, except
-            with ``tol_norm="euclidean"``, which is about sums.
+            Weights of the rows of X, in their order, also if X comes in chunks. Means become
+            weighted means, so that the scale of the weights does not matter, except with
+            ``tol_norm="euclidean"``, which takes sums.
 
         Returns
         -------
         self
         """
-        return self._fit(X, contrast, sample_weight, by_itself=True)
+        return self._fit(X, contrast, sample_weight, part=False)
 
     def fit_part(self, X: Any, contrast: Any = None, *, sample_weight: Any = None) -> Self:
-        """Fit an ideal that is a part of a larger model.
+        """Fit as a part of a larger model, without complaints about this part alone.
 
-        As ``fit``, without its warnings of few rows and of rounding errors, and without the refusal
-        of a contrast on which everything vanishes.
+        Few rows, undecided polynomials and a contrast inside the variety of X neither warn nor
+        raise.
 
         Parameters
         ----------
@@ -433,64 +325,134 @@ class VanishingIdeal(
         -------
         self
         """
-        return self._fit(X, contrast, sample_weight, by_itself=False)
+        return self._fit(X, contrast, sample_weight, part=True)
 
-    def _fit(self, X: Any, contrast: Any, sample_weight: Any, *, by_itself: bool) -> Self:
+    def _fit(self, X: Any, contrast: Any, sample_weight: Any, *, part: bool) -> Self:
         self._validate_params()
-        settings = settings_of(self)
+        settings = self._settings()
         check_contrast(settings.normalization, given=contrast is not None)
-        fitted = self._without("_seen", "n_samples_seen_", "_progress")
-        points = with_weights(fit_source(fitted, X), sample_weight)
-        other = contrast_for(fitted, contrast)
-        begun, data = None, ""
-        if self.warm_start:
-            data = " ".join(digest(source) for source in (points, other) if source is not None)
-            if hasattr(self, "_progress"):
-                begun = self._progress.resume(
-                    self.basis_, self.trace_, settings, data, self.max_degree
-                )
-        state = fitted._construct(points, other, settings, begun=begun, by_itself=by_itself)
-        if self.warm_start:
-            fitted._progress = Progress.of(state, settings, data)
+        fitted = copy(self)  # a fit that fails leaves the estimator as it was
+        points = add_weights(check_training_source(fitted, X), sample_weight)
+        other = None if contrast is None else check_contrast_source(fitted, contrast)
+        found = construct(
+            points, other, settings, max_degree=self.max_degree, callback=self.callback
+        )
+        if not part:
+            if other is not None:
+                check_discriminates(found.basis, found.trace, settings.memory_budget)
+            warn_of_interpolation(found, settings, points)
+            warn_of_undecided(found)
+        warn_of_left_out(found, settings.memory_budget, stacklevel=4)
         take_over(self, fitted)
+        self.__dict__.pop("_seen", None)
+        self._keep(found)
         return self
 
-    def _construct(
-        self,
-        points: SampleSource,
-        other: SampleSource | None,
-        settings: Settings,
-        *,
-        begun: tuple[State, tuple[DegreeTrace, ...]] | None = None,
-        by_itself: bool = True,
-    ) -> State:
-        """Run the algorithm and keep what it found."""
+    def partial_fit(
+        self, X: Any, y: Any = None, *, contrast: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Add rows to those of earlier calls, and find the polynomials that vanish on all of them.
+
+        Up to twice as many rows are kept as there are monomials of degree at most ``max_degree``.
+        Of more rows only the R factor of these monomials is kept, which must fit the memory
+        budget. The result is that of one ``fit`` to all rows, up to rounding, however they are
+        divided: the first part may be a single row. A warning is given if rounding costs many
+        digits. Factors are computed by QR whatever ``reduction`` is.
+
+        Parameters
+        ----------
+        X : as in ``fit``
+        y : ignored
+        contrast : as in ``fit``, optional after the first call
+            Added to the contrast of earlier calls.
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        settings = replace(self._settings(), reduction=Tsqr())
+        degree = self._degree_to_keep()
+        known = self._seen is not None and self._seen.contrast is not None
+        check_contrast(settings.normalization, given=contrast is not None, known=known)
+        fitted = copy(self)
+        if self._seen is None:
+            points = check_training_source(fitted, X)
+        else:
+            points = as_source(check_new_points(fitted, X))
+        points = add_weights(points, sample_weight)
+        other = None if contrast is None else check_contrast_source(fitted, contrast)
+        seen = Seen.update(self._seen, points, other, degree, self.memory_budget)
+        on_contrast = None
+        if settings.normalization.needs_contrast and seen.contrast is not None:
+            on_contrast = seen.contrast.source("contrast")
+        # More rows are to come: that these are few, or that nothing tells them from the contrast,
+        # is no reason to complain.
         found = construct(
-            points,
-            other,
+            seen.points.source("X"),
+            on_contrast,
             settings,
             max_degree=self.max_degree,
             callback=self.callback,
-            begun=begun,
         )
-        if by_itself:
-            if other is not None:
-                check_discriminates(found.basis, found.trace, settings)
-            warn_of_interpolation(found, settings, points)
-            warn_of_undecided(found)
-        warn_of_left_out(found, settings.memory_budget)
+        warn_of_left_out(found, settings.memory_budget, stacklevel=3)
+        take_over(self, fitted)
+        self._seen = seen
+        self._keep(found)
+        return self
+
+    def _degree_to_keep(self) -> int:
+        """Return the degree of the monomials to keep; raise if earlier rows lack some."""
+        seen = self._seen
+        if self.max_degree is None:
+            raise ValueError(
+                "partial_fit keeps the monomials up to max_degree, which is None; set max_degree"
+            )
+        if seen is None:
+            if hasattr(self, "basis_"):
+                warnings.warn(
+                    "partial_fit starts anew: it continues earlier calls of partial_fit only, and "
+                    "this model was fitted by fit, which keeps no rows",
+                    UserWarning,
+                    stacklevel=3,
+                )
+            return int(self.max_degree)
+        if self.max_degree > seen.points.degree:
+            raise ValueError(
+                f"max_degree was raised to {self.max_degree}, but partial_fit has kept monomials "
+                f"of degree at most {seen.points.degree}, and the rows are gone; start with a new "
+                f"model, or set max_degree={seen.points.degree}"
+            )
+        return seen.points.degree
+
+    def _settings(self) -> Settings:
+        return Settings(
+            normalization=resolve_normalization(self.normalization),
+            tol="gap" if self.tol == "gap" else float(self.tol),
+            paper_norm=self.tol_norm == "euclidean",
+            products=self.products,
+            max_nonvanishing=self.max_nonvanishing,
+            reduction=resolve_reduction(self.reduction),
+            memory_budget=self.memory_budget,
+        )
+
+    def _keep(self, found: Construction) -> None:
         self.basis_ = found.basis
-        self.extents_ = found.basis.extents
         self.trace_ = found.trace
         self.stop_reason_ = found.stop_reason
-        return found.state
 
-    def _without(self, *names: str) -> Self:
-        """Copy, less some fitted attributes: a fit that fails leaves the estimator as it was."""
-        fitted = copy(self)
-        for name in names:
-            fitted.__dict__.pop(name, None)
-        return fitted
+    @property
+    def extents_(self) -> FloatArray:
+        """Root mean square on X of each vanishing polynomial."""
+        return self.basis_.extents
+
+    @property
+    def n_samples_seen_(self) -> float:
+        """Number of rows of all calls of ``partial_fit``, or the sum of their weights."""
+        if self._seen is None:
+            raise AttributeError("n_samples_seen_ exists after partial_fit only")
+        return self._seen.points.n_rows
 
     def transform(self, X: Any, *, output: Literal["abs", "signed"] | None = None) -> Any:
         """Evaluate the vanishing polynomials.
@@ -505,8 +467,8 @@ class VanishingIdeal(
         -------
         array of shape (n_samples, n_vanishing)
             In the array library, precision and device of X, lazy for a Dask array. For chunks and
-            files, a source whose blocks are computed as they are asked for. Values beyond the range
-            of the numbers, far from the data, are infinite or NaN.
+            files, a source whose blocks are computed when they are needed; ``vanishing.data.write``
+            writes it to a file. Far from the data, values that overflow are infinite or NaN.
         """
         check_is_fitted(self)
         output = self.output if output is None else output
@@ -520,8 +482,8 @@ class VanishingIdeal(
             return values if output == "signed" else namespace(values).abs(values)
 
         refuse_frames_of_chunks(self, X)
-        points = new_points(self, X)
-        return lazily(points, features, basis.count()) if is_chunked(X) else features(points)
+        points = check_new_points(self, X)
+        return points.map_rows(features, basis.count()) if is_chunked(X) else features(points)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Return names such as "g2_0": the first vanishing polynomial of degree 2.
@@ -646,21 +608,50 @@ class VanishingIdeal(
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
+    # Notebooks show scikit-learn's diagram, and the equations below it. With
+    # ``sklearn.set_config(display="text")`` there is nothing but text, as for any estimator.
+
+    def _repr_html_inner(self) -> str:
+        diagram: str = super()._repr_html_inner()
+        return diagram + self._equations_html()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] += self._equations_html()
+        if (latex := self._repr_latex_()) is not None:
+            bundle["text/latex"] = latex
+        return bundle
+
+    def _repr_latex_(self) -> str | None:
+        if not hasattr(self, "basis_") or get_config()["display"] != "diagram":
+            return None
+        from vanishing.equations.markup import notebook_latex  # a fit needs none of it
+
+        return notebook_latex(self.basis_, get_feature_names(self), self)
+
+    def _equations_html(self) -> str:
+        if not hasattr(self, "basis_"):
+            return ""
+        from vanishing.equations.markup import notebook_html
+
+        return notebook_html(self.basis_, get_feature_names(self), self)
+
 
 # --- Parameters of an ideal that is a parameter itself, such as ``ideal__tol`` --------------------
 
 
 class HasIdeal:
-    """Estimators with a parameter ``ideal``, of which None stands for a default.
+    """Mixin of estimators whose parameter ``ideal`` may be None, which stands for a default.
 
-    Scikit-learn sets ``ideal__tol`` on the value of ``ideal``, which None does not allow. The
-    default takes its place, so that grid searches work on estimators as they are made.
+    Scikit-learn sets ``ideal__tol`` on the value of ``ideal``, which fails for None. The default
+    takes its place, so that grid searches work without setting ``ideal`` first.
     """
 
     ideal: VanishingIdeal | None
 
     def _default_ideal(self) -> VanishingIdeal:
-        """Return a new copy of what None stands for."""
+        """Return a new copy of the ideal that None stands for."""
         raise NotImplementedError
 
     def set_params(self, **params: Any) -> Self:
@@ -669,8 +660,8 @@ class HasIdeal:
         Parameters
         ----------
         **params
-            Those of the constructor, and those of its ideal as ``ideal__tol``. Where ``ideal`` is
-            None, they are set on a copy of the default.
+            Those of the constructor, and those of its ideal such as ``ideal__tol``. If ``ideal``
+            is None, the latter are set on a copy of the default.
 
         Returns
         -------

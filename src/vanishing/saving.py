@@ -1,16 +1,67 @@
-"""What estimators share: model files, writing features to files, display in notebooks."""
+"""Writing fitted models to files, and to graphs of ONNX.
 
+A model file is a safetensors container: the arrays of the model, and in its metadata a JSON
+manifest that says what they belong to. What is kept of a class follows from its annotations, so
+that nothing is listed twice:
+
+* of a dataclass its fields;
+* of an estimator its parameters and, if it is fitted, the annotated attributes of its class.
+
+A field or attribute that has a default may be missing in a file. ``persistence/`` reads files.
+"""
+
+import hashlib
+import inspect
+import json
+import math
 import os
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from functools import cache
+from types import NoneType, UnionType
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    NamedTuple,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
-from sklearn import get_config
+import numpy as np
+import numpy.typing as npt
+import sklearn
+from safetensors.numpy import save as to_bytes
+from sklearn.decomposition import PCA
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import check_is_fitted
 
-from vanishing import equations as export
-from vanishing.data.output import write
-from vanishing.equations.onnx.model import Float
-from vanishing.inputs import names_of_features
+import vanishing
+from vanishing import contrasts, equations, transformations
+from vanishing.arrays.namespace import FloatArray
+from vanishing.construction import normalizations, reductions
+from vanishing.data.atomic import write_atomic
 
-# --- The methods ``save`` and ``to_onnx`` of all models -------------------------------------------
+FORMAT = "vanishing model"
+#: Raised when files of an earlier version would be misread; those versions stay readable.
+FORMAT_VERSION = 2
+
+
+class ModelFileError(ValueError):
+    """A model cannot be written to a file, or a file holds no model that can be read."""
+
+
+def require(condition: bool, message: str) -> None:
+    """Raise ``ModelFileError`` unless the condition holds."""
+    if not condition:
+        raise ModelFileError(message)
+
+
+# --- The methods of all models --------------------------------------------------------------------
 
 
 class Saveable:
@@ -19,24 +70,21 @@ class Saveable:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model into one file, from which ``vanishing.load`` reads it.
 
-        The file is written whole or not at all, and holds no code and no data.
+        The file is written completely or not at all, and holds neither code nor data.
 
         Parameters
         ----------
         path : path
             A file that exists is replaced.
         """
-        # Upwards, since model files know all models; pyproject.toml allows it for this line.
-        from vanishing.persistence.model import save
-
         save(self, path)
 
     def to_onnx(
         self,
         path: str | os.PathLike[str] | None = None,
         *,
-        dtype: Float = "float32",
-        arithmetic: Float = "float64",
+        dtype: Literal["float32", "float64"] = "float32",
+        arithmetic: Literal["float32", "float64"] = "float64",
     ) -> Any:
         """Return the fitted model as a graph of ONNX, which runs without Python.
 
@@ -55,82 +103,519 @@ class Saveable:
         -------
         onnx.ModelProto
         """
-        # Upwards, as above.
-        from vanishing.data.atomic import write_whole
-
-        graph = export.to_onnx(self, dtype=dtype, arithmetic=arithmetic)
+        graph = equations.to_onnx(self, dtype=dtype, arithmetic=arithmetic)
         if path is not None:
-            write_whole(path, graph.SerializeToString())
+            write_atomic(path, graph.SerializeToString())
         return graph
 
 
-# --- The method ``transform_to`` of transformers that work on rows from files ---------------------
+def save(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted model into one file.
+
+    The file is written completely or not at all; a model that cannot be kept is refused first.
+
+    Parameters
+    ----------
+    model : VanishingIdeal, ClassVanishingFeatures, VanishingDetector or TransformationDetector
+        Fitted; or a ``Pipeline`` of ``PCA`` and ``StandardScaler`` that ends in one of them.
+    path : path
+        A file that exists is replaced.
+
+    Raises
+    ------
+    ModelFileError
+        If the model holds something that a file cannot: a function, a class of your own, a
+        preprocessor other than ``PCA``, ``StandardScaler`` and pipelines of them.
+    """
+    last = model.steps[-1][1] if type(model) is Pipeline else model
+    if not is_model(last):
+        raise ModelFileError(
+            "model files hold the models of this library, and pipelines that end in one, got "
+            f"{type(last).__name__}"
+        )
+    steps = get_steps(model)
+    for step in steps:
+        check_is_fitted(step)
+    if type(model) is Pipeline:
+        check_model_pipeline(model)
+    write_model(path, model, get_input_width(steps[0]))
 
 
-class WritesFeatures:
-    """Mixin of the transformers whose features can be written block by block."""
+def write_model(path: str | os.PathLike[str], model: Any, n_columns: int) -> None:
+    """Write a model that was checked, or a record such as laws.
 
-    def transform_to(
-        self,
-        X: Any,
-        path: str | os.PathLike[str],
-        *,
-        output: Literal["abs", "signed"] | None = None,
-    ) -> None:
-        """Evaluate the vanishing polynomials and write the values to a file, block by block.
+    Parameters
+    ----------
+    path : path
+    model : object
+    n_columns : int
+        Width of the rows that it takes.
+    """
+    encoder = Encoder()
+    encoded = encoder.encode(model, "model", fitted=True)
+    last = model.steps[-1][1] if type(model) is Pipeline else model
+    manifest = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "versions": {
+            "vanishing": vanishing.__version__,
+            "numpy": np.__version__,
+            "scikit-learn": sklearn.__version__,
+        },
+        "data": {
+            "n_features": n_columns,
+            "fingerprint": compute_fingerprint(last, encoder.arrays),
+        },
+        "model": encoded,
+    }
+    text = json.dumps(manifest, allow_nan=False, separators=(",", ":"))
+    write_atomic(path, pack(text, encoder.arrays))
 
-        If X cannot be read to its end, nothing is written, and a file that was there before stays
-        as it was.
+
+def compute_fingerprint(model: Any, arrays: Mapping[str, npt.NDArray[Any]]) -> str:
+    """Return a digest of the column names and of all arrays of a fitted model.
+
+    Fits to the same data with the same parameters have the same fingerprint, others another one.
+    """
+    found = hashlib.sha256()
+    for name in getattr(model, "feature_names_in_", ()):
+        found.update(repr(str(name)).encode())
+    found.update(digest("", arrays).encode())
+    return found.hexdigest()[:16]
+
+
+def is_model(value: Any) -> bool:
+    """Say whether a value is a model of this library, and no subclass of one."""
+    return isinstance(value, Saveable) and type(value).__module__.startswith("vanishing.")
+
+
+def get_steps(model: Any) -> list[Any]:
+    """Return the estimators that a model applies one after the other."""
+    if type(model) is not Pipeline:
+        return [model]
+    return [step for _, step in model.steps if step not in (None, "passthrough")]
+
+
+def get_input_width(estimator: Any) -> int:
+    """Return the width of the rows that a fitted estimator takes."""
+    if not isinstance(estimator, Pipeline):
+        return int(estimator.n_features_in_)
+    steps = get_steps(estimator)
+    require(len(steps) > 0, "a pipeline has no steps")
+    return get_input_width(steps[0])
+
+
+def check_model_pipeline(pipeline: Pipeline) -> None:
+    """Check that a pipeline ends in a model, and that its steps have proper names."""
+    *before, (_, last) = pipeline.steps or [("", None)]
+    require(
+        is_model(last) and not any(is_model(step) for _, step in before),
+        "a pipeline must end in a model, and have no other one",
+    )
+    names = [name for name, _ in pipeline.steps]
+    require(
+        len(set(names)) == len(names)
+        and not any("__" in name or name in get_parameter_names(Pipeline) for name in names),
+        f"the steps of a pipeline have no proper names: {names}",
+    )
+
+
+# --- What is kept of each class -------------------------------------------------------------------
+
+AnyArray = npt.NDArray[np.generic]
+
+#: Classes that parameters may be. In files their names begin with that of their module.
+PARAMETERS: tuple[type, ...] = (
+    contrasts.GaussianNoise,
+    contrasts.Mixture,
+    contrasts.Permuted,
+    contrasts.Uniform,
+    normalizations.Coefficient,
+    normalizations.Contrastive,
+    normalizations.Gradient,
+    normalizations.GradientWeighted,
+    normalizations.Vca,
+    reductions.Gram,
+    reductions.Tsqr,
+    transformations.AnyOf,
+    transformations.Flips,
+    transformations.Identity,
+    transformations.Product,
+    transformations.RandomAffine,
+    transformations.Rotations,
+    transformations.Translations,
+)
+
+#: The fitted attributes of scikit-learn's estimators, which have no annotations.
+PREPROCESSORS: Mapping[type, Mapping[str, Any]] = {
+    PCA: {
+        "n_features_in_": int,
+        "mean_": FloatArray,
+        "components_": FloatArray,
+        "explained_variance_": FloatArray,
+        "explained_variance_ratio_": FloatArray,
+        "singular_values_": FloatArray,
+        "noise_variance_": float,
+        "n_components_": int,
+        "n_samples_": int,
+    },
+    StandardScaler: {
+        "n_features_in_": int,
+        "mean_": FloatArray | None,
+        "var_": FloatArray | None,
+        "scale_": FloatArray | None,
+        "n_samples_seen_": float | AnyArray,
+    },
+    # Its steps are parameters and fitted at the same time.
+    Pipeline: {},
+}
+#: Attributes that scikit-learn adds: column names, and the frames that ``set_output`` asks for.
+ADDED: Mapping[str, Any] = {
+    "feature_names_in_": npt.NDArray[np.object_],
+    "_sklearn_output_config": dict,
+}
+#: Parameters of pipelines, which scikit-learn itself checks when they are used.
+PIPELINE: Mapping[str, Any] = {
+    "steps": list[tuple[str, PCA | StandardScaler | Pipeline | Literal["passthrough"] | None]],
+    "memory": None,
+}
+
+
+#: Classes of this library that hold functions, which are code.
+CODE = (transformations.Function, transformations.FunctionTransformation)
+
+
+class Kept(NamedTuple):
+    """The types of what is kept, by name, and the names that must be there."""
+
+    types: Mapping[str, Any]
+    required: frozenset[str]
+
+
+def get_file_name(kept: type) -> str:
+    """Return the name of a class in files. Names are part of the format."""
+    if kept in PREPROCESSORS:
+        return f"sklearn.{kept.__name__}"
+    if kept is transformations.AnyOf:
+        return "transformations.Union"  # its name when the format was new
+    if kept in PARAMETERS:
+        return f"{kept.__module__.rpartition('.')[2]}.{kept.__name__}"
+    return kept.__name__
+
+
+def is_estimator(kept: type) -> bool:
+    """Say whether a class has parameters and fitted attributes, rather than fields."""
+    return kept in PREPROCESSORS or issubclass(kept, Saveable)
+
+
+def is_record(kept: type) -> bool:
+    """Say whether a class is a concrete dataclass of this library that holds no code."""
+    return (
+        is_dataclass(kept)
+        and kept.__module__.startswith("vanishing.")
+        and not inspect.isabstract(kept)
+        and kept not in CODE
+    )
+
+
+@cache
+def get_parameter_names(kept: Any) -> frozenset[str]:
+    """Return the parameters of an estimator's constructor."""
+    return frozenset(inspect.signature(kept).parameters)
+
+
+@cache
+def get_fields(kept: Any) -> Kept:
+    """Return the fields of a dataclass.
+
+    A field annotated with ``Annotated[Any, kind]`` may hold anything in memory, and a ``kind`` in
+    files.
+    """
+    hints = {
+        name: get_args(hint)[1] if get_origin(hint) is Annotated else hint
+        for name, hint in get_type_hints(kept, include_extras=True).items()
+    }
+    optional = {
+        name
+        for name, parameter in inspect.signature(kept).parameters.items()
+        if parameter.default is not inspect.Parameter.empty
+    }
+    names = [each.name for each in fields(kept)]
+    return Kept({name: hints[name] for name in names}, frozenset(names) - optional)
+
+
+@cache
+def get_fitted(kept: Any) -> Kept:
+    """Return the attributes that a fit leaves in an estimator."""
+    if kept in PREPROCESSORS:
+        found = dict(PREPROCESSORS[kept])
+    else:
+        found = {
+            name: hint
+            for name, hint in get_type_hints(kept).items()
+            if get_origin(hint) is not ClassVar and name not in get_parameter_names(kept)
+        }
+    required = frozenset(name for name in found if not hasattr(kept, name))
+    return Kept({**found, **ADDED}, required)
+
+
+def collect_classes(models: Iterable[type]) -> dict[str, type]:
+    """Return all classes that files of models may name, by their names in files.
+
+    Parameters
+    ----------
+    models : iterable of classes
+        All other classes are parameters, or found in the annotations of these.
+    """
+    found: dict[str, type] = {}
+    waiting: list[Any] = [*models, *PARAMETERS, *PREPROCESSORS]
+    while waiting:
+        hint = resolve_alias(waiting.pop())
+        waiting.extend(get_args(hint))
+        if not isinstance(hint, type) or hint in found.values():
+            continue
+        if inspect.isabstract(hint) and hint.__module__.startswith("vanishing."):
+            waiting.extend(hint.__subclasses__())
+        elif is_estimator(hint):
+            found[get_file_name(hint)] = hint
+            waiting.extend(get_fitted(hint).types.values())
+        elif is_record(hint):
+            found[get_file_name(hint)] = hint
+            waiting.extend(get_fields(hint).types.values())
+    return found
+
+
+def conforms(value: object, hint: Any) -> bool:
+    """Say whether a value has a type, down to the elements of lists, tuples and arrays.
+
+    Parameters
+    ----------
+    value : object
+    hint : type annotation
+        Of the kinds that occur in the classes that files keep.
+    """
+    if hint is Any:
+        return True
+    if hint in (None, NoneType):
+        return value is None
+    if hint is int:
+        return isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if hint is float:
+        return isinstance(value, float | np.floating) or conforms(value, int)
+    hint = resolve_alias(hint)
+    origin, args = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        return any(conforms(value, option) for option in args)
+    if origin is Literal:
+        return isinstance(value, str) and value in args
+    if origin is np.ndarray:
+        (scalar,) = get_args(args[1])
+        return isinstance(value, np.ndarray) and np.issubdtype(
+            value.dtype, get_origin(scalar) or scalar
+        )
+    if origin is list:
+        return isinstance(value, list) and all(conforms(each, args[0]) for each in value)
+    if origin is tuple:
+        if not isinstance(value, tuple):
+            return False
+        expected = args[:1] * len(value) if args[-1] is Ellipsis else args
+        return len(value) == len(expected) and all(map(conforms, value, expected))
+    return isinstance(value, hint)
+
+
+def resolve_alias(hint: Any) -> Any:
+    """Return what an alias of the ``type`` statement stands for; NDArray is one since NumPy 2.5."""
+    alias = get_origin(hint) or hint
+    if not hasattr(alias, "__value__"):
+        return hint
+    meant, given = alias.__value__, dict(zip(alias.__type_params__, get_args(hint), strict=True))
+    parameters = getattr(meant, "__parameters__", ())
+    return resolve_alias(meant[tuple(given[each] for each in parameters)] if parameters else meant)
+
+
+# --- Values of a model as JSON, and its arrays ----------------------------------------------------
+#
+# None, booleans, integers, finite floats, strings and lists stand for themselves. Anything else is
+# an object with a tag: ``{"array": "F"}`` for an array (stored under the path of the value; "F" for
+# column-major order, which decides the last digit of products), ``{"class": ..., "fields": ...}``
+# for a dataclass, and ``{"class": ..., "parameters": ..., "fitted": ...}`` for an estimator, the
+# last one only if it is fitted.
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+#: Types of arrays, by their names in safetensors.
+DTYPES: dict[str, type[np.generic]] = {
+    "F64": np.float64,
+    "F32": np.float32,
+    "F16": np.float16,
+    "I64": np.int64,
+    "I32": np.int32,
+    "I16": np.int16,
+    "I8": np.int8,
+    "U64": np.uint64,
+    "U32": np.uint32,
+    "U16": np.uint16,
+    "U8": np.uint8,
+    "BOOL": np.bool_,
+}
+#: Bytes of an array of strings, in which each takes as much as the longest.
+LARGEST_STRINGS = 2**24
+
+
+class Encoder:
+    """Turns values into JSON and collects their arrays.
+
+    Attributes
+    ----------
+    arrays : dict of arrays
+        By the path of the value in the model.
+    """
+
+    def __init__(self) -> None:
+        self.arrays: Arrays = {}
+
+    def encode(self, value: Any, path: str, *, fitted: bool) -> Any:
+        """Return the JSON of a value.
 
         Parameters
         ----------
-        X : as in ``fit``
-        path : path
-            Ends in .parquet, .csv, .npy or .zarr, which chooses the format. Columns of tables have
-            the names of ``get_feature_names_out``.
-        output : {"abs", "signed"}, optional
-            Instead of the estimator's own ``output``.
+        value : object
+        path : str
+            Where in the model it is.
+        fitted : bool
+            Whether estimators are kept as fitted, or by their parameters only.
         """
-        model: Any = self
-        names = list(model.get_feature_names_out())
-        if not names:
-            raise ValueError(
-                "nothing vanishes, so there are no features to write; raise tol or max_degree"
+        kind: Any = type(value)
+        if value is None or kind in (bool, int, str):
+            return value
+        if kind is float:
+            return value if math.isfinite(value) else {"float": repr(value)}
+        if isinstance(value, np.str_):
+            return str(value)
+        if isinstance(value, np.ndarray | np.generic):
+            return self._encode_array(np.asarray(value), path)
+        if kind in (list, tuple):
+            items = [
+                self.encode(each, f"{path}.{i}", fitted=fitted) for i, each in enumerate(value)
+            ]
+            return items if kind is list else {"tuple": items}
+        if kind is dict:
+            require(all(type(key) is str for key in value), f"{path} has keys that are no strings")
+            return {"dict": self._encode_all(value, path, fitted=fitted)}
+        name = get_file_name(kind)
+        if kind in PREPROCESSORS or is_model(value):
+            return {"class": name} | self._encode_estimator(value, path, fitted=fitted)
+        if not is_record(kind):
+            raise ModelFileError(_refusal(value, path))
+        types = get_fields(kind).types
+        parts = {each: getattr(value, each) for each in types}
+        _check_types(parts, types, path)
+        return {"class": name, "fields": self._encode_all(parts, path, fitted=fitted)}
+
+    def _encode_all(self, values: dict[str, Any], path: str, *, fitted: bool) -> dict[str, Any]:
+        return {
+            name: self.encode(value, f"{path}.{name}", fitted=fitted)
+            for name, value in values.items()
+        }
+
+    def _encode_estimator(self, estimator: Any, path: str, *, fitted: bool) -> dict[str, Any]:
+        parameters = estimator.get_params(deep=False)
+        is_pipeline = isinstance(estimator, Pipeline)
+        encoded = {"parameters": self._encode_all(parameters, path, fitted=fitted and is_pipeline)}
+        if is_pipeline:
+            steps = parameters["steps"]
+            before = steps[:-1] if path == "model" else steps
+            _check_types({**parameters, "steps": before}, PIPELINE, path)
+        if fitted:
+            present = vars(estimator)
+            kind: Any = type(estimator)
+            types, required = get_fitted(kind)
+            state = {name: present[name] for name in types if name in required or name in present}
+            _check_types(state, types, path)
+            unknown = present.keys() - parameters.keys() - state.keys()
+            # Scikit-learn keeps notes to itself; ours are all needed.
+            if unknown and is_model(estimator):
+                raise ModelFileError(
+                    f"{path} has the attributes {sorted(unknown)}, for which model files have no "
+                    "place; remove them"
+                )
+            encoded["fitted"] = self._encode_all(state, path, fitted=True)
+        return encoded
+
+    def _encode_array(self, array: npt.NDArray[Any], path: str) -> dict[str, Any]:
+        if array.dtype.kind in "OU":
+            strings = array.tolist()
+            if (
+                array.ndim == 1
+                and all(isinstance(each, str) for each in strings)
+                and (array.dtype.kind == "O" or array.nbytes <= LARGEST_STRINGS)
+            ):
+                return {"strings": [str(each) for each in strings], "kind": array.dtype.kind}
+        known = {np.dtype(dtype) for dtype in DTYPES.values()}
+        if array.dtype.newbyteorder("=") not in known or array.ndim > 2:
+            raise ModelFileError(
+                f"{path} is an array of {array.ndim} dimensions and dtype {array.dtype}; model "
+                "files hold real numbers and strings in one or two dimensions"
             )
-        write(model.transform(X, output=output), path, column_names=names)
+        by_columns = array.ndim == 2 and array.strides[0] < array.strides[1]
+        self.arrays[path] = array.T if by_columns else array
+        return {"array": "F" if by_columns else "C"}
 
 
-# --- What a notebook shows of a fitted ideal: scikit-learn's diagram, and the equations below it --
+def _check_types(values: Mapping[str, Any], types: Mapping[str, Any], path: str) -> None:
+    """Refuse values that could not be read again."""
+    for name, hint in types.items():
+        if name in values and not conforms(values[name], hint):
+            raise ModelFileError(_refusal(values[name], f"{path}.{name}"))
 
 
-class EquationsInNotebooks:
-    """Mixin of an ideal.
+def _refusal(value: Any, path: str) -> str:
+    """Say why a value cannot be kept."""
+    name = type(value).__name__
+    if isinstance(value, str | int | float | list | tuple | np.ndarray):
+        return f"{path} is {value!r}, which cannot be saved in a model file"
+    if isinstance(value, CODE) or callable(value):
+        reason = "functions are code, which model files do not hold"
+    elif hasattr(value, "fit"):
+        reason = "of other estimators they keep PCA, StandardScaler and pipelines of these"
+    else:
+        reason = "they keep classes of this library only"
+    return f"{path} is a {name}, and cannot be saved in a model file: {reason}"
 
-    With ``sklearn.set_config(display="text")`` there is nothing but text, as for any estimator.
-    """
 
-    def _repr_html_inner(self) -> str:
-        diagram: str = super()._repr_html_inner()  # type: ignore[misc]
-        return diagram + self._equations_html()
+# --- The bytes of a file --------------------------------------------------------------------------
+#
+# The metadata of the container holds the manifest and a digest of manifest and arrays. The digest
+# detects damage, such as a flipped bit in a coefficient, but not intent: whoever changes a file can
+# write a new digest as well.
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
-        if "text/html" in bundle:
-            bundle["text/html"] += self._equations_html()
-        if (latex := self._repr_latex_()) is not None:
-            bundle["text/latex"] = latex
-        return bundle
+#: Bytes of the header, which holds the manifest; a detector of a thousand ideals has about 5 MB.
+LARGEST_HEADER = 2**26
 
-    def _repr_latex_(self) -> str | None:
-        if not hasattr(self, "basis_") or get_config()["display"] != "diagram":
-            return None
-        from vanishing.equations.markup import notebook_latex  # a fit needs none of it
 
-        return notebook_latex(self.basis_, names_of_features(self), self)
+def pack(manifest: str, arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
+    """Return the content of a file."""
+    plain = {name: _plain(array) for name, array in arrays.items()}
+    content = to_bytes(plain, {"manifest": manifest, "sha256": digest(manifest, arrays)})
+    header_size = int.from_bytes(content[:8], "little")
+    require(
+        header_size <= LARGEST_HEADER,
+        f"the model has too many parts for a file: their list takes {header_size} bytes, over "
+        f"{LARGEST_HEADER}",
+    )
+    return content
 
-    def _equations_html(self) -> str:
-        if not hasattr(self, "basis_"):
-            return ""
-        from vanishing.equations.markup import notebook_html
 
-        return notebook_html(self.basis_, names_of_features(self), self)
+def digest(manifest: str, arrays: Mapping[str, npt.NDArray[Any]]) -> str:
+    """Return the digest of all that a file says."""
+    found = hashlib.sha256(manifest.encode(errors="surrogatepass"))
+    for name in sorted(arrays):
+        array = _plain(arrays[name])
+        found.update(repr((name, array.dtype.str, array.shape)).encode())
+        found.update(array.tobytes())
+    return found.hexdigest()
+
+
+def _plain(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return an array in the format of files: row by row, the least significant byte first."""
+    return np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")

@@ -16,7 +16,7 @@ SCRIPT = """
 import os, sys, threading, time, warnings
 import numpy as np
 from vanishing import VanishingDetector, VanishingIdeal
-from vanishing.arrays import threads
+from vanishing.arrays import blocks
 
 warnings.simplefilter("ignore")  # Python 3.12 warns of forks beside threads
 X = np.random.default_rng(0).standard_normal((3000, 6))
@@ -39,7 +39,7 @@ def fork():
             child = os.fork()
             if not child:
                 try:
-                    assert threads._allowed is None, threads._allowed
+                    assert blocks._allowed is None, blocks._allowed
                     found = fit().trace_[-1].spectrum
                     np.testing.assert_allclose(found, expected, rtol=1e-10)
                     os._exit(0)

@@ -11,17 +11,15 @@ from tests.support.cases import NORMALIZATIONS, REDUCTIONS, gaussian_contrast
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from vanishing import VanishingIdeal
-from vanishing.arrays import (
+from vanishing.arrays.blocks import (
     all_threads,
-    at_most,
-    mapped,
-    merge_triangular,
+    limit_workers,
+    map_in_threads,
+    one_thread,
     threads_for,
-    triangular_factor,
 )
-from vanishing.arrays.threads import one_thread
-from vanishing.construction.moments import Pass
-from vanishing.construction.reductions import Gram
+from vanishing.arrays.kernels import merge_triangular, triangular_factor
+from vanishing.construction.reductions import Gram, Pass
 from vanishing.data import as_source
 
 
@@ -64,7 +62,7 @@ def test_order_is_kept_and_little_is_taken_ahead(n_items, threads, n_taken):
             taken.append(index)
             yield index
 
-    results = mapped(lambda index: index**2, items(), threads)
+    results = map_in_threads(lambda index: index**2, items(), threads)
     found = [next(results, None) for _ in range(n_taken)]
     expected = [index**2 for index in range(n_items)] + [None] * n_taken
     assert found == expected[:n_taken]
@@ -80,7 +78,7 @@ def test_several_are_worked_on_at_once():
         together.wait()  # three threads have to come here
         return item
 
-    assert list(mapped(work, range(9), 3)) == list(range(9))
+    assert list(map_in_threads(work, range(9), 3)) == list(range(9))
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
@@ -93,7 +91,7 @@ def test_error_is_raised_in_its_place(threads):
             raise ZeroDivisionError("item 4")
         return item
 
-    results = mapped(work, iter(range(100)), threads)
+    results = map_in_threads(work, iter(range(100)), threads)
     with threadpool_limits(2, user_api="blas"):
         before = blas_threads()
         assert [next(results) for _ in range(4)] == [0, 1, 2, 3]
@@ -106,9 +104,9 @@ def test_error_is_raised_in_its_place(threads):
 
 def test_handling_of_overflow_is_that_of_the_caller():
     with np.errstate(over="raise"), pytest.raises(FloatingPointError):
-        list(mapped(np.square, [np.full(3, 1e300)] * 2, 2))
+        list(map_in_threads(np.square, [np.full(3, 1e300)] * 2, 2))
     with np.errstate(over="ignore"):  # a warning would be an error
-        assert np.isinf(list(mapped(np.square, [np.full(3, 1e300)] * 2, 2))).all()
+        assert np.isinf(list(map_in_threads(np.square, [np.full(3, 1e300)] * 2, 2))).all()
 
 
 def test_number_of_threads():
@@ -120,7 +118,9 @@ def test_number_of_threads():
             assert pool.submit(threads_for, block).result() == 1
         with one_thread():
             assert threads_for(block) == 3
-        assert [threads_for(block) for _ in mapped(int, range(4), 2)] == [1] * 4  # all in use
+        assert [threads_for(block) for _ in map_in_threads(int, range(4), 2)] == [
+            1
+        ] * 4  # all in use
 
 
 def test_threads_are_given_back_for_large_matrices():
@@ -146,7 +146,7 @@ def test_not_more_threads_than_there_is_memory_for():
     block = np.ones((2, 2))
     with threadpool_limits(3, user_api="blas"):
         for most, expected in ((1, 1), (2, 2), (9, 3)):
-            with at_most(most):
+            with limit_workers(most):
                 assert threads_for(block) == expected
         assert threads_for(block) == 3
 
@@ -170,7 +170,7 @@ def test_not_more_threads_than_there_is_memory_for():
 )
 def test_rows_of_a_block(n_columns, per_row, budget):
     """Within the budget, and as many values as polynomials if there is place for them."""
-    rows = Pass(Gram(), budget)._block_rows(n_columns, per_row, cpu=True)
+    rows = Pass(Gram(), budget)._count_rows(n_columns, per_row, cpu=True)
     n_bytes = 3 * 8 * n_columns * per_row * rows
     assert rows <= 64 or n_bytes <= budget
     assert rows * per_row >= n_columns or n_bytes + 3 * 8 * n_columns * per_row > budget
@@ -180,7 +180,7 @@ def test_rows_of_a_block(n_columns, per_row, budget):
 @pytest.mark.parametrize("normalization", NORMALIZATIONS)
 def test_same_bits_with_any_number_of_threads(monkeypatch, normalization, reduction):
     """Also of weighted rows and of chunks, and of what is evaluated."""
-    monkeypatch.setattr("vanishing.arrays.memory.CPU_BLOCK", 2**14)
+    monkeypatch.setattr("vanishing.arrays.blocks.CPU_BLOCK", 2**14)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((4000, 4))
     X[:, 3] = X[:, 0] * X[:, 1] + 1e-3 * rng.standard_normal(4000)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.support.cases import KNOWN_IDEALS, NORMALIZATIONS, counts, fit
 
 from vanishing import VanishingIdeal
-from vanishing.arrays.memory import BudgetError
+from vanishing.arrays.blocks import BudgetError
 from vanishing.polynomials.monomials import independent_columns
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from vanishing import VanishingIdeal
+from vanishing.construction.candidates import Form, Stage
 from vanishing.construction.normalizations import Contrastive, Normalization, resolve_normalization
-from vanishing.construction.stage import Form, Stage
 
 
 @dataclass(frozen=True)

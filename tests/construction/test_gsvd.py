@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vanishing.construction.gsvd import Side, solve_pair, with_fixed_signs
+from vanishing.construction.gsvd import Side, fix_signs, solve_pair
 
 EPS = np.finfo(float).eps
 
@@ -90,4 +90,4 @@ def test_same_bits_every_time():
 
 def test_signs_follow_the_largest_entry_and_ties_the_first():
     vectors = np.array([[-1.0, 0.1, -2.0], [1.0 + 1e-9, -3.0, 0.0]])
-    np.testing.assert_array_equal(np.sign(with_fixed_signs(vectors)), [[1, -1, 1], [-1, 1, 0]])
+    np.testing.assert_array_equal(np.sign(fix_signs(vectors)), [[1, -1, 1], [-1, 1, 0]])

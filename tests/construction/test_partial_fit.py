@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from tests.support.cases import KNOWN_IDEALS, NORMALIZATIONS, counts, gaussian_contrast, tensor
 
 from vanishing import VanishingIdeal, load
-from vanishing.arrays.memory import BudgetError
+from vanishing.arrays.blocks import BudgetError
 from vanishing.construction.normalizations import Normalization
 from vanishing.data import as_source
-from vanishing.persistence.container import ModelFileError
-from vanishing.persistence.schema import check_seen
+from vanishing.persistence import ModelFileError
+from vanishing.persistence.reading import check_seen
 
 EVERY = pytest.mark.parametrize("normalization", NORMALIZATIONS)
 
@@ -231,7 +231,7 @@ def test_fit_begins_anew_and_so_does_partial_fit_after_it():
     X = points()
     ideal = VanishingIdeal(tol=0.2).partial_fit(X[:50]).fit(X)
     assert not hasattr(ideal, "n_samples_seen_")
-    with pytest.warns(UserWarning, match="begins anew"):
+    with pytest.warns(UserWarning, match="starts anew"):
         ideal.partial_fit(X[:100])
     assert_same(ideal, VanishingIdeal(tol=0.2).fit(X[:100]), X)
 

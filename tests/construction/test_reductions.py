@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.cases import BACKENDS
 
-from vanishing.arrays import gram
-from vanishing.arrays.factorizations import factor_by_cholesky
+from vanishing.arrays.kernels import factor_by_cholesky, gram
 from vanishing.construction.reductions import Gram, Reduction, Tsqr, resolve_reduction
 
 reductions = pytest.mark.parametrize("reduction", [Tsqr(), Gram()], ids=["tsqr", "gram"])
@@ -62,8 +61,8 @@ def test_names_and_objects():
 
 def test_gram_in_strips(monkeypatch):
     """The way of accelerators, here on the processor."""
-    monkeypatch.setattr("vanishing.arrays.factorizations.on_cpu", lambda values: False)
-    monkeypatch.setattr("vanishing.arrays.factorizations.STRIPPED", 5)
+    monkeypatch.setattr("vanishing.arrays.kernels.is_on_cpu", lambda values: False)
+    monkeypatch.setattr("vanishing.arrays.kernels.STRIPPED", 5)
     for n_polynomials in (4, 5, 6, 9, 13):
         values = np.random.default_rng(n_polynomials).standard_normal((n_polynomials, 30))
         product = gram(values)

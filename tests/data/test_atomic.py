@@ -13,7 +13,7 @@ import pytest
 
 from vanishing import VanishingIdeal
 from vanishing.data import as_source, write
-from vanishing.data.atomic import Unfinished, write_whole, written_whole
+from vanishing.data.atomic import Unfinished, replace_atomic, write_atomic
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="rights of POSIX")
 
@@ -59,7 +59,7 @@ def test_rights_of_a_model(tmp_path, usual_umask):
 def test_others_read_nothing_before_it_is_there(tmp_path, usual_umask):
     path = tmp_path / "x"
     path.touch(0o604)
-    with written_whole(path) as unfinished:
+    with replace_atomic(path) as unfinished:
         assert mode(unfinished) == 0o600
         unfinished.write_text("secret")
     assert mode(path) == 0o604
@@ -70,7 +70,7 @@ def test_owner_and_group(tmp_path):
     path = tmp_path / "x"
     path.touch(0o640)
     os.chown(path, 1234, 4321)
-    write_whole(path, b"new")
+    write_atomic(path, b"new")
     found = path.stat()
     assert (found.st_uid, found.st_gid, mode(path)) == (1234, 4321, 0o640)
 
@@ -84,7 +84,7 @@ def test_group_that_may_not_be_given(tmp_path, monkeypatch):
         raise PermissionError
 
     monkeypatch.setattr(os, "chown", refuse)
-    write_whole(path, b"new")
+    write_atomic(path, b"new")
     assert mode(path) == 0o644  # another group gets what all have
 
 
@@ -128,9 +128,9 @@ def test_long_names(tmp_path):
 
 WRITER = """
 import sys, time
-from vanishing.data.atomic import written_whole
+from vanishing.data.atomic import replace_atomic
 folder = sys.argv[2] == "folder"
-with written_whole(sys.argv[1], folder=folder) as unfinished:
+with replace_atomic(sys.argv[1], folder=folder) as unfinished:
     (unfinished / "part" if folder else unfinished).write_text("half")
     print("there", flush=True)
     time.sleep(600)
@@ -159,12 +159,12 @@ def test_what_a_killed_writer_left_is_swept_and_a_live_one_is_not(tmp_path, kind
     try:
         left = unfinished(tmp_path)
         assert len(left) == 1  # swept by the second one, which is still at work
-        write_whole(tmp_path / "y", b"another file of the folder")
+        write_atomic(tmp_path / "y", b"another file of the folder")
         assert unfinished(tmp_path) == left
     finally:
         live.kill()
         live.communicate()
-    write_whole(tmp_path / "y", b"again")
+    write_atomic(tmp_path / "y", b"again")
     assert [path.name for path in tmp_path.iterdir()] == ["y"]
 
 
@@ -183,11 +183,11 @@ def test_only_our_own_files_are_swept(tmp_path):
     os.mkfifo(tmp_path / ".x.2123456789abcdef.vanishing.tmp")
     swept = tmp_path / ".x.3123456789abcdef.vanishing.tmp"
     swept.touch()
-    write_whole(tmp_path / "y", b"")
+    write_atomic(tmp_path / "y", b"")
     assert not swept.exists()
     assert len(list(tmp_path.iterdir())) == len(names) + 3
     (tmp_path / "gone.zarr").mkdir()
-    write_whole(tmp_path / "y", b"")
+    write_atomic(tmp_path / "y", b"")
     assert not (tmp_path / names[-1]).exists()
 
 
@@ -202,7 +202,7 @@ def test_a_file_that_is_swept_before_it_is_locked_is_made_again(tmp_path, monkey
         return descriptor
 
     monkeypatch.setattr(Unfinished, "_make", swept_at_first)
-    write_whole(tmp_path / "x", b"new")
+    write_atomic(tmp_path / "x", b"new")
     assert len(made) == 2
     assert (tmp_path / "x").read_bytes() == b"new"
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
@@ -210,11 +210,11 @@ def test_a_file_that_is_swept_before_it_is_locked_is_made_again(tmp_path, monkey
 
 AT_ONCE = """
 import sys, time
-from vanishing.data.atomic import write_whole
+from vanishing.data.atomic import write_atomic
 end = time.monotonic() + 2
 n = 0
 while time.monotonic() < end:
-    write_whole(sys.argv[1] + "/" + sys.argv[2], sys.argv[2].encode() * 1000)
+    write_atomic(sys.argv[1] + "/" + sys.argv[2], sys.argv[2].encode() * 1000)
     n += 1
 print(n)
 """
@@ -234,6 +234,6 @@ def test_writers_at_once_do_not_remove_each_other(tmp_path):
         process.kill()
         process.wait()
     assert [process.wait(60) for process in processes] == [0] * 4
-    write_whole(tmp_path / "c", b"c")
+    write_atomic(tmp_path / "c", b"c")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b", "c"]
     assert (tmp_path / "a").read_bytes() == b"a" * 1000

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import zarr
 
-from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal, inputs
-from vanishing.data import MappedSource, as_source, write
+from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
+from vanishing.data import MappedSource, as_source, inputs, write
 
 FORMATS = pytest.mark.parametrize("ending", [".npy", ".csv", ".parquet", ".zarr"])
 
@@ -136,8 +136,7 @@ def test_endings_in_capitals_and_files_of_nothing(tmp_path):
     with pytest.raises(ValueError, match=r"X cannot be opened: .*empty.npy is no plain array"):
         as_source(tmp_path / "empty.npy")
     (tmp_path / "latin.csv").write_bytes("größe,b\n1,2\n".encode("latin-1"))
-    with pytest.raises(ValueError, match=r"X cannot be opened: .*utf-8"):
-        as_source(tmp_path / "latin.csv")
+    assert as_source(tmp_path / "latin.csv").feature_names == ("größe", "b")
 
 
 def test_chunks_of_several_libraries():

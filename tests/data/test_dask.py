@@ -13,8 +13,13 @@ from hypothesis import strategies as st
 from tests.support.cases import NORMALIZATIONS, counts
 
 from vanishing import VanishingIdeal
-from vanishing.data import ConcatenatedSource, DaskSource, MappedSource, as_source
+from vanishing.data import ConcatenatedSource, DaskSource, MappedSource, as_source, write
 from vanishing.data.dask import WARN_OF_LARGE_GRAPHS, _merge_all
+
+
+def write_features(ideal, X, path, **options):
+    names = ideal.get_feature_names_out()
+    write(ideal.transform(X, **options), path, column_names=names)
 
 
 @pytest.fixture(autouse=True)
@@ -170,9 +175,9 @@ def test_kernel_holds_no_data():
     sizes = []
 
     class Watched(DaskSource):
-        def summarize(self, kernel, merge, *, max_rows):
+        def map_reduce(self, kernel, merge, *, max_rows, weights=None):
             sizes.append(len(cloudpickle.dumps((kernel, merge))))
-            return super().summarize(kernel, merge, max_rows=max_rows)
+            return super().map_reduce(kernel, merge, max_rows=max_rows, weights=weights)
 
     X = np.random.default_rng(0).standard_normal((20_000, 3))  # half a megabyte
     Y = X[:10_000] * 2
@@ -222,7 +227,7 @@ def test_precision_is_that_of_the_blocks():
 def test_features_of_a_cluster_are_written_block_by_block(tmp_path):
     X = surface()
     ideal = fit(X)
-    ideal.transform_to(as_dask(X), tmp_path / "g.npy")
+    write_features(ideal, as_dask(X), tmp_path / "g.npy")
     np.testing.assert_allclose(np.load(tmp_path / "g.npy"), ideal.transform(X), rtol=1e-12)
 
 
@@ -290,7 +295,7 @@ def test_failing_block_is_named_and_the_estimator_is_left_as_it_was(what, tmp_pa
         ideal.fit(bad)
     assert vars(ideal) == state
     with pytest.raises(kind, match=rf"chunk 57 .*of X .*{words.partition(': ')[2] or words}"):
-        ideal.transform_to(bad, tmp_path / "g.npy")
+        write_features(ideal, bad, tmp_path / "g.npy")
     assert not list(tmp_path.iterdir())
     if what != "I/O":
         with pytest.raises(kind, match="chunk 57 of X"):

@@ -259,9 +259,9 @@ def test_weights_of_a_device_source():
 @pytest.mark.parametrize("most_bytes", [2**30, 100])
 @pytest.mark.parametrize("detector", [VanishingDetector(), TransformationDetector()], ids=str)
 def test_detectors_take_weights_by_themselves(detector, most_bytes, monkeypatch):
-    monkeypatch.setattr("vanishing.inputs.TABLE_BYTES", most_bytes)
+    monkeypatch.setattr("vanishing.data.inputs.TABLE_BYTES", most_bytes)
     X = points()
-    with pytest.raises(ValueError, match="weights by themselves, as sample_weight"):
+    with pytest.raises(ValueError, match="pass the weights as sample_weight"):
         detector.fit(as_source(X, weights=np.ones(len(X))))
 
 
@@ -295,7 +295,7 @@ def test_no_thread_is_left_after_an_error():
 
     source = as_source(lambda: iter([points(20)] * 3), weights=np.ones(60))
     with pytest.raises(RuntimeError, match="in the kernel"):  # its traceback is still held below
-        source.summarize(fails, max, max_rows=10)
+        source.map_reduce(fails, max, max_rows=10)
     assert not [t for t in threading.enumerate() if t.name.startswith("vanishing-prefetch")]
 
 

@@ -340,7 +340,7 @@ def test_contrast_as_source_survives_a_grid_search(recorder):
 @BOTH
 @pytest.mark.parametrize("normalization", ["gradient", "contrastive", "vca"])
 def test_memory_of_a_fit_does_not_grow_with_the_number_of_chunks(normalization, reduction):
-    n_chunks, shape = 80, (1000, 8)
+    n_chunks, shape = 200, (1000, 8)
     whole = n_chunks * 8 * shape[0] * shape[1]
 
     def chunks():

@@ -477,7 +477,7 @@ def test_distance_from_a_transformation_that_loses_all_polynomials(digits, monke
         u[problem.components[0]] = 0.0
         return u
 
-    monkeypatch.setattr("vanishing.detectors.mixture.convex_weights", nothing_for_the_first)
+    monkeypatch.setattr("vanishing.detectors.mixture.minimize_convex", nothing_for_the_first)
     model = detector(weighting="convex", distance_weight=0.3)
     refused(ValueError, "lower sparsity, or leave distance_weight out", model, digits[0])
 

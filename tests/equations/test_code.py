@@ -163,7 +163,7 @@ def test_degree_1_alone_and_gaps(max_degree, tmp_path):
     X[:, 0] = X[:, 2] * X[:, 3]  # one equation of degree 1 is left, another is of degree 2
     ideal = VanishingIdeal(max_degree=max_degree, tol=0.01).fit(X)
     for kept in (ideal.basis_.degrees() > 0, ideal.basis_.degrees() == max_degree):
-        basis = ideal.basis_.restricted(kept)
+        basis = ideal.basis_.restrict(kept)
         assert basis.count()
         wanted = basis.evaluate(X + 1)
         assert_agree(Library(to_c(basis), tmp_path).batch(X + 1), wanted)

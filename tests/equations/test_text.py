@@ -181,7 +181,7 @@ def test_nothing_is_left_out_where_the_scale_is_not_known():
     assert cut.trace_[0].cut
     assert not DataScale.of(cut.basis_, cut).is_complete
     assert all(r"\mathrm{Pa}" in text for text in cut.to_latex())
-    assert r"\mathrm{Pa}" in to_latex(ideal.basis_.restricted(kept), list(frame))[0]
+    assert r"\mathrm{Pa}" in to_latex(ideal.basis_.restrict(kept), list(frame))[0]
     pca = make_pipeline(PCA(1), VanishingIdeal(max_degree=1, tol=1e9)).fit(wide)
     assert r"\mathrm{MPa}" in to_latex(pca, list(wide))[0]
 

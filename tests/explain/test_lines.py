@@ -108,7 +108,7 @@ def test_small_deviations_beside_large_coefficients():
 def test_nothing_is_near_a_cluster_that_has_lost_its_equations():
     full = basis("vca", 2)
     ideal, empty = VanishingIdeal(), VanishingIdeal()
-    ideal.basis_, empty.basis_ = full, full.restricted(np.zeros(full.count(), dtype=bool))
+    ideal.basis_, empty.basis_ = full, full.restrict(np.zeros(full.count(), dtype=bool))
     near, lost = (
         scale_component(each, np.zeros(count), np.ones(count))
         for each, count in ((ideal, full.count()), (empty, 0))

@@ -253,5 +253,22 @@ def test_standard_errors_cover_the_truth():
     assert misses <= 2
 
 
+@pytest.mark.parametrize("noise", [None, [0.01, 0.01, 0.1]])
+def test_saved_laws(tmp_path, noise):
+    X = noisy(kinetic(), 1e-2)
+    laws = discover(X, ["m", "v", "E"], noise=noise)
+    laws.save(tmp_path / "laws.safetensors")
+    loaded = vanishing.load(tmp_path / "laws.safetensors")
+    assert str(loaded) == str(laws)
+    np.testing.assert_array_equal(loaded.residuals(X), laws.residuals(X))
+    assert loaded.check(X).sentences() == laws.check(X).sentences()
+
+
+def test_no_laws_are_saved_too(tmp_path):
+    laws = discover(rng.normal(size=(100, 2)))
+    laws.save(tmp_path / "laws.safetensors")
+    assert str(vanishing.load(tmp_path / "laws.safetensors")) == str(laws)
+
+
 def test_public_name():
     assert vanishing.discover is discover

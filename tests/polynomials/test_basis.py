@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.cases import NORMALIZATIONS, fit
 
-from vanishing.arrays.memory import block_rows
+from vanishing.arrays.blocks import block_rows
 from vanishing.polynomials import PolynomialBasis
 from vanishing.polynomials.monomials import Monomials, monomials
 

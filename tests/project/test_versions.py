@@ -10,7 +10,7 @@ import pytest
 from scipy.linalg import get_lapack_funcs
 from tests.support.paths import ROOT
 
-from vanishing.persistence.schema import conforms
+from vanishing.saving import conforms
 
 
 def script():

@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from tests.support.paths import DATA
 from vanishing import ClassVanishingFeatures, VanishingIdeal
 from vanishing.persistence import save
-from vanishing.persistence.model import FORMAT_VERSION
+from vanishing.saving import FORMAT_VERSION
 
 
 def data():

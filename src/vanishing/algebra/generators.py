@@ -8,7 +8,7 @@ from scipy.linalg import qr
 
 from vanishing.arrays.namespace import FloatArray, IntArray
 from vanishing.polynomials.basis import PolynomialBasis
-from vanishing.polynomials.monomials import monomials, multiples, spanning, unit_columns
+from vanishing.polynomials.monomials import monomials, multiples, normalize_columns, spanning
 
 # --- Polynomials with rational coefficients, as exact algebra needs them --------------------------
 
@@ -202,7 +202,7 @@ def minimal_generators(basis: PolynomialBasis, *, tol: float = 1e-6) -> Polynomi
         n_leading = len(forms) - basis.blocks[degree - 1].nonvanishing.shape[1]
         n_new = max(0, n_leading - known.shape[1])
         kept[here[_independent(outside, tol, at_most=n_new)]] = True
-    return basis.restricted(kept)
+    return basis.restrict(kept)
 
 
 def _leading_forms(
@@ -214,7 +214,7 @@ def _leading_forms(
     forms[: table.first_of(degree)] = 0.0
     missing = monomials(n_variables, raised_to - degree)
     factors = missing.exponents[missing.first_of(missing.degree) :]
-    return multiples(unit_columns(forms), table, factors)[table.first_of(raised_to) :]
+    return multiples(normalize_columns(forms), table, factors)[table.first_of(raised_to) :]
 
 
 def _independent(columns: FloatArray, tol: float, *, at_most: int) -> IntArray:

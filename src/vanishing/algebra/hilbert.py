@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vanishing.algebra.generators import minimal_generators
-from vanishing.arrays.namespace import FloatArray, IntArray, unmasked
+from vanishing.arrays.namespace import FloatArray, IntArray, unmask
 from vanishing.polynomials.basis import PolynomialBasis, Which
 
 # --- The affine Hilbert function, and what it says about dimension and degree ---------------------
@@ -242,7 +242,7 @@ def estimate_variety(basis: PolynomialBasis, X: Any) -> VarietyEstimate:
     >>> low.doubts
     ('equations of degree 2, the last one, are new: there may be more above it',)
     """
-    points = np.asarray(unmasked(X, "X"), dtype=np.float64)
+    points = np.asarray(unmask(X, "X"), dtype=np.float64)
     hilbert = hilbert_function(basis)
     gradients = Gradients.of(basis, points)
     local_dimension = basis.n_features - most_frequent(gradients.ranks())

@@ -12,8 +12,8 @@ from vanishing.polynomials.monomials import (
     count,
     monomials,
     multiples,
+    normalize_columns,
     spanning,
-    unit_columns,
     variable_names,
 )
 
@@ -114,7 +114,7 @@ def _multiples_up_to(basis: PolynomialBasis, highest: int) -> FloatArray:
     parts: list[FloatArray] = [np.zeros((len(table), 0))]
     for degree in np.unique(degrees[degrees <= highest]).tolist():
         n_rows = len(monomials(basis.n_features, degree))
-        own = unit_columns(coefficients[:n_rows, degrees == degree])
+        own = normalize_columns(coefficients[:n_rows, degrees == degree])
         factors = monomials(basis.n_features, highest - degree).exponents
         parts.append(multiples(own, table, factors))
     return np.hstack(parts)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from vanishing.algebra.hilbert import Gradients, most_frequent, size_about_center
-from vanishing.arrays.namespace import BoolArray, FloatArray, unmasked
+from vanishing.arrays.namespace import BoolArray, FloatArray, unmask
 from vanishing.polynomials.basis import PolynomialBasis
 
 #: Damping of the first step, and by how much it changes, relative to the squared gradients.
@@ -103,7 +103,7 @@ def project(
     >>> nearest.distances.round(6), nearest.converged
     (array([4. , 0.5]), array([ True,  True]))
     """
-    given = np.asarray(unmasked(X, "X"), dtype=np.float64)
+    given = np.asarray(unmask(X, "X"), dtype=np.float64)
     if not basis.count():
         raise ValueError("there are no equations to project onto: nothing vanishes")
     nearby = _land(_Equations(basis, given), given, 0, max_steps, tol)

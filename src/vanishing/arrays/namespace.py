@@ -1,4 +1,4 @@
-"""Arrays of any library: namespaces, moving between them, masks, optional libraries."""
+"""Arrays of any library: namespaces, moving between them, and what is no dense array."""
 
 from functools import cached_property
 from importlib import import_module
@@ -7,6 +7,7 @@ from typing import Any, Self, TypeVar, overload
 import array_api_compat
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse
 
 # --- Libraries that are optional ------------------------------------------------------------------
 
@@ -21,11 +22,16 @@ def import_extra(module: str, *, extra: str, purpose: str) -> Any:
         raise ImportError(f"{purpose} needs {package}: pip install 'vanishing[{extra}]'") from error
 
 
+def is_from(data: object, *packages: str) -> bool:
+    """Say whether the class of ``data`` comes from one of the packages, without importing them."""
+    return any(kind.__module__.partition(".")[0] in packages for kind in type(data).__mro__)
+
+
 # --- Which library an array belongs to, and moving small matrices to it and back ------------------
 
 #: An array of any library that follows the array API standard.
 Array = Any
-#: A NumPy array: what the small matrices of a basis are kept in.
+#: NumPy arrays, such as the small matrices of a basis.
 FloatArray = npt.NDArray[np.floating[Any]]
 IntArray = npt.NDArray[np.intp]
 BoolArray = npt.NDArray[np.bool_]
@@ -37,11 +43,11 @@ def namespace(array: Array) -> Any:
 
 
 def is_array(value: object) -> bool:
-    """Say whether ``value`` is an array of a library that follows the standard."""
+    """Say whether ``value`` is an array of a library that follows the array API standard."""
     return bool(array_api_compat.is_array_api_obj(value))
 
 
-def on_cpu(array: Array) -> bool:
+def is_on_cpu(array: Array) -> bool:
     """Say whether ``array`` lives in the memory of the processor."""
     if array_api_compat.is_torch_array(array):
         return bool(array.device.type == "cpu")
@@ -53,7 +59,7 @@ def machine_epsilon(array: Array) -> float:
     return float(namespace(array).finfo(array.dtype).eps)
 
 
-def same_dtype(first: Array, second: Array) -> tuple[Array, Array]:
+def promote_dtypes(first: Array, second: Array) -> tuple[Array, Array]:
     """Promote two arrays of one library to the wider dtype of the two."""
     if first.dtype == second.dtype:
         return first, second
@@ -68,16 +74,16 @@ def move_like(matrix: npt.NDArray[Any], like: Array) -> Array:
     dtype = like.dtype if matrix.dtype.kind == "f" else None
     if array_api_compat.is_numpy_namespace(xp):
         return np.asarray(matrix, dtype=dtype)
-    # The matrices of a basis are read-only; other libraries want memory they may write to.
+    # The matrices of a basis are read-only, which other libraries do not accept.
     return xp.asarray(matrix.copy(), dtype=dtype, device=array_api_compat.device(like))
 
 
 def move_to_numpy(array: Array) -> FloatArray:
     """Copy a small matrix from any library and device to NumPy, in double precision."""
-    return np.asarray(on_host(array), dtype=np.float64)
+    return np.asarray(move_to_host(array), dtype=np.float64)
 
 
-def on_host(array: Array) -> npt.NDArray[Any]:
+def move_to_host(array: Array) -> npt.NDArray[Any]:
     """Return an array of any library and device as a NumPy array of the same dtype."""
     if array_api_compat.is_torch_array(array):
         array = array.detach().cpu().numpy()
@@ -91,14 +97,14 @@ def take_rows(array: Array, rows: IntArray) -> Array:
     return namespace(array).take(array, move_like(rows, array), axis=0)
 
 
-def with_contiguous_columns(array: Array) -> Array:
-    """Return a matrix that lies in memory one column after the other, where the library knows."""
+def make_columns_contiguous(array: Array) -> Array:
+    """Return a matrix in column-major order, if the library knows orders."""
     if array_api_compat.is_numpy_array(array):
         return np.asfortranarray(array)
     return array.T.contiguous().T if array_api_compat.is_torch_array(array) else array
 
 
-# --- Attributes that are computed when they are first asked for -----------------------------------
+# --- Attributes that are computed at their first use ----------------------------------------------
 
 Value = TypeVar("Value")
 
@@ -106,9 +112,9 @@ Value = TypeVar("Value")
 class lazy(cached_property[Value]):  # noqa: N801  (a decorator)
     """A ``cached_property`` without a lock.
 
-    Python 3.11 has one lock for all instances of a class, and holds it while the attribute is
-    computed. Fits in several threads would wait for each other, and a process that is forked in
-    the meantime would wait for ever. Without it, two threads may compute the same value.
+    Python 3.11 has one lock for all instances of a class and holds it while the attribute is
+    computed. Fits in several threads would wait for each other, and a process forked in the
+    meantime would wait forever. Without the lock two threads may compute the same value.
     """
 
     @overload
@@ -126,17 +132,29 @@ class lazy(cached_property[Value]):  # noqa: N801  (a decorator)
         return value
 
 
-# --- Masked arrays of NumPy, which other functions take together with the values that are hidden --
+# --- What is no dense array: sparse matrices, and masked arrays that hide entries -----------------
+#
+# Most functions of NumPy and scikit-learn ignore a mask and use the hidden values.
 
 
-def unmasked(data: Any, name: str) -> Any:
-    """Return data as it is, and a masked array that hides nothing as a plain one.
+def require_dense(data: Any, name: str) -> Any:
+    """Return data without a mask; raise if it is sparse (SciPy, torch) or has hidden entries."""
+    if scipy.sparse.issparse(data) or getattr(data, "is_sparse", False) is True:
+        raise TypeError(
+            f"Sparse data was passed for {name}, but dense data is required: products of "
+            f"polynomials fill up. Use '.toarray()' or '.to_dense()' to convert {name}."
+        )
+    return unmask(data, name)
+
+
+def unmask(data: Any, name: str) -> Any:
+    """Return a masked array that hides nothing as a plain one, and other data as it is.
 
     Parameters
     ----------
     data : object
     name : str
-        What it is called in the error.
+        What the error calls it.
 
     Raises
     ------

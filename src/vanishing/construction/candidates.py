@@ -1,26 +1,41 @@
-"""Which products F_1 × F_{t-1} become candidates (MATH §3).
+"""The candidates of a degree: which products they are, and what is known of them on X.
 
-The full list repeats itself. The leading form of f·h is the product of the leading forms, a form in
-the variables z = F_1; a maximal set of products with independent leading forms is kept, and the
-rest differs from it by polynomials of lower degree that F and the ideal already hold. The data is
-not touched.
+F are the nonvanishing polynomials of lower degree, starting with the constant 1. The candidates of
+degree t are products C_pre of F_1 and F_{t-1}, made orthogonal to F on X: C = C_pre - F L.
 """
 
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
 
-from vanishing.arrays.memory import BudgetError, as_text
-from vanishing.arrays.namespace import IntArray
-from vanishing.polynomials.block import DegreeBlock
-from vanishing.polynomials.expansion import leading_forms, products_of_forms
-from vanishing.polynomials.monomials import count, independent_columns
+from vanishing.arrays.blocks import BudgetError, format_bytes
+from vanishing.arrays.kernels import norms
+from vanishing.arrays.namespace import Array, FloatArray, IntArray, lazy, move_to_numpy
+from vanishing.construction.reductions import Factor, Pass
+from vanishing.data.source import LARGEST, SampleSource
+from vanishing.polynomials.evaluation import DegreeBlock, Evaluator
+from vanishing.polynomials.monomials import (
+    Expansion,
+    count,
+    independent_columns,
+    leading_forms,
+    multiply_forms,
+)
+
+# --- Which products become candidates -------------------------------------------------------------
+#
+# The full list of products F_1 × F_{t-1} is redundant: f·h = h·f, and z_1 (z_2 z_3) = z_2 (z_1
+# z_3). The leading form of f·h in the variables z = F_1(x) is the product of the leading forms. A
+# maximal set of products with linearly independent leading forms is kept; any other product differs
+# from a combination of these by polynomials of lower degree, which F and the ideal already contain.
+# So redundant products are found from coefficients alone, before anything is evaluated on the data.
 
 Products = Literal["independent", "all"]
 
 
 class Candidates(NamedTuple):
-    """Pairs (left, right), and how many polynomials of the degree below were left out."""
+    """Pairs (left, right) of factors, and how many polynomials of F_{t-1} were left out."""
 
     left: IntArray
     right: IntArray
@@ -42,13 +57,13 @@ def choose_candidates(
     n_features : int
     blocks : tuple of DegreeBlock
     products : {"independent", "all"}
-        Whether repeats are left out.
+        Whether redundant products are left out.
     uses_all_products : bool
-        Whether the normalization needs the full list; exact repeats, f·h = h·f at degree 2, are
-        left out all the same.
+        Whether the normalization needs the full list; f·h = h·f at degree 2 is left out all the
+        same.
     memory_budget : int
-        Bytes that the matrices of this choice and of the candidates may take. Above it only the
-        polynomials of largest extent are multiplied further.
+        Bytes that the matrices of this choice and of the candidates may take. If they would take
+        more, only the polynomials of largest extent are multiplied further.
     """
     degree = len(blocks) + 1
     n_lower = 1 + sum(block.nonvanishing.shape[1] for block in blocks)
@@ -65,9 +80,9 @@ def choose_candidates(
         n_candidates = min(n_pairs, n_forms) if prune else n_pairs
         if degree == 2 and products == "independent":
             n_candidates = n_pairs - n_kept * (n_kept - 1) // 2
-        # pivoted QR keeps a copy
+        # Twice, since pivoted QR keeps a copy.
         forms = 2 * 8 * n_forms * n_pairs if reads_forms else 0
-        return max(forms, _pair_bytes(n_lower + n_candidates)) <= memory_budget
+        return max(forms, _count_bytes(n_lower + n_candidates)) <= memory_budget
 
     n_kept = n_last
     if not fits(n_last):
@@ -78,32 +93,268 @@ def choose_candidates(
         raise BudgetError(
             f"degree {degree} multiplies {n_first} by {n_last} polynomials over {n_forms} "
             f"leading monomials, which does not fit the memory budget of "
-            f"{as_text(memory_budget)} even for one of them; lower max_degree, set "
+            f"{format_bytes(memory_budget)} even for one of them; lower max_degree, set "
             "max_nonvanishing or raise memory_budget"
         )
     left = np.repeat(np.arange(n_first), n_kept)
     right = np.tile(np.arange(n_kept), n_first)
     if degree == 2 and products == "independent":
-        # z_i z_j = z_j z_i are the only repeats.
+        # z_i z_j = z_j z_i are the only redundant products.
         first_order = (left <= right) | (left >= n_kept)
         left, right = left[first_order], right[first_order]
     elif prune:
-        forms = products_of_forms(leading_forms(blocks), n_first, degree, left, right)
+        forms = multiply_forms(leading_forms(blocks), n_first, degree, left, right)
         chosen, _ = independent_columns(forms)
         left, right = left[chosen], right[chosen]
     return Candidates(left, right, n_last - n_kept)
 
 
-def _pair_bytes(n_columns: int) -> int:
-    """Memory in which the pair of a degree is solved: about 13 square matrices, as measured."""
+def _count_bytes(n_columns: int) -> int:
+    """Return the memory that solving a degree takes: about 13 square matrices, as measured."""
     return 13 * 8 * n_columns**2
 
 
 def _check_budget(n_columns: int, degree: int, memory_budget: int) -> None:
-    if _pair_bytes(n_columns) > memory_budget:
+    if _count_bytes(n_columns) > memory_budget:
         raise BudgetError(
             f"degree {degree} has {n_columns} columns, whose square matrices take "
-            f"{as_text(_pair_bytes(n_columns))}, over the memory budget of "
-            f"{as_text(memory_budget)}; reduce the number of features (for instance by "
+            f"{format_bytes(_count_bytes(n_columns))}, over the memory budget of "
+            f"{format_bytes(memory_budget)}; reduce the number of features (for instance by "
             "PCA), lower max_degree, set max_nonvanishing or raise memory_budget"
+        )
+
+
+# --- What a normalization sees of a degree, and what it returns -----------------------------------
+
+EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True, eq=False)
+class Coordinates:
+    """Combinations v of the candidates by coordinates of ordinary size, v = plain y.
+
+    Parameters
+    ----------
+    plain : array of shape (n_candidates, n_directions)
+        Orthogonal columns, in the units of the data: errors are small where y is.
+    factor : array of shape (n_directions, n_directions)
+        The size of v is ‖factor y‖ times 2**exponent. Rows may have very different sizes, and each
+        is accurate to eps relative to its own size.
+    exponent : int
+    condition : float
+        By how much the rounding errors of the form exceed eps.
+    lost : int
+        Number of independent directions whose coefficients are rounding errors.
+    """
+
+    plain: FloatArray
+    factor: FloatArray
+    exponent: int
+    condition: float
+    lost: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """A positive semidefinite form on the candidates, by a factor.
+
+    Parameters
+    ----------
+    factor : array of shape (n_rows, n_candidates)
+        B with ‖B v‖² the squared size of C v.
+    scale : array of shape (n_candidates,)
+        Size of the terms that each column was computed from, before projection.
+    error : array of shape (n_candidates,)
+        Size of the rounding error of each column.
+    subspace : array of shape (n_candidates, n_directions) or None
+        Orthonormal directions to which v is restricted; None for all.
+    terms : array of shape (n_candidates,) or None
+        Size on the contrast of the terms of each column, those of its factors included.
+    coordinates : Coordinates or None
+        Given if the factor alone would lose digits.
+    """
+
+    factor: FloatArray
+    scale: FloatArray
+    error: FloatArray
+    subspace: FloatArray | None = None
+    terms: FloatArray | None = None
+    coordinates: Coordinates | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """One degree as a normalization sees it, after the pass over X.
+
+    A form on span(F ∪ C_pre) with factor M gives the form on C the factor M T with T = [-L; I].
+
+    Parameters
+    ----------
+    n_features : int
+    blocks : tuple of DegreeBlock
+        The lower degrees.
+    left, right : int arrays of shape (n_candidates,)
+        The factors of the candidates in F_1 and F_{t-1}.
+    amplification : array of shape (n_candidates,)
+        By how much the rounding errors in the values of each product exceed eps: its factors are
+        differences of larger terms.
+    source, contrast : SampleSource
+        X and, if there is one, Y.
+    passes : Pass
+        How to pass over rows.
+    paper_norm : bool
+        Whether tolerances follow the paper's convention.
+    all_products : bool
+        Whether the candidates are the paper's full list of products.
+    contrast_terms : tuple of arrays
+        Per lower degree from 0, the size on the contrast of the terms of F.
+    """
+
+    n_features: int
+    blocks: tuple[DegreeBlock, ...]
+    left: IntArray
+    right: IntArray
+    amplification: FloatArray
+    source: SampleSource
+    contrast: SampleSource | None
+    passes: Pass
+    paper_norm: bool = False
+    all_products: bool = False
+    contrast_terms: tuple[FloatArray, ...] = (np.ones(1),)
+
+    @property
+    def degree(self) -> int:
+        """The degree of the candidates."""
+        return len(self.blocks) + 1
+
+    @property
+    def n_candidates(self) -> int:
+        """Number of candidates."""
+        return int(self.left.shape[0])
+
+    @lazy
+    def n_lower(self) -> int:
+        """Number of nonvanishing polynomials of lower degree, the constant included."""
+        return Evaluator(self.blocks).n_nonvanishing
+
+    @lazy
+    def on_points(self) -> Factor:
+        """The factor of [F C_pre] on X."""
+        factor = self.factor_on(self.source)
+        if self.degree == 1:
+            _check_sizes(factor.column_rms[1:], self.source.name)
+        return factor
+
+    @lazy
+    def split(self) -> tuple[FloatArray, FloatArray]:
+        """L, and the factor of the candidates on X."""
+        return self.on_points.split(self.n_lower)
+
+    def factor_on(self, source: SampleSource) -> Factor:
+        """Reduce the values of [F C_pre] over the rows of a source.
+
+        Parameters
+        ----------
+        source : SampleSource
+            Any rows, as wide as X.
+
+        Returns
+        -------
+        Factor
+            With as many columns as [F C_pre].
+        """
+        if (known := source.recall_factor(self)) is not None:
+            factor: Factor = known
+            return factor
+        # Not the stage, which holds the data: the function may travel to the workers of a cluster.
+        evaluator, left, right = Evaluator(self.blocks), self.left, self.right
+
+        def values(x: Array) -> Array:
+            return evaluator.with_candidates(x, left, right)
+
+        return self.passes.factor(source, values, self.n_lower + self.n_candidates)
+
+    def values(self, x: Array) -> FloatArray:
+        """Return the values of [F C_pre] on a few points.
+
+        Parameters
+        ----------
+        x : array of shape (n_rows, n_features)
+            All at once, so not many.
+
+        Returns
+        -------
+        array of shape (n_rows, n_lower + n_candidates)
+            One column for each polynomial.
+        """
+        evaluator = Evaluator(self.blocks)
+        return move_to_numpy(evaluator.with_candidates(x, self.left, self.right)).T
+
+    def expansion(self, *, in_z: bool = False) -> tuple[Expansion, FloatArray]:
+        """Return coefficients of [F C_pre] on monomials.
+
+        Parameters
+        ----------
+        in_z : bool, default=False
+            Whether the monomials are those of z = F_1(x), from degree 2 on, instead of x.
+
+        Returns
+        -------
+        expansion : Expansion
+            Of F.
+        coefficients : array of shape (n_monomials, n_lower + n_candidates)
+        """
+        n_variables = self.blocks[0].nonvanishing.shape[1] if in_z else self.n_features
+        n_monomials = count(n_variables, self.degree)
+        needed = 8 * n_monomials * (self.n_lower + 2 * self.n_candidates + n_variables)
+        if needed > self.passes.memory_budget:
+            raise BudgetError(
+                f"degree {self.degree} needs the coefficients of {self.n_candidates} candidates on "
+                f"{n_monomials} monomials, {format_bytes(needed)}, over the memory budget of "
+                f"{format_bytes(self.passes.memory_budget)}; lower max_degree, set "
+                "max_nonvanishing, choose a normalization that needs no coefficients "
+                "('contrastive' or 'vca') or raise memory_budget"
+            )
+        expansion = Expansion(self.n_features, self.blocks, in_z=in_z)
+        coefficients = np.zeros((n_monomials, self.n_lower + self.n_candidates))
+        lower = expansion.nonvanishing(self.degree - 1)
+        coefficients[: len(lower), : self.n_lower] = lower
+        coefficients[:, self.n_lower :] = expansion.candidates(self.degree, self.left, self.right)
+        return expansion, coefficients
+
+    def form(self, matrix: FloatArray, relative_error: float | None = None) -> Form:
+        """Make the form on C from a factor M of a form on [F C_pre].
+
+        Parameters
+        ----------
+        matrix : array of shape (n_rows, n_lower + n_candidates)
+            M, with ‖M p‖² the squared size of [F C_pre] p.
+        relative_error : float, optional
+            Of M, relative to the norms of its columns; rounding of float64 by default.
+
+        Returns
+        -------
+        Form
+            On the candidates, made orthogonal to F on X.
+        """
+        projection = self.split[0]
+        lower, products = matrix[:, : self.n_lower], matrix[:, self.n_lower :]
+        with np.errstate(over="ignore"):  # infinite sizes are reported later
+            scale = norms(products) + norms(lower) @ np.abs(projection)
+        # L itself is known only to the accuracy of the pass over X.
+        error = max(relative_error or EPS, self.on_points.relative_error)
+        return Form(products - lower @ projection, scale, error * self.amplification * scale)
+
+
+def _check_sizes(sizes: FloatArray, name: str) -> None:
+    """Refuse data whose squares are out of the range of double precision.
+
+    Degree 1 suffices: higher degrees multiply polynomials of degree 1, which have size 1.
+    """
+    largest = float(np.max(sizes))
+    if largest > LARGEST or 0 < largest < 1 / LARGEST:
+        large = "large" if largest > 1 else "small"
+        raise ValueError(
+            f"{name} holds numbers about {largest:.0e} in size, too {large} to be squared; rescale "
+            "the data before fitting"
         )

@@ -1,49 +1,59 @@
-"""The generalized problem C(X)'C(X) V = 𝔑(C) V Λ (paper, eq. gep), on factors.
+"""The generalized problem C(X)'C(X) V = 𝔑(C) V Λ (paper, eq. gep), solved on factors.
 
-With factors A of the left side and B of the right one this is a generalized singular value problem.
-It is solved by a QR factorization of the two stacked and a CS decomposition of its orthogonal part,
-so that small extents keep their digits and no Gram matrix is formed.
+With A'A = C(X)'C(X) and B'B = 𝔑(C), find vectors v with ‖B v‖ = 1 that diagonalize both sides. The
+extent of the polynomial C v is then ‖A v‖, its size on X relative to its size under the
+normalization: the square root of the generalized eigenvalue.
+
+The obvious way, an eigenvalue problem of the two Gram matrices, squares all numbers: extents below
+sqrt(eps) are lost, and it fails where B is singular. Instead this is solved as a generalized
+singular value problem of the factors A and B themselves: a QR factorization of the two stacked,
+[A; B] = [Q_A; Q_B] R, then a CS decomposition of its orthogonal part, Q_A W = U diag(α) and Q_B W =
+Z diag(β) with α² + β² = 1. The columns of R⁻¹ W diagonalize both sides, and α/β are the extents.
+β = 0 gives directions of infinite extent, which are nonvanishing, and a rank-deficient R directions
+that are zero on both sides, which are dropped.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 from scipy.linalg import get_lapack_funcs, lapack, qr, solve_triangular, svd
 
-from vanishing.arrays.factorizations import norms, triangular_factor
+from vanishing.arrays.kernels import norms, triangular_factor
 from vanishing.arrays.namespace import FloatArray, IntArray
-from vanishing.construction.stage import Coordinates
+from vanishing.construction.candidates import Coordinates, Form
 
-# --- The generalized problem C(X)'C(X) V = 𝔑(C) V Λ (paper, eq. gep), on factors ------------------
+# --- Bounds on rounding errors --------------------------------------------------------------------
 #
-# With factors A of the left side and B of the right one this is a generalized singular value
-# problem.
-# It is solved by a QR factorization of the two stacked and a CS decomposition of its orthogonal
-# part,
-# so that small extents keep their digits and no Gram matrix is formed.
+# Whether an extent is zero is a question about rounding errors, not about the tolerance alone. Each
+# column of A and B comes with a bound on its error, which lower degrees have propagated to it. The
+# error of ‖A v‖ is at most the sum of these bounds times |v|. Three answers are possible:
+#
+#   extent <= noise           zero as far as the data itself is accurate: the polynomial vanishes
+#   noise < extent <= doubt   the errors are larger than those of the data: undecided
+#   doubt < extent            known, to be compared with the tolerance
 
-#: Rounding errors are taken to be at most this many units.
+#: Rounding errors are assumed to be at most this many times their estimate.
 SAFETY = 64.0
-#: For extents to be tied as mere rounding errors they have to be smaller: what lies between counts
-#: as vanishing, but may still be known to a digit or two.
+#: A stricter factor for extents to be tied as mere rounding errors: between the two a polynomial
+#: vanishes, but its extent may still be known to a digit or two.
 TIE_SAFETY = 8.0
 EPS = float(np.finfo(np.float64).eps)
 #: Stacks better conditioned than this need no pivoting.
 WELL_CONDITIONED = 1e-9
-#: Directions that are zero up to less than this are exact for all purposes.
+#: Directions that are zero up to this error may be treated as exactly zero.
 EXACT_NULL = 1e-12
-#: Rounding errors up to this share of the size of the terms are those of the data itself, which
-#: nobody wants to be told of: a relation that holds to that accuracy is called exact.
+#: Rounding errors up to this fraction of the size of the terms are those of the data itself: a
+#: relation that holds to that accuracy is called exact, without a warning.
 EXACT = 1e-8
-#: Coarse arithmetic (Gram matrices, single precision) is trusted as far as this many times its own
+#: Coarse arithmetic (Gram matrices, single precision) is trusted up to this many times its own
 #: rounding error.
 COARSE = 16.0
-#: A size under the normalization with a larger relative error than this is not known at all.
+#: A size under the normalization with a larger relative error than this counts as unknown.
 KNOWN_SIZE = 0.1
-#: Entries within this share of the largest are tied when the sign is chosen.
+#: Entries within this fraction of the largest are tied when the sign is chosen.
 SIGN_TIE = 1e-6
-#: Extents that differ by less than this share are tied: their directions may be mixed.
+#: Extents that differ by less than this fraction are tied: their directions may be mixed.
 EXTENT_TIE = 1e-10
 #: Codes of LAPACK's gejsv: accurate relative to each column, no U, V, the full range of numbers,
 #: no transposition, no perturbation of tiny numbers.
@@ -52,7 +62,7 @@ _BY_COLUMNS = {"joba": 0, "jobu": 3, "jobv": 0, "jobr": 0, "jobt": 0, "jobp": 0}
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """One side of the pair.
+    """One side of the problem, A or B.
 
     Parameters
     ----------
@@ -62,9 +72,9 @@ class Side:
     error : array of shape (n_columns,)
         Size of the rounding error of each column.
     terms : array of shape (n_columns,)
-        Size of what each column is made of, which may be larger than the column itself.
+        Size of the terms that each column is a sum of; these may cancel.
     unit : float
-        Relative rounding error of the values themselves, without what earlier degrees add.
+        Relative rounding error of the values themselves, without that of earlier degrees.
     """
 
     factor: FloatArray
@@ -75,10 +85,10 @@ class Side:
 
     @property
     def trusted(self) -> float:
-        """The largest rounding error, relative to the size of the terms, that is no concern."""
+        """The largest rounding error, relative to the size of the terms, that is acceptable."""
         return max(EXACT, COARSE * SAFETY * self.unit)
 
-    def restricted(self, subspace: FloatArray) -> "Side":
+    def restrict(self, subspace: FloatArray) -> "Side":
         """Return the side in the coordinates of a subspace, given by orthonormal columns."""
         sizes = np.abs(subspace)
         return Side(
@@ -90,44 +100,44 @@ class Side:
         )
 
     def negligible(self, v: FloatArray) -> FloatArray:
-        """Return what ‖factor @ v‖ may be for ``v`` to be called zero, one value a column."""
+        """Bound ‖factor @ v‖ for ``v`` to be called zero, one value per column."""
         return np.asarray(self.trusted * (self.terms @ np.abs(v)))
 
     def noise(self, v: FloatArray) -> FloatArray:
-        """Bound the rounding error of ‖factor @ v‖, one value a column of ``v``."""
+        """Bound the rounding error of ‖factor @ v‖, one value per column of ``v``."""
         return np.asarray(SAFETY * (self.error @ np.abs(v)))
 
     def norms(self, v: FloatArray) -> FloatArray:
-        """Return ‖factor @ v‖, one value a column of ``v``."""
+        """Return ‖factor @ v‖, one value per column of ``v``."""
         return norms(self.factor @ v)
 
 
 @dataclass(frozen=True, eq=False)
-class PairSolution:
+class Solution:
     """Directions that diagonalize both sides.
 
     Parameters
     ----------
     vectors : array of shape (n_columns, n_finite)
-        Size 1 under the normalization. Extents ascend, except where they are tied: the order
-        there does not depend on rounding.
+        Size 1 under the normalization. Extents ascend, except among ties, whose order does not
+        depend on rounding.
     extents : array of shape (n_finite,)
         ‖A v‖.
     noise : array of shape (n_finite,)
-        Extents up to this are rounding errors: the polynomial vanishes as far as anybody can tell.
+        Extents up to this are rounding errors: the polynomial vanishes.
     doubt : array of shape (n_finite,)
         Extents between ``noise`` and this may be rounding errors or not: the errors are larger than
-        those of the data, and the arithmetic does not decide.
+        those of the data.
     unbounded : array of shape (n_columns, n_unbounded)
         Directions of size 0 under the normalization and ‖A v‖ = 1.
     dropped : int
         Number of directions that are zero on both sides.
     lost : int
-        Number of directions that are zero on both sides up to rounding errors too large to tell.
+        Number of directions that may be zero on both sides: rounding errors are too large to tell.
     condition : float
         Condition number of the scaled, stacked factors on their range.
     reduced : array of shape (n_columns, n_finite) or None
-        ``vectors`` less multiples of exact relations, for F, where these multiples are large.
+        ``vectors`` without the multiples of exact relations in them, for F, if these are large.
     """
 
     vectors: FloatArray
@@ -141,16 +151,43 @@ class PairSolution:
     reduced: FloatArray | None = None
 
 
-def solve_pair(points: Side, form: Side) -> PairSolution:
+def solve(points: Side, form: Form) -> Solution:
+    """Solve the problem for A = ``points`` and B = ``form``, as the form is given.
+
+    Parameters
+    ----------
+    points : Side
+    form : Form
+        Its coordinates or its subspace are used if it has some.
+    """
+    if form.coordinates is not None:
+        return solve_in_coordinates(points, form.coordinates)
+    sizes = Side(form.factor, form.scale, form.error, form.scale, points.unit)
+    if form.subspace is None:
+        return solve_pair(points, sizes)
+    u = form.subspace
+    inside = solve_pair(points.restrict(u), sizes.restrict(u))
+    return replace(
+        inside,
+        vectors=fix_signs(u @ inside.vectors),
+        unbounded=fix_signs(u @ inside.unbounded),
+        dropped=inside.dropped + u.shape[0] - u.shape[1],
+    )
+
+
+# --- The problem for factors of ordinary grading --------------------------------------------------
+
+
+def solve_pair(points: Side, form: Side) -> Solution:
     """Solve the problem for A = ``points`` and B = ``form``."""
     n_columns = points.scale.shape[0]
-    # Columns get norm about 1 in the stack, the sides equal weight. Sizes before projection are
-    # used: the rounding errors are relative to them, so that blowing up a small residual would
-    # only blow up its noise.
+    # Scale the stack: columns get norm about 1, both sides equal weight. Columns are scaled by
+    # their size before projection, which their rounding errors are relative to: dividing by the
+    # size of a small residual would only amplify its noise.
     weight_a, weight_b = (_inverse(norms(each.scale[:, None])[0]) for each in (points, form))
     d = _inverse(np.hypot(points.scale * weight_a, form.scale * weight_b))
-    a = _compressed(points.factor * (weight_a * d))
-    b = _compressed(form.factor * (weight_b * d))
+    a = _compress(points.factor * (weight_a * d))
+    b = _compress(form.factor * (weight_b * d))
     noise = SAFETY * float(
         np.max(d * np.maximum(points.error * weight_a, form.error * weight_b), initial=0.0)
     )
@@ -166,9 +203,9 @@ def solve_pair(points: Side, form: Side) -> PairSolution:
     vectors = np.zeros((n_columns, rank))
     vectors[order[:rank]] = solve_triangular(triangle[:, :rank], w, check_finite=False)
     if rank < n_columns and noise < EXACT_NULL:
-        # What is zero on both sides may be added at will: the smallest vector is taken, so that
-        # the outcome does not hang on which columns happened to be pivots. Not so where rounding
-        # errors are large: what counts as zero then is not zero enough to be added.
+        # Vectors are determined up to the null space of the stack. The smallest ones are taken, so
+        # that the result does not depend on the choice of pivots. Not if rounding errors are
+        # large: then the null space is not zero enough to be added.
         null = np.zeros((n_columns, n_columns - rank))
         null[order[:rank]] = -solve_triangular(triangle[:, :rank], triangle[:, rank:])
         null[order[rank:]] = np.eye(n_columns - rank)
@@ -177,7 +214,7 @@ def solve_pair(points: Side, form: Side) -> PairSolution:
     vectors *= d[:, None]
 
     norm_a, norm_b = points.norms(vectors), form.norms(vectors)
-    # A side may also be zero below the rounding of the decomposition itself (alpha, beta <= eps).
+    # A side may also be zero up to the rounding of the decomposition itself (alpha, beta <= eps).
     zero_a = (norm_a <= points.noise(vectors)) | (alpha <= SAFETY * EPS)
     zero_b = (norm_b <= form.noise(vectors)) | (beta <= SAFETY * EPS)
     finite, infinite, neither = ~zero_b, zero_b & ~zero_a, zero_b & zero_a
@@ -191,49 +228,50 @@ def solve_pair(points: Side, form: Side) -> PairSolution:
     found: FloatArray = vectors[:, finite] / norm_b[finite]
     unbounded = vectors[:, infinite] / norm_a[infinite]
     # In the stack a vector of size 1 under the form has length weight_b, and its part on X,
-    # weight_a |A v|, is known to eps of that. Above the errors of A itself, that can be bettered.
+    # weight_a ‖A v‖, has an error of eps times that. If A itself is more accurate, refine.
     resolution = SAFETY * EPS * float(_inverse(weight_a) * weight_b)
     extents = points.norms(found)
     if np.any((extents > points.noise(found)) & (extents <= resolution)):
-        found = _refined(found, unbounded, points, form)
-    found, extents = without_arbitrary_rotation(found, points.norms(found), points, noise)
-    # What is refined has been separated twice, each time up to the errors of the stack.
+        found = _refine(found, unbounded, points, form)
+    found, extents = fix_rotation(found, points.norms(found), points, noise)
+    # Refined directions were separated twice, each time up to the errors of the stack.
     rounding = SAFETY * EPS * resolution
     doubt = np.maximum(points.noise(found), rounding)
-    # No more directions are nonvanishing than A has rows: the rest is zero, whatever comes out.
+    # At most as many directions are nonvanishing as A has rows: the extents of the others are
+    # rounding errors, whatever their size.
     n_zero_on_points = max(0, len(extents) + unbounded.shape[1] - len(points.factor))
     smallest = np.argsort(extents, kind="stable")[:n_zero_on_points]
     doubt[smallest] = np.maximum(doubt[smallest], extents[smallest])
-    # Where the normalization of a direction is not known, its extent is not either.
+    # If the size of a direction under the normalization is unknown, so is its extent.
     is_known = form.noise(found) <= KNOWN_SIZE
     negligible = np.where(is_known, np.maximum(points.negligible(found), rounding), 0.0)
     n_zero = n_columns - int(finite.sum()) - int(infinite.sum())
-    return PairSolution(
-        vectors=with_fixed_signs(found),
+    return Solution(
+        vectors=fix_signs(found),
         extents=extents,
         noise=np.minimum(doubt, negligible),
         doubt=doubt,
-        unbounded=with_fixed_signs(_echelon(unbounded)),
+        unbounded=fix_signs(_echelon(unbounded)),
         dropped=n_zero - lost,
         lost=lost,
-        condition=_condition(triangle[:, :rank]),
+        condition=estimate_condition(triangle[:, :rank]),
     )
 
 
-def _refined(vectors: FloatArray, unbounded: FloatArray, points: Side, form: Side) -> FloatArray:
+def _refine(vectors: FloatArray, unbounded: FloatArray, points: Side, form: Side) -> FloatArray:
     """Separate directions whose extents differ by more than the rounding error of the stack.
 
-    Columns of X in very different units, a timestamp beside a temperature, have extents of 1e12
-    and 1. The error of the long direction in the short one, eps of the former, hides the latter.
-    In the coordinates of the first solution the columns of A are graded, and the singular values
-    of a graded matrix can be found each to its own accuracy.
+    Columns of X in very different units, such as a timestamp and a temperature, have extents of
+    1e12 and 1. The error of the former, eps times 1e12, hides the latter. In the coordinates of the
+    first solution the columns of A are graded, and each singular value of a graded matrix can be
+    found to full relative accuracy.
 
     Parameters
     ----------
     vectors : array of shape (n_columns, n_finite)
         Of size 1 under the form.
     unbounded : array of shape (n_columns, n_unbounded)
-        Of size 0 under the form and 1 on the points.
+        Of size 0 under the form and size 1 on the points.
     points, form : Side
     """
     if vectors.shape[1] < 2 and not unbounded.size:
@@ -247,9 +285,9 @@ def _refined(vectors: FloatArray, unbounded: FloatArray, points: Side, form: Sid
 
 
 def right_singular_vectors(matrix: FloatArray) -> FloatArray:
-    """Return the right singular vectors of a matrix whose columns are of very different sizes.
+    """Return the right singular vectors of a matrix whose columns have very different sizes.
 
-    Jacobi's method on the columns is accurate relative to each of them (Demmel and Veselić, 1992).
+    The one-sided Jacobi method is accurate relative to each column (Demmel and Veselić, 1992).
     """
     n_rows, n_columns = matrix.shape
     largest = np.max(norms(matrix), initial=0.0)
@@ -263,13 +301,13 @@ def right_singular_vectors(matrix: FloatArray) -> FloatArray:
     return np.asarray(vectors)
 
 
-def without_arbitrary_rotation(
+def fix_rotation(
     vectors: FloatArray, extents: FloatArray, points: Side, noise: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Sort by extents, and fix the directions among tied ones, which the decomposition leaves open.
+    """Sort by extents, and fix the rotation of tied directions, which the problem leaves open.
 
-    The candidates of the next degrees are chosen by these directions: an arbitrary rotation would
-    make results depend on the order of rows. Extents that are rounding errors are all tied.
+    These directions determine the candidates of the next degrees: an arbitrary rotation would make
+    results depend on the order of rows. Extents that are rounding errors are all tied.
     """
     order = np.argsort(extents, kind="stable")
     vectors, extents = vectors[:, order], extents[order]
@@ -297,7 +335,7 @@ def _inverse(size: FloatArray | np.floating) -> FloatArray:
     return np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
 
 
-def _compressed(factor: FloatArray) -> FloatArray:
+def _compress(factor: FloatArray) -> FloatArray:
     """Return a factor of the same form with no more rows than columns."""
     if factor.shape[0] <= factor.shape[1]:
         return factor
@@ -309,7 +347,7 @@ def _rank_revealing_qr(
 ) -> tuple[FloatArray, FloatArray, IntArray, int]:
     """Return Q, R and the order of columns of the part above the noise.
 
-    The last value is how many of the directions below the noise are not negligible.
+    The last value is the number of directions below the noise that are not negligible.
     """
     q, triangle = qr(stacked, mode="economic", check_finite=False)
     if triangle.shape[0] == triangle.shape[1] and _reciprocal_condition(triangle) > max(
@@ -333,7 +371,7 @@ def _cs_decomposition(
     alpha = np.zeros(rank)
     alpha[: singular.shape[0]] = singular
     w = wt.T
-    # Where alpha is near 1 it says little about beta: those directions are separated by q_b.
+    # If alpha is near 1, sqrt(1 - alpha²) has no digits of beta: q_b separates those directions.
     large = alpha > np.sqrt(0.5)
     _, singular, zt = svd(q_b @ w[:, large], full_matrices=True, check_finite=False)
     w[:, large] = w[:, large] @ zt.T
@@ -344,7 +382,7 @@ def _cs_decomposition(
     return w, alpha, beta
 
 
-def with_fixed_signs(vectors: FloatArray) -> FloatArray:
+def fix_signs(vectors: FloatArray) -> FloatArray:
     """Make the largest entry of each column positive; ties go to the lower index."""
     if vectors.size == 0:
         return vectors
@@ -362,36 +400,35 @@ def _reciprocal_condition(triangle: FloatArray) -> float:
     return float(reciprocal)
 
 
-def _condition(triangle: FloatArray) -> float:
+def estimate_condition(triangle: FloatArray) -> float:
+    """Estimate the condition number of a triangular matrix."""
     reciprocal = _reciprocal_condition(triangle)
     return 1.0 / reciprocal if reciprocal > 0 else float("inf")
 
 
-# --- The generalized problem C(X)'C(X) V = 𝔑(C) V Λ (paper, eq. gep) for forms of any grading -----
+# --- The problem for forms of any grading ---------------------------------------------------------
 #
-# The sizes under a form of polynomials that are alike on the points may differ by any power of the
-# units of the data. Extents then say little about what is a rounding error: that of a relation that
-# holds exactly, but is small under the form, may exceed the extent of a polynomial that is none and
-# large under it. Exact relations are therefore found first, in coordinates of ordinary size. They
-# vanish whatever the form is.
+# Polynomials that are equally large on the points may differ in size under a form by any power of
+# the units of the data. Extents then do not tell what is a rounding error: the error of an exact
+# relation that is small under the form may exceed the extent of another polynomial that is large
+# under it. So exact relations are found first, in coordinates of ordinary size. They vanish
+# whatever the form is.
 #
-# The form on the rest is the size of what is orthogonal to the relations. In coordinates w in which
-# it is the identity the problem is the singular value decomposition of A K, v = K w. Columns of K
-# are
-# of as different sizes as the form makes them; a decomposition that is accurate relative to the
-# largest would take the small ones for rounding errors. Jacobi's method, on the columns, is
-# accurate
-# relative to each of them (Demmel and Veselić, 1992).
+# The form on the rest is the size of the part orthogonal to the relations. In coordinates w with v
+# = K w in which it is the identity, the problem is the singular value decomposition of A K. The
+# columns of K differ in size as much as the form does; a decomposition that is accurate relative to
+# the largest column would take the small ones for rounding errors. The one-sided Jacobi method is
+# accurate relative to each column (Demmel and Veselić, 1992).
 
 
-def solve_in_coordinates(points: Side, coordinates: Coordinates) -> PairSolution:
+def solve_in_coordinates(points: Side, coordinates: Coordinates) -> Solution:
     """Solve the problem for A = ``points`` and a form in coordinates of ordinary size.
 
     Parameters
     ----------
     points : Side
     coordinates : Coordinates
-        Directions outside of them are zero under the form and on the points.
+        Directions outside of their span are zero under the form and on the points.
     """
     plain, B = coordinates.plain, coordinates.factor
     null, free = _null_directions(points, plain)
@@ -403,24 +440,24 @@ def solve_in_coordinates(points: Side, coordinates: Coordinates) -> PairSolution
 
     rest = plain @ (K @ right_singular_vectors(points.factor @ (plain @ K)))
     (exact, small), (others, extents) = (
-        without_arbitrary_rotation(part, points.norms(part), points, SAFETY * EPS)
+        fix_rotation(part, points.norms(part), points, SAFETY * EPS)
         for part in (plain @ relations, rest)
     )
-    # Made orthogonal to the relations under the form. That may add large multiples of them; F
-    # does without these, which are zero on the points.
+    # Make the rest orthogonal to the relations under the form. That may add large multiples of
+    # them, which are zero on the points; F does without these.
     sizes = norms(plain)
     y = ((plain / sizes).T @ others) / sizes[:, None]
     multiples = np.ldexp((B @ relations).T @ (B @ y), 2 * coordinates.exponent)
     vanishing = others - plain @ (relations @ multiples)
-    # What is a rounding error is settled.
+    # The rest is known to be no rounding error.
     doubt = np.concatenate(
         [
             np.maximum(points.noise(exact), small),
             np.minimum(points.noise(others), 0.5 * extents),
         ]
     )
-    vectors = with_fixed_signs(np.hstack([exact, vanishing]))
-    return PairSolution(
+    vectors = fix_signs(np.hstack([exact, vanishing]))
+    return Solution(
         vectors=vectors,
         extents=np.concatenate([small, extents]),
         noise=np.minimum(doubt, points.negligible(np.hstack([exact, others]))),
@@ -429,15 +466,15 @@ def solve_in_coordinates(points: Side, coordinates: Coordinates) -> PairSolution
         dropped=len(plain) - plain.shape[1] - coordinates.lost,
         lost=coordinates.lost,
         condition=coordinates.condition,
-        reduced=with_fixed_signs(np.hstack([exact, others])),
+        reduced=fix_signs(np.hstack([exact, others])),
     )
 
 
 def inverse_factor(matrix: FloatArray) -> FloatArray:
     """Return K with ``matrix @ K`` orthonormal, for rows of any sizes.
 
-    A QR factorization with rows sorted by size and pivoted columns keeps every row to a unit of
-    its own rounding (Cox and Higham, 1998).
+    A QR factorization with rows sorted by size and pivoted columns keeps every row accurate
+    relative to its own size (Cox and Higham, 1998).
 
     Parameters
     ----------
@@ -452,7 +489,7 @@ def inverse_factor(matrix: FloatArray) -> FloatArray:
     rows = np.argsort(-norms(matrix.T), kind="stable")
     triangle, pivots = qr(matrix[rows], mode="r", pivoting=True, check_finite=False)
     inverse = np.zeros((n_columns, n_columns))
-    # A column at a time: entries of R decrease along a row, so that nothing grows.
+    # Entries of R decrease along each row, so that nothing grows in the substitution.
     inverse[pivots] = solve_triangular(
         triangle[:n_columns], np.eye(n_columns), trans="T", check_finite=False
     ).T

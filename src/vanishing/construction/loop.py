@@ -1,16 +1,22 @@
-"""The loop over degrees, from the start or from an earlier construction on the same points."""
+"""VCA(X, Y): the loop over degrees, and one degree of it."""
 
+import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from contextlib import nullcontext
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from vanishing.arrays.namespace import FloatArray
-from vanishing.arrays.threads import one_thread
-from vanishing.construction.step import DegreeTrace, Settings, State, decide, grow
+from vanishing.arrays.blocks import all_threads, one_thread
+from vanishing.arrays.namespace import BoolArray, FloatArray
+from vanishing.construction.candidates import Candidates, Form, Products, Stage, choose_candidates
+from vanishing.construction.gsvd import SAFETY, Side, Solution, solve
+from vanishing.construction.normalizations import Normalization
+from vanishing.construction.reductions import Pass, Reduction
 from vanishing.data.source import SampleSource
 from vanishing.polynomials.basis import PolynomialBasis
+from vanishing.polynomials.evaluation import DegreeBlock
 
 # --- The loop over degrees ------------------------------------------------------------------------
 
@@ -19,33 +25,32 @@ StopReason = Literal["exhausted", "max_degree", "undecided"]
 
 @dataclass(frozen=True, eq=False)
 class Construction:
-    """A finished basis, with its history.
+    """A finished basis with its history.
 
     Parameters
     ----------
     basis : PolynomialBasis
     trace : tuple of DegreeTrace
     stop_reason : {"exhausted", "max_degree", "undecided"}
-        Whether the last degree left nothing nonvanishing, the bound on the degree was hit, or
+        Whether the last degree left nothing nonvanishing, the largest degree was reached, or
         rounding errors left nothing that is known to be nonvanishing.
-    state : State
-        From which a later construction may go on.
+    n_rows : float
+        Number of points, or the sum of their weights.
     """
 
     basis: PolynomialBasis
-    trace: tuple[DegreeTrace, ...]
+    trace: tuple["DegreeTrace", ...]
     stop_reason: StopReason
-    state: State
+    n_rows: float
 
 
 def construct(
     source: SampleSource,
     contrast: SampleSource | None,
-    settings: Settings,
+    settings: "Settings",
     *,
     max_degree: int | None,
-    callback: Callable[[DegreeTrace], object] | None = None,
-    begun: tuple[State, tuple[DegreeTrace, ...]] | None = None,
+    callback: "Callable[[DegreeTrace], object] | None" = None,
 ) -> Construction:
     """Run VCA(X, Y).
 
@@ -55,124 +60,358 @@ def construct(
         X and Y.
     settings : Settings
     max_degree : int or None
-        None runs until nothing is left, which happens at the latest when there are as many
-        nonvanishing polynomials as distinct points.
+        None runs until nothing is left, at the latest when there are as many nonvanishing
+        polynomials as distinct points.
     callback : callable, optional
-        Called with the trace of each degree when it is done, those that were begun with included.
-    begun : tuple of State and traces, optional
-        Degrees that are known from an earlier construction.
+        Called with the trace of each degree when it is done.
     """
-    with one_thread():  # of BLAS; passes have threads of their own
-        return _construct(source, contrast, settings, max_degree, callback, begun)
-
-
-def _construct(
-    source: SampleSource,
-    contrast: SampleSource | None,
-    settings: Settings,
-    max_degree: int | None,
-    callback: Callable[[DegreeTrace], object] | None,
-    begun: tuple[State, tuple[DegreeTrace, ...]] | None,
-) -> Construction:
-    state, known = begun or (State(PolynomialBasis(source.n_features, ())), ())
+    state = State(PolynomialBasis(source.n_features, ()))
     trace: list[DegreeTrace] = []
-    while max_degree is None or len(trace) < max_degree:
-        if len(trace) < len(known):
-            record = known[len(trace)]
-        else:
-            state, record = grow(state, source, contrast, settings)
-        trace.append(record)
-        if callback is not None:
-            callback(record)
-        if record.nonvanishing == 0:
-            reason: StopReason = "undecided" if record.undecided else "exhausted"
-            return Construction(state.basis, tuple(trace), reason, state)
-    return Construction(state.basis, tuple(trace), "max_degree", state)
+    reason: StopReason = "max_degree"
+    with one_thread():  # of BLAS; passes have threads of their own
+        while max_degree is None or len(trace) < max_degree:
+            with all_threads() if _most_candidates(state.basis) >= LARGE else nullcontext():
+                state, step = grow(state, source, contrast, settings)
+            trace.append(step)
+            if callback is not None:
+                callback(step)
+            if step.nonvanishing == 0:
+                reason = "undecided" if step.undecided else "exhausted"
+                break
+    return Construction(state.basis, tuple(trace), reason, state.n_rows)
 
 
-# --- Going on from an earlier construction on the same points -------------------------------------
-#
-# A degree depends on the tolerance and on ``max_nonvanishing`` only through what it splits into
-# vanishing and nonvanishing polynomials. Degrees are taken over as long as the new settings split
-# them in the same way; from the first difference on they are made again, by the same steps from
-# the same state, so that the outcome is that of a cold start to the last bit.
+#: With so many candidates, matrices are large enough for several threads of LAPACK.
+LARGE = 256
 
 
-@dataclass(frozen=True, eq=False)
-class Progress:
-    """What a construction leaves to a later one, besides its basis and trace.
+def _most_candidates(basis: PolynomialBasis) -> int:
+    """Bound the number of candidates of the next degree by that of all products."""
+    if not basis.blocks:
+        return basis.n_features
+    return int(basis.blocks[0].nonvanishing.shape[1] * basis.blocks[-1].nonvanishing.shape[1])
+
+
+# --- What goes into a degree, and what comes out --------------------------------------------------
+
+Tolerance = float | Literal["gap"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to grow a basis; the same at every degree.
 
     Parameters
     ----------
-    settings : Settings
-    data : str
-        Digest of the points and of the contrast.
-    rounding, references, noise, n_rows, doubt, contrast_terms
-        As in ``State``.
+    normalization : Normalization
+    tol : float or "gap"
+    paper_norm : bool
+        Whether ``tol`` bounds ‖g(X)‖, as in the paper, instead of the root mean square; F then
+        has Euclidean norm 1 on X.
+    products : {"independent", "all"}
+    max_nonvanishing : int or None
+        Largest number of nonvanishing polynomials kept at a degree.
+    reduction : Reduction
+    memory_budget : int
+        Bytes for row blocks and, apart from them, for the matrices of a degree.
     """
 
-    settings: Settings
-    data: str
-    rounding: tuple[FloatArray, ...]
-    references: tuple[float | None, ...]
-    noise: tuple[FloatArray, ...]
-    n_rows: float
-    doubt: tuple[FloatArray, ...] = ()
-    contrast_terms: tuple[FloatArray, ...] = ()
+    normalization: Normalization
+    tol: Tolerance
+    paper_norm: bool
+    products: Products
+    max_nonvanishing: int | None
+    reduction: Reduction
+    memory_budget: int
 
-    @classmethod
-    def of(cls, state: State, settings: Settings, data: str) -> "Progress":
-        """Keep what is needed of a finished construction."""
-        return cls(
-            settings,
-            data,
-            state.rounding,
-            state.references,
-            state.noise,
-            state.n_rows,
-            state.doubt,
-            state.contrast_terms,
+    def threshold(
+        self, extents: FloatArray, noise: FloatArray, reference: float | None, n_rows: float
+    ) -> float:
+        """Return the tolerance for one degree, as a root mean square."""
+        if self.tol == "gap":
+            return find_widest_gap(extents, noise, reference)
+        return float(self.tol / np.sqrt(n_rows)) if self.paper_norm else float(self.tol)
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """What the degrees so far hand to the next.
+
+    Parameters
+    ----------
+    basis : PolynomialBasis
+    rounding : tuple of arrays
+        Per degree from 0, the rounding errors in the values of F on X, in units of eps times
+        their root mean square.
+    contrast_terms : tuple of arrays
+        Per degree from 0, the size on the contrast of the terms of F, if there is a contrast.
+    reference : float or None
+        The smallest nonvanishing extent of the last degree that had one, for ``tol="gap"``.
+    n_rows : float
+        Number of points, or the sum of their weights; 0 until it is known.
+    """
+
+    basis: PolynomialBasis
+    rounding: tuple[FloatArray, ...] = (np.ones(1),)
+    contrast_terms: tuple[FloatArray, ...] = (np.ones(1),)
+    reference: float | None = None
+    n_rows: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class DegreeTrace:
+    """Account of one degree.
+
+    Parameters
+    ----------
+    degree : int
+    candidates : int
+        Number of products.
+    rank : int
+        Directions that are not zero both on X and under the normalization.
+    vanishing, nonvanishing : int
+        Polynomials found.
+    dropped : int
+        Directions that are zero both on X and under the normalization.
+    unbounded : int
+        Nonvanishing polynomials that are zero under the normalization (infinite extent).
+    cut : int
+        Nonvanishing polynomials left out because of ``max_nonvanishing``.
+    left_out : int
+        Nonvanishing polynomials of the degree below that were not multiplied further because
+        their products would exceed the memory budget.
+    tol : float
+        The tolerance that was applied, as a root mean square.
+    condition : float
+        Condition number of the generalized problem after scaling; normalizations hold to about
+        ``100 * eps * condition``.
+    spectrum : array of shape (n_finite,)
+        All finite extents, ascending, those of undecided polynomials included.
+    seconds : float
+        Wall-clock time.
+    undecided : int
+        Polynomials that are neither vanishing nor nonvanishing: their values on X are no larger
+        than the rounding errors of the lower degrees, and these are much larger than those of the
+        data.
+    """
+
+    degree: int
+    candidates: int
+    rank: int
+    vanishing: int
+    nonvanishing: int
+    dropped: int
+    unbounded: int
+    cut: int
+    left_out: int
+    tol: float
+    condition: float
+    spectrum: FloatArray
+    seconds: float
+    undecided: int = 0
+
+
+# --- One degree -----------------------------------------------------------------------------------
+#
+# The candidates C_pre, products of F_1 and F_{t-1}, are evaluated on X together with F, and one QR
+# factorization of [F C_pre] gives everything about X: L = argmin ‖C_pre - F L‖ and the triangular
+# factor A of the residual C = C_pre - F L. Orthogonalizing first is what makes the degrees
+# independent of each other: a polynomial that vanishes up to lower degrees shows as a small
+# direction of A. The normalization gives a factor B of the sizes of C. The generalized problem of A
+# and B (``gsvd.py``) yields directions V with extents ‖A v‖, and the tolerance splits them: small
+# extents are the equations G_t = C V_G, large ones F_t = C V_F, scaled to size 1 on X.
+#
+# Rounding errors are propagated by hand. F_t divides by extents, which may be small: values of F_t
+# then are differences of much larger terms, and a product multiplies that loss. A fixed threshold
+# such as 1e-12 would take these errors for nonvanishing polynomials at high degree, and true
+# polynomials for errors on coarse data. So every polynomial carries the size of its error in units
+# of eps, from the degree that caused it to all degrees that build on it.
+
+
+def grow(
+    state: State, source: SampleSource, contrast: SampleSource | None, settings: Settings
+) -> tuple[State, DegreeTrace]:
+    """Find the polynomials of the next degree. Pure: nothing is changed.
+
+    Parameters
+    ----------
+    state : State
+        The lower degrees.
+    source, contrast : SampleSource
+        X and Y.
+    settings : Settings
+    """
+    basis = state.basis
+    started = time.perf_counter()
+    candidates = choose_candidates(
+        basis.n_features,
+        basis.blocks,
+        products=settings.products,
+        uses_all_products=settings.normalization.uses_all_products,
+        memory_budget=settings.memory_budget,
+    )
+    stage = Stage(
+        n_features=basis.n_features,
+        blocks=basis.blocks,
+        left=candidates.left,
+        right=candidates.right,
+        amplification=_amplification(state, candidates),
+        source=source,
+        contrast=contrast,
+        passes=Pass(settings.reduction, settings.memory_budget),
+        paper_norm=settings.paper_norm,
+        all_products=settings.products == "all",
+        contrast_terms=state.contrast_terms,
+    )
+    projection, residual = stage.split
+    n_rows = float(stage.on_points.n_rows)
+    size = 1.0 / np.sqrt(n_rows) if settings.paper_norm else 1.0  # root mean square of F on X
+    rms = stage.on_points.column_rms[stage.n_lower :]
+    # An error in one factor of a product is multiplied by the other one, even if the product
+    # itself is small because its factors are large in different places.
+    terms = rms if stage.degree == 1 else np.maximum(rms, size**2)
+    # c = c_pre - F L: the errors of all its terms add up.
+    below = np.concatenate(state.rounding) @ np.abs(projection)
+    error, unit = stage.amplification * terms + size * below, stage.on_points.relative_error
+    points = Side(residual, rms, unit * error, terms, unit)
+    form = settings.normalization.form(stage)
+    _check_finite(source, contrast, points, form)
+    solution = solve(points, form)
+
+    ascending = np.argsort(solution.extents, kind="stable")
+    spectrum = solution.extents[ascending]
+    tol = settings.threshold(spectrum, solution.noise[ascending], state.reference, n_rows)
+    vanishes, is_decided = decide(solution.extents, solution.noise, solution.doubt, tol)
+    is_nonvanishing = is_decided & ~vanishes
+    nonvanishing, cut = _scale_nonvanishing(solution, is_nonvanishing, settings.max_nonvanishing)
+    nonvanishing *= size
+    block = DegreeBlock(
+        left=candidates.left,
+        right=candidates.right,
+        projection=projection,
+        nonvanishing=nonvanishing,
+        vanishing=solution.vectors[:, vanishes],
+        extents=solution.extents[vanishes],
+    )
+    trace = DegreeTrace(
+        degree=stage.degree,
+        candidates=stage.n_candidates,
+        rank=stage.n_candidates - solution.dropped - solution.lost,
+        vanishing=int(vanishes.sum()),
+        nonvanishing=nonvanishing.shape[1],
+        dropped=solution.dropped,
+        unbounded=solution.unbounded.shape[1],
+        cut=cut,
+        left_out=candidates.left_out,
+        tol=float(tol),
+        condition=solution.condition,
+        spectrum=spectrum,
+        seconds=time.perf_counter() - started,
+        undecided=int(np.sum(~is_decided)) + solution.lost,
+    )
+    kept = solution.extents[is_nonvanishing]
+    contrast_terms = state.contrast_terms
+    if form.terms is not None:
+        contrast_terms = (*contrast_terms, form.terms @ np.abs(nonvanishing))
+    grown = State(
+        PolynomialBasis(basis.n_features, (*basis.blocks, block)),
+        # F_t = C V_F: the errors of the candidates add up, relative to the size of F_t on X.
+        (*state.rounding, error @ np.abs(nonvanishing) / size),
+        contrast_terms,
+        float(kept.min()) if kept.size else state.reference,
+        n_rows,
+    )
+    return grown, trace
+
+
+def _amplification(state: State, candidates: Candidates) -> FloatArray:
+    """Return the rounding errors of products, in units of eps: those of the worse factor."""
+    if len(state.rounding) == 1:
+        return np.ones(len(candidates.left))
+    first, last = state.rounding[1], state.rounding[-1]
+    return np.maximum(first[candidates.left], last[candidates.right])
+
+
+def _check_finite(
+    source: SampleSource, contrast: SampleSource | None, points: Side, form: Form
+) -> None:
+    if not (np.isfinite(points.scale).all() and np.isfinite(form.scale).all()):
+        names = source.name if contrast is None else f"{source.name} or {contrast.name}"
+        raise ValueError(
+            f"{names} holds numbers too large to be squared; rescale the data before fitting"
         )
 
-    def resume(
-        self,
-        basis: PolynomialBasis,
-        trace: tuple[DegreeTrace, ...],
-        settings: Settings,
-        data: str,
-        max_degree: int | None,
-    ) -> tuple[State, tuple[DegreeTrace, ...]] | None:
-        """Return the degrees that other settings would find as well, or None to start cold."""
-        comparable = replace(
-            self.settings, tol=settings.tol, max_nonvanishing=settings.max_nonvanishing
-        )
-        if data != self.data or comparable != settings or not self.doubt:
-            return None  # models of older files do not know what was in doubt
-        kept: list[DegreeTrace] = []
-        degrees = zip(trace, self.noise, self.doubt, self.references, strict=False)
-        for step, noise, doubt, reference in degrees:
-            tol = settings.threshold(step.spectrum, noise, reference, self.n_rows)
-            if len(kept) == max_degree or not _splits_alike(step, noise, doubt, tol, settings):
-                break
-            kept.append(replace(step, tol=tol))
-        n = len(kept)
-        state = State(
-            PolynomialBasis(basis.n_features, basis.blocks[:n]),
-            self.rounding[: n + 1],
-            self.references[: n + 1],
-            self.noise[:n],
-            self.doubt[:n],
-            self.n_rows,
-            self.contrast_terms[: n + 1],
-        )
-        return state, tuple(kept)
+
+def _scale_nonvanishing(
+    solution: Solution, which: BoolArray, limit: int | None
+) -> tuple[FloatArray, int]:
+    """Return V_F with root mean square 1 on X, largest extents first, and how many were cut."""
+    vectors = solution.vectors if solution.reduced is None else solution.reduced
+    finite = vectors[:, which] / solution.extents[which]
+    ordered = np.hstack([solution.unbounded, finite[:, ::-1]])
+    kept = ordered if limit is None else ordered[:, :limit]
+    return np.ascontiguousarray(kept), ordered.shape[1] - kept.shape[1]
 
 
-def _splits_alike(
-    step: DegreeTrace, noise: FloatArray, doubt: FloatArray, tol: float, settings: Settings
-) -> bool:
-    new, old = (decide(step.spectrum, noise, doubt, bound) for bound in (tol, step.tol))
-    n_nonvanishing = step.nonvanishing + step.cut
-    limit = settings.max_nonvanishing
-    n_kept = n_nonvanishing if limit is None else min(limit, n_nonvanishing)
-    return np.array_equal(new, old) and n_kept == step.nonvanishing
+# --- Where the tolerance decides ------------------------------------------------------------------
+
+#: Neighbouring extents that differ by less than this factor are not split.
+NARROWEST_GAP = 5.0
+
+
+def find_widest_gap(extents: FloatArray, noise: FloatArray, reference: float | None) -> float:
+    """Choose a tolerance in the widest gap of a spectrum.
+
+    Parameters
+    ----------
+    extents : array of shape (n_extents,)
+        Ascending.
+    noise : array of shape (n_extents,)
+        Extents below this are rounding errors: they vanish in any case, and a gap above them says
+        nothing about the noise of the data.
+    reference : float or None
+        An extent of the degree below known not to vanish: it allows all of a degree to vanish.
+
+    Returns
+    -------
+    float
+        The geometric mean of the two extents; 0 if no gap is wide enough.
+    """
+    known = extents[extents > noise]
+    if reference is not None and known.size and reference > known[-1]:
+        known = np.append(known, reference)
+    if known.size < 2:
+        return 0.0
+    gaps = known[1:] / known[:-1]
+    widest = int(np.argmax(gaps))
+    if gaps[widest] < NARROWEST_GAP:
+        return 0.0
+    return float(np.sqrt(known[widest] * known[widest + 1]))
+
+
+def decide(
+    extents: FloatArray, noise: FloatArray, doubt: FloatArray, tol: float
+) -> tuple[BoolArray, BoolArray]:
+    """Decide which polynomials vanish, and for which that can be decided at all.
+
+    Parameters
+    ----------
+    extents : array of shape (n_polynomials,)
+    noise, doubt : arrays of shape (n_polynomials,)
+        Up to ``noise`` an extent is a rounding error, up to ``doubt`` it may be one.
+    tol : float
+
+    Returns
+    -------
+    vanishes, is_decided : bool arrays of shape (n_polynomials,)
+        Undecided polynomials count neither as vanishing nor as nonvanishing: as an equation one may
+        be wrong, and as a nonvanishing polynomial it may be rounding errors, which would spoil all
+        higher degrees.
+    """
+    bound = np.maximum(tol, noise)
+    # Without its safety factor, the bound on the errors is about as large as they are. If that is
+    # above what counts as zero, a small extent is chance: with as many polynomials as points an
+    # extent is zero whatever the errors are.
+    is_clear = doubt <= SAFETY * bound
+    vanishes = (extents <= bound) & is_clear
+    return vanishes, vanishes | (extents > np.maximum(tol, doubt))

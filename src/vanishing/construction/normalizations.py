@@ -1,6 +1,6 @@
 """The five normalizations: how large a polynomial is.
 
-Each is a bilinear form on span(F ∪ C), and gives the factor of its matrix 𝔑(C) on the candidates:
+Each is a bilinear form on span(F ∪ C), given by a factor of its matrix 𝔑(C) on the candidates:
 ``vca``, ``coefficient``, ``gradient``, ``gradient-weighted`` and ``contrastive`` (paper, Step 2).
 """
 
@@ -9,10 +9,10 @@ from operator import add
 from typing import Any
 
 import numpy as np
-from scipy.linalg import get_lapack_funcs, qr, svd
+from scipy.linalg import qr, svd
 
-from vanishing.arrays.factorizations import norms
-from vanishing.arrays.memory import BudgetError, as_text, block_rows
+from vanishing.arrays.blocks import BudgetError, block_rows, format_bytes
+from vanishing.arrays.kernels import norms
 from vanishing.arrays.namespace import (
     Array,
     FloatArray,
@@ -21,11 +21,18 @@ from vanishing.arrays.namespace import (
     move_to_numpy,
     namespace,
 )
-from vanishing.construction.moments import MomentSource
-from vanishing.construction.stage import EPS, Coordinates, Form, Stage
+from vanishing.construction.candidates import EPS, Coordinates, Form, Stage
+from vanishing.construction.gsvd import estimate_condition
 from vanishing.polynomials.evaluation import Evaluator, jacobian_with_candidates
-from vanishing.polynomials.expansion import leading_forms, monomials_of_affine, products_of_forms
-from vanishing.polynomials.monomials import Monomials, count, independent_columns, monomials
+from vanishing.polynomials.monomials import (
+    Monomials,
+    count,
+    expand_monomials,
+    independent_columns,
+    leading_forms,
+    monomials,
+    multiply_forms,
+)
 
 __all__ = [
     "Coefficient",
@@ -38,20 +45,20 @@ __all__ = [
 ]
 
 
-# --- What a normalization is, and the strings that stand for those that ship ----------------------
+# --- What a normalization is, and the names of those that ship with the library -------------------
 
 
 class Normalization:
-    """Base of the normalizations: a way to measure polynomials.
+    """Base class of the normalizations: a way to measure polynomials.
 
-    Subclasses are small frozen dataclasses and define ``form``. They may use whatever the
+    Subclasses are small frozen dataclasses that define ``form``. They may use all that the
     ``Stage`` offers: values of [F C] on any points, a pass over X or over the contrast,
     coefficients on monomials.
     """
 
     #: Whether ``fit`` needs a second set of points.
     needs_contrast: bool = False
-    #: Whether the form is tied to the full list of products, so that none may be left out.
+    #: Whether the form is defined on the full list of products, so that none may be left out.
     uses_all_products: bool = False
 
     def form(self, stage: Stage) -> Form:
@@ -71,7 +78,7 @@ class Normalization:
 
 
 def resolve_normalization(normalization: Any) -> Normalization:
-    """Return the normalization that a string stands for, or the object itself."""
+    """Return the normalization of a name, or the object itself."""
     known: dict[str, type[Normalization]] = {
         "vca": Vca,
         "coefficient": Coefficient,
@@ -91,30 +98,29 @@ def resolve_normalization(normalization: Any) -> Normalization:
     return normalization
 
 
-# --- Forms on monomial coefficients where the units of the columns are far from 1 -----------------
+# --- Forms on monomial coefficients if the units of the columns are far from 1 --------------------
 #
-# The coefficients of p on monomials x^a have units of their own: at data of size s those of degree
-# d
-# are about s^-d. Their form B = W S E on the candidates is then a product of
+# Coefficients on monomials x^a have units: for data of size s, those of degree d are about s^-d.
+# The form B = W S E on the candidates is a product of
 #
-# * E, the coefficients of the candidates on monomials of z: z = F_1(x), orthonormal on X, so that E
-#   depends neither on units nor on the origin;
-# * S, the expansion of monomials of z in monomials of the columns in units of their own;
-# * W, the weights of these monomials: units, and what the normalization adds to them.
+# * E, the coefficients of the candidates on monomials of z = F_1(x), which is orthonormal on X: E
+#   depends neither on the units nor on the origin;
+# * S, the expansion of the monomials of z in monomials of the columns, in units of their own;
+# * W, the weights of these monomials: their units, and what the normalization adds to them.
 #
-# Only W may be far from 1, and it is a power of two for each row. Taken as one matrix B would be
-# known to a unit of rounding of its largest entries, and what is known of small ones, the leading
-# coefficients of data of large size, would be lost. A QR factorization with rows sorted by size and
-# pivoted columns keeps every row to a unit of its own rounding (Cox and Higham, 1998).
+# Only W may be far from 1, and it has one power of two per row. The product B is accurate to eps
+# relative to its largest entries only: the small ones, such as the leading coefficients of data of
+# large size, would be lost. A QR factorization with rows sorted by size and pivoted columns keeps
+# every row accurate to eps relative to its own size (Cox and Higham, 1998).
 
-#: Coefficients that differ by less, in bits, lose no digits that matter: six of sixteen.
+#: Coefficients whose sizes differ by fewer bits lose six of sixteen digits at most, which is fine.
 ORDINARY = 20.0
-#: Sizes beyond this power of two either way are not computed with.
+#: Sizes beyond this power of two, or below its inverse, are refused.
 LARGEST = 450.0
 
 
-def columns_in_units(stage: Stage) -> tuple[FloatArray, IntArray]:
-    """Return the variables z by the columns in units of their own.
+def scale_columns(stage: Stage) -> tuple[FloatArray, IntArray]:
+    """Express the variables z in the columns, these in units of their own.
 
     Parameters
     ----------
@@ -143,15 +149,15 @@ def columns_in_units(stage: Stage) -> tuple[FloatArray, IntArray]:
 def is_ordinary(
     variables: FloatArray, exponents: IntArray, degree: int, *, homogeneous: bool
 ) -> bool:
-    """Say whether coefficients of all degrees can be computed with as they are.
+    """Say whether coefficients up to a degree can be used as they are.
 
     Parameters
     ----------
     variables, exponents
-        As ``columns_in_units`` returns them.
+        As ``scale_columns`` returns them.
     degree : int
     homogeneous : bool
-        Whether a common unit of all columns weighs all coefficients alike.
+        Whether a common unit of all columns scales all coefficients alike.
     """
     offset = np.log2(np.max(np.abs(variables[0]), initial=1.0))
     if homogeneous:
@@ -163,14 +169,14 @@ def is_ordinary(
 
 
 def identity_form(stage: Stage, unit: float = 1.0) -> Form | None:
-    """Return ``unit`` times the identity on the columns, at degree 1; None if they are alike.
+    """Return ``unit`` times the identity on the columns of degree 1; None if their units agree.
 
     Parameters
     ----------
     stage : Stage
     unit : float
     """
-    variables, exponents = columns_in_units(stage)
+    variables, exponents = scale_columns(stage)
     if is_ordinary(np.zeros_like(variables), exponents, 1, homogeneous=True):
         return None
     weights = np.append(-np.inf, np.log2(unit) - exponents)  # nothing for the constant
@@ -180,19 +186,19 @@ def identity_form(stage: Stage, unit: float = 1.0) -> Form | None:
 def graded_form(
     stage: Stage, variables: FloatArray, exponents: IntArray, weights: FloatArray
 ) -> Form:
-    """Return the form with weights of any size on the coefficients.
+    """Return the form with weights of any size on the coefficients (B above).
 
     Parameters
     ----------
     stage : Stage
     variables, exponents
-        As ``columns_in_units`` returns them.
+        As ``scale_columns`` returns them.
     weights : array of shape (n_monomials,)
-        Binary logarithms of W: weights of the monomials of the columns in their units.
+        Binary logarithms of W, the weights of the monomials of the scaled columns.
     """
     _check_budget(stage, variables.shape[1])
     left, sizes, right = _coefficients(stage, exponents)
-    rows = monomials_of_affine(variables, stage.degree) @ left
+    rows = expand_monomials(variables, stage.degree) @ left
     lengths = norms(rows.T)
     with np.errstate(divide="ignore"):
         logarithms = weights + np.log2(lengths)
@@ -213,7 +219,7 @@ def graded_form(
     by_rows[:, pivots] = triangle
     factor = np.ldexp((by_rows * sizes) @ right.T, int(top))
     scale = norms(factor)
-    condition = _condition(triangle / diagonal[:, None]) * _ratio(sizes)
+    condition = estimate_condition(triangle / diagonal[:, None]) * _ratio(sizes)
     lost = 0 if stage.all_products else stage.n_candidates - len(sizes)
     return Form(
         factor,
@@ -224,7 +230,7 @@ def graded_form(
 
 
 def _coefficients(stage: Stage, exponents: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the singular value decomposition U diag(s) V' of E, less what is zero."""
+    """Return the singular value decomposition U diag(s) V' of E, without the zeros."""
     if stage.degree == 1:
         return (
             np.eye(1 + stage.n_features)[:, 1:],
@@ -236,23 +242,15 @@ def _coefficients(stage: Stage, exponents: IntArray) -> tuple[FloatArray, FloatA
     left, sizes, right = svd(
         products - lower @ stage.split[0], full_matrices=False, check_finite=False
     )
-    # Among all products some are equal; independent ones have independent leading forms.
+    # Some of all products are equal; independent ones have independent leading forms.
     smallest = np.sqrt(EPS) if stage.all_products else EPS
     kept = sizes > smallest * np.max(sizes, initial=0.0)
     return left[:, kept], sizes[kept], right[kept].T
 
 
 def _exponent(sizes: FloatArray) -> IntArray:
-    """Return powers of two near sizes; 0 for a size of zero."""
+    """Return exponents of powers of two near sizes; 0 for a size of zero."""
     return np.asarray(np.where(sizes > 0, np.frexp(sizes)[1], 0), dtype=np.intp)
-
-
-def _condition(triangle: FloatArray) -> float:
-    if len(triangle) == 0:
-        return 1.0
-    (trcon,) = get_lapack_funcs(("trcon",), (triangle,))
-    reciprocal, _ = trcon(triangle)
-    return 1.0 / float(reciprocal) if reciprocal > 0 else float("inf")
 
 
 def _ratio(sizes: FloatArray) -> float:
@@ -265,16 +263,16 @@ def _check_budget(stage: Stage, n_variables: int) -> None:
     if needed > stage.passes.memory_budget:
         raise BudgetError(
             f"degree {stage.degree} needs {n_columns} monomials by {n_rows} others, since the "
-            f"columns are in units far from 1: {as_text(needed)}, over the memory budget of "
-            f"{as_text(stage.passes.memory_budget)}; standardize the columns, lower max_degree or "
-            "raise memory_budget"
+            f"columns are in units far from 1: {format_bytes(needed)}, over the memory budget of "
+            f"{format_bytes(stage.passes.memory_budget)}; standardize the columns, lower "
+            "max_degree or raise memory_budget"
         )
 
 
 def _out_of_range(stage: Stage) -> ValueError:
     return ValueError(
         f"the coefficients of degree {stage.degree} are too large or too small for double "
-        f"precision, since those of {stage.source.name} are so far from 1; standardize the "
+        f"precision, since the units of {stage.source.name} are so far from 1; standardize the "
         "columns, lower max_degree, or choose another normalization"
     )
 
@@ -284,20 +282,20 @@ def _out_of_range(stage: Stage) -> ValueError:
 
 @dataclass(frozen=True)
 class Vca(Normalization):
-    """Identity in the coordinates of the candidates.
+    """Euclidean norm of the coefficients on the candidates.
 
-    The products F_1 × F_{t-1} repeat themselves (f·h = h·f); coordinates are taken in the
-    orthogonal complement of the kernel of the product map, where none of them is zero. With
-    ``products="all"`` they are taken as they come, and some polynomials are identically zero.
+    The products F_1 × F_{t-1} are redundant (f·h = h·f). Coefficients are taken in the orthogonal
+    complement of the kernel of the product map, where no polynomial is zero. With
+    ``products="all"`` they are taken as they are, and some polynomials are identically zero.
 
-    At degree 1 the coordinates are measured in units of the largest spread of X, so that extents
-    are pure numbers at every degree; the paper's convention leaves them in the units of the data.
+    Degree 1 is measured in units of the largest spread of X, so that extents are pure numbers at
+    every degree; the paper's convention leaves it in the units of the data.
     """
 
     uses_all_products = True
 
     def form(self, stage: Stage) -> Form:
-        """Return the identity, weighted or restricted where products coincide."""
+        """Return the identity, weighted or restricted if products coincide."""
         n_candidates = stage.n_candidates
         if stage.degree == 1:
             unit = 1.0 if stage.paper_norm else _largest_spread(stage)
@@ -306,15 +304,15 @@ class Vca(Normalization):
             return _diagonal(np.ones(n_candidates))
         if stage.degree == 2:
             # Pairs i < j stand for both orders, f_i f_j = (f_i f_j + f_j f_i) / 2, unless the
-            # budget left out the products with f_i on the right.
+            # memory budget left out products with f_i on the right.
             both = (stage.left != stage.right) & (stage.left <= stage.right.max(initial=0))
             return _diagonal(np.where(both, np.sqrt(0.5), 1.0))
         n_variables = stage.blocks[0].nonvanishing.shape[1]
-        forms = products_of_forms(
+        forms = multiply_forms(
             leading_forms(stage.blocks), n_variables, stage.degree, stage.left, stage.right
         )
         pivots, triangle = independent_columns(forms)
-        # The rows of the triangle span the row space; each may be scaled on its own.
+        # The rows of the triangle span the row space, whatever the scale of each.
         rows = triangle / np.linalg.norm(triangle, axis=1, keepdims=True)
         subspace = qr(rows.T, mode="economic")[0][:, : len(pivots)]
         return replace(_diagonal(np.ones(n_candidates)), subspace=subspace)
@@ -341,15 +339,15 @@ def _diagonal(entries: FloatArray) -> Form:
 
 @dataclass(frozen=True)
 class Coefficient(Normalization):
-    """Dot product of the vectors of monomial coefficients.
+    """Euclidean norm of the vector of monomial coefficients.
 
     Coefficients of different degrees have different units, so that extents depend on the scale of
-    the data: standardize it first. Which relations hold exactly does not depend on it.
+    the data: standardize it first. Exact relations do not depend on the scale.
     """
 
     def form(self, stage: Stage) -> Form:
         """Expand F and the candidates in the original variables."""
-        variables, exponents = columns_in_units(stage)
+        variables, exponents = scale_columns(stage)
         if is_ordinary(variables, exponents, stage.degree, homogeneous=False):
             _, coefficients = stage.expansion()
             return stage.form(coefficients)
@@ -359,7 +357,7 @@ class Coefficient(Normalization):
 
 # --- Unit mean gradient on X (Kera and Hasegawa, 2020; the paper's nVCA) --------------------------
 
-#: Sums of terms this much larger than their value are not trusted; four digits are lost then.
+#: A sum is not trusted if its terms are this much larger than its value: it lost four digits.
 LARGEST_CANCELLATION = 1e4
 
 
@@ -372,16 +370,14 @@ class Gradient(Normalization):
     """
 
     def form(self, stage: Stage) -> Form:
-        """Differentiate coefficients where that is accurate, and pass over X where it is not."""
+        """Differentiate coefficients if that is accurate, and pass over X if it is not."""
         if stage.degree == 1:
             if (graded := identity_form(stage)) is not None:
                 return graded
             constant = np.zeros((stage.n_features, 1))
             return stage.form(np.hstack([constant, np.eye(stage.n_features)[:, stage.left]]))
-        if isinstance(stage.source, MomentSource):
-            return stage.form(
-                *stage.source.gradients(stage.blocks, stage.left, stage.right, stage.amplification)
-            )
+        if (known := stage.source.recall_gradients(stage)) is not None:
+            return stage.form(*known)
         return _from_coefficients(stage) or _from_points(stage)
 
 
@@ -390,8 +386,8 @@ def _from_coefficients(stage: Stage) -> Form | None:
 
     From degree 2 on all polynomials are polynomials in z = F_1(x), an affine map with orthogonal
     columns w_k: ∂_x p = Σ_k w_k ∂_{z_k} p. The derivatives have lower degree, so that R of the
-    monomials of z of degree at most t-1 tells all that is to be known of their values on X.
-    Monomials of high degree nearly depend on each other; None if that costs digits.
+    monomials of z of degree at most t-1 determines their sizes on X. Monomials of high degree
+    nearly depend on each other; None is returned if that costs digits.
     """
     expansion, coefficients = stage.expansion(in_z=True)
     table, below = expansion.table(stage.degree), expansion.table(stage.degree - 1)
@@ -402,7 +398,7 @@ def _from_coefficients(stage: Stage) -> Form | None:
 
     on_points = stage.passes.factor(stage.source, monomials_of_z, len(below))
     lengths = norms(stage.blocks[0].nonvanishing)
-    unit = np.max(lengths, initial=0.0) or 1.0  # squares of lengths in units of the data overflow
+    unit = np.max(lengths, initial=0.0) or 1.0  # squares of lengths might overflow
     lengths = lengths / unit
     parts, terms = [], np.zeros(coefficients.shape[1])
     for variable, length in enumerate(lengths):
@@ -416,7 +412,7 @@ def _from_coefficients(stage: Stage) -> Form | None:
 
 
 def _from_points(stage: Stage) -> Form:
-    """Reduce the derivatives of [F C_pre] at all points, n rows for each."""
+    """Reduce the derivatives of [F C_pre] at all points, n values for each."""
     n_columns = stage.n_lower + stage.n_candidates
     # Not the stage, which holds the data: the function may travel to the workers of a cluster.
     blocks, left, right = stage.blocks, stage.left, stage.right
@@ -426,7 +422,7 @@ def _from_points(stage: Stage) -> Form:
         return namespace(x).reshape(found, (n_columns, -1))
 
     on_points = stage.passes.factor(stage.source, derivatives, n_columns, per_row=stage.n_features)
-    # Means over N·n rows were taken; the form wants sums over the n derivatives.
+    # The pass takes means over N·n values; the form needs sums over the n derivatives.
     return stage.form(np.sqrt(stage.n_features) * on_points.R, on_points.relative_error)
 
 
@@ -437,21 +433,21 @@ def _from_points(stage: Stage) -> Form:
 class GradientWeighted(Normalization):
     """𝔑(p, q) = Σ_a w_a² p_a q_a with w_a the root mean square of ‖∇x^a‖ on X over ‖a‖₂.
 
-    The constant has weight 0. A scaling of the data by s scales extents by s, as with the
-    gradient, without derivatives of the candidates.
+    The constant has weight 0. Scaling the data by s scales extents by s, as with the gradient,
+    but no derivatives of candidates are needed.
     """
 
     def form(self, stage: Stage) -> Form:
-        """Expand in the original variables and weigh the monomials by moments of X."""
-        variables, exponents = columns_in_units(stage)
+        """Expand in the original variables and weight the monomials by moments of X."""
+        variables, exponents = scale_columns(stage)
         table = monomials(stage.n_features, stage.degree)
         if is_ordinary(variables, exponents, stage.degree, homogeneous=True):
             _, coefficients = stage.expansion()
             weights = _weights(stage, table, np.zeros_like(exponents))
             return stage.form(weights[:, None] * coefficients)
-        # ∂/∂x_k is as large as ∂/∂u_k in units 2**e_k is, divided by this unit.
+        # With u_k = x_k / 2**e_k, ∂/∂x_k is ∂/∂u_k divided by 2**e_k.
         weights = _weights(stage, table, exponents)
-        with np.errstate(divide="ignore"):  # the constant weighs nothing
+        with np.errstate(divide="ignore"):  # the constant has weight 0
             return graded_form(
                 stage, variables, exponents, np.log2(weights) - float(exponents.min())
             )
@@ -462,9 +458,8 @@ def _weights(stage: Stage, table: Monomials, exponents: IntArray) -> FloatArray:
 
     Columns are in units of ``2**exponents``, derivatives in units of the smallest of these.
     """
-    if isinstance(stage.source, MomentSource):
-        mean = stage.source.mean_squares(stage.degree - 1, exponents)
-    else:
+    mean = stage.source.recall_mean_squares(stage.degree - 1, exponents)
+    if mean is None:
         mean = _mean_squares(stage, monomials(stage.n_features, stage.degree - 1), exponents)
     squared = np.zeros(len(table))
     for variable, unit in enumerate(np.exp2(2.0 * (exponents.min() - exponents))):
@@ -476,12 +471,12 @@ def _weights(stage: Stage, table: Monomials, exponents: IntArray) -> FloatArray:
 
 
 def _mean_squares(stage: Stage, table: Monomials, exponents: IntArray) -> FloatArray:
-    """Go over X once."""
+    """Pass over X once."""
     units = np.ldexp(1.0, -exponents)
 
     def squares(x: Array, root_weights: Array | None = None) -> Array:
         xp = namespace(x)
-        with np.errstate(over="ignore", invalid="ignore"):  # in each of the threads it runs in
+        with np.errstate(over="ignore", invalid="ignore"):  # in each thread
             x = xp.astype(x.T, xp.float64)  # squares overflow single precision
             if exponents.any():
                 x = x * move_like(units, x)[:, None]
@@ -497,7 +492,7 @@ def _mean_squares(stage: Stage, table: Monomials, exponents: IntArray) -> FloatA
             f"{stage.source.name} holds numbers too large for squares of monomials of degree "
             f"{table.degree}; rescale the data before fitting"
         )
-    # The first monomial is 1: its squares count the rows, or add up their weights.
+    # The first monomial is 1: its squares sum to the number of rows, or to their weights.
     return np.asarray(total / total[0])
 
 
@@ -519,8 +514,9 @@ class Contrastive(Normalization):
         assert stage.contrast is not None
         on_contrast = stage.factor_on(stage.contrast)
         form = stage.form(on_contrast.R, on_contrast.relative_error)
-        # F may be small on Y without being small term by term: where all of it vanishes on Y, as
-        # on a single point, its values there are rounding errors, and so are those of products.
+        # Values on Y may be small because terms cancel: if all of F vanishes on Y, as on a single
+        # point, its values there are rounding errors, and so are those of products. Errors are
+        # therefore relative to the terms, not to the values.
         terms = _size_of_terms(stage, on_contrast.column_rms)
         return replace(
             form,
@@ -531,7 +527,7 @@ class Contrastive(Normalization):
 
 
 def _size_of_terms(stage: Stage, rms: FloatArray) -> FloatArray:
-    """Size on Y of the terms of c = f h - Σ F L, where f and h have terms of their own."""
+    """Return the size on Y of the terms of c = f h - Σ F L; f and h have terms of their own."""
     of_lower = np.concatenate(stage.contrast_terms)
     of_products = rms[stage.n_lower :]
     if stage.degree > 1:

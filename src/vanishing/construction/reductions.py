@@ -1,16 +1,18 @@
-"""Mergeable summaries of blocks of rows: TSQR and Gram matrices.
+"""One pass over rows: evaluate a block, reduce it to a triangular factor, merge the factors.
 
-Both give a triangular factor R with R'R = mean of (values)(values)'. TSQR keeps every digit; a Gram
-matrix is one symmetric product and loses half of them.
+Two reductions give R with R'R = mean of (values)(values)'. TSQR keeps every digit; a Gram matrix
+takes one symmetric product per block and loses half of them.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from scipy.linalg import get_lapack_funcs, solve_triangular
 
-from vanishing.arrays.factorizations import gram, merge_triangular, norms, triangular_factor
+from vanishing.arrays.blocks import block_rows, limit_workers
+from vanishing.arrays.kernels import gram, merge_triangular, norms, triangular_factor
 from vanishing.arrays.namespace import (
     Array,
     FloatArray,
@@ -18,13 +20,14 @@ from vanishing.arrays.namespace import (
     move_like,
     move_to_numpy,
     namespace,
-    same_dtype,
+    promote_dtypes,
 )
+from vanishing.data.source import SampleSource
 
-__all__ = ["Factor", "Gram", "Reduction", "Tsqr", "resolve_reduction"]
+__all__ = ["Factor", "Gram", "Pass", "Reduction", "Tsqr", "resolve_reduction"]
 
 
-# --- The outcome of a pass over data: a triangular factor on the host, in double precision --------
+# --- The result of a pass: a triangular factor on the host, in double precision -------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +40,7 @@ class Factor:
         Upper triangular or trapezoidal; the norm of a column is the root mean square of that
         polynomial.
     n_rows : float
-        Number of rows that were summarized, or the sum of their weights.
+        Number of rows, or the sum of their weights.
     relative_error : float
         Size of the rounding errors of R relative to the norms of its columns.
     """
@@ -51,8 +54,8 @@ class Factor:
         """Root mean square of each column."""
         return norms(self.R)
 
-    def with_weight(self, weight: float) -> "Factor":
-        """Return the factor of the weighted mean, where values came multiplied by root weights.
+    def reweight(self, weight: float) -> "Factor":
+        """Return the factor of the weighted mean, if values were multiplied by root weights.
 
         Parameters
         ----------
@@ -81,20 +84,18 @@ class Factor:
         return projection, self.R[n_lower:, n_lower:]
 
 
-# --- Gram matrices: one symmetric product a block -------------------------------------------------
+# --- Gram matrices: one symmetric product per block -----------------------------------------------
 #
-# Faster than TSQR, and blind below the square root of the rounding error: relations that hold
-# exactly
-# come out with an extent near 1e-8 of the candidates' size (float64), and extents below about 1e-7
-# (3e-3 in float32) count as vanishing whatever the tolerance. For tolerances well above that, which
-# noisy data has, nothing is lost.
+# Faster than TSQR, but blind below sqrt(eps): an exact relation gets an extent near 1e-8 of the
+# candidates' size (float64), and extents below about 1e-7 (3e-3 in float32) count as vanishing
+# whatever the tolerance. Noisy data has tolerances well above that, and loses nothing.
 
-#: Pivots of Cholesky's method below so many roots of a unit of rounding are not trusted.
+#: Pivots of the Cholesky factor below so many times sqrt(eps) are not trusted.
 SMALLEST_PIVOT = 64.0
 
 
 class GramSummary(NamedTuple):
-    """Sum of outer products of the rows, how many they were, and the coarsest unit of rounding.
+    """Sum of the outer products of rows, their number, and the largest eps among them.
 
     Where squares would overflow or underflow, values are in ``units``, powers of two.
     """
@@ -125,7 +126,7 @@ class Gram:
         if first.units is not None or second.units is not None:
             units = np.maximum(_units(first), _units(second))
             first, second = _in_units(first, units), _in_units(second, units)
-        a, b = same_dtype(first.matrix, second.matrix)
+        a, b = promote_dtypes(first.matrix, second.matrix)
         n_rows, eps = first.n_rows + second.n_rows, max(first.eps, second.eps)
         return GramSummary(a + b, n_rows, eps, first.units)
 
@@ -136,13 +137,13 @@ class Gram:
         """
         matrix = move_to_numpy(summary.matrix) / summary.n_rows
         if not np.isfinite(matrix).all():
-            return Factor(matrix, summary.n_rows, summary.eps)  # whoever asked for it says so
+            return Factor(matrix, summary.n_rows, summary.eps)  # the caller reports it
         scale = np.sqrt(np.diag(matrix))
         inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
         factor = _triangular_root(matrix * inverse[:, None] * inverse, summary.eps) * scale
         if summary.units is not None:
             factor = factor * summary.units
-        # Errors of the eigenvalues are a few units relative to 1; their roots are taken.
+        # Eigenvalues have errors of a few eps relative to 1, and R is their square root.
         return Factor(factor, summary.n_rows, float(np.sqrt(summary.eps / 64)))
 
 
@@ -172,10 +173,10 @@ def _in_units(summary: GramSummary, units: FloatArray) -> GramSummary:
 
 
 def _triangular_root(matrix: FloatArray, eps: float) -> FloatArray:
-    """R with R'R a positive semidefinite matrix that has ones on its diagonal.
+    """Return R with R'R a positive semidefinite matrix that has ones on its diagonal.
 
-    Cholesky's method is the fastest by far, as long as no column is close to dependent on those
-    before it; where one is, eigenvalues that rounding made negative are set to zero.
+    The Cholesky factorization is by far the fastest, but fails if a column nearly depends on those
+    before it. Then eigenvalues that rounding made negative are set to zero.
     """
     (potrf,) = get_lapack_funcs(("potrf",), (matrix,))
     factor, failed = potrf(matrix, lower=False, clean=True)
@@ -188,13 +189,12 @@ def _triangular_root(matrix: FloatArray, eps: float) -> FloatArray:
 
 # --- TSQR: the summary of a block is R of its QR; merging is the QR of two stacked R --------------
 #
-# Relations that hold to the last digit are seen to the last digit: on an exact ellipse the extent
-# of
-# the quadric comes out near 1e-16, where Gram matrices cannot go below 1e-8.
+# Relations that hold to the last digit are seen to the last digit: the quadric of an exact ellipse
+# has an extent near 1e-16, where Gram matrices cannot go below 1e-8.
 
 
 class TriangularSummary(NamedTuple):
-    """R of the rows seen so far, how many they were, and the unit of rounding of the coarsest."""
+    """R of some rows, their number, and the largest eps among them."""
 
     R: Array
     n_rows: int
@@ -212,7 +212,7 @@ class Tsqr:
 
     def merge(self, first: TriangularSummary, second: TriangularSummary) -> TriangularSummary:
         """Factor two stacked factors."""
-        merged = merge_triangular(*same_dtype(first.R, second.R))
+        merged = merge_triangular(*promote_dtypes(first.R, second.R))
         return TriangularSummary(merged, first.n_rows + second.n_rows, max(first.eps, second.eps))
 
     def resolve(self, summary: TriangularSummary) -> Factor:
@@ -221,7 +221,7 @@ class Tsqr:
         return Factor(factor, summary.n_rows, summary.eps)
 
 
-# --- What a reduction is, and the strings that stand for the two that ship ------------------------
+# --- What a reduction is, and the names of the two that ship with the library ---------------------
 
 
 @runtime_checkable
@@ -239,7 +239,7 @@ class Reduction(Protocol):
 
 
 def resolve_reduction(reduction: "str | Reduction") -> Reduction:
-    """Return the reduction that a string stands for, or the object itself."""
+    """Return the reduction of a name, or the object itself."""
     if isinstance(reduction, str):
         known: dict[str, type[Reduction]] = {"tsqr": Tsqr, "gram": Gram}
         if reduction not in known:
@@ -251,3 +251,104 @@ def resolve_reduction(reduction: "str | Reduction") -> Reduction:
             f"got {type(reduction).__name__}"
         )
     return reduction
+
+
+# --- A pass over the rows of a source -------------------------------------------------------------
+
+#: Square matrices that a thread holds, at most.
+SQUARES_PER_THREAD = 3.5
+
+
+class _Part(NamedTuple):
+    """Summary of some rows, and their number or the sum of their weights."""
+
+    summary: Any
+    weight: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Pass:
+    """How to pass over rows: the reduction, and the memory that blocks may take.
+
+    Parameters
+    ----------
+    reduction : Reduction
+    memory_budget : int
+        Bytes.
+    """
+
+    reduction: Reduction
+    memory_budget: int
+
+    def factor(
+        self,
+        source: SampleSource,
+        values: Callable[[Array], Array],
+        n_columns: int,
+        *,
+        per_row: int = 1,
+    ) -> Factor:
+        """Reduce the values of functions over all rows of a source.
+
+        Parameters
+        ----------
+        source : SampleSource
+        values : callable
+            Returns values of shape (n_columns, n_rows * per_row) of a block of rows.
+        n_columns : int
+        per_row : int
+            How many values of a function belong to one row; derivatives are several.
+        """
+        reduction = self.reduction
+
+        def summarize(x: Array, root_weights: Array | None = None) -> _Part:
+            # In each block: it may run in another thread, or on another machine.
+            with np.errstate(over="ignore", invalid="ignore"):
+                found = values(x)
+                if root_weights is None:
+                    return _Part(reduction.summarize(found), int(x.shape[0]))
+                xp = namespace(x)
+                repeats = found.shape[1] // x.shape[0]
+                found *= xp.tile(root_weights, (repeats,))
+                # Squares of root weights may leave the range of single precision.
+                roots = xp.astype(root_weights, xp.float64)
+                return _Part(reduction.summarize(found), repeats * xp.sum(roots * roots))
+
+        def merge(first: _Part, second: _Part) -> _Part:
+            with np.errstate(over="ignore", invalid="ignore"):
+                summary = reduction.merge(first.summary, second.summary)
+            return _Part(summary, first.weight + second.weight)
+
+        with limit_workers(self._count_threads(n_columns)):
+            whole = source.map_reduce(
+                summarize, merge, max_rows=self._count_rows(n_columns, per_row, cpu=source.cpu)
+            )
+        with np.errstate(over="ignore", invalid="ignore"):
+            factor = reduction.resolve(whole.summary)
+        if not np.isfinite(factor.R).all():
+            raise ValueError(
+                f"{source.name} contains NaN, infinity, or numbers too large for their products; "
+                "impute, drop or rescale them before fitting"
+            )
+        return factor.reweight(float(whole.weight)) if source.weighted else factor
+
+    def _count_rows(self, n_columns: int, per_row: int, *, cpu: bool) -> int:
+        """Return how many rows to evaluate at a time.
+
+        A block is held up to three times while it is computed: values, products, a gathered factor.
+        A block with fewer values of each polynomial than there are polynomials would be smaller
+        than its summary, and merging would take as long as summarizing.
+        """
+        width = 3 * n_columns * per_row
+        usual = block_rows(width, cpu=cpu, budget_bytes=self.memory_budget)
+        most = max(1, self.memory_budget // (8 * width))
+        return max(usual, min(-(-n_columns // per_row), most))
+
+    def _count_threads(self, n_columns: int) -> int:
+        """Return how many threads there is memory for.
+
+        Each holds a block and up to three summaries, which are square matrices; so does the thread
+        that merges their results.
+        """
+        squares = self.memory_budget / (8 * n_columns**2)
+        return max(1, int(min(squares, 1e6) / SQUARES_PER_THREAD) - 1)

@@ -1,16 +1,19 @@
 """Where the rows come from: arrays, chunks, files, Dask, and lazy compositions of these."""
 
-from vanishing.data.arrays import ArraySource
-from vanishing.data.coerce import as_source
-from vanishing.data.compose import ConcatenatedSource, MappedSource
 from vanishing.data.dask import DaskSource
 from vanishing.data.device import DeviceSource
 from vanishing.data.files import TableSource
+from vanishing.data.inputs import as_source
 from vanishing.data.output import write
-from vanishing.data.source import SampleSource
+from vanishing.data.source import (
+    ArraySource,
+    ConcatenatedSource,
+    MappedSource,
+    SampleSource,
+    WeightedSource,
+)
 from vanishing.data.streams import ChunkSource, StoredArraySource
 from vanishing.data.tables import Table, TableError, read_table
-from vanishing.data.weights import WeightedSource
 
 __all__ = [
     "ArraySource",

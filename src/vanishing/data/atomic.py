@@ -1,7 +1,7 @@
-"""Files that are written whole or not at all.
+"""Files that are written completely or not at all.
 
 A file is written under a hidden name in the same folder and renamed at the end. It keeps the mode
-of the file that it replaces, and what a killed writer left behind is swept by the next one.
+of the file that it replaces, and the next writer removes what a killed one left behind.
 """
 
 import errno
@@ -41,7 +41,7 @@ def beside(target: Path, ending: str) -> Path:
 
 
 class Unfinished:
-    """An empty file or folder beside the one that is to be written, locked while inside.
+    """A new file or folder next to the one that is to be written, locked while it is in use.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Unfinished:
     folder : bool
         Whether to make a folder.
     private : bool
-        Whether nobody else may read it.
+        Whether others must not read it.
     """
 
     def __init__(self, target: Path, *, folder: bool, private: bool) -> None:
@@ -88,7 +88,7 @@ class Unfinished:
 
 
 def sweep(folder: Path) -> None:
-    """Remove the files of writers that were killed: our own, which nobody has locked."""
+    """Remove the files of killed writers: those of our own names that are not locked."""
     if not LOCKS:
         return
     with suppress(OSError):  # a folder that may not be listed
@@ -125,35 +125,35 @@ def _opened(path: Path, flags: int) -> Iterator[int]:
 
 
 def _locked(descriptor: int, path: Path, *, wait: bool) -> bool:
-    """Lock a file; say whether it is still the one at this path, and whether it could be locked."""
+    """Lock a file; return whether that succeeded and it is still the file at this path."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except OSError:
-        return wait  # a writer goes on without a lock where the file system has none
+        return wait  # a writer continues without a lock if the file system has none
     try:
         return os.path.samestat(os.fstat(descriptor), path.lstat())
     except FileNotFoundError:
         return False
 
 
-# --- Files and folders that are written whole or not at all ---------------------------------------
+# --- Files and folders that are written completely or not at all ----------------------------------
 
-#: What the system says where there is no space.
+#: Errors of the system if there is no space.
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 @contextmanager
-def written_whole(path: str | os.PathLike[str], *, folder: bool = False) -> Iterator[Path]:
-    """Give a place to write to, which takes the place of ``path`` when all went well.
+def replace_atomic(path: str | os.PathLike[str], *, folder: bool = False) -> Iterator[Path]:
+    """Yield a new file or folder to write to, which replaces ``path`` if there was no error.
 
-    What replaces a file has its mode, and its owner and group where the system allows it. What
-    writers that were killed left in the folder is removed first.
+    It gets the mode of the file that it replaces, and its owner and group if the system allows it.
+    Files that killed writers left in the folder are removed first.
 
     Parameters
     ----------
     path : path
-        A file or folder that exists is replaced: a file at once, a folder in two steps. Of a
-        link, what it leads to.
+        A file or folder that exists is replaced: a file at once, a folder in two steps. A link is
+        followed.
     folder : bool
         Whether a folder is written.
 
@@ -167,8 +167,8 @@ def written_whole(path: str | os.PathLike[str], *, folder: bool = False) -> Iter
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{target} cannot be written: there is no folder {target.parent}")
     sweep(target.parent)
-    # In the same folder, since only there a file can take the place of another at once. Others
-    # must not read there what they may not read in the file that is replaced.
+    # In the same folder, since a rename is atomic only there. Others must not read from it what
+    # they may not read from the file that is replaced.
     with Unfinished(target, folder=folder, private=former is not None) as unfinished:
         try:
             yield unfinished.path
@@ -203,7 +203,7 @@ def remove(path: Path) -> None:
 
 
 def followed(path: str | os.PathLike[str]) -> Path:
-    """Return where a link leads to; raise if that is itself."""
+    """Return the target of a link; raise if it leads to itself."""
     target = Path(os.path.realpath(path))
     if target.is_symlink():
         raise OSError(errno.ELOOP, "the link leads to itself", str(path))
@@ -218,22 +218,22 @@ def _status(target: Path) -> os.stat_result | None:
 
 
 def _take_over(path: Path, former: os.stat_result) -> None:
-    """Give a file the mode of another, and its owner and group as far as that is allowed."""
+    """Give a file the mode of another one, and its owner and group if that is allowed."""
     if os.name != "posix":
         return
     mode = stat.S_IMODE(former.st_mode)
     try:
         os.chown(path, -1, former.st_gid)
     except OSError:
-        # What the group may do is not for another group; those in it are as all others now.
+        # Another group must not get the rights of the group; its members count as others now.
         mode = (mode & ~0o2070) | (mode & 0o007) << 3
     with suppress(OSError):
         os.chown(path, former.st_uid, -1)
-    os.chmod(path, mode)  # last: a change of the owner takes bits away
+    os.chmod(path, mode)  # last, since changing the owner clears bits
 
 
 def _replace_folder(unfinished: Path, target: Path) -> None:
-    """Put a folder where another may be, which is kept until the new one is there."""
+    """Move a folder to a place where another may be, which is kept until the new one is there."""
     if not target.exists():
         unfinished.rename(target)
         return
@@ -244,19 +244,19 @@ def _replace_folder(unfinished: Path, target: Path) -> None:
     except BaseException:
         former.rename(target)
         raise
-    shutil.rmtree(former, ignore_errors=True)  # what stays, the next writer sweeps
+    shutil.rmtree(former, ignore_errors=True)  # the next writer removes what is left
 
 
-# --- Files that are written whole or not at all ---------------------------------------------------
+# --- One file -------------------------------------------------------------------------------------
 
 
 @contextmanager
-def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a file to write, so that at any time there is the old one or the new one.
+def open_atomic(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Open a file for writing, so that at any time either the old or the new one exists.
 
-    What is written goes to a file beside it, which takes its place when the block ends, and is
-    removed if it ends by an exception, an interruption included. Pipes and devices, which nothing
-    can take the place of, are written to as they are.
+    The content goes to a temporary file, which replaces the file when the block ends, and is
+    removed after an exception or an interruption. Pipes and devices, which cannot be replaced, are
+    written to directly.
 
     Parameters
     ----------
@@ -274,12 +274,12 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         with given.open("wb") as file:
             yield file
         return
-    with written_whole(given) as unfinished, unfinished.open("wb") as file:
+    with replace_atomic(given) as unfinished, unfinished.open("wb") as file:
         yield file
 
 
-def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write a file, so that at any time there is the old one or the new one.
+def write_atomic(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write a file, so that at any time either the old or the new one exists.
 
     Parameters
     ----------
@@ -287,5 +287,5 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
         A file that exists is replaced.
     content : bytes
     """
-    with whole_file(path) as file:
+    with open_atomic(path) as file:
         file.write(content)

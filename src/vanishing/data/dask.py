@@ -1,10 +1,10 @@
 """Dask arrays: every pass over the rows is one tree of tasks, run where the blocks are.
 
-A leaf of the tree summarizes one block, a node merges the summaries of neighbours, and the root
-comes back. The kernel, which holds the basis, is a task of its own, so that it is sent to each
-worker once, and can be sent again when the worker that held it is lost: scattered data could not.
-What travels between workers are summaries, triangular factors mostly; blocks stay where they are,
-unless Dask moves one to a worker that has nothing else to do.
+A leaf of the tree summarizes one block, a node merges the summaries of neighbours, and the root is
+the result. The kernel, which holds the basis, is a task of its own: it is sent to each worker once,
+and the scheduler runs it again if a worker is lost, which it could not do with scattered data.
+Only summaries, mostly triangular factors, travel between workers; blocks stay where they are,
+unless Dask moves one to an idle worker.
 """
 
 import sys
@@ -17,21 +17,30 @@ from uuid import uuid4
 
 import numpy as np
 
-from vanishing.arrays.namespace import Array, FloatArray, import_extra, lazy, namespace, on_cpu
-from vanishing.data.arrays import ArraySource, floating
-from vanishing.data.source import Summary, checked_block, comes_from, mismatch
-from vanishing.data.streams import Chunk, StreamedSource, names_of, same_kind
+from vanishing.arrays.namespace import (
+    Array,
+    FloatArray,
+    import_extra,
+    is_from,
+    is_on_cpu,
+    lazy,
+    namespace,
+)
+from vanishing.data.source import (
+    ArraySource,
+    NoRowsError,
+    Summary,
+    check_block,
+    describe_mismatch,
+    make_floating,
+)
+from vanishing.data.streams import Chunk, StreamedSource, get_column_names, reword_error
 
-#: Summaries merged by one task. A fixed tree, whatever the workers: the same result every time.
+#: Summaries merged by one task. The tree does not depend on the workers, nor does the result.
 MERGED_AT_ONCE = 8
-#: Blocks computed at a time in search of one that fails.
+#: Blocks computed at a time in the search for one that fails.
 SOUGHT_AT_ONCE = 32
 WARN_OF_LARGE_GRAPHS = "distributed.admin.large-graph-warning-threshold"
-
-
-def is_dask(data: object) -> bool:
-    """Say whether ``data`` is a Dask array or frame."""
-    return comes_from(data, "dask") and (hasattr(data, "chunks") or hasattr(data, "to_dask_array"))
 
 
 def as_dask_array(data: Any, name: str) -> tuple[Any, tuple[str, ...] | None]:
@@ -48,17 +57,17 @@ def as_dask_array(data: Any, name: str) -> tuple[Any, tuple[str, ...] | None]:
     if other:
         raise ValueError(f"{name} must hold real numbers, but the columns {other} do not")
     array = data.to_dask_array()
-    if array.dtype == object:  # numbers of several kinds, such as truth values beside others
+    if array.dtype == object:  # columns of several kinds, such as booleans and numbers
         array = data.astype("float64").to_dask_array()
-    return array, names_of(list(data.columns))
+    return array, get_column_names(list(data.columns))
 
 
 class DaskSource(StreamedSource):
     """The rows of a Dask array, whose blocks are arrays of NumPy, CuPy or torch.
 
-    Passes are computed by the scheduler that Dask uses at the time: that of the present
-    ``distributed.Client``, or threads. Each pass computes the blocks again, unless the array was
-    persisted. Empty blocks and unknown numbers of rows are allowed.
+    Passes are computed by the current scheduler of Dask: that of a ``distributed.Client``, or
+    threads. Each pass computes the blocks again, unless the array was persisted. Empty blocks and
+    unknown numbers of rows are allowed.
 
     Parameters
     ----------
@@ -66,7 +75,7 @@ class DaskSource(StreamedSource):
         Blocks hold whole rows.
     feature_names : sequence of str, optional
     name : str
-        What the rows are called in error messages.
+        What error messages call the rows.
     """
 
     def __init__(
@@ -106,12 +115,12 @@ class DaskSource(StreamedSource):
         known = self.array.shape[0]
         if not isnan(known):
             return int(known)
-        return self.summarize(len, int.__add__, max_rows=2**31) or 0
+        return sum(self._sizes)
 
     @property
     def cpu(self) -> bool:
-        """Whether the blocks live in the memory of the processor, as far as Dask knows."""
-        return on_cpu(self.array._meta)
+        """Whether the blocks are in the memory of the processor, as far as Dask knows."""
+        return is_on_cpu(_dask("dask.array.utils").meta_from_array(self.array))
 
     @lazy
     def _rows_of_blocks(self) -> list[Any]:
@@ -146,47 +155,33 @@ class DaskSource(StreamedSource):
         for rows, where in zip(self._rows_of_blocks, self._places, strict=True):
             yield Chunk(dask.compute(rows)[0], where)
 
-    def summarize(
+    def map_reduce(
         self,
         kernel: Callable[..., Summary],
         merge: Callable[[Summary, Summary], Summary],
         *,
         max_rows: int,
-    ) -> Summary | None:
-        """Summarize the blocks on the workers and merge neighbours in a tree."""
-        return self._summarize(kernel, merge, None, max_rows)
+        weights: FloatArray | None = None,
+    ) -> Summary:
+        """Summarize the blocks on the workers and merge neighbours in a tree.
 
-    def summarize_weighted(
-        self,
-        kernel: Callable[..., Summary],
-        merge: Callable[[Summary, Summary], Summary],
-        weights: FloatArray,
-        *,
-        max_rows: int,
-    ) -> Summary | None:
-        """Do the same with weights, each block's being sent to where the block is."""
-        sizes = self._sizes
-        if sum(sizes) != len(weights):
-            raise ValueError(mismatch(len(weights), self.name, str(sum(sizes))))
-        split = _dask("dask.array").from_array(weights[:, None], chunks=(tuple(sizes), (1,)))
-        return self._summarize(kernel, merge, split, max_rows)
-
-    def _summarize(
-        self,
-        kernel: Callable[..., Summary],
-        merge: Callable[[Summary, Summary], Summary],
-        weights: Any,
-        max_rows: int,
-    ) -> Summary | None:
+        The weights of each block are sent to where the block is.
+        """
+        split = None
+        if weights is not None:
+            sizes = self._sizes
+            if sum(sizes) != len(weights):
+                raise ValueError(describe_mismatch(len(weights), self.name, str(sum(sizes))))
+            split = _dask("dask.array").from_array(weights[:, None], chunks=(tuple(sizes), (1,)))
         names = [self._chunk_name(index) for index in range(len(self._places))]
         payload = _packed((kernel, merge, names))
         delayed = _dask().delayed
         broadcast = delayed(payload, name=_key("kernel"))
-        # As a map over blocks, which Dask joins with other such maps to one task a block.
+        # As a map over blocks, which Dask fuses with other such maps into one task per block.
         leaves = _dask("dask.array").map_blocks(
             _summarize_block,
             self.array,
-            weights,
+            split,
             broadcast,
             max_rows,
             self.n_features,
@@ -201,10 +196,12 @@ class DaskSource(StreamedSource):
             summaries = [node(summaries[i : i + MERGED_AT_ONCE], broadcast) for i in groups]
         n_bytes = len(payload) + (0 if weights is None else int(weights.nbytes))
         found: Summary | None = self._compute(summaries[0], n_bytes)
+        if found is None:
+            raise NoRowsError(self.name)
         return found
 
     def map_rows(self, function: Callable[[Array], Array], n_columns: int | None) -> Any:
-        """Return a Dask array of what a function makes of the rows.
+        """Return a Dask array of the results of a function of the rows.
 
         Parameters
         ----------
@@ -214,7 +211,7 @@ class DaskSource(StreamedSource):
             Columns that it returns; None for one number a row.
         """
         array = self.array
-        meta = floating(array._meta)
+        meta = make_floating(_dask("dask.array.utils").meta_from_array(array))
         if n_columns is None:
             meta = namespace(meta).empty((0,), dtype=meta.dtype)
         broadcast = _dask().delayed(_packed(function), name=_key("function"))
@@ -234,23 +231,23 @@ class DaskSource(StreamedSource):
         )
 
     def _compute(self, root: Any, n_bytes: int) -> Any:
-        """Compute a task; an error in a block of the user's own names the block."""
+        """Compute a task; if a block of the user fails, the error names it."""
         try:
             with _large_graphs_allowed(n_bytes):
                 return _dask().compute(root)[0]
         except Exception as error:
-            if comes_from(error, "distributed") or str(error).startswith("chunk "):
+            if is_from(error, "distributed") or str(error).startswith("chunk "):
                 raise
             index = self._failing_block()
             if index is None:
                 raise
-            raise same_kind(
+            raise reword_error(
                 error,
                 f"{self._chunk_name(index)} could not be computed: {type(error).__name__}: {error}",
             ) from error
 
     def _failing_block(self) -> int | None:
-        """Compute blocks, many at a time, until one fails; only after something did."""
+        """Find the first block that fails, computing many at a time."""
         delayed = _dask().delayed(_nothing_of, pure=False)
         tasks = [delayed(rows) for rows in self._rows_of_blocks]
         for start in range(0, len(tasks), SOUGHT_AT_ONCE):
@@ -265,7 +262,7 @@ def _dask(module: str = "dask") -> Any:
 
 
 def _large_graphs_allowed(more_bytes: int) -> AbstractContextManager[Any]:
-    """Do not warn of the basis and of weights, in the graph on purpose; of other things, do."""
+    """Do not warn of the basis and of weights, which are in the graph on purpose."""
     if "distributed" not in sys.modules:  # then there is no cluster, and no such setting yet
         return nullcontext()
     dask = _dask()
@@ -274,21 +271,19 @@ def _large_graphs_allowed(more_bytes: int) -> AbstractContextManager[Any]:
 
 
 def _key(what: str) -> str:
-    """Return a name for a task that no other has."""
+    """Return a unique name for a task."""
     return f"vanishing-{what}-{uuid4().hex}"
 
 
 def _packed(what: Any) -> bytes:
     """Turn functions into bytes, closures included."""
-    cloudpickle = import_extra("cloudpickle", extra="dask", purpose="passing over Dask arrays")
-    packed: bytes = cloudpickle.dumps(what)
+    packed: bytes = _dask("cloudpickle").dumps(what)
     return packed
 
 
 def _unpacked(packed: bytes) -> Any:
-    # Each task has its own copy: functions may keep what they computed, and tasks run in threads.
-    cloudpickle = import_extra("cloudpickle", extra="dask", purpose="passing over Dask arrays")
-    return cloudpickle.loads(packed)
+    # Each task has its own copy: functions may cache results, and tasks run in threads.
+    return _dask("cloudpickle").loads(packed)
 
 
 def _summarize_block(
@@ -300,11 +295,13 @@ def _summarize_block(
     block_id: tuple[int, ...] = (0,),
 ) -> Any | None:
     kernel, merge, names = _unpacked(packed)
-    rows = checked_block(rows, name=names[block_id[0]], n_features=n_features)
+    rows = check_block(rows, name=names[block_id[0]], n_features=n_features)
     source = ArraySource(rows).named(names[block_id[0]])
-    if weights is None:
-        return source.summarize(kernel, merge, max_rows=max_rows)
-    return source.summarize_weighted(kernel, merge, weights[:, 0], max_rows=max_rows)
+    own = None if weights is None else weights[:, 0]
+    try:
+        return source.map_reduce(kernel, merge, max_rows=max_rows, weights=own)
+    except NoRowsError:  # an empty block, or one of weight 0
+        return None
 
 
 def _merge_all(summaries: list[Any | None], packed: bytes) -> Any | None:
@@ -316,8 +313,8 @@ def _merge_all(summaries: list[Any | None], packed: bytes) -> Any | None:
 def _apply_to_block(
     rows: Array, packed: bytes, name: str, n_features: int, block_id: tuple[int, ...] = (0,)
 ) -> Array:
-    rows = checked_block(rows, name=f"chunk {block_id[0]} of {name}", n_features=n_features)
-    return _unpacked(packed)(floating(rows))
+    rows = check_block(rows, name=f"chunk {block_id[0]} of {name}", n_features=n_features)
+    return _unpacked(packed)(make_floating(rows))
 
 
 def _fails(tasks: list[Any]) -> bool:
@@ -329,4 +326,4 @@ def _fails(tasks: list[Any]) -> bool:
 
 
 def _nothing_of(rows: Array) -> None:
-    """Need the rows, and return nothing of them."""
+    """Depend on the rows without returning them."""

@@ -1,15 +1,15 @@
-"""Rows that are kept on the host and worked on by another device."""
+"""Rows that are kept on the host and processed on another device."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from vanishing.arrays.namespace import Array, import_extra, on_host
-from vanishing.data.coerce import as_source
+from vanishing.arrays.namespace import Array, import_extra, move_to_host
+from vanishing.data.inputs import as_source
 from vanishing.data.source import WrappedSource
 
-#: Numbers of one transfer. Large enough for the bus to run at full speed, small enough for the
+#: Numbers in one transfer: large enough for the bus to run at full speed, small enough for the
 #: first transfer, during which the device waits, to be short.
 TRANSFERRED = 2**23
 
@@ -17,8 +17,8 @@ TRANSFERRED = 2**23
 class DeviceSource(WrappedSource):
     """Blocks of another source, moved to a device while it works on the block before.
 
-    For data that does not fit into the memory of the accelerator. Data that does is better moved
-    there once: ``torch.asarray(X, device="cuda")``.
+    For data that does not fit into the memory of the accelerator. Move data that fits there once:
+    ``torch.asarray(X, device="cuda")``.
 
     Parameters
     ----------
@@ -50,8 +50,8 @@ class DeviceSource(WrappedSource):
         self.dtype = dtype
         if self.source.weighted:
             raise ValueError(
-                "the data has weights, which DeviceSource does not move; give them to the rows on "
-                "the device, as in as_source(DeviceSource(X, device), weights=...)"
+                "the data has weights, which DeviceSource does not move; add them later, as in "
+                "as_source(DeviceSource(X, device), weights=...)"
             )
         if self.device.type == "cuda" and not torch.cuda.is_available():
             raise ValueError(
@@ -63,7 +63,7 @@ class DeviceSource(WrappedSource):
 
     @property
     def cpu(self) -> bool:
-        """Whether the blocks live in the memory of the processor after all."""
+        """Whether the device is the processor."""
         return str(self.device.type) == "cpu"
 
     def blocks(self, max_rows: int) -> Iterator[Array]:
@@ -79,7 +79,7 @@ class DeviceSource(WrappedSource):
         yield from _through_pinned_memory(host_blocks, self.device, max_rows)
 
     def _on_host(self, block: Array) -> np.ndarray[Any, Any]:
-        return np.asarray(on_host(block), dtype=self.dtype)
+        return np.asarray(move_to_host(block), dtype=self.dtype)
 
 
 def _through_pinned_memory(
@@ -87,8 +87,8 @@ def _through_pinned_memory(
 ) -> Iterator[Array]:
     """Copy through two pinned buffers, on a stream of its own.
 
-    Work on a block is queued on the device and does not hold up this loop, so that the next block
-    is filled in and under way in the meantime.
+    Work on a block is queued on the device and does not block this loop, so that the next block is
+    copied in the meantime.
     """
     import torch
 
@@ -110,5 +110,5 @@ def _through_pinned_memory(
             moved = pinned.to(device, non_blocking=True)
             copied[turn] = copying.record_event()
         working.wait_event(copied[turn])
-        moved.record_stream(working)  # its memory is not given away before the work is done
+        moved.record_stream(working)  # its memory is not reused before the work is done
         yield moved

@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from vanishing.arrays.namespace import FloatArray, import_extra, lazy
-from vanishing.data.arrays import ArraySource
-from vanishing.data.source import SampleSource
+from vanishing.data.source import ArraySource, SampleSource
 from vanishing.data.streams import CHUNK_NUMBERS, Chunk, StoredArraySource, StreamedSource
 from vanishing.data.tables import (
     COMPRESSED,
@@ -319,13 +317,6 @@ TABLES = {
 KNOWN = f".npy, .npz, .zarr, {', '.join(TABLES)}"
 #: Files that mark the folder of a Zarr array, of version 3 and 2 of the format.
 ZARR_MARKS = ("zarr.json", ".zarray", ".zgroup")
-
-
-def is_path(data: object) -> bool:
-    """Say whether ``data`` is a path, or a list of paths."""
-    if isinstance(data, list | tuple):
-        return bool(data) and all(isinstance(part, str | os.PathLike) for part in data)
-    return isinstance(data, str | os.PathLike)
 
 
 def is_zarr(path: Path) -> bool:

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from vanishing.arrays.namespace import import_extra, on_host
-from vanishing.data.atomic import written_whole
-from vanishing.data.coerce import as_source
+from vanishing.arrays.namespace import import_extra, move_to_host
+from vanishing.data.atomic import replace_atomic
 from vanishing.data.files import is_zarr_array
-from vanishing.data.source import closed_after
+from vanishing.data.inputs import as_source
+from vanishing.data.source import close_after
 from vanishing.data.streams import CHUNK_NUMBERS
 from vanishing.data.tables import write_columns, write_npy
 
@@ -67,10 +67,10 @@ def write(
         raise ValueError(f"{n_columns} different column names are required, got {names}")
     n_rows = max(1, CHUNK_NUMBERS // n_columns)
     with (
-        closed_after(source.blocks(n_rows)) as blocks,
-        written_whole(target, folder=to_folder) as unfinished,
+        close_after(source.blocks(n_rows)) as blocks,
+        replace_atomic(target, folder=to_folder) as unfinished,
     ):
-        batches = _of_one_type(_join(map(on_host, blocks), n_rows))
+        batches = _of_one_type(_join(map(move_to_host, blocks), n_rows))
         first = next(batches, None)
         if first is None:
             raise ValueError(f"{source.name} has no rows: at least one row is required")

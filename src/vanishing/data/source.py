@@ -1,43 +1,54 @@
-"""What a source of rows is, the checks of its values, and errors about missing extras."""
+"""Sources of rows: what a source is, one array, rows with weights, sources made of others."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import AbstractContextManager, closing, nullcontext
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from copy import copy
 from functools import reduce
 from itertools import chain, groupby
 from typing import Any, Self, TypeVar
 
 import numpy as np
-import scipy.sparse
 
-from vanishing.arrays.namespace import Array, FloatArray, move_like, namespace, take_rows, unmasked
-from vanishing.arrays.threads import mapped, one_thread, own_threads, threads_for
+from vanishing.arrays.blocks import map_in_threads, one_thread, own_threads, threads_for
+from vanishing.arrays.namespace import (
+    Array,
+    FloatArray,
+    is_array,
+    is_on_cpu,
+    lazy,
+    move_like,
+    move_to_host,
+    namespace,
+    require_dense,
+    take_rows,
+    unmask,
+)
 
-# --- What the algorithm asks of data: blocks of rows, as often as it likes ------------------------
+# --- What the algorithm asks of data: a summary of all rows, made of summaries of blocks ----------
 
 Summary = TypeVar("Summary")
 
-#: Blocks whose summaries are joined by the thread that made them. Many for the joining of groups,
-#: which is done by one thread, not to hold up the others; few for all threads to have some. The
-#: same whatever the number of threads, so that results do not depend on it.
+#: Blocks whose summaries are merged by the thread that made them. Large, so that the one thread
+#: that merges groups does not hold up the others; small, so that all threads get some. It does not
+#: depend on the number of threads, and so results do not.
 GROUPED = 4
-#: Blocks that may be longer have so few columns, about thirty, that the work on them is many short
-#: calls: threads would wait for each other longer than they work.
+#: If blocks may be longer than this, they have about thirty columns or fewer: work on them is many
+#: short calls, and threads would wait for each other longer than they work.
 LONGEST = 2**21 // 96
 
 
 class SampleSource(ABC):
-    """Rows that can be gone through again and again, a block at a time.
+    """Rows that can be passed over again and again, a block at a time.
 
     A source is not an array: it has neither length nor shape, so that utilities which split
-    arrays by rows (scikit-learn's cross-validation does so with every fit parameter that is as
-    long as X) leave it whole.
+    arrays by rows (scikit-learn's cross-validation splits every fit parameter that is as long as
+    X) leave it whole.
     """
 
-    #: What the rows are called in error messages.
+    #: What error messages call the rows.
     name: str = "X"
-    #: Names of the columns, where they have some.
+    #: Names of the columns, if they have some.
     feature_names: tuple[str, ...] | None = None
 
     def named(self, name: str) -> Self:
@@ -46,7 +57,7 @@ class SampleSource(ABC):
         Parameters
         ----------
         name : str
-            What the rows are called in error messages.
+            What error messages call the rows.
 
         Returns
         -------
@@ -68,9 +79,14 @@ class SampleSource(ABC):
         """Number of rows; may cost a pass over the data."""
 
     @property
+    def n_weighted(self) -> int:
+        """Number of rows of positive weight."""
+        return self.n_samples
+
+    @property
     @abstractmethod
     def cpu(self) -> bool:
-        """Whether the blocks live in the memory of the processor."""
+        """Whether the blocks are in the memory of the processor."""
 
     @property
     def weighted(self) -> bool:
@@ -84,13 +100,12 @@ class SampleSource(ABC):
         Parameters
         ----------
         max_rows : int
-            The most rows that a block may have.
+            The largest number of rows of a block.
 
         Yields
         ------
         array of shape (n_rows, n_features)
-            In a floating-point type. Several are worked on at once, so that each has memory of its
-            own.
+            Of a floating-point type. Several are worked on at once, so each has its own memory.
         """
 
     def map_reduce(
@@ -99,204 +114,177 @@ class SampleSource(ABC):
         merge: Callable[[Summary, Summary], Summary],
         *,
         max_rows: int,
+        weights: FloatArray | None = None,
     ) -> Summary:
-        """Summarize every block and join the summaries.
+        """Summarize every block and merge the summaries.
 
         Parameters
         ----------
         kernel : callable
-            Makes a summary out of a block. Called by several threads at once.
+            Makes a summary of a block. Called by several threads at once.
         merge : callable
-            Makes one summary out of two, of neighbours, in any grouping.
+            Makes one summary of those of two neighbours, in any grouping.
         max_rows : int
-            The most rows that a block may have.
+            The largest number of rows of a block.
+        weights : array of shape (n_samples,), optional
+            The kernel is then called as ``kernel(rows, root_weights)``: values of polynomials are
+            multiplied by the square roots, so that squares get the weights themselves. Rows of
+            weight 0 are left out.
 
         Returns
         -------
         summary
             That of all rows.
+
+        Raises
+        ------
+        NoRowsError
+            If there are no rows, or none of positive weight.
         """
-        summary = self.summarize(kernel, merge, max_rows=max_rows)
-        if summary is None:
-            raise ValueError(f"{self.name} has no rows: at least one row is required")
-        return summary
+        with closing(self._kernel_arguments(max_rows, weights)) as arguments:
+            first = next(arguments, None)
+            if first is None:
+                raise NoRowsError(self.name)
+            numbered = enumerate(chain([first], arguments))
+            groups = (group for _, group in groupby(numbered, lambda item: item[0] // GROUPED))
 
-    def summarize(
-        self,
-        kernel: Callable[..., Summary],
-        merge: Callable[[Summary, Summary], Summary],
-        *,
-        max_rows: int,
-    ) -> Summary | None:
-        """Do what ``map_reduce`` does, or return None where there are no rows.
+            def summarize_group(group: Iterable[tuple[int, tuple[Array, ...]]]) -> Summary:
+                return reduce(merge, (kernel(*block) for _, block in group))
 
-        Parameters
-        ----------
-        kernel, merge : callable
-        max_rows : int
+            threads = threads_for(first[0])
+            if threads > 1 and max_rows > LONGEST:
+                with one_thread():  # BLAS would gain nothing by more, either
+                    return reduce(merge, map(summarize_group, groups))
+            # A group is read before it is handed to a thread.
+            ready = groups if threads == 1 else map(list, groups)
+            with (
+                own_threads(first[0]),
+                closing(map_in_threads(summarize_group, ready, threads)) as parts,
+            ):
+                return reduce(merge, parts)
 
-        Returns
-        -------
-        summary or None
-        """
-        with closed_after(self.blocks(max_rows)) as blocks:
-            return _summary(kernel, merge, ((rows,) for rows in blocks), max_rows)
-
-    def summarize_weighted(
-        self,
-        kernel: Callable[..., Summary],
-        merge: Callable[[Summary, Summary], Summary],
-        weights: FloatArray,
-        *,
-        max_rows: int,
-    ) -> Summary | None:
-        """Summarize every block by ``kernel(rows, root_weights)`` and join the summaries.
-
-        Values of polynomials are multiplied by the square roots of the weights, so that squares
-        get the weights themselves. Rows of weight 0 are left out.
-
-        Parameters
-        ----------
-        kernel, merge : callable
-        weights : array of shape (n_samples,)
-        max_rows : int
-
-        Returns
-        -------
-        summary or None
-        """
-        with closing(self._with_weights(weights, max_rows)) as weighted_blocks:
-            arguments = (
-                (rows, move_like(np.sqrt(of_rows), rows)) for rows, of_rows in weighted_blocks
-            )
-            return _summary(kernel, merge, arguments, max_rows)
-
-    def _with_weights(
-        self, weights: FloatArray, max_rows: int
-    ) -> Generator[tuple[Array, FloatArray], None, None]:
+    def _kernel_arguments(
+        self, max_rows: int, weights: FloatArray | None
+    ) -> Generator[tuple[Array, ...], None, None]:
+        """Yield the rows of each block, with the square roots of their weights if there are any."""
         start = 0
-        with closed_after(self.blocks(max_rows)) as blocks:
+        with close_after(self.blocks(max_rows)) as blocks:
             for rows in blocks:
+                if weights is None:
+                    yield (rows,)
+                    continue
                 stop = start + int(rows.shape[0])
                 if stop > len(weights):
-                    raise ValueError(mismatch(len(weights), self.name, f"at least {stop}"))
-                of_rows = weights[start:stop]
+                    raise ValueError(describe_mismatch(len(weights), self.name, f"at least {stop}"))
+                own = weights[start:stop]
                 start = stop
-                counted = np.flatnonzero(of_rows)
-                if counted.size == of_rows.size:
-                    yield rows, of_rows
-                elif counted.size:
-                    yield take_rows(rows, counted), of_rows[counted]
-        if start < len(weights):
-            raise ValueError(mismatch(len(weights), self.name, str(start)))
+                positive = np.flatnonzero(own)
+                if positive.size < own.size:
+                    rows, own = take_rows(rows, positive), own[positive]
+                if own.size:
+                    yield rows, move_like(np.sqrt(own), rows)
+        if weights is not None and start < len(weights):
+            raise ValueError(describe_mismatch(len(weights), self.name, str(start)))
 
+    def map_rows(self, function: Callable[[Array], Array], n_columns: int | None) -> Any:
+        """Return what a function makes of the rows, computed when it is needed.
 
-def _summary(
-    kernel: Callable[..., Summary],
-    merge: Callable[[Summary, Summary], Summary],
-    arguments: Iterator[tuple[Array, ...]],
-    max_rows: int,
-) -> Summary | None:
-    """Join what the kernel makes of each block: first those of a group, then the groups'."""
-    first = next(arguments, None)
-    if first is None:
+        Parameters
+        ----------
+        function : callable
+            Takes a block of rows and returns as many rows.
+        n_columns : int or None
+            How many columns it returns; None for one number per row.
+
+        Returns
+        -------
+        MappedSource
+            A Dask array for the rows of a Dask array.
+        """
+        return MappedSource(self, function)
+
+    # Rows that are gone answer these from what was kept of them (``construction/moments.py``).
+
+    def recall_factor(self, stage: Any) -> Any:
+        """Return the triangular factor of F and the candidates, if it is known without the rows.
+
+        Parameters
+        ----------
+        stage : Stage
+            A degree of a construction.
+
+        Returns
+        -------
+        Factor or None
+            None if a pass over the rows is needed.
+        """
         return None
-    numbered = enumerate(chain([first], arguments))
-    groups = (group for _, group in groupby(numbered, lambda item: item[0] // GROUPED))
 
-    def of_group(group: Iterable[tuple[int, tuple[Array, ...]]]) -> Summary:
-        return reduce(merge, (kernel(*block) for _, block in group))
+    def recall_gradients(self, stage: Any) -> Any:
+        """Return a factor of the mean gradients of F and the candidates, if it is known.
 
-    threads = threads_for(first[0])
-    if threads > 1 and max_rows > LONGEST:
-        with one_thread():  # BLAS would gain nothing by others, either
-            return reduce(merge, map(of_group, groups))
-    taken = groups if threads == 1 else map(list, groups)
-    with own_threads(first[0]), closing(mapped(of_group, taken, threads)) as parts:
-        return reduce(merge, parts)
+        Parameters
+        ----------
+        stage : Stage
+            A degree of a construction.
+
+        Returns
+        -------
+        array and float, or None
+            The factor and its relative error.
+        """
+        return None
+
+    def recall_mean_squares(self, degree: int, exponents: Any) -> Any:
+        """Return the mean squares of the monomials of x / 2**exponents, if they are known.
+
+        Parameters
+        ----------
+        degree : int
+            The largest degree of the monomials.
+        exponents : int array of shape (n_features,)
+
+        Returns
+        -------
+        array of shape (n_monomials,) or None
+        """
+        return None
 
 
-def mismatch(n_weights: int, name: str, n_rows: str) -> str:
+def describe_mismatch(n_weights: int, name: str, n_rows: str) -> str:
     """Say that there are more or fewer weights than rows."""
     return (
         f"there are {n_weights} weights, but {name} has {n_rows} rows; pass one weight for each row"
     )
 
 
-def closed_after(blocks: Iterator[Array]) -> AbstractContextManager[Iterator[Array]]:
-    """Close a generator of blocks at once, also after an error: nothing is read any more then."""
-    return closing(blocks) if isinstance(blocks, Generator) else nullcontext(blocks)
-
-
-# --- The rows of another source, with something added to them -------------------------------------
-
-
-class WrappedSource(SampleSource):
-    """A source with the rows, the columns and the names of another one.
+class NoRowsError(ValueError):
+    """Data has no rows.
 
     Parameters
     ----------
-    source : SampleSource
+    name : str
+        What the rows are called.
     """
 
-    def __init__(self, source: SampleSource) -> None:
-        self.source = source
-        self.name = source.name
-        self.feature_names = source.feature_names
-
-    def named(self, name: str) -> Self:
-        """Return the same source under another name, by which its rows go in errors, too.
-
-        Parameters
-        ----------
-        name : str
-
-        Returns
-        -------
-        SampleSource
-        """
-        renamed = super().named(name)
-        renamed.source = self.source.named(name)
-        return renamed
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns."""
-        return self.source.n_features
-
-    @property
-    def n_samples(self) -> int:
-        """Number of rows of the underlying source."""
-        return self.source.n_samples
-
-    @property
-    def cpu(self) -> bool:
-        """Whether the underlying blocks live in the memory of the processor."""
-        return self.source.cpu
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} has no rows: at least one row is required")
 
 
-# --- What a block of numbers must be, said clearly when it is not ---------------------------------
+def close_after(blocks: Iterator[Array]) -> AbstractContextManager[Iterator[Array]]:
+    """Close a generator of blocks at the end, also after an error, so that it stops reading."""
+    return closing(blocks) if isinstance(blocks, Generator) else nullcontext(blocks)
 
-#: The squares of so large numbers can be summed over some millions of rows.
+
+# --- What a block must be: finite real numbers in two dimensions ----------------------------------
+
+#: Squares of numbers up to this can be summed over some millions of rows.
 LARGEST = 1e150
 
 
-def dense(data: Any, name: str) -> Any:
-    """Return data without a mask, or raise: if it is sparse, or has hidden entries.
-
-    Sparse are matrices of SciPy and tensors of torch.
-    """
-    if scipy.sparse.issparse(data) or getattr(data, "is_sparse", False) is True:
-        raise TypeError(
-            f"Sparse data was passed for {name}, but dense data is required: products of "
-            f"polynomials fill up. Use '.toarray()' or '.to_dense()' to convert {name}."
-        )
-    return unmasked(data, name)
-
-
-def checked_block(block: Array, *, name: str, n_features: int | None = None) -> Array:
-    """Return a block without a mask; raise if it is no finite real matrix of ``n_features``."""
-    block = dense(block, name)
+def check_block(block: Array, *, name: str, n_features: int | None = None) -> Array:
+    """Return a block without a mask; raise unless it is a finite real matrix of ``n_features``."""
+    block = require_dense(block, name)
     xp = namespace(block)
     if block.ndim != 2:
         raise ValueError(
@@ -320,9 +308,9 @@ def checked_block(block: Array, *, name: str, n_features: int | None = None) -> 
 
 
 def too_large_to_square(block: Array) -> tuple[int, int] | None:
-    """Return row and column of the largest number, if sums of squares overflow with it."""
+    """Return row and column of the largest number if sums of squares overflow with it."""
     xp = namespace(block)
-    if block.dtype != xp.float64:  # of single precision, whose limits are others: the fit says so
+    if block.dtype != xp.float64:  # single precision has other limits; the fit reports those
         return None
     sizes = xp.abs(block)
     largest = xp.max(sizes)
@@ -334,7 +322,7 @@ def too_large_to_square(block: Array) -> tuple[int, int] | None:
 
 def _refuse_nonfinite(block: Array, name: str) -> None:
     xp = namespace(block)
-    # A sum is finite only if its terms are; it needs no array of its own. Overflow is looked into.
+    # A finite sum has finite terms only, and needs no array of its own. It may also overflow.
     with np.errstate(over="ignore", invalid="ignore"):
         finite = bool(xp.isfinite(xp.sum(block)))
     if not finite:
@@ -347,9 +335,340 @@ def _refuse_nonfinite(block: Array, name: str) -> None:
             )
 
 
-# --- Packages of the extras, imported when they are needed ----------------------------------------
+# --- One array of any library ---------------------------------------------------------------------
 
 
-def comes_from(data: object, *packages: str) -> bool:
-    """Say whether the class of ``data`` is one of these packages'; nothing is imported."""
-    return any(kind.__module__.partition(".")[0] in packages for kind in type(data).__mro__)
+class ArraySource(SampleSource):
+    """The rows of one two-dimensional array.
+
+    Parameters
+    ----------
+    array : array of shape (n_samples, n_features)
+        Integers are converted a block at a time.
+    """
+
+    def __init__(self, array: Array) -> None:
+        self.array = unmask(array, "X")
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return int(self.array.shape[1])
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return int(self.array.shape[0])
+
+    @property
+    def cpu(self) -> bool:
+        """Whether the array is in the memory of the processor."""
+        return is_on_cpu(self.array)
+
+    def blocks(self, max_rows: int) -> Iterator[Array]:
+        """Yield slices of the array."""
+        for start in range(0, self.n_samples, max_rows):
+            stop = min(start + max_rows, self.n_samples)
+            yield make_floating(self.array[start:stop, :])
+
+
+def make_floating(block: Array) -> Array:
+    """Return a block of single or double precision as it is, others in double precision."""
+    xp = namespace(block)
+    if block.dtype in (xp.float32, xp.float64):
+        return block
+    return xp.astype(block, xp.float64)
+
+
+# --- The rows of another source, with weights or with something else added ------------------------
+
+
+class WrappedSource(SampleSource):
+    """A source with the rows, the columns and the names of another one.
+
+    Parameters
+    ----------
+    source : SampleSource
+    """
+
+    def __init__(self, source: SampleSource) -> None:
+        self.source = source
+        self.name = source.name
+        self.feature_names = source.feature_names
+
+    def named(self, name: str) -> Self:
+        """Return the same source under another name, which errors of its rows use too.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        SampleSource
+        """
+        renamed = super().named(name)
+        renamed.source = self.source.named(name)
+        return renamed
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.source.n_features
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows of the wrapped source."""
+        return self.source.n_samples
+
+    @property
+    def n_weighted(self) -> int:
+        """Number of rows of positive weight."""
+        return self.source.n_weighted
+
+    @property
+    def cpu(self) -> bool:
+        """Whether the blocks are in the memory of the processor."""
+        return self.source.cpu
+
+
+#: The largest weight must be between these. The scale of weights does not matter, and their square
+#: roots times polynomials must stay within single precision.
+LEAST, MOST = 1e-60, 1e60
+
+
+class WeightedSource(WrappedSource):
+    """The rows of another source, each with a weight.
+
+    A row of weight k stands for k equal rows; a row of weight 0 is left out of all summaries.
+
+    Parameters
+    ----------
+    source : SampleSource
+    weights : array of shape (n_samples,)
+        Not negative, in the order of the rows.
+    """
+
+    def __init__(self, source: SampleSource, weights: FloatArray) -> None:
+        super().__init__(source)
+        self.weights = weights
+
+    @property
+    def weighted(self) -> bool:
+        """True."""
+        return True
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows, those of weight 0 included."""
+        return len(self.weights)
+
+    @property
+    def n_weighted(self) -> int:
+        """Number of rows of positive weight."""
+        return int(np.count_nonzero(self.weights))
+
+    def blocks(self, max_rows: int) -> Iterator[Array]:
+        """Yield all rows without their weights."""
+        with close_after(self.source.blocks(max_rows)) as blocks:
+            yield from blocks
+
+    def map_reduce(
+        self,
+        kernel: Callable[..., Summary],
+        merge: Callable[[Summary, Summary], Summary],
+        *,
+        max_rows: int,
+        weights: FloatArray | None = None,
+    ) -> Summary:
+        """Summarize the rows where they are, with their weights."""
+        return self.source.map_reduce(kernel, merge, max_rows=max_rows, weights=self.weights)
+
+
+def add_weights(source: SampleSource, weights: Any) -> SampleSource:
+    """Give the rows of a source weights, after checking them; None stands for none.
+
+    Parameters
+    ----------
+    source : SampleSource
+    weights : array-like of shape (n_samples,) or None
+
+    Returns
+    -------
+    SampleSource
+    """
+    if weights is None:
+        return source
+    if source.weighted:
+        raise ValueError(f"{source.name} has weights already; pass one set of weights only")
+    n_rows = source.n_samples if isinstance(source, ArraySource) else None
+    return WeightedSource(source, check_weights(weights, source.name, n_rows))
+
+
+def check_weights(weights: Any, name: str, n_rows: int | None = None) -> FloatArray:
+    """Return weights as an array, or raise an error that says what is wrong with them.
+
+    Parameters
+    ----------
+    weights : array-like of shape (n_rows,)
+    name : str
+        What error messages call the rows.
+    n_rows : int, optional
+        How many there must be, if that is known.
+    """
+    what = f"the weights of {name}"
+    weights = unmask(weights, f"the array of weights of {name}")
+    try:
+        numbers = move_to_host(weights) if is_array(weights) else np.asarray(weights)
+        if np.iscomplexobj(numbers):
+            raise TypeError("they are complex")
+        numbers = np.array(numbers, dtype=np.float64)  # a copy: the caller's may change
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{what} must be real numbers: {error}") from error
+    if numbers.ndim != 1:
+        raise ValueError(f"{what} must be 1-D, one number per row, got shape {numbers.shape}")
+    if n_rows is not None and len(numbers) != n_rows:
+        raise ValueError(describe_mismatch(len(numbers), name, str(n_rows)))
+    if not np.isfinite(numbers).all():
+        raise ValueError(f"{what} contain NaN or infinity; give those rows weight 0 or drop them")
+    if (numbers < 0).any():
+        raise ValueError(f"{what} contain negative numbers; weights must not be negative")
+    if not numbers.any():
+        raise ValueError(f"{what} are all zero: no row is left to fit to")
+    if not LEAST <= numbers.max() <= MOST:
+        raise ValueError(
+            f"{what} go up to {numbers.max():g}, which is not between {LEAST:g} and {MOST:g}; "
+            "divide them by their mean, since their scale does not matter"
+        )
+    return numbers
+
+
+# --- Sources made of other sources, without copying a row -----------------------------------------
+
+
+class MappedSource(SampleSource):
+    """Blocks of another source, each passed through a function of rows.
+
+    Parameters
+    ----------
+    source : SampleSource
+    function : callable
+        Takes a block of rows and returns as many rows, always of the same width.
+    """
+
+    def __init__(self, source: SampleSource, function: Callable[[Array], Array]) -> None:
+        self.source = source
+        self.function = function
+
+    @lazy
+    def n_features(self) -> int:
+        """Number of columns that the function returns, found by applying it to one row."""
+        with close_after(self.source.blocks(1)) as blocks:
+            row = next(blocks, None)
+            if row is None:
+                raise NoRowsError(self.source.name)
+            return int(self.function(row).shape[1])
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows of the underlying source."""
+        return self.source.n_samples
+
+    @property
+    def n_weighted(self) -> int:
+        """Number of rows of positive weight."""
+        return self.source.n_weighted
+
+    @property
+    def cpu(self) -> bool:
+        """Whether the underlying blocks are in the memory of the processor."""
+        return self.source.cpu
+
+    def blocks(self, max_rows: int) -> Iterator[Array]:
+        """Yield the images of the blocks."""
+        with close_after(self.source.blocks(max_rows)) as blocks:
+            yield from map(self.function, blocks)
+
+    @property
+    def weighted(self) -> bool:
+        """Whether the underlying rows have weights."""
+        return self.source.weighted
+
+    def map_reduce(
+        self,
+        kernel: Callable[..., Summary],
+        merge: Callable[[Summary, Summary], Summary],
+        *,
+        max_rows: int,
+        weights: FloatArray | None = None,
+    ) -> Summary:
+        """Summarize the images where the rows are, with their weights."""
+        function = self.function  # alone: the kernel may travel, and the source must not
+        return self.source.map_reduce(
+            lambda x, *roots: kernel(function(x), *roots), merge, max_rows=max_rows, weights=weights
+        )
+
+
+class ConcatenatedSource(SampleSource):
+    """The rows of several sources, one source after the other.
+
+    Parameters
+    ----------
+    sources : sequence of SampleSource
+        At least one, all of one width.
+    """
+
+    def __init__(self, sources: Sequence[SampleSource]) -> None:
+        self.sources = tuple(sources)
+        widths = sorted({source.n_features for source in self.sources})
+        if len(widths) != 1:
+            raise ValueError(f"sources of one width are required, got widths {widths}")
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.sources[0].n_features
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows of all sources together."""
+        return sum(source.n_samples for source in self.sources)
+
+    @property
+    def n_weighted(self) -> int:
+        """Number of rows of positive weight."""
+        return sum(source.n_weighted for source in self.sources)
+
+    @property
+    def cpu(self) -> bool:
+        """Whether all blocks are in the memory of the processor."""
+        return all(source.cpu for source in self.sources)
+
+    def blocks(self, max_rows: int) -> Iterator[Array]:
+        """Yield the blocks of each source in turn."""
+        for source in self.sources:
+            yield from source.blocks(max_rows)
+
+    @property
+    def weighted(self) -> bool:
+        """Whether the rows of any source have weights."""
+        return any(source.weighted for source in self.sources)
+
+    def map_reduce(
+        self,
+        kernel: Callable[..., Summary],
+        merge: Callable[[Summary, Summary], Summary],
+        *,
+        max_rows: int,
+        weights: FloatArray | None = None,
+    ) -> Summary:
+        """Summarize the rows of each source where they are, with their own weights."""
+        if weights is not None:  # of all rows, across the sources
+            return super().map_reduce(kernel, merge, max_rows=max_rows, weights=weights)
+        parts: list[Summary] = []
+        for source in self.sources:
+            with suppress(NoRowsError):
+                parts.append(source.map_reduce(kernel, merge, max_rows=max_rows))
+        if not parts:
+            raise NoRowsError(self.name)
+        return reduce(merge, parts)

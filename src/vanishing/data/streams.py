@@ -9,24 +9,32 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from vanishing.arrays.namespace import Array, import_extra, is_array, lazy, namespace, on_cpu
-from vanishing.data.arrays import ArraySource
-from vanishing.data.source import SampleSource, checked_block, comes_from, dense
+from vanishing.arrays.namespace import (
+    Array,
+    import_extra,
+    is_array,
+    is_from,
+    is_on_cpu,
+    lazy,
+    namespace,
+    require_dense,
+)
+from vanishing.data.source import ArraySource, SampleSource, check_block
 
-# --- Reading the next item while the present one is worked on -------------------------------------
+# --- Reading the next item while the current one is worked on -------------------------------------
 
 Item = TypeVar("Item")
 
 
-def prefetched(items: Iterator[Item]) -> Generator[Item, None, None]:
-    """Yield the items of an iterator, the next one being made by a thread in the meantime.
+def prefetch(items: Iterator[Item]) -> Generator[Item, None, None]:
+    """Yield the items of an iterator while a thread makes the next one.
 
-    Two items are alive at a time, the one handed out and the next. An error of the iterator is
-    raised where its item would have come. The thread ends with the items, with an error, and when
-    the generator is closed before its end.
+    Two items are alive at a time, the current one and the next. An error of the iterator is raised
+    in place of its item. The thread ends with the items, with an error, or when the generator is
+    closed.
     """
     end: Any = object()
-    context = copy_context()  # as NumPy's handling of overflow, which belongs to the caller
+    context = copy_context()  # holds the NumPy error state of the caller
 
     def take() -> Any:
         return context.run(next, items, end)
@@ -44,28 +52,28 @@ def prefetched(items: Iterator[Item]) -> Generator[Item, None, None]:
                 context.run(close)
 
 
-# --- Tables in memory: the names of their columns, and their numbers ------------------------------
+# --- Tables in memory: the names of their columns, and their values -------------------------------
 
 
-def columns_of(data: Any) -> list[Any] | None:
-    """Return what the columns of a frame or an Arrow table are called; None for other things."""
+def get_columns(data: Any) -> list[Any] | None:
+    """Return the column labels of a frame or an Arrow table; None for anything else."""
     # Columns of Arrow are the data itself.
-    columns = getattr(data, "column_names" if comes_from(data, "pyarrow") else "columns", None)
+    columns = getattr(data, "column_names" if is_from(data, "pyarrow") else "columns", None)
     return None if columns is None else list(columns)
 
 
-def names_of(columns: list[Any] | None) -> tuple[str, ...] | None:
-    """Return the names of columns if all of them are text, as scikit-learn takes them."""
+def get_column_names(columns: list[Any] | None) -> tuple[str, ...] | None:
+    """Return the labels of columns if all of them are strings, as scikit-learn does."""
     if not columns or not all(isinstance(column, str) for column in columns):
         return None
     return tuple(columns)
 
 
 def as_array(data: Any, name: str) -> Array:
-    """Return arrays as they are, and anything else as an array of NumPy.
+    """Return arrays as they are, and anything else as a NumPy array.
 
-    Frames with columns of several kinds, such as truth values beside numbers, come as objects, and
-    are read as double precision.
+    Frames with columns of several kinds, such as booleans and numbers, become object arrays and are
+    converted to double precision.
     """
     if is_array(data):
         return data
@@ -76,14 +84,14 @@ def as_array(data: Any, name: str) -> Array:
         raise ValueError(f"{name} cannot be made an array of numbers: {error}") from error
 
 
-# --- What all sources that are read chunk by chunk have in common ---------------------------------
+# --- Sources that are read chunk by chunk ---------------------------------------------------------
 
-#: Numbers of a chunk, where the source may choose its size: 8 MiB in double precision.
+#: Numbers in a chunk if the source may choose its size: 8 MiB in double precision.
 CHUNK_NUMBERS = 2**20
 
 
 class Chunk(NamedTuple):
-    """Rows as they were read, and where they come from, in words for error messages."""
+    """Rows as they were read, and where they come from, for error messages."""
 
     rows: Any
     where: str = ""
@@ -92,31 +100,31 @@ class Chunk(NamedTuple):
 class StreamedSource(SampleSource):
     """Rows that are read chunk by chunk, each chunk checked when it is read.
 
-    Subclasses define ``_read``. The next chunk is read by a thread while the present one is worked
-    on, so that two are in memory at a time.
+    Subclasses define ``_read``. A thread reads the next chunk while the current one is worked on,
+    so that two are in memory at a time.
     """
 
     #: Columns of the first chunk, if it was a frame, its array library, and the number of rows of
-    #: the first whole pass: all others are compared with these.
+    #: the first complete pass: later ones are compared with these.
     _columns: list[Any] | None = None
     _library: str | None = None
     _rows_before: int | None = None
 
     @abstractmethod
     def _read(self) -> Iterator[Chunk]:
-        """Begin anew, and yield all chunks in order."""
+        """Start again, and yield all chunks in order."""
 
     @property
     def _prefetches(self) -> bool:
-        """Whether reading takes time that can be spent while computing."""
+        """Whether reading the next chunk while computing saves time."""
         return True
 
     @lazy
     def _first(self) -> tuple[int, bool]:
-        """Width and place of the first chunk with rows."""
+        """Width of the first chunk with rows, and whether it is in the processor's memory."""
         with closing(self._checked(None)) as chunks:
             for chunk in chunks:
-                return int(chunk.shape[1]), on_cpu(chunk)
+                return int(chunk.shape[1]), is_on_cpu(chunk)
         raise ValueError(f"{self.name} has no chunks: at least one row is required")
 
     @property
@@ -126,7 +134,7 @@ class StreamedSource(SampleSource):
 
     @property
     def cpu(self) -> bool:
-        """Whether the first chunk lives in the memory of the processor."""
+        """Whether the first chunk is in the memory of the processor."""
         return self._first[1]
 
     @lazy
@@ -136,23 +144,23 @@ class StreamedSource(SampleSource):
             return sum(int(chunk.shape[0]) for chunk in chunks)
 
     def blocks(self, max_rows: int) -> Iterator[Array]:
-        """Yield the chunks, those that are too long in slices."""
+        """Yield the chunks, long ones in slices."""
         with closing(self._chunks()) as chunks:
             for chunk in chunks:
                 yield from ArraySource(chunk).blocks(max_rows)
 
     def _chunks(self) -> Generator[Array, None, None]:
         checked = self._checked(self.n_features)
-        return prefetched(checked) if self._prefetches else checked
+        return prefetch(checked) if self._prefetches else checked
 
     def _checked(self, n_features: int | None) -> Generator[Array, None, None]:
         n_rows = 0
         for index, chunk in enumerate(self._reading()):
             where = f" ({chunk.where})" if chunk.where else ""
             name = f"chunk {index}{where} of {self.name}"
-            rows = dense(chunk.rows, name)
-            self._check_same_columns(columns_of(rows), name)
-            block = checked_block(as_array(rows, name), name=name, n_features=n_features)
+            rows = require_dense(chunk.rows, name)
+            self._check_same_columns(get_columns(rows), name)
+            block = check_block(as_array(rows, name), name=name, n_features=n_features)
             self._check_library(block, name)
             n_rows += int(block.shape[0])
             if block.shape[0]:
@@ -160,7 +168,7 @@ class StreamedSource(SampleSource):
         self._check_rows(n_rows)
 
     def _check_same_columns(self, columns: list[Any] | None, name: str) -> None:
-        """Refuse a frame whose columns are not those of the first: rows are joined by position."""
+        """Refuse a frame whose columns are not those of the first: columns go by position."""
         if columns is None:
             return
         if self._columns is None:
@@ -172,28 +180,28 @@ class StreamedSource(SampleSource):
             )
 
     def _check_library(self, block: Array, name: str) -> None:
-        """Refuse arrays of another library than the first: what is made of them is merged."""
+        """Refuse arrays of another library than the first: their summaries are merged."""
         library = namespace(block).__name__.rpartition(".")[2]
         if self._library is None:
             self._library = library
         if library != self._library:
             raise TypeError(
                 f"{name} is an array of {library}, but the first chunk is one of {self._library}; "
-                "make all chunks arrays of one library"
+                "use arrays of one library for all chunks"
             )
 
     def _check_rows(self, n_rows: int) -> None:
-        """Refuse rows that changed since the last pass: degrees would be of different data."""
+        """Refuse rows that changed since the last pass: each degree would see different data."""
         if self._rows_before is None:
             self._rows_before = n_rows
         if n_rows != self._rows_before:
             raise ValueError(
                 f"{self.name} had {self._rows_before} rows in an earlier pass, and {n_rows} in "
-                "this one; every pass must go over the same rows, and files must not change"
+                "this one; every pass must see the same rows, and files must not change"
             )
 
     def _reading(self) -> Iterator[Chunk]:
-        """Yield what ``_read`` does; its errors say how far it came."""
+        """Yield the chunks of ``_read``; its errors say which chunk failed."""
         index, where = 0, ""
         reading = self._read()
         try:
@@ -202,18 +210,18 @@ class StreamedSource(SampleSource):
                 index, where = index + 1, chunk.where
         except Exception as error:
             after = f" (after {where})" if where else ""
-            raise same_kind(
+            raise reword_error(
                 error,
                 f"chunk {index} of {self.name} could not be read{after}: "
                 f"{type(error).__name__}: {error}",
             ) from error
 
 
-def same_kind(error: Exception, message: str) -> Exception:
+def reword_error(error: Exception, message: str) -> Exception:
     """Return an error of the same class with another message, or a RuntimeError."""
     try:
         return type(error)(message)
-    except Exception:  # its class wants other arguments
+    except Exception:  # its class takes other arguments
         return RuntimeError(message)
 
 
@@ -223,17 +231,17 @@ def same_kind(error: Exception, message: str) -> Exception:
 class ChunkSource(StreamedSource):
     """The rows of a sequence of chunks, one after the other.
 
-    The next chunk is made by a thread while the present one is worked on, except where all of them
-    are there already, in a list or a tuple.
+    A thread makes the next chunk while the current one is worked on, except for a list or a tuple,
+    whose chunks are all there already.
 
     Parameters
     ----------
     chunks : re-iterable of arrays, or a callable that returns a fresh iterator over arrays
-        Each chunk has shape (n_rows, n_features). Fitting goes through them once per degree, so a
+        Each chunk has shape (n_rows, n_features). Fitting passes over them once per degree, so a
         generator, which can be read only once, is refused: pass the function that makes it. Every
-        pass must give the same rows. Columns of frames keep their names.
+        pass must yield the same rows. Columns of frames keep their names.
     name : str
-        What the rows are called in error messages.
+        What error messages call the rows.
     """
 
     def __init__(
@@ -251,9 +259,9 @@ class ChunkSource(StreamedSource):
 
     @lazy
     def feature_names(self) -> tuple[str, ...] | None:
-        """Names of the columns, where the first chunk is a frame."""
-        assert self.n_features  # sees the first chunk
-        return names_of(self._columns)
+        """Names of the columns, if the first chunk is a frame."""
+        assert self.n_features  # reads the first chunk
+        return get_column_names(self._columns)
 
     @property
     def _prefetches(self) -> bool:
@@ -268,7 +276,7 @@ class ChunkSource(StreamedSource):
         try:
             chunks = self._made_by()
         except Exception as error:
-            raise same_kind(
+            raise reword_error(
                 error,
                 f"the function passed for {self.name} failed before chunk 0: "
                 f"{type(error).__name__}: {error}",
@@ -297,9 +305,9 @@ class StoredArraySource(StreamedSource):
     Parameters
     ----------
     array : numpy.memmap or zarr.Array of shape (n_samples, n_features)
-        Chunks of a Zarr array are read whole, several at a time if they are small.
+        Chunks of a Zarr array are read as a whole, several at a time if they are small.
     name : str
-        What the rows are called in error messages.
+        What error messages call the rows.
     """
 
     def __init__(self, array: Any, *, name: str = "X") -> None:
@@ -333,13 +341,13 @@ class StoredArraySource(StreamedSource):
 
     @property
     def _file(self) -> str:
-        """Where the array lies, or nothing where that is unknown."""
+        """The file of the array, or an empty string if that is unknown."""
         place = getattr(self.array, "filename", None) or getattr(self.array, "store_path", None)
         return "" if place is None else str(place)
 
     @property
     def _chunk_rows(self) -> int:
-        # A chunk of Zarr is decompressed as a whole, so that no slice may end inside of one.
+        # A chunk of Zarr is decompressed as a whole, so no slice should end inside one.
         unit = getattr(self.array, "chunks", (1,))[0]
         return int(unit * max(1, CHUNK_NUMBERS // (unit * self.n_features)))
 
@@ -351,13 +359,13 @@ class StoredArraySource(StreamedSource):
             stop = min(start + step, n_rows)
             rows = array[start:stop]
             if isinstance(rows, np.memmap):
-                rows = np.array(rows)  # read now, by the thread that is here
+                rows = np.array(rows)  # read now, by this thread
             yield Chunk(rows, f"{file}rows {start} to {stop - 1}")
         _opened_anew(self.array)
 
 
 def _opened_anew(array: Any) -> Any:
-    """Open a Zarr array again: one whose files are gone would read as zeros without an error."""
+    """Open a Zarr array again: if its files were gone, it would read as zeros without an error."""
     if not hasattr(array, "store_path"):
         return array
     zarr = import_extra("zarr", extra="io", purpose="reading Zarr arrays")

@@ -57,7 +57,17 @@ class TableError(ValueError):
         super().__init__(self.with_remedies(REMEDIES))
 
     def with_remedies(self, remedies: Mapping[str, str]) -> str:
-        """Return the message with the remedy in other words."""
+        """Return the message with the remedy in other words.
+
+        Parameters
+        ----------
+        remedies : mapping
+            Texts by the keys of ``REMEDIES``.
+
+        Returns
+        -------
+        str
+        """
         if not self.remedy:
             return self.problem
         return f"{self.problem}; {remedies[self.remedy].format(**self.details)}"
@@ -755,11 +765,30 @@ class Table:
         return len(self.values)
 
     def row_name(self, index: int) -> str:
-        """Return what the user calls a row."""
+        """Return what the user calls a row.
+
+        Parameters
+        ----------
+        index : int
+
+        Returns
+        -------
+        str
+        """
         return str(self.rows[index] if self.row_ids is None else self.row_ids[index])
 
     def keep(self, kept: BoolArray | IntArray) -> "Table":
-        """Return a table of some of the rows."""
+        """Return a table of some of the rows.
+
+        Parameters
+        ----------
+        kept : array of bool or int
+            A mask, or the indices of the rows.
+
+        Returns
+        -------
+        Table
+        """
         return Table(
             self.values[kept],
             self.names,

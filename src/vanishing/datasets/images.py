@@ -16,7 +16,7 @@ import numpy.typing as npt
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
-from vanishing.arrays.namespace import FloatArray
+from vanishing.arrays.namespace import FloatArray, import_extra
 
 # --- The IDX format of MNIST: a header of big-endian numbers, then the entries as bytes -----------
 
@@ -158,15 +158,10 @@ def downloaded_files(archive: Archive) -> dict[str, Path]:
 
     The cache holds them unpacked. A file whose checksum is wrong is downloaded again.
     """
-    try:
-        import pooch
-        import requests
-    except ImportError as error:
-        raise ImportError(
-            f"{archive.title} was not given as a folder, by folder= or {FOLDER_VARIABLE}, and "
-            "downloading it needs pooch: pip install 'vanishing[data]'. Without it, "
-            f"{archive.remedy()}"
-        ) from error
+    purpose = f"{archive.remedy()}; downloading {archive.title}"
+    pooch = import_extra("pooch", extra="data", purpose=purpose)
+    import requests
+
     # Paths of os_cache are those that the system sets aside: ~/.cache/vanishing on Linux.
     cache = Path(pooch.os_cache("vanishing")) / archive.folder
     files = {}

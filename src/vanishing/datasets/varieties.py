@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from vanishing.arrays.namespace import unmasked
+from vanishing.arrays.namespace import unmask
 from vanishing.datasets.samplers import (
     CLEBSCH_EQUATION,
     Angle,
@@ -100,7 +100,7 @@ class Variety:
         -------
         array of shape (n_samples, n_equations)
         """
-        points = np.asarray(unmasked(X, "X"))
+        points = np.asarray(unmask(X, "X"))
         if points.ndim != 2 or points.shape[1] != self.n_features:
             raise ValueError(
                 f"X must have the shape (n_samples, {self.n_features}), one column for each of "

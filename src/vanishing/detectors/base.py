@@ -9,18 +9,25 @@ import numpy as np
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from vanishing.arrays.memory import block_rows
+from vanishing.arrays.blocks import block_rows
 from vanishing.arrays.namespace import (
     Array,
     FloatArray,
+    move_to_host,
     move_to_numpy,
     namespace,
-    on_host,
     take_rows,
 )
-from vanishing.data.coerce import is_chunked
 from vanishing.data.dask import DaskSource
-from vanishing.data.source import SampleSource, closed_after, too_large_to_square
+from vanishing.data.inputs import (
+    check_new_points,
+    check_new_table,
+    check_training_rows,
+    get_feature_names,
+    is_chunked,
+    too_large,
+)
+from vanishing.data.source import SampleSource, close_after, too_large_to_square
 from vanishing.detectors.sample_weights import drop_zero_weights, mean_and_variance, total_weight
 from vanishing.detectors.score import Normal, Score
 from vanishing.detectors.threshold import (
@@ -35,7 +42,6 @@ from vanishing.detectors.threshold import (
 from vanishing.equations.onnx.graph import Graph, Output, Value
 from vanishing.explain.record import Explanation
 from vanishing.ideal import HasIdeal, VanishingIdeal
-from vanishing.inputs import fit_rows, names_of_features, new_points, new_table, too_large
 from vanishing.saving import Saveable
 
 # --- Rows that are too many to be held at once ----------------------------------------------------
@@ -89,7 +95,7 @@ def score_blocks(source: SampleSource, score: Callable[[Array], Array]) -> Any:
     if isinstance(source, DaskSource):
         return source.map_rows(score, None)
     scores = array("d")  # grows in place, where joining arrays would take twice the memory
-    with closed_after(source.blocks(block_rows(8 * source.n_features, cpu=source.cpu))) as blocks:
+    with close_after(source.blocks(block_rows(8 * source.n_features, cpu=source.cpu))) as blocks:
         for block in blocks:
             scores.frombytes(move_to_numpy(score(block)).tobytes())
     if not scores:
@@ -107,14 +113,14 @@ def sample_rows(source: SampleSource, *, seed: int) -> FloatArray:
     rng = np.random.default_rng(seed)
     kept: list[FloatArray] = []
     keys = np.empty(0)
-    with closed_after(source.blocks(block_rows(2 * source.n_features, cpu=source.cpu))) as blocks:
+    with close_after(source.blocks(block_rows(2 * source.n_features, cpu=source.cpu))) as blocks:
         for block in blocks:
             new = rng.random(int(block.shape[0]))
             highest = np.inf if len(keys) < most else float(keys.max())
             chosen = np.flatnonzero(new < highest)
             if not chosen.size:
                 continue
-            rows = np.concatenate([*kept, on_host(take_rows(block, chosen))])
+            rows = np.concatenate([*kept, move_to_host(take_rows(block, chosen))])
             keys = np.concatenate([keys, new[chosen]])
             if len(keys) > most:
                 lowest = np.sort(np.argpartition(keys, most)[:most])
@@ -135,6 +141,7 @@ class Detector(HasIdeal, Saveable, OutlierMixin, BaseEstimator):
     contamination: float | Literal["auto"] = "auto"
     calibration: float | None = None
     random_state: int = 0
+    n_features_in_: int
     anomaly_score_: Score
     offset_: float
 
@@ -158,8 +165,8 @@ class Detector(HasIdeal, Saveable, OutlierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if is_chunked(X):
-            return score_blocks(new_points(self, X), self.anomaly_score_.score_samples)
-        return self.anomaly_score_.score_samples(new_table(self, X))
+            return score_blocks(check_new_points(self, X), self.anomaly_score_.score_samples)
+        return self.anomaly_score_.score_samples(check_new_table(self, X))
 
     def decision_function(self, X: Any) -> Array:
         """Return ``score_samples`` minus ``offset_``: negative for anomalies.
@@ -209,7 +216,7 @@ class Detector(HasIdeal, Saveable, OutlierMixin, BaseEstimator):
             One for each sample. ``vanishing.plotting.ExplanationDisplay`` draws them.
         """
         check_is_fitted(self)
-        X = move_to_numpy(new_table(self, X))
+        X = move_to_numpy(check_new_table(self, X))
         if n_equations < 0:
             raise ValueError(f"n_equations must not be negative, got {n_equations}")
         beyond = np.flatnonzero(~np.isfinite(self.anomaly_score_.score_samples(X)))
@@ -219,7 +226,7 @@ class Detector(HasIdeal, Saveable, OutlierMixin, BaseEstimator):
                 "to be explained; leave it out"
             )
         landscape = self.anomaly_score_.landscape()
-        names = tuple(names_of_features(self))
+        names = tuple(get_feature_names(self))
         return [landscape.explain(x, n_equations, names) for x in X]
 
     def onnx_outputs(self, graph: Graph, x: Value) -> list[Output]:
@@ -294,7 +301,9 @@ class Detector(HasIdeal, Saveable, OutlierMixin, BaseEstimator):
         if seen is None:
             streamed = isinstance(X, SampleSource)
             normality = score.score_samples
-            seen = np.asarray(score_blocks(X, normality)) if streamed else on_host(normality(X))
+            seen = (
+                np.asarray(score_blocks(X, normality)) if streamed else move_to_host(normality(X))
+            )
         fitted = Scored(seen, sample_weight)
         unseen = fitted if unseen is None else unseen
         usual = -finite_quantiles(unseen.scores, [1 - USUAL], unseen.sample_weight)[0]
@@ -306,7 +315,7 @@ class Detector(HasIdeal, Saveable, OutlierMixin, BaseEstimator):
             offset = self._offset(fitted, unseen)
         else:
             assert self.contamination != "auto"
-            held_out_scores = on_host(score.score_samples(held_out))
+            held_out_scores = move_to_host(score.score_samples(held_out))
             offset = conformal_offset(held_out_scores, self.contamination)
         rounding = measure_rounding(score.score_samples, X, self.contamination, offset)
         return replace(score, normal=Normal(usual + rounding, mean, spread)), offset - rounding
@@ -349,7 +358,7 @@ def check_rows(
             "calibration guarantees a rate of false alarms for rows that are exchangeable, "
             "which rows with a sample_weight are not; leave one of the two out"
         )
-    rows = fit_rows(detector, X)
+    rows = check_training_rows(detector, X)
     if isinstance(rows, SampleSource):
         if sample_weight is not None:
             raise too_large("sample_weight of a detector")
@@ -371,7 +380,9 @@ def _means_and_spreads(
         of_rows = find_moments(X)
         return of_rows.mean, np.sqrt(of_rows.variance)
     if sample_weight is not None:
-        mean, variance = mean_and_variance(np.asarray(on_host(X), dtype=np.float64), sample_weight)
+        mean, variance = mean_and_variance(
+            np.asarray(move_to_host(X), dtype=np.float64), sample_weight
+        )
         return mean, np.sqrt(variance)
     xp = namespace(X)
     doubles = xp.astype(X, xp.float64, copy=False)

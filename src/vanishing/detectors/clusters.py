@@ -8,10 +8,10 @@ from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
+from vanishing.arrays.blocks import limit_threads
 from vanishing.arrays.namespace import FloatArray, IntArray
-from vanishing.arrays.threads import limited
 from vanishing.construction.normalizations import resolve_normalization
-from vanishing.data.arrays import ArraySource
+from vanishing.data.source import ArraySource
 from vanishing.detectors.sample_weights import mean_and_variance, take_weights
 from vanishing.explain.view import Component
 from vanishing.ideal import VanishingIdeal
@@ -41,7 +41,7 @@ def find_clusters(
     if n_clusters <= 1:
         return np.zeros(len(points), dtype=np.intp)
     n_threads = 1 if len(points) < ROWS_FOR_THREADS else None
-    with limited(n_threads, "openmp"), warnings.catch_warnings():
+    with limit_threads(n_threads, "openmp"), warnings.catch_warnings():
         # Fewer distinct points than clusters: there are then fewer clusters.
         warnings.simplefilter("ignore", ConvergenceWarning)
         means = KMeans(n_clusters, n_init=1, random_state=seed)

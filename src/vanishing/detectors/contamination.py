@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from vanishing.arrays.namespace import FloatArray, IntArray, on_host
+from vanishing.arrays.namespace import FloatArray, IntArray, move_to_host
+from vanishing.data.inputs import check_new_table, check_training_table
 from vanishing.detectors.base import Detector
 from vanishing.detectors.selection import is_frame, picker
 from vanishing.detectors.threshold import FOLDS, measure_rounding, quantile_offset
-from vanishing.inputs import fit_table, new_table
 
 #: With fewer rows, none can be left out.
 FEWEST_ROWS = 20
@@ -74,7 +74,7 @@ def score_unseen(
     for part, unseen in enumerate(np.array_split(order, min(FOLDS, n_rows)), start=1):
         rest = np.delete(np.arange(n_rows), unseen)
         fitted = clone(detector).fit(rows_of(rest))
-        scores[unseen] = on_host(fitted.score_samples(rows_of(unseen)))
+        scores[unseen] = move_to_host(fitted.score_samples(rows_of(unseen)))
         if callback is not None:
             callback(part)
     return scores
@@ -141,12 +141,14 @@ def fit_to_mixed(
     if not better.any():  # rows that are all alike
         better = scores == worst
     fitted.fit(rows_of(np.flatnonzero(better)))
-    final = np.asarray(on_host(fitted.score_samples(rows)))
+    final = np.asarray(move_to_host(fitted.score_samples(rows)))
     offset = quantile_offset(final, share)
     if share == "auto":
         offset = min(offset, quantile_offset(scores, share))
     normality = fitted.anomaly_score_.score_samples
-    fitted.offset_ = offset - measure_rounding(normality, new_table(fitted, rows), share, offset)
+    fitted.offset_ = offset - measure_rounding(
+        normality, check_new_table(fitted, rows), share, offset
+    )
     if callback is not None:
         callback(N_FITS)
     return fitted
@@ -154,5 +156,5 @@ def fit_to_mixed(
 
 def _checked(X: Any) -> tuple[Any, Callable[[IntArray], Any]]:
     """Return all rows, a frame or a checked array, and a function that returns some of them."""
-    table = fit_table(BaseEstimator(), X)
+    table = check_training_table(BaseEstimator(), X)
     return X if is_frame(X) else table, picker(X, table)

@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
+from vanishing.arrays.blocks import limit_threads
 from vanishing.arrays.namespace import (
     Array,
     FloatArray,
@@ -20,18 +21,14 @@ from vanishing.arrays.namespace import (
     namespace,
     take_rows,
 )
-from vanishing.arrays.threads import limited
 from vanishing.construction.normalizations import resolve_normalization
-from vanishing.data.arrays import ArraySource
-from vanishing.data.compose import ConcatenatedSource
-from vanishing.data.source import SampleSource
-from vanishing.data.weights import with_weights
+from vanishing.data.inputs import label_error
+from vanishing.data.source import ArraySource, ConcatenatedSource, SampleSource, add_weights
 from vanishing.detectors.clusters import ContrastDraw, scale_component
 from vanishing.detectors.sample_weights import take_weights, total_weight, weighted_mean
 from vanishing.detectors.score import ClusterView, Mixture, value_and_slopes
 from vanishing.explain.view import Component
 from vanishing.ideal import VanishingIdeal
-from vanishing.inputs import labelled
 from vanishing.transformations import Transformation
 
 # --- The ideal of one transformed copy, or of one cluster of it -----------------------------------
@@ -64,7 +61,7 @@ def fit_component(
             fitted.set_params(tol=1.001 * float(spectrum.min()))
             fitted.fit_part(points, used)
     except (ValueError, MemoryError) as error:
-        raise labelled(error, f"the ideal of {name} failed") from error
+        raise label_error(error, f"the ideal of {name} failed") from error
     if ideal is None and spectrum.size and spectrum.min() >= 1:
         warnings.warn(
             f"no equation is smaller on {name} than on the other copies (smallest ratio "
@@ -259,21 +256,21 @@ def fit_mixture(
         if n_clusters == 1:
             return ConcatenatedSource(
                 [
-                    with_weights(ArraySource(c), sample_weight)
+                    add_weights(ArraySource(c), sample_weight)
                     for k, c in enumerate(copies)
                     if k != own
                 ]
             )
         others = draw.others(own, CONTRAST_ROWS)
         of_others = take_weights(sample_weight, others % len(labels))
-        return with_weights(ArraySource(take_rows(stacked, others)), of_others)
+        return add_weights(ArraySource(take_rows(stacked, others)), of_others)
 
     def fit_one(own: int) -> Component:
         points = points_of(own)
         i = places[own][0]
         name = f"transformation {i} ({names[i]!r})"
         own_weight = take_weights(sample_weight, places[own][1])
-        source = with_weights(ArraySource(points), own_weight)
+        source = add_weights(ArraySource(points), own_weight)
         fitted = fit_component(source, contrast_of(own), ideal, name)
         values = move_to_numpy(fitted.basis_.evaluate(points))
         return describe_component(fitted, values, center=center, sample_weight=own_weight)
@@ -281,7 +278,7 @@ def fit_mixture(
     # Threads: the work is in BLAS and LAPACK, and the copies are shared. Many small problems run
     # fastest with one BLAS thread each.
     parallel = Parallel(n_jobs=n_jobs, prefer="threads")
-    with limited(1 if n_clusters > 1 or parallel.n_jobs not in (None, 1) else None):
+    with limit_threads(1 if n_clusters > 1 or parallel.n_jobs not in (None, 1) else None):
         components = parallel(delayed(fit_one)(own) for own in range(len(places)))
     return Mixture(
         tuple(names),

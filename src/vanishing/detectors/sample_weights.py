@@ -12,7 +12,7 @@ from sklearn.decomposition import PCA
 from sklearn.utils.validation import has_fit_parameter
 
 from vanishing.arrays.namespace import Array, FloatArray, take_rows
-from vanishing.data.weights import checked_weights
+from vanishing.data.source import check_weights
 
 #: Larger sums are no numbers of rows, but whole numbers by accident, as all large ones are.
 MOST_ROWS = 2.0**53
@@ -33,7 +33,7 @@ def drop_zero_weights(X: Array, sample_weight: Any) -> tuple[Array, FloatArray |
     """
     if sample_weight is None:
         return X, None
-    weights = checked_weights(sample_weight, "X", int(X.shape[0]))
+    weights = check_weights(sample_weight, "X", int(X.shape[0]))
     kept = np.flatnonzero(weights)
     if len(kept) < 2:
         raise ValueError(

@@ -11,9 +11,11 @@ from functools import partial, reduce
 from math import log
 from operator import add
 from types import EllipsisType
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from sklearn.decomposition import PCA
+from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from vanishing.arrays.namespace import (
@@ -23,17 +25,17 @@ from vanishing.arrays.namespace import (
     IntArray,
     is_array,
     machine_epsilon,
+    make_columns_contiguous,
     move_like,
     namespace,
-    with_contiguous_columns,
+    require_dense,
 )
-from vanishing.data.source import dense
+from vanishing.data.inputs import prepare_for_sklearn
 from vanishing.equations.onnx.graph import Graph, Value
 from vanishing.equations.onnx.model import map_samples
 from vanishing.equations.onnx.polynomials import Polynomials, sums_of_squares
 from vanishing.explain.attribution import Landscape, nothing_by_itself
 from vanishing.explain.view import Component, NearestView, View
-from vanishing.inputs import for_scikit_learn
 from vanishing.transformations import Affine, Composition, Gather, Transformation
 
 # --- Images of a sample: the coordinates that equations are in ------------------------------------
@@ -56,8 +58,8 @@ class Coordinates:
 
     scaler: StandardScaler | None = None
     columns: IntArray | None = None
-    maps: tuple[Any, ...] = (None,)
-    preprocessor: Any = None
+    maps: Annotated[tuple[Any, ...], tuple[Transformation | PCA | None, ...]] = (None,)
+    preprocessor: Annotated[Any, PCA | StandardScaler | Pipeline | None] = None
 
     def scale(self, X: Array) -> Array:
         """Return the scaled columns in double precision, so that scores do not depend on the batch.
@@ -88,7 +90,7 @@ class Coordinates:
         elif not any(isinstance(each, Transformation) for each in self.maps):
             return image
         # One feature after the other: evaluation works through the columns.
-        return with_contiguous_columns(image)
+        return make_columns_contiguous(image)
 
     def image(self, i: int, X: Array) -> Array:
         """Return the coordinates of image i of samples."""
@@ -111,9 +113,9 @@ class Coordinates:
 
 def apply(transformer: Any, X: Array) -> Array:
     """Apply a transformer of scikit-learn to an array of any library."""
-    found = transformer.transform(for_scikit_learn(X))
+    found = transformer.transform(prepare_for_sklearn(X))
     if not is_array(found):  # a frame, where scikit-learn is told to make them
-        found = np.asarray(dense(found, "the output of the preprocessor"))
+        found = np.asarray(require_dense(found, "the output of the preprocessor"))
     return move_like(found, X) if isinstance(found, np.ndarray) else found
 
 

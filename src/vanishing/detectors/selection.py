@@ -13,9 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import _safe_indexing
 
-from vanishing.arrays.namespace import Array, FloatArray, IntArray, on_host, take_rows, unmasked
-from vanishing.data.coerce import is_chunked
-from vanishing.inputs import fit_table
+from vanishing.arrays.namespace import Array, FloatArray, IntArray, move_to_host, take_rows, unmask
+from vanishing.data.inputs import check_training_table, is_chunked
 
 # --- Some rows of what a user passed --------------------------------------------------------------
 
@@ -140,10 +139,10 @@ def select_without_labels(
     """
     if not candidates:
         raise ValueError("candidates is empty: at least one detector is required")
-    table = fit_table(BaseEstimator(), X)
+    table = check_training_table(BaseEstimator(), X)
     rows_of = picker(X, table)
     labels, held_out_groups = _groups(
-        on_host(table), groups, n_groups, representation, random_state
+        move_to_host(table), groups, n_groups, representation, random_state
     )
     auc = np.full((len(candidates), len(held_out_groups)), np.nan)
     errors: dict[str, Exception] = {}
@@ -161,7 +160,7 @@ def select_without_labels(
             except (ValueError, MemoryError) as error:
                 errors[name] = error
                 continue
-            scores = np.clip(on_host(fitted.score_samples(tested)), np.finfo(float).min, None)
+            scores = np.clip(move_to_host(fitted.score_samples(tested)), np.finfo(float).min, None)
             auc[c, g] = roc_auc_score(truth, scores)
     usable = ~np.isnan(auc).any(axis=1)
     if not usable.any():
@@ -183,9 +182,7 @@ def _groups(
             representation = make_pipeline(StandardScaler(), PCA(0.9, svd_solver="full"))
         reduced = clone(representation).fit_transform(X)
         groups = KMeans(n_groups, n_init=3, random_state=seed).fit(reduced).labels_
-    labels = np.unique(np.asarray(unmasked(groups, "groups")), return_inverse=True)[1].astype(
-        np.intp
-    )
+    labels = np.unique(np.asarray(unmask(groups, "groups")), return_inverse=True)[1].astype(np.intp)
     if labels.shape != (len(X),):
         raise ValueError(f"groups has shape {labels.shape}, but X has {len(X)} rows")
     sizes = np.bincount(labels)

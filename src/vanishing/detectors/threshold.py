@@ -13,11 +13,11 @@ from vanishing.arrays.namespace import (
     IntArray,
     machine_epsilon,
     move_like,
+    move_to_host,
     namespace,
-    on_host,
     take_rows,
 )
-from vanishing.data.source import SampleSource, closed_after
+from vanishing.data.source import SampleSource, close_after
 from vanishing.detectors.sample_weights import quantiles
 
 # --- Where normal ends: the offset on the scores --------------------------------------------------
@@ -206,7 +206,7 @@ def measure_rounding(
         The threshold.
     """
     rows = pick_rows(X, ROUNDED_ROWS)
-    scores, moved = (on_host(score(x)) for x in (rows, move_last_digits(rows)))
+    scores, moved = (move_to_host(score(x)) for x in (rows, move_last_digits(rows)))
     worse = np.minimum(scores, moved)
     if not np.isfinite(worse).any():
         return 0.0
@@ -217,7 +217,7 @@ def measure_rounding(
 def pick_rows(X: Array | SampleSource, most: int) -> Array:
     """Return at most so many rows, spread over all of an array, or the first of a source."""
     if isinstance(X, SampleSource):
-        with closed_after(X.blocks(most)) as blocks:
+        with close_after(X.blocks(most)) as blocks:
             return next(iter(blocks))
     n_rows = X.shape[0]
     if n_rows <= most:

@@ -15,18 +15,18 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from vanishing.arrays.memory import block_rows
+from vanishing.arrays.blocks import block_rows
 from vanishing.arrays.namespace import (
     Array,
     FloatArray,
     IntArray,
+    move_to_host,
     move_to_numpy,
     namespace,
-    on_host,
     take_rows,
 )
-from vanishing.data.compose import ConcatenatedSource, MappedSource
-from vanishing.data.source import SampleSource, closed_after
+from vanishing.data.inputs import prepare_for_sklearn, take_over, too_large
+from vanishing.data.source import ConcatenatedSource, MappedSource, SampleSource, close_after
 from vanishing.detectors.base import Detector, check_rows, find_moments
 from vanishing.detectors.clusters import find_large_clusters, resolutions_of
 from vanishing.detectors.mixture import (
@@ -48,7 +48,6 @@ from vanishing.detectors.score import Coordinates, Mixture, Score
 from vanishing.detectors.threshold import Scored, apply_to_unseen
 from vanishing.explain.view import Component, View
 from vanishing.ideal import VanishingIdeal
-from vanishing.inputs import for_scikit_learn, take_over, too_large
 from vanishing.transformations import (
     AnyOf,
     RandomAffine,
@@ -268,7 +267,7 @@ class TransformationDetector(Detector):
         float
             Larger is better.
         """
-        return float(np.mean(on_host(self.score_samples(X))))
+        return float(np.mean(move_to_host(self.score_samples(X))))
 
     @property
     def transformations_(self) -> tuple[Transformation, ...]:
@@ -324,7 +323,7 @@ class TransformationDetector(Detector):
             rows = train if scaler is None else scaled
             union = namespace(train).concat([each(rows) for each in transformations])
             preprocessor = fit_preprocessor(
-                clone(self.preprocessor), for_scikit_learn(union), sample_weight
+                clone(self.preprocessor), prepare_for_sklearn(union), sample_weight
             )
             coordinates = replace(coordinates, preprocessor=preprocessor)
         copies = [coordinates.preprocess(coordinates.transform(i, scaled)) for i in images]
@@ -339,9 +338,9 @@ class TransformationDetector(Detector):
             mixtures.append(self._fit_mixture(copies, labels, names, sample_weight))
         score = self._combine(coordinates, mixtures)
         measured = score.measure(train)
-        mean, variance = mean_and_variance(on_host(measured).T, sample_weight)
+        mean, variance = mean_and_variance(move_to_host(measured).T, sample_weight)
         score = self._standardize(score, mean, variance)
-        return score, -np.asarray(on_host(score.add_up(measured)))
+        return score, -np.asarray(move_to_host(score.add_up(measured)))
 
     def _fit_mixture(
         self,
@@ -417,7 +416,7 @@ class TransformationDetector(Detector):
 
         def score(rest: IntArray, unseen: IntArray) -> FloatArray:
             fold, _ = fit_score(take_rows(train, rest), take_weights(sample_weight, rest))
-            return np.asarray(on_host(fold.score_samples(take_rows(train, unseen))))
+            return np.asarray(move_to_host(fold.score_samples(take_rows(train, unseen))))
 
         try:
             with warnings.catch_warnings():
@@ -464,7 +463,7 @@ class TransformationDetector(Detector):
             for block in _read_long_blocks(source, fewest):
                 scaled = coordinates.scale(block)
                 for transformation in transformations:
-                    fitted.partial_fit(for_scikit_learn(transformation(scaled)))
+                    fitted.partial_fit(prepare_for_sklearn(transformation(scaled)))
             coordinates = replace(coordinates, preprocessor=fitted)
         images = [partial(coordinates.image, i) for i in range(len(transformations))]
         copies = [MappedSource(source, image) for image in images]
@@ -498,7 +497,7 @@ def _read_long_blocks(source: SampleSource, fewest: int) -> Iterator[Array]:
     rows = max(fewest, block_rows(4 * source.n_features, cpu=source.cpu))
     last: list[Array] = []  # long enough, and held back for a short end to join
     held: list[Array] = []
-    with closed_after(source.blocks(rows)) as blocks:
+    with close_after(source.blocks(rows)) as blocks:
         for block in blocks:
             held.append(block)
             if sum(int(part.shape[0]) for part in held) >= fewest:

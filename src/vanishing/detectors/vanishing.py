@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from vanishing.arrays.namespace import FloatArray, IntArray, move_to_numpy
 from vanishing.construction.normalizations import resolve_normalization
 from vanishing.contrasts import Contrast, Permuted
+from vanishing.data.inputs import check_new_table, take_over, too_large
 from vanishing.data.source import SampleSource
 from vanishing.detectors.base import Detector, check_rows, sample_rows
 from vanishing.detectors.clusters import are_trusted, check_vanishing, find_clusters, fit_clusters
@@ -22,7 +23,6 @@ from vanishing.detectors.score import ClusterView, Coordinates, NormView, Score
 from vanishing.detectors.threshold import Scored, apply_to_unseen
 from vanishing.explain.view import Component, View
 from vanishing.ideal import VanishingIdeal
-from vanishing.inputs import new_table, take_over, too_large
 
 #: Floor of the spread of a polynomial of a single ideal.
 SMALLEST_SCALE = 1e-9
@@ -89,6 +89,8 @@ class VanishingDetector(Detector):
     >>> detector.predict([[0.5, 0.25], [0.5, 0.6]])
     array([ 1, -1])
     """
+
+    chosen_: list[str]
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "ideal": [VanishingIdeal, None],
@@ -176,7 +178,7 @@ class VanishingDetector(Detector):
             mean score alone would reward a model without equations.
         """
         check_is_fitted(self)
-        X = move_to_numpy(new_table(self, X))
+        X = move_to_numpy(check_new_table(self, X))
         fresh = Permuted().make(X, np.random.default_rng(self.random_state + 1))
         normality = self.anomaly_score_.score_samples
         scores = np.concatenate([normality(X), normality(fresh)])

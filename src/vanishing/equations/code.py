@@ -245,7 +245,7 @@ def tables_of(basis: PolynomialBasis) -> Tables:
     if n_numbers > MOST_NUMBERS:
         raise ValueError(
             f"the source would hold {n_numbers} numbers, more than {MOST_NUMBERS}; keep fewer "
-            "polynomials (basis.restricted, max_nonvanishing), or save the model into a file"
+            "polynomials (basis.restrict, max_nonvanishing), or save the model into a file"
         )
     if not all(np.isfinite(matrix).all() for matrix in matrices):
         raise ValueError("the model holds numbers that are infinite or NaN")

@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from vanishing.arrays.memory import as_text
+from vanishing.arrays.blocks import format_bytes
 from vanishing.arrays.namespace import FloatArray, IntArray, import_extra, lazy
 from vanishing.equations.sizes import DataScale
 from vanishing.equations.text import LATEX, Sum, latex_symbol
@@ -178,7 +178,7 @@ def equations_of(model: Any, feature_names: Any = None, *, preprocessor: Any = N
         model = model.steps[-1][1]
     basis, source = _basis_of(model)
     if steps:
-        basis = basis.composed_with(compose_maps(map(affine_map, steps)))
+        basis = basis.compose(compose_maps(map(affine_map, steps)))
         source += " after " + ", ".join(map(_in_one_line, steps))
     if feature_names is None:
         feature_names = getattr(steps[0] if steps else model, "feature_names_in_", None)
@@ -195,9 +195,9 @@ def expand_basis(basis: PolynomialBasis) -> tuple[IntArray, FloatArray]:
     if n_bytes > LARGEST_EXPANSION:
         raise ValueError(
             f"{basis.n_features} variables have {n_monomials} monomials up to degree "
-            f"{len(basis.blocks)}, whose coefficients take {as_text(n_bytes)}: too many to write "
-            "out; write the equations in the preprocessed variables (pass the ideal without its "
-            "pipeline), or fewer of them (basis.restricted), or as source (to_python, to_c)"
+            f"{len(basis.blocks)}, whose coefficients take {format_bytes(n_bytes)}: too many to "
+            "write out; write the equations in the preprocessed variables (pass the ideal without "
+            "its pipeline), or fewer of them (basis.restrict), or as source (to_python, to_c)"
         )
     return basis.expand()
 

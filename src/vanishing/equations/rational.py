@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from vanishing.arrays.namespace import FloatArray, IntArray, import_extra, unmasked
+from vanishing.arrays.namespace import FloatArray, IntArray, import_extra, unmask
 from vanishing.equations.model import equations_of, expand_basis
 from vanishing.polynomials.monomials import Monomials, monomials
 
@@ -221,7 +221,7 @@ class ExactPoints:
     @classmethod
     def of(cls, points: Any, *, denominator: int, n_features: int) -> "ExactPoints":
         """Read points of any kind that ``to_rational`` takes."""
-        table = np.asarray(unmasked(points, "points"), dtype=object)
+        table = np.asarray(unmask(points, "points"), dtype=object)
         if table.ndim != 2 or table.shape[1] != n_features or not len(table):
             raise ValueError(
                 f"expected points of shape (n_samples, {n_features}) with at least one row, "

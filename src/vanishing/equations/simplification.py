@@ -14,7 +14,7 @@ from vanishing.arrays.namespace import (
     FloatArray,
     IntArray,
     import_extra,
-    unmasked,
+    unmask,
 )
 from vanishing.equations.model import Equations, check_names, equations_of
 from vanishing.equations.rational import (
@@ -26,7 +26,7 @@ from vanishing.equations.rational import (
 )
 from vanishing.equations.text import LATEX, Sum, latex_symbol
 from vanishing.equations.uncertainty import Sample
-from vanishing.polynomials.monomials import count, monomials, multiples, unit_columns
+from vanishing.polynomials.monomials import count, monomials, multiples, normalize_columns
 
 # --- Coefficients that are fixed one after the other while the others follow ----------------------
 #
@@ -303,7 +303,7 @@ class TidyEquation:
         -------
         array of shape (n_samples,)
         """
-        points = np.asarray(unmasked(x, "x"), dtype=np.float64)
+        points = np.asarray(unmask(x, "x"), dtype=np.float64)
         values = np.zeros(len(points))
         for coefficient, powers in zip(self.coefficients, self.exponents, strict=True):
             values += coefficient * np.prod(points**powers, axis=1)
@@ -421,7 +421,7 @@ def _multiples(sample: Sample, lower: list[tuple[int, FloatArray]], degree: int)
 def _new(sample: Sample, own: FloatArray, known: Coordinates, noise: float) -> FloatArray:
     """Return what polynomials have beyond multiples of others, as weighted rows."""
     weights = sample.sizes[:, None]
-    rows = unit_columns(own * weights).T
+    rows = normalize_columns(own * weights).T
     if not known.pivots.size:
         return rows
     echelon = (known.coefficients * weights / sample.sizes[known.pivots]).T

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from vanishing.arrays.memory import row_slices
-from vanishing.arrays.namespace import FloatArray, is_array, lazy, on_host, unmasked
+from vanishing.arrays.blocks import row_slices
+from vanishing.arrays.namespace import FloatArray, is_array, lazy, move_to_host, unmask
 from vanishing.equations.model import expand_basis
 from vanishing.equations.sizes import monomial_sizes
 from vanishing.polynomials.basis import PolynomialBasis
@@ -153,8 +153,8 @@ class Sample:
 
 
 def _checked(X: Any, n_features: int) -> FloatArray:
-    X = unmasked(X, "X")
-    points = np.asarray(on_host(X) if is_array(X) else X, dtype=np.float64)
+    X = unmask(X, "X")
+    points = np.asarray(move_to_host(X) if is_array(X) else X, dtype=np.float64)
     if points.ndim != 2 or points.shape[1] != n_features or not len(points):
         raise ValueError(
             f"expected X of shape (n_samples, {n_features}) with at least one row, "

@@ -42,8 +42,7 @@ class Component:
         ideal = self.ideal
         if not kept.all():
             ideal = copy(ideal)
-            ideal.basis_ = ideal.basis_.restricted(kept)
-            ideal.extents_ = ideal.basis_.extents
+            ideal.basis_ = ideal.basis_.restrict(kept)
         return Component(ideal, self.center[kept], self.typical[kept], weights[kept])
 
     def residuals(self, z: Array) -> Array:

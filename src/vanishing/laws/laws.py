@@ -14,6 +14,7 @@ from vanishing.laws.discovery import find_relations
 from vanishing.laws.fit import EXACT
 from vanishing.laws.law import Law, make_law
 from vanishing.laws.table import NumericTable, take_table, whole_columns
+from vanishing.saving import write_model
 
 #: Rows below which nothing can be said.
 FEWEST_ROWS = 8
@@ -50,7 +51,7 @@ class Laws:
     """
 
     equations: tuple[Law, ...]
-    noise: Any
+    noise: float | FloatArray
     names: tuple[str, ...]
     spreads: FloatArray
     ranges: FloatArray
@@ -166,6 +167,16 @@ class Laws:
                     continue
                 formulas.extend(each for each in solutions if each not in formulas)
         return formulas
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the laws into one file, from which ``vanishing.load`` reads them.
+
+        Parameters
+        ----------
+        path : path
+            A file that exists is replaced. It is written completely or not at all.
+        """
+        write_model(path, self, len(self.names))
 
     # --- What people see --------------------------------------------------------------------------
 

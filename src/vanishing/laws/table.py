@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from vanishing.arrays.namespace import BoolArray, FloatArray, on_host, unmasked
-from vanishing.data.coerce import as_source, is_chunked
-from vanishing.data.source import closed_after
+from vanishing.arrays.namespace import BoolArray, FloatArray, move_to_host, unmask
+from vanishing.data.inputs import as_source, is_chunked
+from vanishing.data.source import check_weights, close_after
 from vanishing.data.tables import read_table
-from vanishing.data.weights import checked_weights
 
 #: Rows that are kept of a table that does not fit into memory.
 MOST_ROWS = 100_000
@@ -83,7 +82,7 @@ def take_table(X: Any, feature_names: Any = None, sample_weight: Any = None) -> 
         twice = sorted({name for name in table.names if table.names.count(name) > 1})
         raise ValueError(f"columns must have different names, got {twice[0]!r} more than once")
     if sample_weight is not None:
-        table.sample_weight = checked_weights(sample_weight, "X", len(table.values))
+        table.sample_weight = check_weights(sample_weight, "X", len(table.values))
     return table
 
 
@@ -133,7 +132,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def _from_array(X: Any) -> NumericTable:
-    array = np.asarray(on_host(unmasked(X, "X")) if hasattr(X, "dtype") else X)
+    array = np.asarray(move_to_host(unmask(X, "X")) if hasattr(X, "dtype") else X)
     if array.ndim != 2:
         raise ValueError(
             f"expected a table of rows and columns, got an array of {array.ndim} dimension"
@@ -162,9 +161,9 @@ def _sample(X: Any) -> NumericTable:
     keys = np.empty(0)
     n_rows = 0
     numbers = np.empty(0, dtype=np.intp)
-    with closed_after(source.blocks(BLOCK)) as blocks:
+    with close_after(source.blocks(BLOCK)) as blocks:
         for block in blocks:
-            rows = np.asarray(on_host(block), dtype=float)
+            rows = np.asarray(move_to_host(block), dtype=float)
             keys = np.concatenate([keys, rng.random(len(rows))])
             numbers = np.concatenate([numbers, np.arange(n_rows, n_rows + len(rows))])
             kept = rows if kept is None else np.concatenate([kept, rows])

@@ -24,7 +24,7 @@ from vanishing.detectors.transformation import TransformationDetector
 from vanishing.detectors.vanishing import VanishingDetector, norm_of
 from vanishing.explain.view import Component, View
 from vanishing.ideal import VanishingIdeal
-from vanishing.persistence.container import require
+from vanishing.saving import require
 from vanishing.transformations import Affine, Composition, Gather
 
 

@@ -5,8 +5,8 @@ from typing import Any, Self
 import numpy as np
 
 from vanishing.arrays.namespace import FloatArray
+from vanishing.data.inputs import get_feature_names
 from vanishing.equations.text import number, shorten_name
-from vanishing.inputs import names_of_features
 from vanishing.plotting.style import (
     INK,
     LESS,
@@ -112,7 +112,7 @@ class BasisDisplay:
         fitted = fitted_ideal(ideal)
         points = points_of(fitted, X)
         shares = None if points is None else variable_shares(fitted.basis_, points)
-        names = names_of_features(fitted, feature_names)
+        names = get_feature_names(fitted, feature_names)
         return cls(fitted.basis_, shares=shares, feature_names=names).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> Self:

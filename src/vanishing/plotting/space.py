@@ -262,5 +262,5 @@ def _grid(
 
 def _polynomial(basis: PolynomialBasis, number: int) -> Any:
     kept = np.arange(basis.count()) == number
-    alone = basis.restricted(kept)
+    alone = basis.restrict(kept)
     return lambda points: alone.evaluate(points)[:, 0]

@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 
 from vanishing.arrays.namespace import FloatArray
-from vanishing.construction.step import DegreeTrace
+from vanishing.construction.loop import DegreeTrace
 from vanishing.equations.text import number
 from vanishing.plotting.style import (
     INK,

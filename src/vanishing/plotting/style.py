@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from vanishing.arrays.namespace import FloatArray, import_extra, move_to_numpy
+from vanishing.data.inputs import check_new_table
 from vanishing.ideal import VanishingIdeal
-from vanishing.inputs import new_table
 
 # --- What the displays share: colours, sizes of letters, and matplotlib where it is needed --------
 
@@ -91,7 +91,7 @@ def points_of(ideal: VanishingIdeal, X: Any) -> FloatArray | None:
     """Return points of the width of the ideal as a NumPy array; None stays None."""
     if X is None:
         return None
-    points: FloatArray = np.asarray(move_to_numpy(new_table(ideal, X)), dtype=np.float64)
+    points: FloatArray = np.asarray(move_to_numpy(check_new_table(ideal, X)), dtype=np.float64)
     return points
 
 

@@ -6,9 +6,9 @@ import numpy as np
 
 from vanishing.algebra.generators import minimal_generators
 from vanishing.arrays.namespace import FloatArray
+from vanishing.data.inputs import get_feature_names
 from vanishing.equations.text import number, shorten_name
 from vanishing.ideal import VanishingIdeal
-from vanishing.inputs import names_of_features
 from vanishing.plotting import space
 from vanishing.plotting.style import (
     INK,
@@ -213,7 +213,7 @@ class ZeroSetDisplay:
             _checked_limits(limits, fitted.n_features_in_, points, other),
             X=points,
             contrast=other,
-            feature_names=names_of_features(fitted, feature_names),
+            feature_names=get_feature_names(fitted, feature_names),
         )
         return display.plot(kind=kind, sign_regions=sign_regions, resolution=resolution, ax=ax)
 
@@ -376,7 +376,7 @@ def _chosen_basis(ideal: VanishingIdeal, polynomials: Any) -> PolynomialBasis:
     if polynomials is None:
         basis = minimal_generators(basis, tol=SAME)
         chosen = list(range(MOST))
-    return basis.restricted(np.isin(np.arange(basis.count()), chosen))
+    return basis.restrict(np.isin(np.arange(basis.count()), chosen))
 
 
 def _checked_limits(limits: Any, n_features: int, *points: FloatArray | None) -> FloatArray:

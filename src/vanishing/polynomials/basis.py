@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from vanishing.arrays.memory import for_row_slices
+from vanishing.arrays.blocks import apply_to_row_slices
 from vanishing.arrays.namespace import (
     Array,
     BoolArray,
@@ -13,53 +13,27 @@ from vanishing.arrays.namespace import (
     IntArray,
     is_array,
     namespace,
-    unmasked,
+    unmask,
 )
-from vanishing.polynomials.block import DegreeBlock
 from vanishing.polynomials.evaluation import (
+    DegreeBlock,
     Evaluator,
     jacobian_of_nonvanishing,
     jacobian_of_vanishing,
     pullback_of_vanishing,
 )
-from vanishing.polynomials.expansion import expand_in_variables
-from vanishing.polynomials.monomials import AffineMap, variable_names
-
-# --- What a notebook shows of a basis -------------------------------------------------------------
-
-
-class InNotebooks:
-    """Mixin of the basis, whose first equations appear in notebooks in x0, x1, ..."""
-
-    n_features: int
-
-    # Upwards, since forms that people read know the basis; pyproject.toml allows these lines.
-    def _repr_latex_(self) -> str:
-        from vanishing.equations.markup import notebook_latex
-
-        return notebook_latex(self, self._plain_names())  # type: ignore[arg-type]
-
-    def _repr_html_(self) -> str:
-        from vanishing.equations.markup import notebook_html
-
-        return notebook_html(self, self._plain_names())  # type: ignore[arg-type]
-
-    def _plain_names(self) -> list[str]:
-        return list(variable_names(self.n_features))
-
-
-# --- A basis of polynomials by degree, immutable, holding no data ---------------------------------
+from vanishing.polynomials.monomials import AffineMap, expand_in_variables
 
 Which = Literal["vanishing", "nonvanishing"]
 
 
 @dataclass(frozen=True, eq=False)
-class PolynomialBasis(InNotebooks):
+class PolynomialBasis:
     """Vanishing polynomials G and nonvanishing polynomials F of a point set, by degree.
 
-    Polynomials are nested: those of degree t combine products of F_1 and F_{t-1}. The basis keeps
-    the small matrices of these combinations in NumPy and evaluates in whatever array library,
-    precision and device the points come in.
+    Polynomials are nested: those of degree t combine products of F_1 and F_{t-1}. The basis is
+    immutable and holds no data. It keeps the small matrices of these combinations in NumPy and
+    evaluates in the array library, precision and device of the points.
 
     Parameters
     ----------
@@ -95,7 +69,7 @@ class PolynomialBasis(InNotebooks):
         def fill(rows: slice) -> None:
             values[rows, :] = kernel(x[rows, :]).T
 
-        for_row_slices(fill, x, width=2 * (evaluator.n_nonvanishing + self._widest))
+        apply_to_row_slices(fill, x, width=2 * (evaluator.n_nonvanishing + self._widest))
         return values
 
     def jacobian(self, x: Array, *, which: Which = "vanishing") -> Array:
@@ -120,7 +94,7 @@ class PolynomialBasis(InNotebooks):
         def fill(rows: slice) -> None:
             derivatives[rows, ...] = xp.permute_dims(kernel(self.blocks, x[rows, :]), (2, 0, 1))
 
-        for_row_slices(fill, x, width=2 * self.n_features * (n_all + 2 * self._widest))
+        apply_to_row_slices(fill, x, width=2 * self.n_features * (n_all + 2 * self._widest))
         return derivatives
 
     def pullback(self, x: Array, outer: Array) -> Array:
@@ -130,7 +104,7 @@ class PolynomialBasis(InNotebooks):
         ----------
         x : array of shape (n_samples, n_features)
         outer : array of shape (n_samples, n_vanishing)
-            The coefficients a_g of each sample.
+            The coefficients a_g for each sample.
 
         Returns
         -------
@@ -144,7 +118,7 @@ class PolynomialBasis(InNotebooks):
         def fill(rows: slice) -> None:
             gradients[rows, :] = pullback_of_vanishing(self.blocks, x[rows, :], outer[rows, :].T).T
 
-        for_row_slices(fill, x, width=2 * (n_all + 2 * self._widest))
+        apply_to_row_slices(fill, x, width=2 * (n_all + 2 * self._widest))
         return gradients
 
     def expand(self, *, which: Which = "vanishing") -> tuple[IntArray, FloatArray]:
@@ -195,8 +169,8 @@ class PolynomialBasis(InNotebooks):
         """
         return int(self.degrees(which=which).shape[0])
 
-    def restricted(self, kept: BoolArray) -> "PolynomialBasis":
-        """Return a basis with some of the vanishing polynomials only.
+    def restrict(self, kept: BoolArray) -> "PolynomialBasis":
+        """Return a basis with some of the vanishing polynomials.
 
         Parameters
         ----------
@@ -205,7 +179,7 @@ class PolynomialBasis(InNotebooks):
         Returns
         -------
         PolynomialBasis
-            With all of the nonvanishing polynomials.
+            With all nonvanishing polynomials.
         """
         counts = np.cumsum([block.vanishing.shape[1] for block in self.blocks])
         blocks = tuple(
@@ -214,22 +188,20 @@ class PolynomialBasis(InNotebooks):
         )
         return PolynomialBasis(self.n_features, blocks)
 
-    def composed_with(self, inner: AffineMap) -> "PolynomialBasis":
+    def compose(self, inner: AffineMap) -> "PolynomialBasis":
         """Return the polynomials p(A x + b) in x.
 
-        Polynomials of degree 1 change their coefficients. The others are made of these, so that
-        nothing else changes.
+        Only the coefficients of degree 1 change, since all other polynomials are built on those.
 
         Parameters
         ----------
         inner : AffineMap
-            From x to the variables of this basis, and onto: A has as many independent rows as
-            there are variables.
+            From x onto the variables of this basis: the rows of A are independent.
 
         Returns
         -------
         PolynomialBasis
-            Of as many polynomials, in the variables x.
+            With as many polynomials, in the variables x.
 
         Examples
         --------
@@ -239,7 +211,7 @@ class PolynomialBasis(InNotebooks):
         >>> angle = np.linspace(0, 6, 50)
         >>> ideal = VanishingIdeal(tol=0).fit(np.column_stack([np.cos(angle), np.sin(angle)]))
         >>> halved = AffineMap(np.eye(2) / 2, np.zeros(2))
-        >>> larger = ideal.basis_.composed_with(halved)  # the circle of radius 2
+        >>> larger = ideal.basis_.compose(halved)  # the circle of radius 2
         >>> larger.evaluate([[2.0, 0.0], [1.0, 0.0]]).round(6)
         array([[ 0.   ],
                [-0.375]])
@@ -277,7 +249,7 @@ class PolynomialBasis(InNotebooks):
 
     def _checked(self, x: Array, which: str) -> Array:
         self._check_which(which)
-        x = unmasked(x, "x")
+        x = unmask(x, "x")
         if not is_array(x):
             x = np.asarray(x, dtype=np.float64)
         if x.ndim != 2 or x.shape[1] != self.n_features:

@@ -1,22 +1,81 @@
-"""Values of the polynomials of a basis, their Jacobians, gradients and restrictions to lines."""
+"""Nested polynomials, one block per degree: values, Jacobians, gradients, restrictions to lines."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
-from vanishing.arrays.namespace import Array, FloatArray, IntArray, move_like, namespace
-from vanishing.arrays.products import multiply_rows
-from vanishing.polynomials.block import DegreeBlock
+from vanishing.arrays.kernels import multiply_rows
+from vanishing.arrays.namespace import Array, FloatArray, IntArray, lazy, move_like, namespace
+
+# --- One degree of a basis ------------------------------------------------------------------------
+#
+# In the notation of the paper: the candidates C of degree t are products F_1[left] ·
+# F_{t-1}[right], made orthogonal to the lower degrees by C = C_pre - F^{t-1} L; then F_t = C V_F
+# and G_t = C V_G. At degree 1 the candidates are the variables: x[left] · 1.
+
+
+@dataclass(frozen=True, eq=False)
+class DegreeBlock:
+    """The polynomials of one degree, as matrices over products of lower ones.
+
+    Parameters
+    ----------
+    left, right : int arrays of shape (n_candidates,)
+        The candidates are ``F_1[left] * F_{t-1}[right]``; at degree 1, ``x[left]``.
+    projection : array of shape (n_lower, n_candidates)
+        L: coefficients of the candidates on all nonvanishing polynomials of lower degree.
+    nonvanishing : array of shape (n_candidates, n_nonvanishing)
+        V_F.
+    vanishing : array of shape (n_candidates, n_vanishing)
+        V_G.
+    extents : array of shape (n_vanishing,)
+        Root mean square of each vanishing polynomial on the points it was fitted to.
+    """
+
+    left: IntArray
+    right: IntArray
+    projection: FloatArray
+    nonvanishing: FloatArray
+    vanishing: FloatArray
+    extents: FloatArray
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            getattr(self, field.name).setflags(write=False)
+
+    @property
+    def n_candidates(self) -> int:
+        """Number of products that the polynomials of this degree combine."""
+        return int(self.left.shape[0])
+
+    @lazy
+    def nonvanishing_lower(self) -> FloatArray:
+        """L V_F: the part of lower degree that F_t subtracts."""
+        return self.projection @ self.nonvanishing
+
+    @lazy
+    def vanishing_lower(self) -> FloatArray:
+        """L V_G: the part of lower degree that G_t subtracts."""
+        return self.projection @ self.vanishing
+
+    def __getstate__(self) -> dict[str, object]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()
+
 
 # --- Values of nested polynomials on a block of rows ----------------------------------------------
 #
-# All values here are ``(n_polynomials, n_rows)``: one polynomial a row, so that products run over
-# contiguous memory and the reductions get the layout they want.
+# Values have shape ``(n_polynomials, n_rows)``: one polynomial per row, so that products run over
+# contiguous memory and reductions get the layout they need.
 
 
 class Evaluator:
-    """Evaluates F, candidates and G of given degrees; matrices are moved to the data once.
+    """Evaluates F, candidates and G; matrices are moved to the device of the data once.
 
     Parameters
     ----------
@@ -35,7 +94,7 @@ class Evaluator:
         return int(self.offsets[-1])
 
     def nonvanishing(self, x: Array, n_extra: int = 0) -> Array:
-        """Return the values of F, with ``n_extra`` rows left free below for candidates.
+        """Return the values of F, with ``n_extra`` empty rows for candidates below.
 
         Parameters
         ----------
@@ -102,7 +161,7 @@ class Evaluator:
         left: IntArray,
         right: IntArray,
     ) -> None:
-        """F_1[left] · F_{t-1}[right], or the variables at degree 1."""
+        """Write F_1[left] · F_{t-1}[right], or the variables at degree 1."""
         if degree == 1:
             whole = _are_all_variables(left, x)
             out[...] = x.T if whole else namespace(x).take(x.T, self._on(x, left), axis=0)
@@ -114,7 +173,7 @@ class Evaluator:
     def _combine(
         self, on_candidates: FloatArray, on_lower: FloatArray, candidates: Array, lower: Array
     ) -> Array:
-        """(C_pre - F L) V, without forming the orthogonalized candidates."""
+        """Return (C_pre - F L) V without forming the orthogonalized candidates."""
         values = self._on(lower, on_candidates).T @ candidates
         values -= self._on(lower, on_lower).T @ lower
         return values
@@ -122,7 +181,7 @@ class Evaluator:
     def _on(self, data: Array, matrix: Any) -> Array:
         key = (id(matrix), type(data), data.dtype, data.device)
         if key not in self._moved:
-            # The matrix is kept beside its copy, so that its identity is not given to another.
+            # The matrix is kept with its copy, so that its id is not reused.
             self._moved[key] = (matrix, move_like(matrix, data))
         return self._moved[key][1]
 
@@ -139,8 +198,7 @@ def last_degree_with_vanishing(blocks: Sequence[DegreeBlock]) -> int:
 
 # --- Jacobians of nested polynomials on a block of rows, by the product rule ----------------------
 #
-# Derivatives here are ``(n_polynomials, n_features, n_rows)``, like the values one polynomial a
-# row.
+# Derivatives have shape ``(n_polynomials, n_features, n_rows)``.
 
 
 def jacobian_of_vanishing(blocks: Sequence[DegreeBlock], x: Array) -> Array:
@@ -173,7 +231,7 @@ def jacobian_with_candidates(
 
 
 def _derivatives(blocks: Sequence[DegreeBlock], x: Array) -> tuple[Array, Array, Array]:
-    """Values of F, derivatives of F, derivatives of G."""
+    """Return values of F, derivatives of F, derivatives of G."""
     xp = namespace(x)
     n_rows, n_features = x.shape
     evaluator = Evaluator(blocks)
@@ -205,7 +263,7 @@ def _candidates(
     left_factors: IntArray,
     right_factors: IntArray,
 ) -> Array:
-    """(f h)' = f' h + f h', or the unit vectors at degree 1."""
+    """Return (f h)' = f' h + f h', or the unit vectors at degree 1."""
     xp = namespace(values)
     left = move_like(left_factors, values)
     if degree == 1:
@@ -224,7 +282,7 @@ def _candidates(
 
 
 def _of_variables(on_candidates: FloatArray, left: IntArray, x: Array) -> Array:
-    """Derivatives of combinations of the variables, which are their coefficients in all rows."""
+    """Return the derivatives of combinations of the variables: their coefficients, in all rows."""
     n_rows, n_features = x.shape
     coefficients = np.zeros((on_candidates.shape[1], n_features))
     coefficients[:, left] = on_candidates.T
@@ -243,9 +301,9 @@ def _combine(
 
 # --- Gradients of combinations Σ_g a_g g, by the product rule in reverse --------------------------
 #
-# A combination has one gradient however many polynomials there are, and going from the values back
-# to
-# the variables costs about as much as evaluating; Jacobians cost that many times the variables.
+# A combination has one gradient, however many polynomials there are. Going back from the values to
+# the variables costs about as much as evaluating; a Jacobian costs that times the number of
+# variables.
 
 
 def pullback_of_vanishing(blocks: Sequence[DegreeBlock], x: Array, outer: Array) -> Array:
@@ -298,7 +356,7 @@ def pullback_of_vanishing(blocks: Sequence[DegreeBlock], x: Array, outer: Array)
 
 
 def _add_rows(target: Array, rows: IntArray, added: Array) -> None:
-    """Add rows to rows of ``target`` in place; the same row may come several times."""
+    """Add rows to rows of ``target`` in place; the same row may occur several times."""
     xp = namespace(target)
     chosen = xp.astype(
         xp.arange(target.shape[0], device=target.device)[:, None]
@@ -310,9 +368,9 @@ def _add_rows(target: Array, rows: IntArray, added: Array) -> None:
 
 # --- Polynomials along lines x + t v: their coefficients in powers of t ---------------------------
 #
-# The nested products are multiplied out in t instead of being evaluated. This is exact, also where
-# the direction is long and the powers of t are of very different sizes, and costs as much as
-# evaluating the degree plus one points of each line, however many points of it are asked for later.
+# The nested products are multiplied out in t instead of being evaluated. That is exact, even if the
+# direction is long and the powers of t have very different sizes. It costs as much as evaluating
+# degree + 1 points of each line, however many points are needed later.
 
 
 def vanishing_along_lines(
@@ -323,7 +381,7 @@ def vanishing_along_lines(
     Parameters
     ----------
     blocks : sequence of DegreeBlock
-    x : array of shape (n_lines, n_features), or (1, n_features) where lines meet in a point
+    x : array of shape (n_lines, n_features), or (1, n_features) if all lines meet in one point
     directions : array or sparse array of shape (n_lines, n_features)
         v.
 
@@ -360,7 +418,7 @@ def vanishing_along_lines(
 
 
 def _products(first: list[FloatArray], last: list[FloatArray]) -> list[FloatArray]:
-    """(a + b t) Σ_k c_k tᵏ."""
+    """Return the coefficients of (a + b t) Σ_k c_k tᵏ."""
     constant, slope = first
     inner = [constant * last[k] + slope * last[k - 1] for k in range(1, len(last))]
     return [constant * last[0], *inner, slope * last[-1]]

@@ -1,6 +1,6 @@
-"""Monomials: counting, values, derivatives, affine changes of variables, independence."""
+"""Monomials, affine changes of variables, and the coefficients of polynomials on monomials."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations_with_replacement
@@ -10,11 +10,12 @@ import numpy as np
 from scipy.linalg import qr
 
 from vanishing.arrays.namespace import Array, FloatArray, IntArray, lazy, namespace
+from vanishing.polynomials.evaluation import DegreeBlock
 
 # --- Monomials of bounded degree: exponents, products with a variable, derivatives, values --------
 #
-# Monomials are ordered by degree, then lexicographically with the first variable largest, so that
-# those of degree at most t-1 come first among those of degree at most t.
+# Monomials are ordered by degree, then lexicographically with the first variable largest. Those of
+# degree at most t-1 come first among those of degree at most t.
 
 
 def variable_names(n_variables: int, names: Iterable[object] | None = None) -> tuple[str, ...]:
@@ -48,7 +49,7 @@ class Monomials:
 
     @lazy
     def factors(self) -> list[IntArray]:
-        """Per degree d, the variables of each monomial, ascending: shape (n_monomials_d, d)."""
+        """For each degree d, the variables of its monomials, ascending, shape (n_monomials, d)."""
         listed = []
         for degree in range(self.degree + 1):
             chosen = list(combinations_with_replacement(range(self.n_variables), degree))
@@ -64,7 +65,7 @@ class Monomials:
             rows = np.arange(start, start + len(factors))
             for column in range(degree):
                 np.add.at(exponents, (rows, factors[:, column]), 1)
-        exponents.setflags(write=False)  # shared by all who ask for these monomials
+        exponents.setflags(write=False)  # tables are cached and shared
         return exponents
 
     @lazy
@@ -85,12 +86,12 @@ class Monomials:
         return table
 
     def values(self, x: Array) -> Array:
-        """Evaluate all monomials, one a row.
+        """Evaluate all monomials, one per row.
 
         Parameters
         ----------
         x : array of shape (n_variables, n_rows)
-            One variable a row.
+            One variable per row.
 
         Returns
         -------
@@ -104,13 +105,13 @@ class Monomials:
         return values
 
     def products(self) -> Iterator[tuple[int, slice, slice]]:
-        """Yield j, a range of monomials and that of their products with x_j, by degree.
+        """Yield j, a range of monomials and the range of their products with x_j, by degree.
 
-        Every monomial but 1 is such a product once.
+        Every monomial but 1 is such a product exactly once.
         """
         for degree in range(1, self.degree + 1):
             start = end_below = self.first_of(degree)
-            # x_j times every monomial of the degree below in variables >= j: those come last.
+            # x_j times every monomial of the degree below in variables >= j, which come last.
             for j in range(self.n_variables):
                 n_products = comb(self.n_variables - j + degree - 2, degree - 1)
                 below = slice(end_below - n_products, end_below)
@@ -134,7 +135,7 @@ class Monomials:
 
 
 def _rank(factors: IntArray, n_variables: int) -> IntArray:
-    """Position of ascending tuples of variables in lexicographic order."""
+    """Return the position of ascending tuples of variables in lexicographic order."""
     rank = np.zeros(len(factors), dtype=np.intp)
     degree = factors.shape[1]
     previous = np.zeros(len(factors), dtype=np.intp)
@@ -150,7 +151,7 @@ def _rank(factors: IntArray, n_variables: int) -> IntArray:
 
 @lru_cache(maxsize=256)
 def _tuples_from(n_variables: int, length: int) -> IntArray:
-    """Number of ascending tuples of a length whose entries are all >= v, for v = 0 .. n."""
+    """Count the ascending tuples of a length whose entries are all >= v, for v = 0 .. n."""
     return np.array(
         [comb(n_variables - v + length - 1, length) for v in range(n_variables)] + [0],
         dtype=np.intp,
@@ -177,8 +178,8 @@ class AffineMap:
     offset : array of shape (n_out,)
         The vector b.
     center : array of shape (n_in,), optional
-        A point in the middle of the data x, where it is known: of several points with the same
-        image the one nearest to it is preferred. The origin by default.
+        A point in the middle of the data x, if it is known: ``preimage`` returns the point nearest
+        to it. The origin by default.
 
     Examples
     --------
@@ -205,7 +206,7 @@ class AffineMap:
 
     @classmethod
     def identity(cls, n_features: int) -> "AffineMap":
-        """Return the map that changes nothing.
+        """Return the identity map.
 
         Parameters
         ----------
@@ -268,7 +269,8 @@ class AffineMap:
         """
         scales = np.diagonal(self.matrix)
         if self.n_in == self.n_out and np.array_equal(self.matrix, np.diag(scales)):
-            # Scaling is undone column by column, so that small scales beside large ones count.
+            # Scaling is undone column by column, so that small scales are not lost beside large
+            # ones.
             rank = int(np.count_nonzero(scales))
             found = (z - self.offset) / np.where(scales == 0, 1.0, scales)
         else:
@@ -325,14 +327,14 @@ def multiples(coefficients: FloatArray, table: Monomials, factors: IntArray) -> 
     return products.reshape(len(table), -1)
 
 
-def unit_columns(columns: FloatArray) -> FloatArray:
+def normalize_columns(columns: FloatArray) -> FloatArray:
     """Scale columns to norm 1; zero columns stay."""
     norms = np.linalg.norm(columns, axis=0)
     return np.asarray(columns / np.where(norms > 0, norms, 1.0))
 
 
 def spanning(columns: FloatArray, tol: float) -> FloatArray:
-    """Return an orthonormal basis of what columns span, up to singular values of ``tol``."""
+    """Return an orthonormal basis of the span of columns, up to singular values of ``tol``."""
     left, singular, _ = np.linalg.svd(columns, full_matrices=False)
     return np.asarray(left[:, singular > tol])
 
@@ -341,7 +343,7 @@ def spanning(columns: FloatArray, tol: float) -> FloatArray:
 
 #: Columns whose residuals differ by less than this are tied; ties go to the lower index.
 TIE = 1e-6
-#: A column is dependent if its residual is below this share of its own norm.
+#: A column is dependent if its residual is below this fraction of its norm.
 DEPENDENT = 1e-8
 
 
@@ -361,7 +363,7 @@ def independent_columns(matrix: FloatArray) -> tuple[IntArray, FloatArray]:
     """
     n_columns = matrix.shape[1]
     norms = np.linalg.norm(matrix, axis=0)
-    # A slope far above rounding and far below any difference that matters settles ties.
+    # A slope far above rounding, and far below any difference that matters, breaks ties.
     slope = 1.0 - TIE * np.arange(n_columns) / max(1, n_columns)
     triangle, order = qr(matrix * slope, mode="r", pivoting=True, check_finite=False)
     residuals = np.abs(np.diag(triangle))
@@ -370,3 +372,168 @@ def independent_columns(matrix: FloatArray) -> tuple[IntArray, FloatArray]:
     unpermuted = np.empty((rank, n_columns))
     unpermuted[:, order] = triangle[:rank]
     return np.sort(order[:rank]), unpermuted / slope
+
+
+# --- Coefficients of nested polynomials on monomials ----------------------------------------------
+#
+# Two sets of variables are used. Coefficients in the original variables x are what people read.
+# From degree 2 on every polynomial is also a polynomial in z = F_1(x), in which F_1 is simply
+# z_1..z_m: there the expansion is cheap, and its top degree is the leading form.
+
+
+def expand_in_variables(
+    n_features: int, blocks: Sequence[DegreeBlock], which: str
+) -> tuple[IntArray, FloatArray]:
+    """Expand G or F of all degrees in the original variables: exponents and coefficients."""
+    table = monomials(n_features, len(blocks))
+    expanded = Expansion(n_features, blocks)
+    if which == "nonvanishing":
+        return table.exponents, expanded.nonvanishing(len(blocks))
+    columns: list[FloatArray] = [np.zeros((len(table), 0))]
+    for degree, block in enumerate(blocks, start=1):
+        candidates = expanded.candidates(degree, block.left, block.right)
+        lower = expanded.nonvanishing(degree - 1)
+        combined = candidates @ block.vanishing
+        combined[: len(lower)] -= lower @ block.vanishing_lower
+        columns.append(_padded(combined, len(table)))
+    return table.exponents, np.hstack(columns)
+
+
+class Expansion:
+    """Coefficients of F, degree by degree, in x or in z = F_1(x).
+
+    Parameters
+    ----------
+    n_variables : int
+        Number of variables x; ignored for z.
+    blocks : sequence of DegreeBlock
+        The degrees that are known.
+    in_z : bool
+        Expand in z, where only F_1 and polynomials of degree >= 2 exist.
+    variables : array of shape (1 + n_variables, n_variables), optional
+        Expand in other coordinates u: the coefficients of each variable x on 1, u_1, u_2, ...
+    """
+
+    def __init__(
+        self,
+        n_variables: int,
+        blocks: Sequence[DegreeBlock],
+        *,
+        in_z: bool = False,
+        variables: FloatArray | None = None,
+    ) -> None:
+        self.blocks = tuple(blocks)
+        self.n_variables = self.blocks[0].nonvanishing.shape[1] if in_z else n_variables
+        self.variables = np.eye(1 + n_variables)[:, 1:] if variables is None else variables
+        self._by_degree: list[FloatArray] = [np.ones((1, 1))]
+        for degree, block in enumerate(self.blocks, start=1):
+            if in_z and degree == 1:
+                identity = np.eye(self.n_variables + 1)[:, 1:]
+                self._by_degree.append(identity)
+                continue
+            combined = self.candidates(degree, block.left, block.right) @ block.nonvanishing
+            lower = self.nonvanishing(degree - 1)
+            combined[: len(lower)] -= lower @ block.nonvanishing_lower
+            self._by_degree.append(combined)
+
+    def table(self, degree: int) -> Monomials:
+        """Return the monomials of degree at most ``degree`` in these variables."""
+        return monomials(self.n_variables, degree)
+
+    def nonvanishing(self, degree: int) -> FloatArray:
+        """Return the coefficients of F^degree, shape (n_monomials(degree), n_nonvanishing)."""
+        n_monomials = len(self.table(degree))
+        return np.hstack([_padded(c, n_monomials) for c in self._by_degree[: degree + 1]])
+
+    def candidates(self, degree: int, left: IntArray, right: IntArray) -> FloatArray:
+        """Return the coefficients of F_1[left] · F_{t-1}[right] (x[left] at degree 1)."""
+        table = self.table(degree)
+        if degree == 1:
+            return np.asarray(self.variables[:, left])
+        first, last = self._by_degree[1], self._by_degree[degree - 1]
+        product = np.zeros((len(table), len(left)))
+        factor = last[:, right]
+        product[: len(factor)] = factor * first[0, left]
+        for j in np.flatnonzero(np.any(first[1:] != 0, axis=1)):
+            product[table.times_variable[j]] += factor * first[1 + j, left]
+        return product
+
+
+def expand_monomials(variables: FloatArray, degree: int) -> FloatArray:
+    """Expand the monomials of x in other coordinates u.
+
+    Parameters
+    ----------
+    variables : array of shape (1 + n_coordinates, n_variables)
+        The coefficients of each variable x on 1, u_1, u_2, ...
+    degree : int
+
+    Returns
+    -------
+    array of shape (n_monomials of u, n_monomials of x)
+        One column per monomial of x, one row per monomial of u.
+    """
+    table = monomials(variables.shape[1], degree)
+    coordinates = monomials(variables.shape[0] - 1, degree)
+    expanded = np.zeros((len(coordinates), len(table)))
+    expanded[0, 0] = 1.0
+    for j, below, above in table.products():
+        factor = expanded[:, below]
+        product = variables[0, j] * factor
+        for k in np.flatnonzero(variables[1:, j]):
+            raised = coordinates.times_variable[k]
+            product[raised] += variables[1 + k, j] * factor[: len(raised)]
+        expanded[:, above] = product
+    return expanded
+
+
+def leading_forms(blocks: Sequence[DegreeBlock]) -> FloatArray:
+    """Return the leading forms, in z = F_1(x), of the nonvanishing polynomials of top degree.
+
+    Parameters
+    ----------
+    blocks : sequence of DegreeBlock
+        At least one.
+
+    Returns
+    -------
+    array of shape (n_monomials of exactly the top degree, n_nonvanishing of that degree)
+    """
+    n_variables = blocks[0].nonvanishing.shape[1]
+    forms = np.eye(n_variables)
+    for degree, block in enumerate(blocks[1:], start=2):
+        products = multiply_forms(forms, n_variables, degree, block.left, block.right)
+        forms = products @ block.nonvanishing
+    return forms
+
+
+def multiply_forms(
+    forms: FloatArray, n_variables: int, degree: int, left: IntArray, right: IntArray
+) -> FloatArray:
+    """Multiply forms of one degree below by variables.
+
+    Parameters
+    ----------
+    forms : array of shape (n_monomials of degree - 1, n_forms)
+    n_variables, degree : int
+    left, right : int arrays of shape (n_products,)
+        Which variable times which form.
+
+    Returns
+    -------
+    array of shape (n_monomials of degree, n_products)
+    """
+    table = monomials(n_variables, degree)
+    start, below = table.first_of(degree), table.first_of(degree - 1)
+    products = np.zeros((len(table) - start, len(left)))
+    for variable in range(n_variables):
+        raised = table.times_variable[variable, below:] - start
+        chosen = np.flatnonzero(left == variable)
+        products[np.ix_(raised, chosen)] = forms[:, right[chosen]]
+    return products
+
+
+def _padded(coefficients: FloatArray, n_monomials: int) -> FloatArray:
+    padded = np.zeros((n_monomials, coefficients.shape[1]))
+    padded[: len(coefficients)] = coefficients
+    return padded

@@ -59,7 +59,7 @@ def equation_texts(
         )
     scale = DataScale.of(basis, ideal)
     if only is not None:
-        basis = basis.restricted(np.arange(basis.count()) == only)
+        basis = basis.restrict(np.arange(basis.count()) == only)
     texts = []
     for each in choose_terms(basis, scale, digits=digits, n_terms=terms or None):
         more = ""
@@ -124,7 +124,7 @@ def carry_back(model: Any, key: str) -> Written:
     if count(len(names), len(ideal.basis_.blocks)) > MOST_MONOMIALS:
         return as_it_is
     try:
-        basis = ideal.basis_.composed_with(affine_map(steps))
+        basis = ideal.basis_.compose(affine_map(steps))
     except ValueError:  # not affine, or onto less than the ideal has variables
         return as_it_is
     carried = copy(ideal)

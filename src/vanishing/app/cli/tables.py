@@ -15,7 +15,7 @@ import numpy as np
 
 from vanishing.app.cli.console import DataError, OutputError, UsageError, note, say, working
 from vanishing.app.cli.options import Reading
-from vanishing.data.atomic import FULL, followed, whole_file
+from vanishing.data.atomic import FULL, followed, open_atomic
 from vanishing.data.tables import (
     SUFFIXES,
     Columns,
@@ -401,7 +401,7 @@ def output_file(path: str) -> Iterator[IO[bytes]]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    with refusals(path), whole_file(path) as file:
+    with refusals(path), open_atomic(path) as file:
         yield file
 
 

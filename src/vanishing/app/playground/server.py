@@ -19,6 +19,7 @@ from vanishing.app.playground import checks
 from vanishing.app.playground.requests import Limits, RefusalError, internal_error, read_json
 from vanishing.app.playground.scenes import CURVES, X_SOURCES, Y_SOURCES
 from vanishing.app.playground.workers import Workers
+from vanishing.arrays.namespace import import_extra
 
 # --- What every request passes before it is looked at, and every answer carries -------------------
 #
@@ -271,13 +272,11 @@ def create_app(
     -------
     ASGI application
     """
-    try:
-        from starlette.applications import Starlette
-        from starlette.middleware import Middleware
-        from starlette.routing import Mount, Route
-        from starlette.staticfiles import StaticFiles
-    except ImportError as error:
-        raise ImportError("the playground needs Starlette: pip install 'vanishing[web]'") from error
+    import_extra("starlette", extra="web", purpose="the playground")
+    from starlette.applications import Starlette
+    from starlette.middleware import Middleware
+    from starlette.routing import Mount, Route
+    from starlette.staticfiles import StaticFiles
 
     chosen = Limits() if limits is None else limits
     workers = Workers(chosen)
@@ -465,11 +464,9 @@ def serve(
     OSError
         If the port is in use or may not be used; the message says what helps.
     """
-    try:
-        import uvicorn
-        from uvicorn.protocols.http.auto import AutoHTTPProtocol
-    except ImportError as error:
-        raise ImportError("the playground needs uvicorn: pip install 'vanishing[web]'") from error
+    import_extra("uvicorn", extra="web", purpose="the playground")
+    import uvicorn
+    from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
     hosts, any_address = [*LOOPBACK, _in_url(host)], not _is_loopback(host)
     if any_address:

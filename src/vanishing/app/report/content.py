@@ -12,12 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from vanishing.app.report.charts import tiny_histogram
 from vanishing.app.report.pictures import summary_images
-from vanishing.arrays.namespace import BoolArray, FloatArray, on_host, unmasked
+from vanishing.arrays.namespace import BoolArray, FloatArray, move_to_host, unmask
+from vanishing.data.inputs import check_new_table, get_feature_names
 from vanishing.detectors.base import Detector
 from vanishing.detectors.score import Normal
 from vanishing.equations.markup import Child, Element, element
 from vanishing.equations.text import number
-from vanishing.inputs import names_of_features, new_table
 
 # --- Parts of the page that several sections use -------------------------------------------------
 
@@ -146,11 +146,11 @@ def check_given(
     table = _table_of_rows(detector, X)
     n_rows = len(table)
     found = detector.score_samples(X) if scores is None else scores
-    normality = _vector("scores", on_host(found), n_rows).astype(np.float64)
+    normality = _vector("scores", move_to_host(found), n_rows).astype(np.float64)
     if np.isnan(normality).any():
         raise ValueError("scores hold NaN; pass what detector.score_samples(X) returns, or None")
     kinds, one_class = _check_labels(labels, n_rows)
-    names = tuple(names_of_features(detector, feature_names))
+    names = tuple(get_feature_names(detector, feature_names))
     train_table = None if train is None else _table_of_rows(detector, train)
     return Given(
         detector=detector,
@@ -162,7 +162,7 @@ def check_given(
         ids=_check_ids(ids, X, n_rows),
         names=names,
         train=train_table,
-        train_scores=None if train is None else -on_host(detector.score_samples(train)),
+        train_scores=None if train is None else -move_to_host(detector.score_samples(train)),
         image_shape=image_shape_of(detector),
     )
 
@@ -181,12 +181,12 @@ def image_shape_of(detector: Any) -> tuple[int, ...] | None:
 
 
 def _table_of_rows(detector: Detector, X: Any) -> FloatArray:
-    table: FloatArray = np.asarray(on_host(new_table(detector, X)), dtype=np.float64)
+    table: FloatArray = np.asarray(move_to_host(check_new_table(detector, X)), dtype=np.float64)
     return table
 
 
 def _vector(name: str, values: Any, n_rows: int) -> Any:
-    vector = np.asarray(unmasked(values, name))
+    vector = np.asarray(unmask(values, name))
     if vector.ndim == 2 and vector.shape[1] == 1:  # a column of a frame
         vector = vector[:, 0]
     if vector.shape != (n_rows,):

@@ -146,12 +146,12 @@ class Formulas:
             return tidied
         component = self.part.components[cluster]
         basis = component.ideal.basis_
-        basis = basis.restricted(np.arange(basis.count()) == index)
+        basis = basis.restrict(np.arange(basis.count()) == index)
         degree = int(basis.degrees()[0])
         basis = PolynomialBasis(basis.n_features, basis.blocks[:degree])
         rows, names = self._seen, [f"u{k + 1}" for k in range(basis.n_features)]
         if self._affine is not None:
-            basis = basis.composed_with(self._affine)
+            basis = basis.compose(self._affine)
             rows, names = self.rows[:: max(1, len(self.rows) // ROWS)], self._short_names
         if not is_quick(basis, degree):
             return None

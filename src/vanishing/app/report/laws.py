@@ -5,7 +5,7 @@ from typing import Any
 
 from vanishing.app.report.content import make_row, make_scrollable
 from vanishing.app.report.page import date_line, make_glance, make_page
-from vanishing.data.atomic import write_whole
+from vanishing.data.atomic import write_atomic
 from vanishing.equations.markup import Element, element, render
 from vanishing.equations.text import changed_number, number
 from vanishing.laws.fit import EXACT
@@ -40,7 +40,7 @@ def write_laws_report(
         figures.append((f"{int(check.broken.sum()):,}", f"of {check.n_rows:,} rows break a law"))
         sections.insert(0, ("cells", "Broken cells", _cells_section(check)))
     page = make_page(title, date_line(), [make_glance(figures)], sections)
-    write_whole(path, ("<!DOCTYPE html>\n" + render(page) + "\n").encode())
+    write_atomic(path, ("<!DOCTYPE html>\n" + render(page) + "\n").encode())
 
 
 def _laws_section(laws: Any) -> list[Element]:

@@ -13,7 +13,7 @@ from vanishing.app.report.content import Given, check_given, data_section, facts
 from vanishing.app.report.equations import Formulas, equations_section, spectrum_section
 from vanishing.app.report.scores import scores_section
 from vanishing.arrays.namespace import FloatArray
-from vanishing.data.atomic import write_whole
+from vanishing.data.atomic import write_atomic
 from vanishing.equations.markup import Element, element, render
 from vanishing.equations.text import number
 
@@ -97,7 +97,7 @@ def write_report(
         train=train,
     )
     content = "<!DOCTYPE html>\n" + render(_page(given, title or "Anomaly report")) + "\n"
-    write_whole(path, content.encode())
+    write_atomic(path, content.encode())
 
 
 def _page(given: Given, title: str) -> Element:

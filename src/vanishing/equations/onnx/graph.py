@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from vanishing.arrays.memory import as_text
+from vanishing.arrays.blocks import format_bytes
 from vanishing.arrays.namespace import import_extra
 
 # --- A graph of ONNX under construction: values, operators between them, constants ----------------
@@ -66,9 +66,9 @@ class Graph:
             self._n_bytes += array.nbytes
             if self._n_bytes > LARGEST:
                 raise ValueError(
-                    f"the matrices of the model take more than {as_text(LARGEST)}, which is all "
-                    "that a file of ONNX can hold; fit fewer clusters (n_components) or a smaller "
-                    "degree"
+                    f"the matrices of the model take more than {format_bytes(LARGEST)}, which is "
+                    "all that a file of ONNX can hold; fit fewer clusters (n_components) or a "
+                    "smaller degree"
                 )
             name = self.new_name("constant")
             self.constants.append(self._from_array(np.asarray(array, order="C"), name))

@@ -9,8 +9,7 @@ import numpy as np
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.equations.onnx.graph import Graph, Output, Value
 from vanishing.polynomials.basis import PolynomialBasis
-from vanishing.polynomials.block import DegreeBlock
-from vanishing.polynomials.evaluation import last_degree_with_vanishing
+from vanishing.polynomials.evaluation import DegreeBlock, last_degree_with_vanishing
 
 # --- Several bases in the same variables, padded to one shape and stacked -------------------------
 #

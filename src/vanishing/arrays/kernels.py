@@ -1,0 +1,287 @@
+"""The heavy operations, in the fastest form that each array library has.
+
+Products of rows, Gram matrices and triangular factors. LAPACK is called with the GIL released, so
+that threads factor blocks in parallel; on an accelerator Cholesky QR does the same by matrix
+products.
+
+Values of polynomials have shape ``(n_polynomials, n_rows)``: one polynomial per row. Products then
+run over contiguous memory, and the transpose has the column-major order that LAPACK expects.
+"""
+
+import ctypes
+import math
+from collections.abc import Callable
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import array_api_compat
+import numpy as np
+import numpy.typing as npt
+from scipy import LowLevelCallable
+from scipy.linalg import cython_lapack
+
+from vanishing.arrays.blocks import one_thread
+from vanishing.arrays.namespace import Array, FloatArray, is_on_cpu, machine_epsilon, namespace
+
+# --- Products of rows, the inner loop of evaluating nested polynomials ----------------------------
+
+Multiply = Callable[[Array, Array, Array, Array, Array], None]
+
+
+def multiply_rows(out: Array, first: Array, left: Array, last: Array, right: Array) -> None:
+    """Set ``out[k] = first[left[k]] * last[right[k]]`` for all k.
+
+    Parameters
+    ----------
+    out : array of shape (n_products, n_rows)
+    first, last : arrays of shape (any, n_rows)
+    left, right : int arrays of shape (n_products,)
+        In the library of the values.
+    """
+    if array_api_compat.is_numpy_array(out):
+        _multiply_runs(out, first, left, last, right)
+    elif (fused := _find_fused_kernel(out, first, last)) is not None:
+        fused(out, first, left, last, right)
+    else:
+        multiply_gathered(out, first, left, last, right)
+
+
+def _multiply_runs(out: Array, first: Array, left: Array, last: Array, right: Array) -> None:
+    """Multiply runs with one left factor and consecutive right ones, which need no copies."""
+    new = np.flatnonzero((np.diff(left) != 0) | (np.diff(right) != 1)) + 1
+    for start, stop in pairwise([0, *new.tolist(), len(left)]):
+        if start < stop:
+            i, j = left[start], right[start]
+            np.multiply(first[i], last[j : j + stop - start], out=out[start:stop])
+
+
+def multiply_gathered(out: Array, first: Array, left: Array, last: Array, right: Array) -> None:
+    """Gather both factors and multiply: every library can do that and differentiate it."""
+    xp = namespace(out)
+    product = xp.take(last, right, axis=0)
+    product *= xp.take(first, left, axis=0)
+    out[...] = product
+
+
+def _find_fused_kernel(out: Array, first: Array, last: Array) -> Multiply | None:
+    """Return a kernel without copies if there is one for these arrays.
+
+    It takes a fifth of the time (H200, float64 and float32, 210 to 1,540 products).
+    """
+    if not array_api_compat.is_torch_array(out) or is_on_cpu(out) or out.device.type != "cuda":
+        return None
+    if first.requires_grad or last.requires_grad:
+        return None  # autograd does not see the kernel
+    if not out.dtype == first.dtype == last.dtype or out.element_size() not in (4, 8):
+        return None
+    if any(array.stride(1) != 1 for array in (out, first, last)):
+        return None
+    return _compile_kernel(str(out.device))
+
+
+@cache
+def _compile_kernel(device: str) -> Multiply | None:
+    """Return the Triton kernel after a trial, or None if it is not installed or does not work."""
+    try:
+        import torch
+
+        from vanishing.arrays.triton_kernels import multiply_rows as fused
+
+        two = torch.ones((1, 3), device=device) * 2
+        out, index = torch.empty_like(two), torch.zeros(1, dtype=torch.int64, device=device)
+        fused(out, two, index, two, index)
+        return fused if bool((out == 4).all()) else None
+    except Exception:  # no Triton, no C compiler, an unknown device
+        return None
+
+
+# --- Symmetric products of matrices ---------------------------------------------------------------
+
+#: On an accelerator, products of this many polynomials or more are computed in so many strips. That
+#: is 1.5 times as fast as the whole product for 1,001 and 1,771 polynomials (H200, float64), and
+#: slower for 286.
+STRIPPED, STRIPS = 512, 4
+
+
+def gram(values: Array) -> Array:
+    """Return ``values @ values.T``, through a symmetric rank-k update where there is one."""
+    n_polynomials = values.shape[0]
+    if is_on_cpu(values) or n_polynomials < STRIPPED:
+        return values @ values.T  # NumPy recognizes the transposed operand and calls syrk
+    # Accelerators have no such update behind this operator: compute strips of the upper triangle.
+    xp = namespace(values)
+    shape = (n_polynomials, n_polynomials)
+    product = xp.empty(shape, dtype=values.dtype, device=values.device)
+    height = -(-n_polynomials // STRIPS)
+    for start in range(0, n_polynomials, height):
+        stop = min(start + height, n_polynomials)
+        strip = values[start:stop, :] @ values[start:, :].T
+        product[start:stop, start:] = strip
+        product[start:, start:stop] = strip.T
+    return product
+
+
+# --- R of tall matrices on accelerators: Cholesky QR, twice ---------------------------------------
+#
+# Householder QR reaches a tenth of the rate of matrix products on an H200, or less. The Cholesky
+# factor R₁ of the Gram matrix is computed by matrix products alone, but squaring the condition
+# number κ costs it half of the digits. A R₁⁻¹ has a condition number near 1 as long as κ² eps is
+# small, so that its own factor R₂ loses none: R = R₂ R₁ is as accurate as that of Householder
+# (Yamamoto et al., 2015, "CholeskyQR2"). The pivots tell whether κ is small enough. Where it is
+# not, as for relations that hold exactly, nothing is returned.
+
+#: Pivots of the first factor below so many times sqrt(eps) are too small.
+SMALLEST_PIVOT = 64.0
+#: Pivots of the second factor are this close to 1 if the first factor was accurate.
+LARGEST_DEPARTURE = 0.1
+
+
+def factor_by_cholesky(values: Array) -> Array | None:
+    """Return R of the QR factorization of ``values.T``, or None if that needs Householder QR.
+
+    Parameters
+    ----------
+    values : torch tensor of shape (n_polynomials, n_rows)
+    """
+    import torch
+
+    if values.shape[1] < values.shape[0]:
+        return None
+    matrix = gram(values)
+    scale = torch.sqrt(torch.diagonal(matrix))  # makes pivots relative to each column
+    first, failed = torch.linalg.cholesky_ex(matrix / scale[:, None] / scale, upper=True)
+    smallest = SMALLEST_PIVOT * math.sqrt(machine_epsilon(values))
+    # NaN where squares overflow or a column is zero: no comparison holds then.
+    if not bool((failed == 0) & (torch.diagonal(first).min() > smallest)):
+        return None
+    first = first * scale
+    # Q R = A and not Rᵀ Qᵀ = Aᵀ: cuBLAS takes seconds for the latter with a million columns.
+    orthonormal = torch.linalg.solve_triangular(first, values.T, upper=True, left=False)
+    second, failed = torch.linalg.cholesky_ex(gram(orthonormal.T), upper=True)
+    departure = torch.abs(torch.diagonal(second) - 1).max()
+    if not bool((failed == 0) & (departure < LARGEST_DEPARTURE)):
+        return None
+    return torch.triu(second @ first)
+
+
+# --- LAPACK's blocked QR for NumPy arrays, with the GIL released ----------------------------------
+#
+# SciPy's wrappers hold the GIL while LAPACK works, so that threads would wait for each other. The
+# same routines are C functions in ``scipy.linalg.cython_lapack``, which ctypes calls with the GIL
+# released.
+
+#: Columns per panel of the blocked Householder factorization; fastest of 16, 32, 64 as measured.
+PANEL = 32
+
+Matrix = npt.NDArray[Any]
+
+
+def qr_factor(values: Matrix) -> Matrix:
+    """Return R of the QR factorization of ``values.T``; ``values`` may be overwritten."""
+    values = np.ascontiguousarray(values, dtype=_precision(values))
+    n_columns, n_rows = values.shape
+    rank = min(n_columns, n_rows)
+    if rank == 0:
+        return np.zeros((0, n_columns), dtype=values.dtype)
+    panel = min(PANEL, rank)
+    reflectors = np.empty((rank, panel), dtype=values.dtype)
+    work = np.empty((n_columns, panel), dtype=values.dtype)
+    # A matrix in row-major order is its transpose in the column-major order of LAPACK.
+    _call("geqrt", n_rows, n_columns, panel, values, n_rows, reflectors, panel, work)
+    return np.triu(values[:, :rank].T)
+
+
+def merge_factors(first: Matrix, second: Matrix) -> Matrix:
+    """Return R of the QR factorization of a square triangle stacked on a trapezoid."""
+    n_columns, height = first.shape[1], second.shape[0]
+    if height == 0:
+        return first
+    dtype = _precision(first)
+    upper = first.T.astype(dtype, order="C")  # a copy in the column-major order of LAPACK
+    lower = second.T.astype(dtype, order="C")
+    panel = min(PANEL, n_columns)
+    # LAPACK takes the second factor as a pentagon: all of it is a triangle if it is square.
+    triangle = height if height == n_columns else 0
+    reflectors = np.empty((n_columns, panel), dtype=dtype)
+    work = np.empty((n_columns, panel), dtype=dtype)
+    sizes = (height, n_columns, triangle, panel)
+    _call("tpqrt", *sizes, upper, n_columns, lower, height, reflectors, panel, work)
+    return upper.T
+
+
+def _call(routine: str, *arguments: int | Matrix) -> None:
+    """Call a routine of LAPACK, whose last argument is ``info``."""
+    info = ctypes.c_int(0)
+    pointers: list[Any] = []
+    dtype = np.dtype(np.float64)
+    for argument in arguments:
+        if isinstance(argument, np.ndarray):
+            dtype = argument.dtype
+            pointers.append(ctypes.c_void_p(argument.ctypes.data))
+        else:
+            pointers.append(ctypes.byref(ctypes.c_int(argument)))
+    with one_thread():
+        _routine(routine, "s" if dtype == np.float32 else "d")(*pointers, ctypes.byref(info))
+    if info.value != 0:
+        raise np.linalg.LinAlgError(f"LAPACK's {routine} returned info={info.value}")
+
+
+@cache
+def _routine(name: str, precision: str) -> Any:
+    """Return a function of SciPy's LAPACK, which takes pointers only."""
+    callable_ = LowLevelCallable.from_cython(cython_lapack, precision + name)
+    address = ctypes.pythonapi.PyCapsule_GetPointer
+    address.restype, address.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    pointer = address(callable_.function, callable_.signature.encode())
+    return ctypes.CFUNCTYPE(None)(pointer)
+
+
+def _precision(matrix: Matrix) -> np.dtype[Any]:
+    return np.dtype(np.float32 if matrix.dtype == np.float32 else np.float64)
+
+
+# --- Triangular factors of any library ------------------------------------------------------------
+
+#: Between these sizes squares neither overflow nor lose digits, even in long sums.
+SMALLEST, LARGEST = 1e-140, 1e140
+
+
+def triangular_factor(values: Array) -> Array:
+    """Return R of the QR factorization of ``values.T``; ``values`` may be overwritten.
+
+    Parameters
+    ----------
+    values : array of shape (n_polynomials, n_rows)
+
+    Returns
+    -------
+    array of shape (min(n_rows, n_polynomials), n_polynomials)
+        Upper triangular (or trapezoidal), with ``R.T @ R == values @ values.T``.
+    """
+    if array_api_compat.is_numpy_array(values):
+        return qr_factor(values)
+    xp = namespace(values)
+    if array_api_compat.is_torch_array(values):
+        factor = None if is_on_cpu(values) else factor_by_cholesky(values)
+        return xp.linalg.qr(values.T, mode="r").R if factor is None else factor
+    return xp.linalg.qr(values.T, mode="reduced").R
+
+
+def merge_triangular(first: Array, second: Array) -> Array:
+    """Return R of the QR factorization of two stacked triangular factors."""
+    if array_api_compat.is_numpy_array(first) and first.shape[0] == first.shape[1] > 0:
+        return merge_factors(first, second)
+    xp = namespace(first)
+    return triangular_factor(xp.concat([first, second], axis=0).T)
+
+
+def norms(matrix: FloatArray) -> FloatArray:
+    """Return the Euclidean norms of columns, even of numbers too large or small to square."""
+    with np.errstate(over="ignore"):
+        found = np.asarray(np.linalg.norm(matrix, axis=0))
+    if found.size and np.all((found > SMALLEST) & (found < LARGEST)):
+        return found
+    largest = np.max(np.abs(matrix), axis=0, initial=0.0)
+    unit = np.where(np.isfinite(largest) & (largest > 0), largest, 1.0)
+    return np.asarray(np.linalg.norm(matrix / unit, axis=0) * unit)

@@ -1,0 +1,374 @@
+"""What a user passes as X: recognized, wrapped as a source, checked for an estimator.
+
+Scikit-learn checks NumPy arrays and frames; files, chunks and arrays of other libraries are checked
+here.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn import get_config
+from sklearn.utils._set_output import _get_output_config
+from sklearn.utils.validation import check_array, validate_data
+
+from vanishing.arrays.blocks import format_bytes
+from vanishing.arrays.namespace import (
+    Array,
+    is_from,
+    move_to_host,
+    namespace,
+    require_dense,
+    unmask,
+)
+from vanishing.data.dask import DaskSource, as_dask_array
+from vanishing.data.files import TableSource, open_path, split_dataset
+from vanishing.data.source import (
+    ArraySource,
+    NoRowsError,
+    SampleSource,
+    add_weights,
+    check_block,
+    close_after,
+)
+from vanishing.data.streams import (
+    ChunkSource,
+    StoredArraySource,
+    as_array,
+    get_column_names,
+    get_columns,
+)
+from vanishing.polynomials.monomials import variable_names
+
+# --- Which kind of data it is ---------------------------------------------------------------------
+
+
+def is_chunked(data: object) -> bool:
+    """Say whether ``data`` is a source or comes in chunks of rows, rather than as one table."""
+    if isinstance(data, SampleSource | Iterator) or callable(data) or _is_path(data):
+        return True
+    if _is_dask(data) or _is_zarr_array(data) or _is_dataset(data):
+        return True
+    if isinstance(data, list | tuple):
+        return bool(data) and all(len(getattr(chunk, "shape", ())) == 2 for chunk in data)
+    # Any other re-iterable that is no table: it has neither shape nor array interface.
+    table_like = ("shape", "__array__", "__array_interface__", "__dataframe__")
+    return hasattr(data, "__iter__") and not (
+        isinstance(data, bytes | dict | set) or any(hasattr(data, a) for a in table_like)
+    )
+
+
+def is_foreign_array(data: object) -> bool:
+    """Say whether ``data`` is an array of a library other than NumPy, or a memory map.
+
+    Memory maps are checked and converted by blocks, not as a whole.
+    """
+    if isinstance(data, np.memmap):
+        return True
+    library = type(data).__module__.split(".")[0]
+    return library in ("torch", "array_api_strict", "cupy", "jaxlib", "jax")
+
+
+def _is_path(data: object) -> bool:
+    """Say whether ``data`` is a path, or a list of paths."""
+    if isinstance(data, list | tuple):
+        return bool(data) and all(isinstance(part, str | os.PathLike) for part in data)
+    return isinstance(data, str | os.PathLike)
+
+
+def _is_dask(data: object) -> bool:
+    return is_from(data, "dask") and (hasattr(data, "chunks") or hasattr(data, "to_dask_array"))
+
+
+def _is_zarr_array(data: object) -> bool:
+    return is_from(data, "zarr") and hasattr(data, "chunks")
+
+
+def _is_dataset(data: object) -> bool:
+    return is_from(data, "pyarrow") and hasattr(data, "scanner")
+
+
+# --- Data of any kind as a source -----------------------------------------------------------------
+
+
+def as_source(
+    data: Any,
+    *,
+    columns: Sequence[str] | None = None,
+    header: bool | None = None,
+    name: str = "X",
+    weights: Any = None,
+) -> SampleSource:
+    """Wrap data of any kind as a source.
+
+    Parameters
+    ----------
+    data : array, path, dataset, chunks, or SampleSource
+        An array of any library, a memory map, a ``zarr.Array``, a Dask array or frame; the path of
+        a .npy or .npz file, of a .zarr folder, or of a Parquet, CSV, TSV or Feather file or a
+        folder of such files, or a list of paths; a ``pyarrow.dataset.Dataset``; a re-iterable of
+        chunks of rows, or a callable that returns a fresh iterator over them each time it is
+        called.
+    columns : sequence of str, optional
+        Which columns of a table in files to use, in this order; all by default.
+    header : bool, optional
+        Whether the first line of CSV files holds names; guessed by default. Columns without names
+        are called x0, x1, ...
+    name : str
+        What error messages call the rows.
+    weights : array-like of shape (n_samples,), optional
+        Sample weights, in the order of the rows, also if they come in chunks.
+
+    Returns
+    -------
+    SampleSource
+    """
+    return add_weights(_as_source(data, columns, header, name), weights)
+
+
+def _as_source(
+    data: Any, columns: Sequence[str] | None, header: bool | None, name: str
+) -> SampleSource:
+    if _is_path(data):
+        return open_path(data, columns=columns, header=header, name=name)
+    if header is not None:
+        raise ValueError(f"header is for the paths of CSV files, got a {type(data).__name__}")
+    if _is_dataset(data):
+        return TableSource(split_dataset(data), columns=columns, name=name)
+    if columns is not None:
+        raise ValueError(
+            f"columns can be chosen for tables in files only, but {name} is a {type(data).__name__}"
+        )
+    if isinstance(data, SampleSource):
+        return data if data.name == name else data.named(name)
+    if _is_dask(data):
+        return DaskSource(*as_dask_array(data, name), name=name)
+    if isinstance(data, np.memmap) or _is_zarr_array(data):
+        return StoredArraySource(data, name=name)
+    if is_chunked(data):
+        return ChunkSource(data, name=name)
+    array = check_block(as_array(require_dense(data, name), name), name=name)
+    if array.shape[0] == 0 or array.shape[1] == 0:
+        raise ValueError(
+            f"{name} has shape {tuple(array.shape)}: at least one row and one column are required"
+        )
+    source = ArraySource(array).named(name)
+    source.feature_names = get_column_names(get_columns(data))
+    return source
+
+
+# --- Data of any kind checked for an estimator ----------------------------------------------------
+
+DTYPES = [np.float64, np.float32]
+#: Rows of files and chunks are read into one array up to this size, where one is needed.
+TABLE_BYTES = 2**30
+
+
+def validate_table(estimator: Any, X: Any, **options: Any) -> Any:
+    """Let scikit-learn check one table, after refusing what its own check misses: masks.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : array-like
+    **options
+        Passed to ``sklearn.utils.validation.validate_data``, such as y.
+
+    Returns
+    -------
+    array, or arrays X and y
+    """
+    if (y := options.get("y")) is not None:
+        options["y"] = unmask(y, "y")
+    return validate_data(estimator, require_dense(X, "X"), dtype=DTYPES, **options)
+
+
+def check_training_source(estimator: Any, X: Any) -> SampleSource:
+    """Check training data, record its width and names on ``estimator``, and wrap it."""
+    if not is_chunked(X) and not is_foreign_array(X):
+        return ArraySource(validate_table(estimator, X))
+    source = as_source(X, name="X")
+    if hasattr(estimator, "feature_names_in_"):  # of an earlier fit
+        del estimator.feature_names_in_
+    estimator.n_features_in_ = source.n_features
+    if source.feature_names is not None:
+        estimator.feature_names_in_ = np.asarray(source.feature_names, dtype=object)
+    return source
+
+
+def check_training_rows(estimator: Any, X: Any) -> Array | SampleSource:
+    """Check training data as ``check_training_table`` does; large data stays a source."""
+    if not is_chunked(X):
+        return check_training_table(estimator, X)
+    source = check_training_source(estimator, X)
+    if source.weighted:
+        raise ValueError(
+            f"X has weights, but {type(estimator).__name__} takes rows only; pass the weights "
+            "as sample_weight"
+        )
+    table = as_table(source, TABLE_BYTES)
+    if table is not None and table.shape[0] < 2:
+        raise ValueError(f"X has {table.shape[0]} row, but at least two are required")
+    return source if table is None else table
+
+
+def check_training_table(estimator: Any, X: Any) -> Array:
+    """Check a table of training data, and record its width and names on ``estimator``.
+
+    Arrays of other libraries stay where they are, everything else becomes a NumPy array.
+    """
+    if is_chunked(X):
+        rows = check_training_rows(estimator, X)
+        if isinstance(rows, SampleSource):
+            raise too_large(type(estimator).__name__)
+        return rows
+    if isinstance(X, np.memmap):
+        X = X.view(np.ndarray)
+    if is_foreign_array(X):
+        source = check_training_source(estimator, X)
+        if source.n_samples < 2:
+            raise ValueError(f"X has {source.n_samples} row, but at least two are required")
+        return next(source.blocks(source.n_samples))
+    return validate_table(estimator, X, ensure_min_samples=2)
+
+
+def check_new_table(estimator: Any, X: Any) -> Array:
+    """Check a table passed to a fitted estimator; arrays of other libraries stay where they are."""
+    if is_chunked(X):
+        table = as_table(check_new_points(estimator, X), TABLE_BYTES)
+        if table is None:
+            raise too_large(type(estimator).__name__)
+        return table
+    if is_foreign_array(X):
+        return check_new_points(estimator, X)
+    return validate_table(estimator, X, reset=False)
+
+
+def as_table(source: SampleSource, most_bytes: int) -> Array | None:
+    """Read all rows into one array, or return None if they take more than ``most_bytes``."""
+    blocks: list[Array] = []
+    n_bytes = 0
+    with close_after(source.blocks(max(1, most_bytes // (64 * source.n_features)))) as reading:
+        for block in reading:
+            n_bytes += 8 * int(block.shape[0]) * source.n_features
+            if n_bytes > most_bytes:
+                return None
+            blocks.append(block)
+    if not blocks:
+        raise NoRowsError(source.name)
+    return blocks[0] if len(blocks) == 1 else namespace(blocks[0]).concat(blocks)
+
+
+def too_large(what: str) -> ValueError:
+    """Return the error for rows that are too many to be needed all at once."""
+    return ValueError(
+        f"{what} needs all rows of X at once, and they take more than "
+        f"{format_bytes(TABLE_BYTES)}; pass a part of them as an array"
+    )
+
+
+def check_contrast_source(estimator: Any, contrast: Any) -> SampleSource:
+    """Check the contrasting set, which must have the columns of the training data, and wrap it."""
+    name, n_features = "contrast", estimator.n_features_in_
+    feature_names = getattr(estimator, "feature_names_in_", None)
+    if is_chunked(contrast) or is_foreign_array(contrast):
+        source = as_source(contrast, name=name)
+        _check_names(name, source.feature_names, feature_names)
+    else:
+        contrast = require_dense(contrast, name)
+        _check_names(name, getattr(contrast, "columns", None), feature_names)
+        try:
+            array = check_array(contrast, dtype=DTYPES, input_name=name)
+        except ValueError as error:
+            raise ValueError(f"{name} cannot be used: {error}") from error
+        source = ArraySource(array).named(name)
+    if source.n_features != n_features:
+        raise ValueError(
+            f"contrast has {source.n_features} features, but X has {n_features}; both must have "
+            "the same columns"
+        )
+    return source
+
+
+def _check_names(name: str, names: Any, expected: Any) -> None:
+    if names is not None and expected is not None and list(names) != list(expected):
+        raise ValueError(
+            f"{name} has columns {list(names)}, but X has {list(expected)}; give both the same "
+            "columns in the same order"
+        )
+
+
+def prepare_for_sklearn(array: Array) -> Array:
+    """Return an array that transformers of scikit-learn accept.
+
+    Arrays of other libraries stay as they are if scikit-learn is set to work on them
+    (``sklearn.set_config(array_api_dispatch=True)``), and become NumPy arrays otherwise.
+    """
+    if isinstance(array, np.ndarray) or get_config()["array_api_dispatch"]:
+        return array
+    return move_to_host(array)
+
+
+def check_new_points(estimator: Any, X: Any) -> Array | SampleSource:
+    """Check points passed to a fitted estimator, which must be as wide as the training data.
+
+    Chunks are returned as a source, anything else as an array.
+    """
+    if not is_chunked(X) and not is_foreign_array(X):
+        return validate_table(estimator, X, reset=False)
+    if isinstance(X, np.memmap):
+        X = X.view(np.ndarray)  # all rows are wanted
+    source = as_source(X, name="X")
+    _check_fitted_names(estimator, source)
+    if source.n_features != estimator.n_features_in_:
+        # In the words of scikit-learn, which its users search for.
+        raise ValueError(
+            f"X has {source.n_features} features, but {type(estimator).__name__} is expecting "
+            f"{estimator.n_features_in_} features as input."
+        )
+    return source if is_chunked(X) else next(source.blocks(source.n_samples))
+
+
+def _check_fitted_names(estimator: Any, source: SampleSource) -> None:
+    fitted = getattr(estimator, "feature_names_in_", None)
+    names = source.feature_names
+    if fitted is not None and names is not None and list(names) != list(fitted):
+        raise ValueError(
+            f"X has columns {list(names)}, but {type(estimator).__name__} was fitted to "
+            f"{list(fitted)}; choose the same columns in the same order, for instance by "
+            "vanishing.data.as_source(path, columns=[...])"
+        )
+
+
+def get_feature_names(estimator: Any, given: Any = None) -> list[str]:
+    """Return names of the features of a fitted estimator.
+
+    Those that are given, else the column names of the fit, else x0, x1, ...
+    """
+    if given is None:
+        given = getattr(estimator, "feature_names_in_", None)
+    return list(variable_names(estimator.n_features_in_, given))
+
+
+def take_over(estimator: Any, fitted: Any) -> None:
+    """Replace the fitted attributes of an estimator by those of its fitted copy."""
+    for name in vars(estimator).keys() - vars(fitted).keys():
+        delattr(estimator, name)
+    estimator.__dict__.update(vars(fitted))
+
+
+def refuse_frames_of_chunks(estimator: Any, X: Any) -> None:
+    """Raise if one frame is to be returned, but X comes in chunks."""
+    wished = _get_output_config("transform", estimator)["dense"]
+    if wished != "default" and is_chunked(X):
+        raise ValueError(
+            f"set_output(transform={wished!r}) asks for one frame, but X comes in chunks; pass X "
+            "as one table, or set_output(transform='default') to get the values in chunks"
+        )
+
+
+def label_error(error: Exception, label: str) -> Exception:
+    """Return an error of the same family whose message begins with a label."""
+    family = MemoryError if isinstance(error, MemoryError) else ValueError
+    return family(f"{label}: {error}")

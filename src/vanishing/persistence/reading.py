@@ -1,0 +1,692 @@
+"""Reading model files: ``vanishing.load``.
+
+Nothing in a file is executed when it is loaded. ``saving.py`` writes files, and says what is kept.
+"""
+
+import inspect
+import json
+import os
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from typing import IO, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from safetensors import SafetensorError, deserialize
+from sklearn.decomposition import PCA
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+
+from vanishing.class_features import ClassVanishingFeatures
+from vanishing.construction.moments import KeptRows, Moments, Seen
+from vanishing.detectors.base import Detector
+from vanishing.detectors.score import Coordinates, Mixture
+from vanishing.detectors.transformation import TransformationDetector
+from vanishing.detectors.vanishing import VanishingDetector
+from vanishing.explain.view import Component, NearestView, View
+from vanishing.ideal import VanishingIdeal
+from vanishing.laws.laws import Laws
+from vanishing.persistence import format_1
+from vanishing.polynomials.basis import PolynomialBasis
+from vanishing.polynomials.monomials import count
+from vanishing.saving import (
+    DTYPES,
+    FORMAT,
+    FORMAT_VERSION,
+    LARGEST_HEADER,
+    LARGEST_STRINGS,
+    PIPELINE,
+    Arrays,
+    ModelFileError,
+    check_model_pipeline,
+    collect_classes,
+    conforms,
+    digest,
+    get_fields,
+    get_fitted,
+    get_input_width,
+    get_parameter_names,
+    get_steps,
+    is_estimator,
+    require,
+)
+from vanishing.transformations import Affine, Composition, Gather, Transformation
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a fitted model from a file that ``save`` wrote.
+
+    Nothing in the file is executed, so that files of others can be opened. The model has the scores
+    of the model that was saved, to the last bit on the same machine.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    a model, a Pipeline that ends in one, or Laws
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, of a later version of the format, or no model file.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            text, sha256, arrays = unpack(file, os.fstat(file.fileno()).st_size)
+        manifest = parse_json(text, "manifest")
+        _check_version(manifest)
+        require(sha256 == digest(text, arrays), "it is damaged: its checksum does not match")
+        decoder = Decoder(arrays, is_format_1=manifest["format_version"] == 1)
+        model = decoder.decode(manifest.get("model"), "model", fitted=True)
+        if type(model) is Pipeline:
+            check_pipeline(model)
+        else:
+            require(type(model) in (*MODELS, Laws), "it holds no model")
+        require(not arrays, f"it holds arrays that belong to nothing: {sorted(arrays)[:3]}")
+    except ModelFileError as error:
+        raise ModelFileError(f"{os.fspath(path)} cannot be read: {error}") from error
+    return model
+
+
+def _check_version(manifest: Any) -> None:
+    require(
+        isinstance(manifest, dict) and manifest.get("format") == FORMAT,
+        "it is no model file: its manifest says something else",
+    )
+    found = manifest.get("format_version")
+    require(
+        type(found) is int and 1 <= found <= FORMAT_VERSION,
+        f"its format has the version {found!r}, and this version of vanishing reads those up to "
+        f"{FORMAT_VERSION}; a newer one may read it",
+    )
+
+
+# --- The bytes of a file --------------------------------------------------------------------------
+
+
+def unpack(file: IO[bytes], size: int) -> tuple[str, str, Arrays]:
+    """Read a file of known size; nothing is allocated that it does not hold.
+
+    Parameters
+    ----------
+    file : binary file
+    size : int
+        Its number of bytes.
+
+    Returns
+    -------
+    manifest : str
+    sha256 : str
+        The digest as it was written, not yet compared.
+    arrays : dict of arrays
+    """
+    start = file.read(8)
+    header_size = int.from_bytes(start, "little")
+    require(
+        len(start) == 8 and 0 < header_size <= min(LARGEST_HEADER, size - 8),
+        "this is no model file, or it is cut off: the length of its header does not fit",
+    )
+    header = file.read(header_size)
+    described = parse_json(header, "header")
+    metadata = described.get("__metadata__") if isinstance(described, dict) else None
+    if not (
+        isinstance(metadata, dict)
+        and isinstance(manifest := metadata.get("manifest"), str)
+        and isinstance(sha256 := metadata.get("sha256"), str)
+    ):
+        raise ModelFileError("this is no model file: it has no manifest")
+    content = start + header + file.read(size - 8 - header_size)
+    try:
+        # Checks that arrays have the size of their shape, do not overlap and fill the file.
+        tensors = deserialize(content)  # type: ignore[no-untyped-call]
+    except SafetensorError as error:
+        raise ModelFileError(f"the arrays do not fit the file: {error}") from error
+    return manifest, sha256, {name: _array(name, tensor, size) for name, tensor in tensors}
+
+
+def parse_json(text: str | bytes, what: str) -> Any:
+    """Parse JSON that may be damaged or hostile."""
+    try:
+        return json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise ModelFileError(f"the {what} is no valid JSON: {error}") from error
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not part of JSON")
+
+
+def _array(name: str, tensor: Mapping[str, Any], size: int) -> npt.NDArray[Any]:
+    dtype = DTYPES.get(tensor["dtype"])
+    if dtype is None:
+        raise ModelFileError(f"array {name!r} has the dtype {tensor['dtype']}, which no model has")
+    shape = tensor["shape"]
+    # An empty array may claim any length in its other dimension.
+    require(
+        len(shape) <= 2 and max(shape, default=0) <= size,
+        f"array {name!r} has the shape {tuple(shape)}, which no model has",
+    )
+    if dtype is np.bool_:
+        # What NumPy does with other bytes, as in counting and selecting rows, is not defined.
+        truths = np.frombuffer(tensor["data"], dtype=np.uint8)
+        require(bool(np.all(truths <= 1)), f"array {name!r} holds other values than true and false")
+    stored = np.frombuffer(tensor["data"], dtype=np.dtype(dtype).newbyteorder("<"))
+    return stored.reshape(shape).astype(dtype, copy=False)
+
+
+# --- Values of a model from JSON, checked at every step -------------------------------------------
+#
+# A file may name only the classes that models are made of, every array is used once, and none may
+# be left: so a file makes no more objects and no larger arrays than it has bytes for.
+
+#: What ``save`` takes and ``load`` returns.
+MODELS = (VanishingIdeal, ClassVanishingFeatures, VanishingDetector, TransformationDetector)
+#: The classes that a file may name.
+CLASSES = collect_classes([*MODELS, Laws])
+#: Parameters and attributes of earlier versions, which are ignored.
+FORMER: Mapping[type, frozenset[str]] = {
+    VanishingIdeal: frozenset({"warm_start", "_progress", "n_samples_seen_", "extents_"}),
+}
+#: Parameters of a pipeline that is the model itself, and ends in one.
+MODEL_PIPELINE: Mapping[str, Any] = {
+    "steps": list[
+        tuple[
+            str,
+            PCA
+            | StandardScaler
+            | Pipeline
+            | VanishingIdeal
+            | ClassVanishingFeatures
+            | VanishingDetector
+            | TransformationDetector
+            | Literal["passthrough"]
+            | None,
+        ]
+    ],
+    "memory": None,
+}
+#: Levels of objects in objects; a detector has about ten, a pipeline in a pipeline a few more.
+DEEPEST = 40
+
+
+class Decoder:
+    """Turns JSON back into values, and checks each of them.
+
+    Parameters
+    ----------
+    arrays : dict of arrays
+        Each is taken out when it is used.
+    is_format_1 : bool
+        Whether detectors are those of files of format 1.
+    """
+
+    def __init__(self, arrays: Arrays, *, is_format_1: bool = False) -> None:
+        self.arrays = arrays
+        self.is_format_1 = is_format_1
+        self.classes = {**CLASSES, **format_1.CLASSES} if is_format_1 else CLASSES
+
+    def decode(self, node: Any, path: str, *, fitted: bool, depth: int = 0) -> Any:
+        """Return the value that JSON stands for.
+
+        Parameters
+        ----------
+        node : object
+            Parsed JSON.
+        path : str
+            Where in the model it is.
+        fitted : bool
+            Whether estimators have to be fitted, or must not be.
+        depth : int
+            Number of objects around it.
+        """
+        require(depth <= DEEPEST, f"{path} is nested too deeply")
+        if isinstance(node, list):
+            return [
+                self.decode(each, f"{path}.{i}", fitted=fitted, depth=depth + 1)
+                for i, each in enumerate(node)
+            ]
+        if not isinstance(node, dict):
+            return node
+        match node:
+            case {"array": "C" | "F" as order, **rest} if not rest:
+                return self._take_array(path, order)
+            case {"strings": list(strings), "kind": "O" | "U" as kind, **rest} if not rest:
+                require(conforms(strings, list[str]), f"{path} holds no strings")
+                return _string_array(strings, kind, path)
+            case {"float": "nan" | "inf" | "-inf" as number, **rest} if not rest:
+                return float(number)
+            case {"tuple": list(items), **rest} if not rest:
+                return tuple(self.decode(items, path, fitted=fitted, depth=depth))
+            case {"dict": dict(items), **rest} if not rest:
+                require(max(map(len, items), default=0) <= 100, f"{path} has too long keys")
+                return self._decode_all(items, path, fitted=fitted, depth=depth)
+            case {"class": str(name), **parts} if name in self.classes:
+                return self._decode_object(
+                    self.classes[name], parts, path, fitted=fitted, depth=depth
+                )
+        raise ModelFileError(f"{path} is of no kind that model files know")
+
+    def _decode_all(
+        self, nodes: dict[str, Any], path: str, *, fitted: bool, depth: int
+    ) -> dict[str, Any]:
+        return {
+            name: self.decode(node, f"{path}.{name}", fitted=fitted, depth=depth + 1)
+            for name, node in nodes.items()
+        }
+
+    def _take_array(self, path: str, order: str) -> Any:
+        array = self.arrays.pop(path, None)
+        if array is None:
+            raise ModelFileError(f"the array {path} is missing")
+        if array.ndim == 0:
+            return array[()]
+        return np.array(array.T if order == "F" else array, order="K")
+
+    def _decode_object(
+        self, kept: type, parts: dict[str, Any], path: str, *, fitted: bool, depth: int
+    ) -> Any:
+        try:
+            if is_estimator(kept):
+                value = self._decode_estimator(kept, parts, path, fitted=fitted, depth=depth)
+            else:
+                value = self._decode_dataclass(kept, parts, path, fitted=fitted, depth=depth)
+            if fitted and kept in CHECKS:
+                CHECKS[kept](value)
+        except ModelFileError:
+            raise
+        except (TypeError, ValueError, OverflowError) as error:  # raised by constructors
+            raise ModelFileError(f"{path} is not valid: {error}") from error
+        return value
+
+    def _decode_dataclass(
+        self, kept: type, parts: dict[str, Any], path: str, *, fitted: bool, depth: int
+    ) -> Any:
+        types, required = get_fields(kept)
+        nodes = _sections(parts, ("fields",), path)["fields"]
+        _check_names(nodes, required, types, path)
+        values = self._decode_all(nodes, path, fitted=fitted, depth=depth)
+        _check_types(values, types, path)
+        positional: list[Any] = []
+        for name, parameter in inspect.signature(kept).parameters.items():
+            if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+                positional.extend(values.pop(name))
+        return kept(*positional, **values)
+
+    def _decode_estimator(
+        self, kept: Any, parts: dict[str, Any], path: str, *, fitted: bool, depth: int
+    ) -> Any:
+        sections = ("parameters", "fitted") if fitted else ("parameters",)
+        nodes = _sections(parts, sections, path)
+        for name in FORMER.get(kept, ()):
+            self._ignore(nodes, name, path)
+        _check_names(nodes["parameters"], (), get_parameter_names(kept), path)
+        with_fit = fitted and kept is Pipeline
+        parameters = self._decode_all(nodes["parameters"], path, fitted=with_fit, depth=depth)
+        if kept is Pipeline:
+            _check_types(parameters, MODEL_PIPELINE if path == "model" else PIPELINE, path)
+        estimator = kept(**parameters)
+        estimator._validate_params()  # noqa: SLF001  (scikit-learn has no public name for it)
+        if fitted:
+            types, required = get_fitted(kept)
+            is_old = self.is_format_1 and kept in format_1.REQUIRED
+            if is_old:
+                types = {**types, **format_1.REQUIRED[kept], **format_1.OPTIONAL[kept]}
+                required = required - {"anomaly_score_"} | format_1.REQUIRED[kept].keys()
+            _check_names(nodes["fitted"], required, types, path)
+            state = self._decode_all(nodes["fitted"], path, fitted=True, depth=depth)
+            _check_types(state, types, path)
+            if is_old:
+                state = format_1.upgrade(kept, state)
+            vars(estimator).update(state)
+        return estimator
+
+    def _ignore(self, nodes: dict[str, Any], name: str, path: str) -> None:
+        """Remove a parameter or attribute of an earlier version, and its arrays."""
+        present = [section.pop(name, None) is not None for section in nodes.values()]
+        if any(present):
+            place = f"{path}.{name}"
+            for key in [key for key in self.arrays if f"{key}.".startswith(f"{place}.")]:
+                del self.arrays[key]
+
+
+def _string_array(strings: list[str], kind: str, path: str) -> Any:
+    if kind == "O":
+        return np.array(strings, dtype=object)
+    n_bytes = 4 * len(strings) * max(map(len, strings), default=0)
+    require(n_bytes <= LARGEST_STRINGS, f"{path} has too long strings")
+    return np.array(strings, dtype=np.str_)
+
+
+def _sections(parts: dict[str, Any], expected: tuple[str, ...], path: str) -> dict[str, Any]:
+    """Return the parts of an object, each a mapping of names."""
+    require(
+        parts.keys() == set(expected) and all(isinstance(each, dict) for each in parts.values()),
+        f"{path} does not have the parts {list(expected)}",
+    )
+    return parts
+
+
+def _check_names(
+    found: Collection[str], required: Collection[str], known: Collection[str], path: str
+) -> None:
+    missing, unknown = set(required) - set(found), set(found) - set(known)
+    require(not missing, f"{path} lacks {sorted(missing)}")
+    require(not unknown, f"{path} has {sorted(unknown)}, which are not known")
+
+
+def _check_types(values: Mapping[str, Any], types: Mapping[str, Any], path: str) -> None:
+    for name, value in values.items():
+        if name in types and not conforms(value, types[name]):
+            raise ModelFileError(f"{path}.{name} is not of the type that it has to be")
+
+
+# --- Whether the parts of a model fit each other --------------------------------------------------
+#
+# Types were checked before. These checks are about what evaluation relies on: widths, shapes and
+# indices. A model that passes them can be used on data of its width.
+
+#: No fit reaches it; counting the monomials of a larger degree would take long.
+LARGEST_DEGREE = 1000
+
+
+def check_basis(basis: PolynomialBasis) -> None:
+    """Check the matrices of all degrees."""
+    require(
+        len(basis.blocks) > 0
+        and np.array_equal(basis.blocks[0].left, np.arange(len(basis.blocks[0].left)))
+        and len(basis.blocks[0].left) == basis.n_features > 0,
+        "the polynomials of degree 1 are not made of the features",
+    )
+    n_lower = 1
+    n_first, n_last = basis.n_features, 1  # factors of the products of each degree
+    for degree, block in enumerate(basis.blocks, start=1):
+        n_candidates = len(block.left)
+        n_nonvanishing, n_vanishing = block.nonvanishing.shape[-1], block.vanishing.shape[-1]
+        require(
+            block.left.shape == block.right.shape == (n_candidates,)
+            and block.projection.shape == (n_lower, n_candidates)
+            and block.nonvanishing.shape == (n_candidates, n_nonvanishing)
+            and block.vanishing.shape == (n_candidates, n_vanishing)
+            and block.extents.shape == (n_vanishing,)
+            # They are linearly independent.
+            and n_nonvanishing + n_vanishing <= n_candidates,
+            f"the matrices of degree {degree} do not fit each other",
+        )
+        require(
+            _all_below(block.left, n_first) and _all_below(block.right, n_last),
+            f"products of degree {degree} have factors that do not exist",
+        )
+        n_lower += n_nonvanishing
+        n_first, n_last = basis.blocks[0].nonvanishing.shape[1], n_nonvanishing
+
+
+def check_ideal(ideal: VanishingIdeal) -> None:
+    """Check a fitted ideal."""
+    _check_columns(ideal)
+    require(
+        ideal.basis_.n_features == ideal.n_features_in_,
+        "the polynomials of an ideal do not have as many variables as its data has columns",
+    )
+    require(len(ideal.trace_) > 0, "an ideal has no trace")
+    require(all(step.spectrum.ndim == 1 for step in ideal.trace_), "a spectrum is not 1-D")
+    if (seen := vars(ideal).get("_seen")) is not None:
+        check_seen(seen, ideal.n_features_in_)
+
+
+def check_seen(seen: Seen, width: int) -> None:
+    """Check what is kept of the rows of partial fits."""
+    for kept in (seen.points, seen.contrast):
+        if kept is None:
+            continue
+        # Compared before monomials of a huge degree are counted.
+        require(0 < kept.degree <= LARGEST_DEGREE, "partial fits have an impossible degree")
+        require(kept.degree == seen.points.degree, "partial fits have two degrees")
+        if isinstance(kept, KeptRows):
+            _check_rows(kept, width)
+        else:
+            _check_moments(kept, width)
+
+
+def _check_rows(kept: KeptRows, width: int) -> None:
+    """Check rows of partial fits that are kept themselves."""
+    require(
+        len(kept.parts) > 0
+        and all(part.ndim == 2 and part.shape[1] == width for part in kept.parts)
+        and all(len(part) > 0 and np.isfinite(part).all() for part in kept.parts),
+        f"the rows of partial fits are not those of {width} columns",
+    )
+    if kept.weights is not None:
+        require(
+            kept.weights.shape == (len(kept),)
+            and bool(np.isfinite(kept.weights).all())
+            and bool((kept.weights > 0).all()),
+            "the weights of partial fits are not those of their rows",
+        )
+
+
+def _check_moments(moments: Moments, width: int) -> None:
+    """Check the factor of the monomials of partial fits."""
+    frame = moments.frame
+    require(
+        frame.origin.shape == (width,)
+        and frame.axes.shape == frame.inverse.shape == (width, width),
+        f"the coordinates of partial fits are not those of {width} columns",
+    )
+    require(
+        all(np.isfinite(part).all() for part in (frame.origin, frame.axes, frame.inverse)),
+        "the coordinates of partial fits are not finite",
+    )
+    n_monomials = count(width, moments.degree)
+    R = moments.factor.R
+    require(
+        R.ndim == 2
+        and R.shape[1] == n_monomials
+        and 0 < R.shape[0] <= n_monomials
+        and moments.error.shape == (n_monomials,)
+        and bool(np.isfinite(R).all())
+        and bool(np.isfinite(moments.error).all())
+        and moments.factor.n_rows > 0,
+        "the monomials of partial fits are not those of their degree",
+    )
+
+
+def check_class_features(features: ClassVanishingFeatures) -> None:
+    """Check the ideals of all classes."""
+    _check_columns(features)
+    require(
+        features.classes_.shape == (len(features.ideals_),) and len(features.ideals_) > 0,
+        "the numbers of classes and ideals differ",
+    )
+    _check_widths(features.ideals_, features.n_features_in_)
+
+
+def check_component(component: Component) -> None:
+    """Check what is known of each polynomial."""
+    shape = (component.ideal.basis_.count(),)
+    require(
+        component.center.shape == component.typical.shape == component.weights.shape == shape,
+        "what is known of the polynomials does not fit their number",
+    )
+
+
+def check_detector(detector: Detector) -> None:
+    """Check a fitted detector: that its score takes rows of its width."""
+    _check_columns(detector)
+    score, width = detector.anomaly_score_, detector.n_features_in_
+    described = [(width,)]
+    if score.constants is not None:
+        described += [score.constants.constant.shape, score.constants.values.shape]
+    if score.normal is not None:
+        described += [score.normal.mean.shape, score.normal.spread.shape]
+    require(
+        score.normal is not None and len(set(described)) == 1,
+        "the columns of the detector are not described",
+    )
+    widths = _check_coordinates(score.coordinates, width)
+    for view in score.views:
+        _check_view(view, widths)
+
+
+def _check_coordinates(coordinates: Coordinates, width: int) -> list[int]:
+    """Check the maps from rows of a width, and return the width of each image."""
+    scaler, columns = coordinates.scaler, coordinates.columns
+    if scaler is not None:
+        check_preprocessor(scaler, width)
+        require(
+            scaler.mean_ is not None and scaler.scale_ is not None,
+            "the scaler of the detector has no mean or no scale",
+        )
+    if columns is not None:
+        require(
+            columns.ndim == 1 and _all_below(columns, width),
+            f"the columns of the detector are not among {width}",
+        )
+        width = len(columns)
+    widths = []
+    for applied in coordinates.maps:
+        image = width
+        if isinstance(applied, Transformation):
+            check_transformation(applied, width)
+        elif applied is not None:
+            image = check_preprocessor(applied, width)
+        if coordinates.preprocessor is not None:
+            image = check_preprocessor(coordinates.preprocessor, image)
+        widths.append(image)
+    return widths
+
+
+def _check_view(view: View, widths: list[int]) -> None:
+    """Check a view of images of some widths."""
+    images, n_components = list(view.images), len(view.components)
+    require(
+        0 < len(images) == len(view.names)
+        and images == sorted(set(images))
+        and 0 <= images[0] <= images[-1] < len(widths),
+        "a view looks at images that do not exist",
+    )
+    fits = n_components > 0
+    if isinstance(view, NearestView):
+        fits &= len(images) == 1
+    if isinstance(view, Mixture):
+        fits &= 0 < view.n_clusters <= n_components == view.n_clusters * len(images)
+    require(fits and view.first_cluster >= 0, "a view has not the ideals of its images")
+    for component in view.components:
+        check_component(component)
+        _check_widths([component.ideal], widths[images[0]])
+    require(len({widths[i] for i in images}) == 1, "the images of a view have several widths")
+
+
+def check_transformation(transformation: Transformation, width: int) -> None:
+    """Check that a transformation takes rows of a width and keeps it."""
+    match transformation:
+        case Gather(columns=columns):
+            fits = columns.shape == (width,) and _all_below(columns, width)
+        case Affine(matrix=matrix, offset=offset):
+            fits = matrix.shape == (width, width) and offset.shape == (width,)
+        case Composition(parts=parts):
+            for part in parts:
+                check_transformation(part, width)
+            fits = True
+        case _:
+            fits = False
+    require(fits, f"a transformation is not one of rows of {width} columns")
+
+
+def check_preprocessor(preprocessor: Any, width: int) -> int:
+    """Check that a preprocessor takes rows of a width, and return the width of its output."""
+    if isinstance(preprocessor, Pipeline):
+        require(len(preprocessor.steps) > 0, "a pipeline has no steps")
+        for _, step in preprocessor.steps:
+            if step not in (None, "passthrough"):
+                width = check_preprocessor(step, width)
+        return width
+    name = type(preprocessor).__name__
+    require(isinstance(preprocessor, PCA | StandardScaler), f"{name} is no preprocessor")
+    require(preprocessor.n_features_in_ == width, f"{name} does not fit {width} columns")
+    _check_columns(preprocessor)
+    if isinstance(preprocessor, StandardScaler):
+        used = (
+            (preprocessor.mean_, preprocessor.with_mean),
+            (preprocessor.scale_, preprocessor.with_std),
+        )
+        for numbers, is_used in used:
+            fits = not is_used if numbers is None else numbers.shape == (width,)
+            require(fits, f"{name} does not fit {width} columns")
+        return width
+    n_components = len(preprocessor.components_)
+    require(
+        preprocessor.mean_.shape == (width,)
+        and preprocessor.components_.shape == (n_components, width)
+        and preprocessor.explained_variance_.shape == (n_components,),
+        f"the matrices of {name} do not fit each other",
+    )
+    return n_components
+
+
+def check_pipeline(pipeline: Pipeline) -> None:
+    """Check that preprocessing leads to the columns of the model at the end."""
+    check_model_pipeline(pipeline)
+    *steps, model = get_steps(pipeline)
+    width = get_input_width(steps[0]) if steps else model.n_features_in_
+    for step in steps:
+        width = check_preprocessor(step, width)
+    require(model.n_features_in_ == width, f"the model does not fit {width} columns")
+
+
+def _check_columns(estimator: Any) -> None:
+    """Check names of columns, and the kind of frame that is to be returned."""
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is not None:
+        require(
+            names.shape == (estimator.n_features_in_,), "the numbers of columns and names differ"
+        )
+    config = getattr(estimator, "_sklearn_output_config", {})
+    require(
+        config in ({}, *({"transform": kind} for kind in (None, "default", "pandas", "polars"))),
+        "the kind of frame to return is unknown",
+    )
+
+
+def _check_widths(ideals: list[VanishingIdeal], width: int) -> None:
+    if any(ideal.n_features_in_ != width for ideal in ideals):
+        raise ModelFileError(f"an ideal is not one of points with {width} coordinates")
+
+
+def check_laws(laws: Laws) -> None:
+    """Check that laws speak about columns that there are."""
+    width = len(laws.names)
+    shapes = (laws.spreads.shape, laws.ranges.shape, laws.whole.shape)
+    require(shapes == ((width,), (2, width), (width,)), "the columns of the laws differ")
+    require(
+        np.ndim(laws.noise) == 0 or np.shape(laws.noise) == (width,),
+        "the noise of laws is not that of their columns",
+    )
+    for law in laws.equations:
+        n_terms = len(law.coefficients)
+        require(
+            law.names == laws.names
+            and law.exponents.shape == (n_terms, width)
+            and law.standard_errors.shape == (n_terms,)
+            and law.coefficients.ndim == law.rows.ndim == 1
+            and n_terms > 0
+            and _all_below(law.exponents, LARGEST_DEGREE),
+            "a law does not fit its columns",
+        )
+        require(bool(np.isfinite(law.coefficients).all()), "a law has infinite coefficients")
+
+
+def _all_below(indices: Any, bound: int) -> bool:
+    return indices.size == 0 or (int(indices.min()) >= 0 and int(indices.max()) < bound)
+
+
+#: The check of each class, made as soon as an object of it has been read.
+CHECKS: Mapping[type, Callable[[Any], None]] = {
+    PolynomialBasis: check_basis,
+    VanishingIdeal: check_ideal,
+    ClassVanishingFeatures: check_class_features,
+    VanishingDetector: check_detector,
+    TransformationDetector: check_detector,
+    Laws: check_laws,
+}
