@@ -241,12 +241,13 @@ class Checker:
                 if missing[row]:
                     found.extend(self._fill(X[row], row, row_names[row]))
                 else:
-                    found.append(self._explain(X[row], row, row_names[row]))
+                    found.append(self.explain(X[row], row, row_names[row]))
         return Check(self.laws, found, len(X))
 
     # --- Broken cells -----------------------------------------------------------------------------
 
-    def _explain(self, x: FloatArray, row: int, name: Any) -> BrokenRow:
+    def explain(self, x: FloatArray, row: int, name: Any) -> BrokenRow:
+        """Say which laws a row breaks, and which cells would restore them."""
         scores = self.scores(x[None])[0]
         broken = tuple(int(k) for k in np.flatnonzero(~(np.abs(scores) <= self.threshold)))
         involved = sorted({self.names.index(c) for k in broken for c in self.laws[k].columns})
@@ -448,7 +449,7 @@ class Checker:
             )
             complete = np.where(np.isnan(filled), 0.0, filled)
             if (np.abs(checker.scores(complete[None])[0]) > self.threshold).any():
-                found = checker._explain(complete, row, name)
+                found = checker.explain(complete, row, name)
                 laws = tuple(spared[k] for k in found.laws)
                 yield BrokenRow(row, name, laws, found.fixes, found.alternatives)
 
