@@ -1,0 +1,1 @@
+"""Laws, tables without laws, and planted errors: what ``vanishing.discover`` finds."""
