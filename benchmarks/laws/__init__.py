@@ -1,1 +1,0 @@
-"""Laws, tables without laws, and planted errors: what ``vanishing.discover`` finds."""
