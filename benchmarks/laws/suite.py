@@ -6,35 +6,43 @@ column, and ``discover`` is called without a setting. *Found* means: as many equ
 each with the terms of the true one, and no other equation or term. Coefficients, times the root
 mean square of their monomial, may differ by 1e-6 of their norm without noise, and by five times the
 noise otherwise. Laws with at most 5 columns and degree at most 4 are counted; the others are run
-and listed. A run that takes longer than 60 s is stopped, and its noisier versions are left out.
+and listed, with noise of 0 and 1 %. A run that takes longer than 60 s is stopped, and its noisier
+versions are left out. The run goes on where it stopped; ``--fresh`` starts again.
 
 The peers are told which column is the target. pysindy's STLSQ on monomials up to degree 4 takes the
 best of four thresholds on held-out rows; it is judged as ours is. Only laws in which the target is
 a polynomial of the other columns are within its reach. gplearn with its default budget is run on
-every fifth law; any formula counts that predicts rows without noise to within the noise (without
-noise: 1e-6) of the target's spread.
+every fifth law, with noise of 0 and 1 %; any formula counts that predicts rows without noise to
+within the noise (without noise: 1e-6) of the target's spread.
 """
 
 import argparse
+import fcntl
+import json
 import multiprocessing
+import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from benchmarks.laws import peers
 from benchmarks.laws.formulas import FORMULAS, IDENTITIES, SHIPPED, Formula, Identity
-from benchmarks.laws.report import describe, share, table, write
+from benchmarks.laws.report import HERE, describe, share, table, write
 
 NOISES = (0.0, 0.001, 0.01, 0.03)
 ROWS = 1000
 LIMIT = 60.0
 #: Deviation of coefficients: without noise, and in multiples of the noise.
 EXACT, TIMES_NOISE = 1e-6, 5.0
-#: Noise of the laws that gplearn is given, and every how many-th law it is given.
-GP_NOISES, GP_STEP = (0.0, 0.01), 5
+#: Noise of the larger laws and of those that gplearn is given, and every how many-th it is given.
+FEWER_NOISES, GP_STEP = (0.0, 0.01), 5
+STORED = HERE / "suite_results.json"
+LOCK = Path(tempfile.gettempdir()) / "vanishing_suite.lock"
 
 Terms = dict[tuple[int, ...], float]
 Entry = Formula | Identity
@@ -155,17 +163,47 @@ class Limited:
             return {"verdict": "error", "laws": [text], "seconds": float("nan")}
 
 
+def measurements() -> Iterator[tuple[str, Callable[..., dict[str, Any]], Any, float]]:
+    """Yield the kind, the function, the law or table, and the noise of every measurement."""
+    counted = [formula for formula in FORMULAS if formula.is_counted]
+    for formula in counted:
+        yield from (("counted", run_ours, formula, noise) for noise in NOISES)
+    for identity in IDENTITIES:
+        yield from (("identity", run_ours, identity, noise) for noise in NOISES)
+    for shipped in SHIPPED:
+        yield "shipped", run_shipped, shipped.number, 0.0
+    if find_spec("pysindy"):
+        for formula in counted:
+            yield from (("pysindy", run_sparse, formula, noise) for noise in NOISES)
+    for formula in FORMULAS:
+        if not formula.is_counted:
+            yield from (("other", run_ours, formula, noise) for noise in FEWER_NOISES)
+    if find_spec("gplearn"):
+        for formula in counted[::GP_STEP]:
+            yield from (("gplearn", run_symbolic, formula, noise) for noise in FEWER_NOISES)
+
+
 def main() -> None:
-    """Run all laws and write the results."""
+    """Run what is not there yet, and write the results after each measurement."""
     parser = argparse.ArgumentParser(description="The suite of laws.")
     parser.add_argument("--seed", type=int, default=15)
-    parser.add_argument("--no-peers", action="store_true")
+    parser.add_argument("--fresh", action="store_true", help="measure all again")
+    parser.add_argument("--kind", action="append", help="counted, identity, shipped, ...")
     options = parser.parse_args()
-    record: dict[str, Any] = {"machine": describe(options.seed), "rows": []}
+    if options.fresh:
+        STORED.unlink(missing_ok=True)
+    described = describe(options.seed)
     limited = Limited()
-
-    def note(kind: str, number: str, noise: float, result: dict[str, Any]) -> None:
-        record["rows"].append({"kind": kind, "law": number, "noise": noise} | result)
+    slow: set[str] = set()
+    for kind, function, case, noise in measurements():
+        number = case if isinstance(case, str) else case.number
+        if number in slow or (options.kind and kind not in options.kind):
+            continue
+        if any(_key(row) == (kind, number, noise) for row in stored(described)["rows"]):
+            continue
+        result = limited(function, case, noise, options.seed)
+        if result["verdict"].startswith("over") and function is run_ours:
+            slow.add(number)
         print(
             kind,
             number,
@@ -175,43 +213,38 @@ def main() -> None:
             result["seconds"],
             flush=True,
         )
+        with LOCK.open("w") as lock:  # several runs may measure different kinds
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            record = stored(described)
+            record["rows"].append({"kind": kind, "law": number, "noise": noise} | result)
+            report(record)
 
-    entries: list[Entry] = [*FORMULAS, *IDENTITIES]
-    for entry in sorted(entries, key=lambda each: not each.is_counted):
-        kind = "counted" if entry.is_counted else "other"
-        kind = "identity" if isinstance(entry, Identity) else kind
-        for noise in NOISES:
-            result = limited(run_ours, entry, noise, options.seed)
-            note(kind, entry.number, noise, result)
-            if result["verdict"].startswith("over"):
-                break
-    for shipped in SHIPPED:
-        note("shipped", shipped.number, 0.0, limited(run_shipped, shipped.number, 0.0, 0))
-    report(record)
+
+def stored(described: dict[str, Any]) -> dict[str, Any]:
+    """Return what was measured so far with the same seed."""
+    if STORED.exists():
+        record: dict[str, Any] = json.loads(STORED.read_text())
+        if record["machine"]["seed"] == described["seed"]:
+            return record
+    return {"machine": described, "rows": []}
+
+
+def _key(row: dict[str, Any]) -> tuple[str, str, float]:
+    return row["kind"], row["law"], row["noise"]
+
+
+@cache
+def _subsets() -> tuple[set[str], set[str]]:
+    """Return the laws with an explicit target, and those that gplearn is given."""
     counted = [formula for formula in FORMULAS if formula.is_counted]
-    if find_spec("pysindy") and not options.no_peers:
-        for formula in counted:
-            for noise in NOISES:
-                note(
-                    "pysindy",
-                    formula.number,
-                    noise,
-                    limited(run_sparse, formula, noise, options.seed),
-                )
-        report(record)
-    if find_spec("gplearn") and not options.no_peers:
-        for formula in counted[::GP_STEP]:
-            for noise in GP_NOISES:
-                result = limited(run_symbolic, formula, noise, options.seed)
-                note("gplearn", formula.number, noise, result)
-    report(record)
+    explicit = {formula.number for formula in counted if formula.is_explicit}
+    return explicit, {formula.number for formula in counted[::GP_STEP]}
 
 
 def report(record: dict[str, Any]) -> None:
     """Write the results."""
     rows = record["rows"]
-    explicit = {formula.number for formula in FORMULAS if formula.is_explicit}
-    step = {f.number for f in [each for each in FORMULAS if each.is_counted][::GP_STEP]}
+    explicit, step = _subsets()
     groups: list[tuple[str, str, set[str] | None]] = [
         ("discover", "counted", None),
         ("discover, target explicit", "counted", explicit),
@@ -249,13 +282,14 @@ def report(record: dict[str, Any]) -> None:
         for kind in ("pysindy", "gplearn")
         if any(row["kind"] == kind for row in rows)
     ]
-    times = [row["seconds"] for row in rows if row["kind"] == "counted"]
-    slow = max((row for row in rows if row["kind"] == "counted"), key=lambda row: row["seconds"])
     parts = ["## Found", table(record["summary"])]
-    parts.append(
-        f"Seconds of `discover` on the counted laws: median {np.median(times):.2f}, 95 % below "
-        f"{np.quantile(times, 0.95):.1f}, largest {slow['seconds']} ({slow['law']})."
-    )
+    ours = [row for row in rows if row["kind"] == "counted"]
+    if ours:
+        times, slowest = [row["seconds"] for row in ours], max(ours, key=lambda row: row["seconds"])
+        parts.append(
+            f"Seconds of `discover` on the counted laws: median {np.median(times):.2f}, 95 % below "
+            f"{np.quantile(times, 0.95):.1f}, largest {slowest['seconds']} ({slowest['law']})."
+        )
     if predicted:
         parts += ["The peers predict the target of fresh rows within 1 % of its spread in:"]
         parts.append(table(predicted))
