@@ -20,6 +20,7 @@ def test_public_names():
         "TransformationDetector",
         "VanishingDetector",
         "VanishingIdeal",
+        "discover",
         "load",
         "__version__",
     }

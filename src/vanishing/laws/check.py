@@ -33,7 +33,20 @@ MOST_PAIRS = 400
 
 @dataclass(frozen=True)
 class Fix:
-    """A value of one cell that restores the laws of its row."""
+    """A value of one cell that restores the laws of its row.
+
+    Parameters
+    ----------
+    column : str
+    value : float
+        What the cell holds; NaN if it is missing.
+    fix : float
+        What it should be.
+    error : float
+        Standard error of the fix, with the noise of the cell itself.
+    probability : float
+        How likely this is the broken cell, among all that would explain the row.
+    """
 
     column: str
     value: float
@@ -51,10 +64,12 @@ class Fix:
 class BrokenRow:
     """A row that breaks laws, or lacks cells that the laws determine.
 
-    Attributes
+    Parameters
     ----------
     row : int
-    name : label of the row
+        Number of the row, from 0.
+    name : object
+        What the row is called.
     laws : tuple of int
         Numbers of the laws that it breaks.
     fixes : tuple of Fix
@@ -75,7 +90,15 @@ class BrokenRow:
 
 @dataclass(frozen=True)
 class Check:
-    """What ``Laws.check`` found: a sequence of ``BrokenRow``."""
+    """What ``Laws.check`` found: a sequence of ``BrokenRow``.
+
+    Parameters
+    ----------
+    laws : sequence of Law
+    rows : list of BrokenRow
+    n_rows : int
+        Rows that were checked.
+    """
 
     laws: Sequence[Law]
     rows: list[BrokenRow] = field(default_factory=list)
@@ -98,7 +121,12 @@ class Check:
         return flags
 
     def sentences(self) -> list[str]:
-        """Return one sentence for each row."""
+        """Return one sentence for each row.
+
+        Returns
+        -------
+        list of str
+        """
         return [self._sentence(found) for found in self.rows]
 
     def _sentence(self, found: BrokenRow) -> str:
@@ -137,6 +165,10 @@ class Check:
         Columns: ``row``, ``cell``, ``value``, ``fix``, ``interval`` (low, high), ``law``,
         ``probability`` and ``alternatives`` (a text). A broken row that no change of one or two
         cells restores has a line without a cell.
+
+        Returns
+        -------
+        pandas.DataFrame
         """
         lines: list[tuple[Any, ...]] = []
         for found in self.rows:

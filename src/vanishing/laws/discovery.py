@@ -38,8 +38,8 @@ HIGHEST_DEGREE, MOST_TERMS = 4, 2000
 LEAST_NOISE = 1e-7
 #: Ratio of two noise levels that are tried one after the other.
 STEP = 1.7
-#: Levels that are tried above the smallest extent of any polynomial.
-STEPS = 5
+#: Levels that are tried above the smallest extent of any polynomial, for short laws and others.
+STEPS, LONGER_STEPS = 7, 5
 #: Supports that are tried one by one, at most.
 MOST_SUPPORTS = 1.2e7
 #: Candidates of a size whose residuals are looked at.
@@ -115,6 +115,7 @@ class Search:
             return True
         if self.found and low > 1.5 * max(LEAST_NOISE, *(law.noise for law, _ in self.found)):
             levels = levels[:0]  # what is left is no law of the same noise: no long search
+        levels = levels[:LONGER_STEPS]
         return any(self._try_longer(noise) for noise in levels) or any(
             self._try_eliminated(noise, degree=3) for noise in levels
         )

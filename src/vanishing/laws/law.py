@@ -30,7 +30,7 @@ class Support(NamedTuple):
 class Law:
     """A polynomial of the columns that is zero in every row, up to noise.
 
-    Attributes
+    Parameters
     ----------
     names : tuple of str
         All columns of the table.
@@ -144,11 +144,29 @@ class Law:
         return written or "0"
 
     def values(self, X: FloatArray) -> FloatArray:
-        """Return the values of the polynomial on rows."""
+        """Evaluate the polynomial.
+
+        Parameters
+        ----------
+        X : array of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        array of shape (n_rows,)
+        """
         return np.asarray(evaluate(self.exponents, X) @ self.coefficients)
 
     def gradients(self, X: FloatArray) -> FloatArray:
-        """Return its gradients on rows, shape (n_rows, n_columns)."""
+        """Evaluate the gradients of the polynomial.
+
+        Parameters
+        ----------
+        X : array of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        array of shape (n_rows, n_columns)
+        """
         units = np.ones(X.shape[1])
         return np.asarray(differentiate(self.exponents, X, units) @ self.coefficients)
 
@@ -229,7 +247,9 @@ def _simplest(
         fractions = [_fraction(r, e) for r, e in zip(ratios, errors, strict=True)]
         n_rough = sum(fraction is None for fraction in fractions)
         weight = sum(f.numerator.bit_length() + f.denominator for f in fractions if f is not None)
-        rank = (n_rough, weight, float(np.abs(np.log(np.abs(ratios[units]))).sum()))
+        sizes = np.log(np.abs(ratios[units]))
+        # Numbers near 1, and rather 12.6 than 0.08.
+        rank = (n_rough, weight, round(float(np.abs(sizes).sum()), 9), -float(sizes.sum()))
         if best is None or rank < best[0]:
             best = rank, ratios, errors, fractions
     assert best is not None

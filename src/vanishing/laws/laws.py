@@ -29,7 +29,7 @@ CONSTANT = 1e-12
 class Laws:
     """The laws of a table; see ``discover``.
 
-    Attributes
+    Parameters
     ----------
     equations : tuple of Law
     noise : float or array of shape (n_columns,)
@@ -37,10 +37,14 @@ class Laws:
         columns; NaN if there is no law. The noise of each column in its unit, if it was given.
     names : tuple of str
         The columns that were looked at.
-    spreads, ranges, whole : arrays
-        Standard deviations, smallest and largest values of the columns, and whether they hold whole
-        numbers.
+    spreads : array of shape (n_columns,)
+        Standard deviations of the columns.
+    ranges : array of shape (2, n_columns)
+        Smallest and largest values of the columns.
+    whole : bool array of shape (n_columns,)
+        Whether the columns hold whole numbers.
     n_rows : int
+        Rows without missing cells.
     notes : tuple of str
         What was set aside, and what the search restricted itself to.
     """
@@ -173,7 +177,12 @@ class Laws:
         return str(self)
 
     def summary(self) -> str:
-        """Return one line: how many laws, and how much noise."""
+        """Return one line: how many laws, and how much noise.
+
+        Returns
+        -------
+        str
+        """
         where = f"{len(self.names)} columns of {self.n_rows} rows"
         if not self.equations:
             return f"No law found in {where}."

@@ -144,7 +144,7 @@ def even_weights(values: FloatArray) -> FloatArray:
     values : array of shape (n_terms, n_rows)
     """
     sizes = np.mean(values**2, axis=1, keepdims=True)
-    weights = 1.0 / np.mean(values**2 / np.where(sizes > 0, sizes, 1.0), axis=0)
+    weights = 1.0 / (np.mean(values**2 / np.where(sizes > 0, sizes, 1.0), axis=0) + 0.05)
     return np.asarray(weights / weights.sum())
 
 

@@ -3,14 +3,17 @@
 import os
 from typing import Any
 
-from vanishing.app.report.content import make_scrollable
+from vanishing.app.report.content import make_row, make_scrollable
 from vanishing.app.report.page import date_line, make_glance, make_page
 from vanishing.data.atomic import write_whole
-from vanishing.equations.markup import Element, element, mathml_equation, render
-from vanishing.equations.text import Sum, changed_number, number
+from vanishing.equations.markup import Element, element, render
+from vanishing.equations.text import changed_number, number
+from vanishing.laws.fit import EXACT
 
 #: Rows that are listed, at most.
 MOST_ROWS = 200
+#: Smaller p-values are not told apart.
+LEAST = 1e-9
 
 
 def write_laws_report(
@@ -44,12 +47,16 @@ def _laws_section(laws: Any) -> list[Element]:
     parts = [element("p", laws.summary())]
     if len(laws):
         rows = [
-            (mathml_equation(
-                Sum(law.exponents, law.coefficients.tolist(), 6), law.names, relation="= 0"
-            ), str(law), str(law.degree), number(law.extent, ".2g"), number(law.p_value, ".1g"))
+            (
+                str(law),
+                str(law.degree),
+                "exact" if law.extent < EXACT else number(law.extent, ".2g"),
+                f"< {number(LEAST, '.0e')}" if law.p_value < LEAST else number(law.p_value, ".1g"),
+            )
             for law in laws
-        ]  # fmt: skip
-        parts.append(_table(("law", "in words", "degree", "extent", "p-value"), rows))
+        ]
+        kinds = (None, "number", "number", "number")
+        parts.append(_table(("law", "degree", "extent", "p-value"), rows, kinds))
     parts += [element("p", note, class_="note") for note in laws.notes]
     return parts
 
@@ -65,7 +72,8 @@ def _cells_section(check: Any) -> list[Element]:
             change = ("", "", "") if fix is None else (fix.column, *_change(fix))
             sure = "" if fix is None else f"{100 * fix.probability:.0f}\u00a0%"
             rows.append((str(each.name), *change, sure, sentence.partition(": ")[2]))
-    parts = [_table(("row", "cell", "value", "fix", "sure", "why"), rows)]
+    kinds = ("short", "short", "number", "number", "number")
+    parts = [_table(("row", "cell", "value", "fix", "sure", "why"), rows, kinds)]
     if len(check.rows) > MOST_ROWS:
         parts.append(element("p", f"The first {MOST_ROWS} of {len(check.rows)} rows are shown."))
     return parts
@@ -77,9 +85,9 @@ def _change(fix: Any) -> tuple[str, str]:
     return changed_number(fix.value, fix.fix)
 
 
-def _table(titles: tuple[str, ...], rows: list[tuple[Any, ...]]) -> Element:
-    head = element("tr", [element("th", title, scope="col") for title in titles])
-    body = [element("tr", [element("td", each) for each in row]) for row in rows]
-    return make_scrollable(
-        element("table", element("thead", head), element("tbody", body)), "table"
-    )
+def _table(
+    titles: tuple[str, ...], rows: list[tuple[Any, ...]], kinds: tuple[str | None, ...]
+) -> Element:
+    head = element("thead", make_row("th", titles, kinds))
+    body = element("tbody", [make_row("td", row, kinds) for row in rows])
+    return make_scrollable(element("table", head, body), titles[0])

@@ -1,0 +1,82 @@
+"""The commands ``laws`` and ``check``."""
+
+import json
+import re
+
+import pytest
+from tests.support.paths import ROOT
+
+ACCOUNTS = str(ROOT / "examples" / "data" / "accounts.csv")
+LAWS = ["sales = units*price", "sales = costs + profit", "costs = wages + material + rent"]
+
+
+def test_laws_need_no_option(call):
+    done = call("laws", ACCOUNTS)
+    assert done.out.splitlines() == [
+        "3 laws in 8 columns of 60 rows; exact.",
+        *(f"  {law}" for law in LAWS),
+    ]
+    assert "column 'month' is left out (text, '2020-01' in row 1)" in done.err
+
+
+def test_readme_shows_what_check_says(call):
+    done = call("check", ACCOUNTS, "--id", "month")
+    (shown,) = re.findall(
+        r"\$ vanishing check examples/data/accounts.csv --id month\n(.*?)```",
+        (ROOT / "README.md").read_text(encoding="utf-8"),
+        re.DOTALL,
+    )
+    assert done.out == shown
+
+
+def test_files(call, tmp_path):
+    out, report = tmp_path / "cells.csv", tmp_path / "page.html"
+    call("check", ACCOUNTS, "--id", "month", "--out", str(out), "--report", str(report))
+    lines = out.read_text().splitlines()
+    assert lines[0] == "row,cell,value,fix,low,high,law,probability,alternatives"
+    assert [line.split(",")[:4] for line in lines[1:]] == [
+        ["2021-05", "costs", "8078", "7778"],
+        ["2023-06", "profit", "6458", "6548"],
+    ]
+    page = report.read_text(encoding="utf-8")
+    assert "7778 would fix it." in page
+    assert "<script" not in page
+
+
+def test_laws_of_another_table(call, tmp_path):
+    good = tmp_path / "good.csv"
+    rows = (ROOT / "examples" / "data" / "accounts.csv").read_text().splitlines()
+    good.write_text("\n".join(row for row in rows if row[:7] not in ("2021-05", "2023-06")))
+    done = call("check", ACCOUNTS, "--train", str(good), "--json")
+    record = json.loads(done.out)
+    assert [law["text"] for law in record["laws"]] == LAWS
+    assert [(cell["row"], cell["cell"], cell["fix"]) for cell in record["cells"]] == [
+        ("17", "costs", 7778.0),
+        ("42", "profit", 6548.0),
+    ]
+
+
+def test_exit_code(call):
+    assert call("check", ACCOUNTS, "--fail-on-broken").code == 1
+
+
+def test_no_laws(call, tmp_path):
+    table = tmp_path / "table.csv"
+    table.write_text("a,b\n" + "\n".join(f"{i * 7 % 31},{i * i % 17}" for i in range(60)))
+    assert call("laws", str(table)).out == "No law found in 2 columns of 60 rows.\n"
+    assert "There are no laws to check." in call("check", str(table)).out
+
+
+def test_hostile_names_reach_neither_page_nor_terminal(call, tmp_path):
+    table = tmp_path / "table.csv"
+    name = "<script>alert(1)</script>\x1b[31m"
+    table.write_text(f'"{name}",b\n' + "\n".join(f"{i},{2 * i}" for i in range(1, 60)))
+    report = tmp_path / "page.html"
+    done = call("check", str(table), "--report", str(report))
+    assert "\x1b[31m" not in done.out
+    assert "<script>" not in report.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("arguments", [["--report", "-"], ["--out", "-", "--json"]])
+def test_refused_before_the_search(call, arguments):
+    assert call("laws", ACCOUNTS, *arguments).code == 2

@@ -1,0 +1,161 @@
+"""``Laws.check``: the rows that break laws, the cells that do, and what they should be."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.laws.test_discover import accounts, kinetic, noisy
+
+from vanishing import discover
+
+
+@pytest.fixture(scope="module")
+def account_laws():
+    X, names = accounts()
+    return discover(X, names)
+
+
+def test_sound_rows_keep_the_laws(account_laws):
+    X, _ = accounts(seed=1)
+    check = account_laws.check(X)
+    assert len(check) == 0
+    assert str(check) == "All 300 rows keep the laws."
+
+
+def test_the_cell_that_two_laws_name(account_laws):
+    X, names = accounts(50, seed=1)
+    right = X[7, 2]
+    X[7, 2] += 300
+    check = account_laws.check(pd.DataFrame(X, columns=names, index=range(100, 150)))
+    (found,) = check
+    assert (found.row, found.name) == (7, 107)
+    (fix,) = found.fixes
+    assert (fix.column, fix.value, fix.fix) == ("services", right + 300, right)
+    assert found.alternatives == ()
+    sentence = check.sentences()[0]
+    assert f"services {right + 300:.0f} breaks" in sentence
+    assert sentence.endswith(f"{right:.0f} would fix it.")
+
+
+def test_all_cells_that_explain_it_are_listed(account_laws):
+    X, _ = accounts(50, seed=1)
+    X[3, 0] += 10
+    (found,) = account_laws.check(X)
+    cells = {fix.column: fix.fix for fix in (*found.fixes, *found.alternatives)}
+    assert cells == {"gov": X[3, 0] - 10, "private": X[3, 1] - 10}
+    assert sum(fix.probability for fix in (*found.fixes, *found.alternatives)) == pytest.approx(1)
+
+
+def test_two_broken_cells(account_laws):
+    X, _ = accounts(50, seed=1)
+    X[3, 2] += 400
+    X[3, 5] -= 77
+    (found,) = account_laws.check(X)
+    fixes = {fix.column: fix.fix for fix in found.fixes}
+    assert fixes == {"services": X[3, 2] - 400, "goods": X[3, 5] + 77}
+
+
+def test_whole_numbers_get_whole_fixes():
+    X = noisy(accounts()[0], 1e-4)
+    X = np.round(X)
+    laws = discover(X)
+    X[5, 2] += 5000
+    (found,) = [each for each in laws.check(X) if each.row == 5]
+    assert found.fixes[0].fix == round(found.fixes[0].fix)
+
+
+def test_missing_cells_are_filled_where_determined(account_laws):
+    X, names = accounts(20, seed=2)
+    truth = X.copy()
+    X[0, 2] = X[1, 0] = X[2, 7] = np.nan  # one each: determined
+    X[3, [0, 1]] = np.nan  # their sum is known, they are not
+    X[4, [2, 7]] = np.nan  # services first, then the total
+    check = account_laws.check(X)
+    filled = {(found.row, fix.column): fix.fix for found in check for fix in found.fixes}
+    cells = [(0, 2), (1, 0), (2, 7), (4, 2), (4, 7)]
+    assert filled == {(i, names[j]): truth[i, j] for i, j in cells}
+    assert all(found.is_missing for found in check)
+    assert not check.broken.any()
+
+
+def test_missing_cells_of_linear_laws_that_hold_together():
+    a, b = np.random.default_rng(0).uniform(1, 5, (2, 200))
+    X = np.column_stack([a, b, a + b, a - b])
+    laws = discover(X)
+    row = X[:1].copy()
+    row[0, :2] = np.nan
+    filled = {fix.column: fix.fix for found in laws.check(row) for fix in found.fixes}
+    assert filled == pytest.approx({"x0": a[0], "x1": b[0]})
+
+
+def test_an_ambiguous_root_is_not_filled():
+    x = np.random.default_rng(0).uniform(-2, 2, 300)
+    laws = discover(np.column_stack([x, x**2]))
+    assert len(laws.check(np.array([[np.nan, 1.0]]))) == 0
+    (found,) = laws.check(np.array([[1.5, np.nan]]))
+    assert found.fixes[0].fix == pytest.approx(2.25)
+
+
+def test_power_and_false_alarms():
+    random = np.random.default_rng(0)
+    laws = discover(noisy(kinetic(1000), 1e-2))
+    X = noisy(kinetic(2000, seed=5), 1e-2, seed=6)
+    truth = X.copy()
+    rows = random.choice(2000, 60, replace=False)
+    X[rows, 2] += random.choice([-1, 1], 60) * random.uniform(0.5, 2, 60) * X[:, 2].std()
+    check = laws.check(X)
+    sound = np.ones(2000, dtype=bool)
+    sound[rows] = False
+    assert check.broken[rows].mean() >= 0.98
+    assert check.broken[sound].mean() <= 0.01
+    within = 0
+    for found in check:
+        fixes = {fix.column: fix for fix in (*found.fixes, *found.alternatives)}
+        if found.row in rows and "x2" in fixes:
+            fix = fixes["x2"]
+            within += abs(fix.fix - truth[found.row, 2]) <= 3 * fix.error
+    assert within >= 0.95 * 60
+
+
+def test_the_table_itself_may_be_broken():
+    X, names = accounts()
+    X[7, 2] += 300
+    X[100, 7] -= 55
+    laws = discover(X, names)
+    assert len(laws) == 3
+    assert {found.row: found.fixes[0].column for found in laws.check(X)} == {
+        7: "services",
+        100: "total",
+    }
+
+
+def test_frame(account_laws):
+    X, _ = accounts(50, seed=1)
+    X[3, 0] += 10
+    frame = account_laws.check(X).to_frame()
+    assert list(frame.columns) == [
+        *("row", "cell", "value", "fix", "interval", "law", "probability", "alternatives")
+    ]
+    assert frame["row"].tolist() == [3]
+    low, high = frame["interval"][0]
+    assert low <= frame["fix"][0] <= high
+
+
+def test_columns_that_are_not_there(account_laws):
+    X, names = accounts(50)
+    with pytest.raises(ValueError, match="the table lacks 'gov', which the laws speak about"):
+        account_laws.check(pd.DataFrame(X, columns=names).drop(columns="gov"))
+    with pytest.raises(ValueError, match=r"the laws are about 8 columns .* has 3"):
+        account_laws.check(X[:, :3])
+
+
+def test_no_laws():
+    laws = discover(np.random.default_rng(0).normal(size=(100, 3)))
+    assert str(laws.check(np.ones((2, 3)))) == "There are no laws to check."
+    assert laws.residuals(np.ones((2, 3))).shape == (2, 0)
+
+
+def test_plot(account_laws):
+    X, _ = accounts(50, seed=1)
+    X[3, 0] += 10
+    ax = account_laws.plot(X)
+    assert ax.get_xlabel() == "distance from the law, in standard deviations"

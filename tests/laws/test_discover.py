@@ -1,0 +1,257 @@
+"""``discover`` on tables whose laws are known, on tables without any, and on bad input."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import sympy
+
+import vanishing
+from vanishing import discover
+from vanishing.laws import Laws
+
+rng = np.random.default_rng(0)
+
+
+def noisy(X, noise, seed=0):
+    """Noise in all columns, relative to their spreads."""
+    return X + noise * X.std(axis=0) * np.random.default_rng(seed).normal(size=X.shape)
+
+
+def kinetic(n_rows=400, seed=0):
+    m, v = np.random.default_rng(seed).uniform(1, 5, (2, n_rows))
+    return np.column_stack([m, v, m * v**2 / 2])
+
+
+def coulomb(n_rows=1000, seed=0):
+    q, Q, epsilon, r = np.random.default_rng(seed).uniform(1, 5, (4, n_rows))
+    return np.column_stack([q, Q, epsilon, r, q * Q / (4 * np.pi * epsilon * r**2)])
+
+
+def accounts(n_rows=300, seed=0):
+    """Three sums of whole numbers; the names of the columns come second."""
+    a, b, c, d, e = np.random.default_rng(seed).integers(100, 9000, (5, n_rows)).astype(float)
+    X = np.column_stack([a, b, a + b, c, d, c + d + e, e, a + b + c + d + e])
+    names = ["gov", "private", "services", "mining", "factories", "goods", "building", "total"]
+    return X, names
+
+
+def terms(law):
+    return {
+        tuple(powers): value
+        for powers, value in zip(law.exponents.tolist(), law.coefficients.tolist(), strict=True)
+    }
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-3, 1e-2, 3e-2])
+def test_a_law_of_two_terms_and_degree_three(noise):
+    laws = discover(noisy(kinetic(), noise), ["m", "v", "E"])
+    assert [str(law) for law in laws] == ["2*E = m*v^2"]
+    if noise:
+        assert laws.noise == pytest.approx(noise, rel=0.15)
+    else:
+        assert laws.noise == 0.0
+        assert laws[0].extent < 1e-14
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-3, 1e-2])
+def test_degree_four_in_five_columns(noise):
+    laws = discover(noisy(coulomb(), noise))
+    assert len(laws) == 1
+    found = terms(laws[0])
+    assert set(found) == {(1, 1, 0, 0, 0), (0, 0, 1, 2, 1)}
+    ratio = found[0, 0, 1, 2, 1] / found[1, 1, 0, 0, 0]
+    assert ratio == pytest.approx(-4 * np.pi, rel=1e-12 if not noise else 3 * noise)
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1e6])
+def test_units_do_not_matter(scale):
+    X = noisy(kinetic(), 1e-3)
+    laws = discover(X * [scale, 1, 1 / scale])
+    assert len(laws) == 1
+    assert set(terms(laws[0])) == {(0, 0, 1), (1, 2, 0)}
+
+
+def test_seven_terms():
+    x, X, y, Y = np.random.default_rng(1).uniform(1, 5, (4, 600))
+    table = np.column_stack([x, X, y, Y, np.hypot(X - x, Y - y)])
+    laws = discover(noisy(table, 1e-3), ["x", "X", "y", "Y", "d"])
+    expected = sympy.sympify("d**2 - (X - x)**2 - (Y - y)**2")
+    assert len(laws) == 1
+    assert sympy.expand(laws[0].expression - expected) in (0, -2 * sympy.expand(expected))
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-3])
+def test_shortest_identities(noise):
+    X, names = accounts()
+    laws = discover(noisy(X, noise), names)
+    assert sorted(str(law) for law in laws) == [
+        "goods = mining + factories + building",
+        "services = gov + private",
+        "total = services + goods",
+    ]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_law_among_independent_columns(seed):
+    random = np.random.default_rng(seed)
+    n_rows = int(random.integers(50, 800))
+    columns = [
+        random.normal(size=n_rows),
+        random.uniform(1, 5, n_rows),
+        random.integers(0, 2, n_rows),
+        random.lognormal(size=n_rows),
+        random.integers(0, 10, n_rows),
+    ]
+    laws = discover(np.column_stack(columns[: 2 + seed % 4]).astype(float))
+    assert len(laws) == 0
+    assert str(laws).startswith("No law found")
+    assert np.isnan(laws.noise)
+
+
+def test_a_rough_line_is_no_law():
+    x = np.random.default_rng(0).uniform(0, 1, 500)
+    laws = discover(noisy(np.column_stack([x, x**2 + x]), 1e-3))
+    assert {powers for law in laws for powers in terms(law)} == {(1, 0), (0, 1), (2, 0)}
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-3])
+@pytest.mark.parametrize("share", [0.01, 0.05])
+def test_outliers_do_not_hide_a_law(noise, share):
+    random = np.random.default_rng(3)
+    X = noisy(kinetic(600), noise)
+    broken = random.random(600) < share
+    X[broken, 2] += random.uniform(3, 30, broken.sum())
+    laws = discover(X, ["m", "v", "E"])
+    assert [str(law) for law in laws] == ["2*E = m*v^2"]
+    assert set(np.flatnonzero(broken)).isdisjoint(laws[0].support.rows)
+
+
+def test_given_noise():
+    X = noisy(kinetic(), 1e-2)
+    assert str(discover(X, ["m", "v", "E"], noise=1e-2)[0]) == "2*E = m*v^2"
+    columns = 1e-2 * X.std(axis=0)
+    laws = discover(X, ["m", "v", "E"], noise=columns)
+    np.testing.assert_array_equal(laws.noise, columns)
+    assert str(laws[0]) == "2*E = m*v^2"
+
+
+def test_weights_leave_rows_out():
+    X = np.vstack([kinetic(300), rng.uniform(1, 5, (300, 3))])
+    laws = discover(X, ["m", "v", "E"], sample_weight=np.repeat([1.0, 0.0], 300))
+    assert [str(law) for law in laws] == ["2*E = m*v^2"]
+
+
+def test_plain_names_and_formulas():
+    frame = pd.DataFrame(rng.uniform(1, 2, (300, 2)), columns=["I", "E"])
+    frame["S"] = frame["I"] * frame["E"]
+    frame["N"] = "text"
+    frame["day"] = pd.date_range("2020-01-01", periods=300)
+    laws = discover(frame)
+    assert laws.names == ("I", "E", "S")
+    assert laws[0].expression.free_symbols == set(sympy.symbols("I E S"))
+    assert laws.solve_for("E") == [sympy.Symbol("S") / sympy.Symbol("I")]
+    assert laws[0].latex == "S = E I"
+    assert [note.split()[0] for note in laws.notes] == ["N", "day"]
+    assert "S = I*E" in str(laws)
+    assert "<table>" in laws._repr_html_()
+    with pytest.raises(ValueError, match="no column 'x'; there are 'I', 'E', 'S'"):
+        laws.solve_for("x")
+
+
+def test_files_and_chunks(tmp_path):
+    X = kinetic(2000)
+    path = tmp_path / "table.csv"
+    pd.DataFrame(X, columns=["m", "v", "E"]).assign(who="x").to_csv(path, index=False)
+    assert str(discover(path)[0]) == "2*E = m*v^2"
+    chunks = [X[:700], X[700:]]
+    assert set(terms(discover(chunks)[0])) == {(0, 0, 1), (1, 2, 0)}
+
+
+def test_residuals_are_values_of_the_expression():
+    X = kinetic(50)
+    laws = discover(X, ["m", "v", "E"])
+    X[3, 2] += 1
+    residuals = laws.residuals(X)
+    assert residuals.shape == (50, 1)
+    value = laws[0].expression.subs(dict(zip(sympy.symbols("m v E"), X[3], strict=True)))
+    assert residuals[3, 0] == pytest.approx(float(value))
+
+
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        (np.column_stack([np.full(50, 5.0), rng.normal(size=(50, 2))]), ["x0 = 5"]),
+        (rng.normal(size=(50, 1))[:, [0, 0]], ["x0 = x1"]),
+        (np.eye(3)[rng.integers(0, 3, 200)], ["x0 + x1 + x2 = 1"]),
+        (rng.normal(size=(1, 4)), []),
+        (np.empty((0, 3)), []),
+        (rng.normal(size=(90, 1)), []),
+        (np.array([["a", "b"]] * 30, dtype=object), []),
+        (np.ones((30, 2)) * 1j, []),
+        (np.full((30, 2), np.nan), []),
+    ],
+)
+def test_unusual_tables_give_laws_or_a_sentence(table, expected):
+    laws = discover(table)
+    assert [str(law) for law in laws] == expected
+    assert isinstance(laws, Laws)
+    assert str(laws)
+
+
+def test_columns_of_very_different_scales():
+    x = rng.normal(size=300)
+    laws = discover(np.column_stack([x * 1e12, x, rng.normal(size=300)]))
+    assert len(laws) == 1
+    assert laws[0].columns == ("x0", "x1")
+
+
+def test_a_timestamp():
+    step = np.arange(400.0)
+    laws = discover(np.column_stack([1.7e18 + step * 6e10, 3 + 60 * step]))
+    assert len(laws) == 1
+    assert laws[0].degree == 1
+
+
+def test_missing_cells_are_left_out():
+    X = kinetic()
+    X[::10, 1] = np.nan
+    laws = discover(X, ["m", "v", "E"])
+    assert [str(law) for law in laws] == ["2*E = m*v^2"]
+    assert "40 of 400 rows have missing cells" in laws.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "message"),
+    [
+        (np.ones(5), {}, "expected a table of rows and columns, got an array of 1 dimension;"),
+        (np.ones((5, 2)), {"max_degree": 0}, "max_degree must be 1 or more, got 0"),
+        (np.ones((5, 2)), {"feature_names": ["a"]}, "feature_names has 1 names"),
+        (np.ones((5, 2)), {"feature_names": ["a", "a"]}, "'a' more than once"),
+    ],
+)
+def test_bad_options(table, options, message):
+    with pytest.raises(ValueError, match=message):
+        discover(table, **options)
+
+
+def test_the_same_seed_gives_the_same_laws():
+    X = noisy(coulomb(), 1e-2)
+    first, second = discover(X, random_state=1), discover(X, random_state=1)
+    np.testing.assert_array_equal(first[0].coefficients, second[0].coefficients)
+    assert first[0].p_value == second[0].p_value
+
+
+def test_standard_errors_cover_the_truth():
+    misses = 0
+    for seed in range(20):
+        law = discover(noisy(coulomb(300, seed), 1e-2, seed))[0]
+        found = terms(law)
+        unit = found[1, 1, 0, 0, 0]
+        position = [tuple(row) for row in law.exponents.tolist()].index((0, 0, 1, 2, 1))
+        error = law.standard_errors[position] / abs(unit)
+        misses += abs(found[0, 0, 1, 2, 1] / unit + 4 * np.pi) > 3 * error
+    assert misses <= 2
+
+
+def test_public_name():
+    assert vanishing.discover is discover
