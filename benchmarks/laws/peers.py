@@ -33,7 +33,7 @@ def sparse_regression(X: np.ndarray, fresh: np.ndarray) -> Fitted:
     """Regress the last column on monomials of the others with pysindy's STLSQ."""
     import pysindy
 
-    started = time.perf_counter()
+    started = time.process_time()
     library = pysindy.PolynomialLibrary(degree=HIGHEST_DEGREE)
     features = np.asarray(library.fit_transform(X[:, :-1]))
     target = X[:, -1]
@@ -58,7 +58,7 @@ def sparse_regression(X: np.ndarray, fresh: np.ndarray) -> Fitted:
     terms = {(*powers, 0): -weights[i] for i, powers in enumerate(_powers(library)) if weights[i]}
     terms[(0,) * (X.shape[1] - 1) + (1,)] = 1.0
     predicted = np.asarray(library.transform(fresh[:, :-1])) @ weights
-    seconds = time.perf_counter() - started
+    seconds = time.process_time() - started
     return Fitted(terms, f"{len(terms) - 1} terms", predicted, seconds)
 
 
@@ -74,14 +74,14 @@ def symbolic_regression(X: np.ndarray, fresh: np.ndarray, seed: int) -> Fitted:
     """Search a formula of the last column with gplearn and its default budget."""
     from gplearn.genetic import SymbolicRegressor
 
-    started = time.perf_counter()
+    started = time.process_time()
     functions = ("add", "sub", "mul", "div", "sqrt")
     model = SymbolicRegressor(function_set=functions, metric="rmse", random_state=seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(X[:, :-1], X[:, -1])
         predicted = np.asarray(model.predict(fresh[:, :-1]))
-    return Fitted(None, str(model._program), predicted, time.perf_counter() - started)
+    return Fitted(None, str(model._program), predicted, time.process_time() - started)
 
 
 def prediction_error(formula: Formula, fitted: Fitted, fresh: np.ndarray) -> float:
