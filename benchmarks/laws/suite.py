@@ -7,7 +7,8 @@ each with the terms of the true one, and no other equation or term. Coefficients
 mean square of their monomial, may differ by 1e-6 of their norm without noise, and by five times the
 noise otherwise. Laws with at most 5 columns and degree at most 4 are counted; the others are run
 and listed, with noise of 0 and 1 %. A run that takes longer than 60 s is stopped, and its noisier
-versions are left out. Seconds are processor time of one thread. The run goes on where it stopped; ``--fresh`` starts again.
+versions are left out. Seconds are processor time of one thread. The run goes on where it stopped;
+``--fresh`` starts again.
 
 The peers are told which column is the target. pysindy's STLSQ on monomials up to degree 4 takes the
 best of four thresholds on held-out rows; it is judged as ours is. Only laws in which the target is
@@ -151,7 +152,7 @@ def run_limited(function: Callable[..., dict[str, Any]], *given: Any) -> dict[st
     try:
         return function(*given)
     except Exception as error:  # what a user would see is a result too
-        is_over = isinstance(error, _TooLong)
+        is_over = isinstance(error, _TooLongError)
         verdict = f"over {LIMIT:.0f} s" if is_over else "error"
         text = [] if is_over else [f"{type(error).__name__}: {error}"]
         return {"verdict": verdict, "laws": text, "seconds": LIMIT if is_over else 0.0}
@@ -159,12 +160,12 @@ def run_limited(function: Callable[..., dict[str, Any]], *given: Any) -> dict[st
         signal.setitimer(signal.ITIMER_PROF, 0)
 
 
-class _TooLong(Exception):
+class _TooLongError(Exception):
     pass
 
 
 def _stop(*_: Any) -> None:
-    raise _TooLong
+    raise _TooLongError
 
 
 def measurements() -> Iterator[tuple[str, Callable[..., dict[str, Any]], Any, float]]:
