@@ -1,0 +1,45 @@
+"""Results of this folder as Markdown and JSON."""
+
+import json
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from benchmarks import machine
+
+HERE = Path(__file__).parent
+PEERS = ("sympy", "pysindy", "gplearn")
+
+
+def describe(seed: int) -> dict[str, Any]:
+    """Describe the machine, the libraries and the seed."""
+    described = machine.describe()
+    for name in PEERS:
+        try:
+            described["libraries"][name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return described | {"seed": seed}
+
+
+def write(name: str, title: str, about: str, record: dict[str, Any], parts: Sequence[str]) -> None:
+    """Write NAME_results.json and NAME_results.md beside this file."""
+    (HERE / f"{name}_results.json").write_text(json.dumps(record, indent=1) + "\n")
+    described = [f"{key}: {value}  " for key, value in record["machine"].items()]
+    text = "\n\n".join([f"# {title}", about.strip(), "\n".join(described), *parts])
+    (HERE / f"{name}_results.md").write_text(text + "\n")
+
+
+def table(rows: Sequence[dict[str, Any]]) -> str:
+    """Write rows with the same keys as a table."""
+    lines = ["| " + " | ".join(rows[0]) + " |", "|" + "---|" * len(rows[0])]
+    for row in rows:
+        cells = (str(value).replace("|", "\\|").replace("\n", " ") for value in row.values())
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def share(part: float, whole: float) -> str:
+    """Write a count of a whole, with its percentage."""
+    return f"{part} of {whole} ({100 * part / whole:.1f} %)" if whole else "none"
