@@ -24,14 +24,16 @@ from vanishing.laws.search import (
     eliminate,
     even_weights,
     make_terms,
+    primitive,
     search_supports,
     shorten,
     smallest_extent,
 )
 from vanishing.polynomials.monomials import count
 
-#: Largest noise of a law, in spreads of the columns: beyond it is correlation.
-MOST_NOISE = 0.12
+#: Largest noise of a law of up to three terms, in spreads of the columns, and of longer ones: many
+#: correlated columns have combinations of a few terms that nearly vanish.
+MOST_NOISE, MOST_NOISE_OF_LONG = 0.1, 0.045
 #: Degree up to which laws are looked for, and monomials that a search may have.
 HIGHEST_DEGREE, MOST_TERMS = 4, 2000
 #: Smallest noise that Gram matrices resolve.
@@ -188,6 +190,7 @@ class Search:
 
     def _judge_all(self, terms: Terms, supports: IntArray) -> list[tuple[Relation, float]]:
         """Return the laws among some supports."""
+        supports = supports[primitive(terms.exponents, supports)]
         if not len(supports):
             return []
         degrees = terms.degrees[supports].max(axis=1)
@@ -245,9 +248,9 @@ class Search:
         """Fit a relation and say whether it is a law: its p-value, or None."""
         relation = fit_relation(self.rows, self.spreads, exponents, self.row_weights)
         self.n_tested += 1
-        if relation.noise > MOST_NOISE:
+        most = MOST_NOISE if len(exponents) <= 3 else MOST_NOISE_OF_LONG
+        if relation.noise > most:
             return relation, None
-        # All terms are needed.
         if relation.noise > EXACT:
             sound = relation.sound & (self.row_weights > 0)
             share, error = explained_share(

@@ -92,8 +92,7 @@ def fit_relation(
         coefficients = _smallest(values, gradients, weights)
         slopes = gradients @ coefficients
         steepness = np.sqrt(np.sum(slopes**2, axis=1))
-        floor = np.median(steepness) / np.sqrt(MOST_WEIGHT)
-        steepness = np.maximum(steepness, max(floor, 1e-300))
+        steepness = np.maximum(steepness, _least_steepness(steepness))
         deviations = values @ coefficients / steepness
         noise = robust_spread(deviations, row_weights)
         sound = np.abs(deviations) <= OUTLYING * max(noise, 1e-15)
@@ -101,6 +100,12 @@ def fit_relation(
     kept = sound & (row_weights > 0)
     noise = float(np.sqrt(np.average(deviations[kept] ** 2, weights=row_weights[kept])))
     return Relation(exponents, coefficients, deviations, slopes, noise, sound)
+
+
+def _least_steepness(steepness: FloatArray) -> float:
+    """Return the gradient that flat rows are taken to have, so that none dominates."""
+    usual = max(float(np.median(steepness)), 0.1 * float(np.mean(steepness)))
+    return usual / np.sqrt(MOST_WEIGHT) if usual > 0 else 1.0
 
 
 def robust_spread(deviations: FloatArray, row_weights: FloatArray) -> float:
@@ -217,8 +222,8 @@ def find_outliers(
         def deviate(sample: IntArray | BoolArray) -> FloatArray:
             coefficients = _smallest(values[sample], gradients[sample], weights[sample])  # noqa: B023
             steepness = np.linalg.norm(gradients @ coefficients, axis=1)  # noqa: B023
-            floor = np.median(steepness) / np.sqrt(MOST_WEIGHT)
-            return np.asarray(values @ coefficients / np.maximum(steepness, max(floor, 1e-300)))  # noqa: B023
+            steepness = np.maximum(steepness, _least_steepness(steepness))
+            return np.asarray(values @ coefficients / steepness)  # noqa: B023
 
         everything = deviate(np.ones(len(rows), dtype=bool))
         size = min(2 * len(exponents) + 10, len(rows) // 2)
