@@ -15,5 +15,5 @@ settings.load_profile("fixed")
 
 
 def pytest_collection_finish():
-    """Spare the garbage collector all modules and collected tests."""
-    gc.freeze()
+    """Let the garbage collector go through all modules and collected tests less often."""
+    gc.set_threshold(50_000, 50, 100)
