@@ -1,6 +1,7 @@
 """The search for laws: shortest first, at the noise that the table shows."""
 
 from dataclasses import dataclass, field
+from math import comb
 
 import numpy as np
 from scipy.stats import t as student
@@ -20,7 +21,6 @@ from vanishing.laws.search import (
     MOST_ELIMINATED,
     MOST_FACTORED,
     Terms,
-    count_supports,
     eliminate,
     even_weights,
     make_terms,
@@ -183,7 +183,7 @@ class Search:
         degree = int(self.terms.degrees.max())
         while degree > 1:
             n_terms = int(np.sum(self.terms.degrees <= degree))
-            if count_supports(n_terms, size) <= MOST_SUPPORTS:
+            if comb(n_terms, size) <= MOST_SUPPORTS:
                 break
             degree -= 1
         return self.terms.take(np.flatnonzero(self.terms.degrees <= degree))

@@ -15,7 +15,6 @@ about all pairs of further terms at once.
 
 from dataclasses import dataclass
 from itertools import combinations
-from math import comb
 
 import numpy as np
 from scipy.optimize import linprog
@@ -279,11 +278,6 @@ def _minimal(shifted: FloatArray, supports: IntArray) -> IntArray:
         blocks = shifted[parts[:, :, None], parts[:, None, :]]
         kept &= np.linalg.eigvalsh(blocks)[:, 0] > 0
     return supports[kept]
-
-
-def count_supports(n_terms: int, size: int) -> int:
-    """Return how many supports of a size there are."""
-    return comb(n_terms, size)
 
 
 def eliminate(terms: Terms, noise: float, kept: int | None = None) -> Support | None:
