@@ -12,16 +12,9 @@ from sklearn.preprocessing import StandardScaler
 
 from vanishing import VanishingDetector, VanishingIdeal
 from vanishing.datasets import make_variety
-from vanishing.equations.markup import (
-    MOST_EQUATIONS,
-    MOST_TERMS,
-    element,
-    excerpt,
-    mathml_equation,
-    notebook_html,
-    notebook_latex,
-    render,
-)
+from vanishing.equations.expansion import MOST_EQUATIONS, MOST_TERMS, excerpt
+from vanishing.equations.latex import notebook_latex
+from vanishing.equations.mathml import element, mathml_equation, notebook_html, render
 from vanishing.equations.text import Sum, shorten_names, significant
 from vanishing.polynomials import PolynomialBasis
 
@@ -110,11 +103,11 @@ def test_what_would_take_long_is_not_expanded(monkeypatch):
     basis = VanishingIdeal(max_degree=3, tol=1e-9).fit(X).basis_
     counted = basis.degrees().tolist().count
     # As many coefficients as there are up to degree 2.
-    monkeypatch.setattr("vanishing.equations.markup.MOST_COEFFICIENTS", 10 * 6)
+    monkeypatch.setattr("vanishing.equations.expansion.MOST_COEFFICIENTS", 10 * 6)
     latex = notebook_latex(basis, ["x", "y", "z"])
     assert latex.count("&= 0") == counted(2) == 3
     assert f"{counted(3)} more equations" in latex
-    monkeypatch.setattr("vanishing.equations.markup.MOST_COEFFICIENTS", 10)
+    monkeypatch.setattr("vanishing.equations.expansion.MOST_COEFFICIENTS", 10)
     monkeypatch.setattr(PolynomialBasis, "expand", None)
     assert f"{basis.count()} equations, too large to be written out" in notebook_latex(basis, XY)
 

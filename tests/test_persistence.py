@@ -31,7 +31,7 @@ from vanishing import (
     VanishingIdeal,
 )
 from vanishing.construction.normalizations import Gradient, Normalization
-from vanishing.construction.reductions import Gram
+from vanishing.construction.passes import Gram
 from vanishing.contrasts import GaussianNoise, Mixture, Permuted, Uniform
 from vanishing.equations import to_sympy
 from vanishing.persistence import ModelFileError, save

@@ -21,7 +21,7 @@ from vanishing import (
     VanishingIdeal,
 )
 from vanishing.construction.normalizations import Contrastive, Gradient, resolve_normalization
-from vanishing.construction.reductions import Gram
+from vanishing.construction.passes import Gram
 from vanishing.data import as_source
 from vanishing.ideal import InterpolationWarning
 

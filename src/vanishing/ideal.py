@@ -20,7 +20,7 @@ from vanishing.construction.candidates import choose_candidates
 from vanishing.construction.loop import Construction, DegreeTrace, Settings, StopReason, construct
 from vanishing.construction.moments import Seen
 from vanishing.construction.normalizations import Normalization, resolve_normalization
-from vanishing.construction.reductions import Reduction, Tsqr, resolve_reduction
+from vanishing.construction.passes import Reduction, Tsqr, resolve_reduction
 from vanishing.data.inputs import (
     as_source,
     check_contrast_source,
@@ -626,14 +626,14 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
     def _repr_latex_(self) -> str | None:
         if not hasattr(self, "basis_") or get_config()["display"] != "diagram":
             return None
-        from vanishing.equations.markup import notebook_latex  # a fit needs none of it
+        from vanishing.equations.latex import notebook_latex  # a fit needs none of it
 
         return notebook_latex(self.basis_, get_feature_names(self), self)
 
     def _equations_html(self) -> str:
         if not hasattr(self, "basis_"):
             return ""
-        from vanishing.equations.markup import notebook_html
+        from vanishing.equations.mathml import notebook_html
 
         return notebook_html(self.basis_, get_feature_names(self), self)
 

@@ -43,7 +43,7 @@ from sklearn.utils.validation import check_is_fitted
 import vanishing
 from vanishing import contrasts, equations, transformations
 from vanishing.arrays.namespace import FloatArray
-from vanishing.construction import normalizations, reductions
+from vanishing.construction import normalizations, passes
 from vanishing.data.atomic import write_atomic
 
 FORMAT = "vanishing model"
@@ -235,8 +235,8 @@ PARAMETERS: tuple[type, ...] = (
     normalizations.Gradient,
     normalizations.GradientWeighted,
     normalizations.Vca,
-    reductions.Gram,
-    reductions.Tsqr,
+    passes.Gram,
+    passes.Tsqr,
     transformations.AnyOf,
     transformations.Flips,
     transformations.Identity,

@@ -19,7 +19,7 @@ from vanishing.arrays.blocks import (
     threads_for,
 )
 from vanishing.arrays.kernels import merge_triangular, triangular_factor
-from vanishing.construction.reductions import Gram, Pass
+from vanishing.construction.passes import Gram, Pass
 from vanishing.data import as_source
 
 

@@ -391,7 +391,7 @@ def assert_no_threads(*, collect=True):
 
 
 def test_bad_rows_of_files_are_named_by_file_and_row(tmp_path, monkeypatch):
-    monkeypatch.setattr("vanishing.data.files.CHUNK_NUMBERS", 3 * 50)
+    monkeypatch.setattr("vanishing.data.streamed_tables.CHUNK_NUMBERS", 3 * 50)
     X = surface()
     X[250, 1] = np.nan
     with pytest.raises(
@@ -625,7 +625,7 @@ def test_files_are_read_and_written_in_bounded_memory(kind, tmp_path, monkeypatc
     """400,000 rows of 8 columns are 26 MB; NumPy reports its arrays, Arrow its own."""
     for module in ("files", "streams", "output"):
         monkeypatch.setattr(sys.modules[f"vanishing.data.{module}"], "CHUNK_NUMBERS", 2**16)
-    monkeypatch.setattr("vanishing.data.tables.CSV_BLOCK", 2**18)
+    monkeypatch.setattr("vanishing.data.whole_tables.CSV_BLOCK", 2**18)
     X = np.random.default_rng(0).standard_normal((400_000, 8))
     if kind == "Zarr path":
         path = zarr_array(X, tmp_path, chunks=(10_000, 8))

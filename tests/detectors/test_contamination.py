@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
 from vanishing.detectors import fit_to_mixed, score_unseen
 from vanishing.detectors.contamination import N_FITS
-from vanishing.detectors.threshold import FOLDS, quantile_offset
+from vanishing.detectors.threshold import FOLDS, quantile_threshold
 
 ONE_IDEAL = VanishingDetector(VanishingIdeal(tol=0.1))
 
@@ -87,7 +87,7 @@ def test_the_worst_rows_are_left_out_and_the_threshold_is_that_of_all(share):
     found = fit_to_mixed(detector, X)
     np.testing.assert_array_equal(found.score_samples(X), expected.score_samples(X))
     on = scores if share == "auto" else expected.score_samples(X)
-    assert found.offset_ == quantile_offset(on, share)
+    assert found.offset_ == quantile_threshold(on, share)
     assert set(np.flatnonzero(found.predict(X) == -1)) >= ({0, 1} if share == 0.05 else {0, 1, 2})
     assert not hasattr(detector, "offset_")  # left as it was
 

@@ -5,26 +5,26 @@ import pytest
 
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
 from vanishing.detectors.score import Score
-from vanishing.detectors.threshold import apply_to_unseen, conformal_offset, quantile_offset
+from vanishing.detectors.threshold import apply_to_unseen, conformal_threshold, quantile_threshold
 from vanishing.transformations import RandomAffine
 
 
 @pytest.mark.parametrize("contamination", [0.01, 0.1, 0.5])
 def test_quantile_flags_the_given_share(contamination):
     scores = np.random.default_rng(0).standard_normal(1000)
-    offset = quantile_offset(scores, contamination)
+    offset = quantile_threshold(scores, contamination)
     assert np.mean(scores < offset) == pytest.approx(contamination, abs=1e-3)
 
 
 def test_automatic_rule_finds_planted_outliers():
     rng = np.random.default_rng(1)
     scores = np.concatenate([rng.uniform(0, 1, 970), rng.uniform(-20, -10, 30)])
-    assert np.mean(scores < quantile_offset(scores, "auto")) == 0.03
+    assert np.mean(scores < quantile_threshold(scores, "auto")) == 0.03
 
 
 def test_automatic_rule_flags_at_least_one_in_a_hundred():
     scores = np.linspace(0, 1, 1000)
-    assert np.mean(scores < quantile_offset(scores, "auto")) == 0.01
+    assert np.mean(scores < quantile_threshold(scores, "auto")) == 0.01
 
 
 @pytest.mark.parametrize("contamination", ["auto", 0.01, 0.1, 0.5])
@@ -32,7 +32,7 @@ def test_automatic_rule_flags_at_least_one_in_a_hundred():
 def test_infinite_scores_are_below_a_finite_threshold(contamination, n_infinite):
     scores = np.random.default_rng(0).standard_normal(100)
     scores[:n_infinite] = -np.inf
-    offset = quantile_offset(scores, contamination)
+    offset = quantile_threshold(scores, contamination)
     assert np.isfinite(offset)
     assert (scores[:n_infinite] - offset < 0).all()
     assert not np.isnan(scores - offset).any()
@@ -40,9 +40,9 @@ def test_infinite_scores_are_below_a_finite_threshold(contamination, n_infinite)
 
 def test_nothing_but_infinite_scores_is_refused():
     with pytest.raises(ValueError, match="scores of all training rows are infinite"):
-        quantile_offset(np.full(10, -np.inf), "auto")
+        quantile_threshold(np.full(10, -np.inf), "auto")
     with pytest.raises(ValueError, match="cannot be guaranteed: the scores of 5 of 99"):
-        conformal_offset(np.r_[np.full(5, -np.inf), np.zeros(94)], 0.02)
+        conformal_threshold(np.r_[np.full(5, -np.inf), np.zeros(94)], 0.02)
 
 
 @pytest.mark.parametrize("contamination", ["auto", 0.01])
@@ -70,7 +70,7 @@ def test_conformal_rate_of_false_alarms(rate):
     rng = np.random.default_rng(2)
     alarms = []
     for _ in range(2000):
-        offset = conformal_offset(rng.gamma(2.0, size=99), rate)
+        offset = conformal_threshold(rng.gamma(2.0, size=99), rate)
         alarms.append(np.mean(rng.gamma(2.0, size=500) < offset))
     assert np.mean(alarms) <= rate + 0.003
     assert np.mean(alarms) >= rate - 1 / 100 - 0.003, "no wider than the guarantee needs"
@@ -127,4 +127,4 @@ def test_detectors_keep_the_promised_rate(detector, rate):
 
 def test_too_few_samples_for_the_guarantee():
     with pytest.raises(ValueError, match=r"0.01 cannot be guaranteed with 50 .*at least 99"):
-        conformal_offset(np.arange(50.0), 0.01)
+        conformal_threshold(np.arange(50.0), 0.01)

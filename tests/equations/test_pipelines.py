@@ -21,7 +21,7 @@ from tests.support.cases import NORMALIZATIONS, fit
 
 from vanishing import ClassVanishingFeatures, VanishingIdeal
 from vanishing.datasets import make_variety
-from vanishing.equations import affine_map, model, to_latex, to_rational, to_sympy
+from vanishing.equations import affine_map, expansion, to_latex, to_rational, to_sympy
 from vanishing.polynomials import AffineMap
 
 PREPROCESSORS = {
@@ -248,7 +248,7 @@ def test_what_is_no_model_is_refused():
 
 
 def test_equations_nobody_would_read_are_refused(monkeypatch):
-    monkeypatch.setattr(model, "LARGEST_EXPANSION", 300)
+    monkeypatch.setattr(expansion, "LARGEST_EXPANSION", 300)
     for write in (to_sympy, to_latex):
         with pytest.raises(ValueError, match=r"15 monomials up to degree 2.*too many to write"):
             write(pipeline())

@@ -8,7 +8,13 @@ from scipy.linalg import qr
 
 from vanishing.arrays.namespace import FloatArray, IntArray
 from vanishing.polynomials.basis import PolynomialBasis
-from vanishing.polynomials.monomials import monomials, multiples, normalize_columns, spanning
+from vanishing.polynomials.monomials import (
+    make_coprime_integers,
+    monomials,
+    multiples,
+    normalize_columns,
+    spanning,
+)
 
 # --- Polynomials with rational coefficients, as exact algebra needs them --------------------------
 
@@ -265,11 +271,5 @@ def groebner_basis(polynomials: Sequence[Any], *, order: Order = "grevlex") -> l
         return []
     reduced = sympy.groebner(rational, *rational[0].gens, order=order).polys
     key = monomial_key(order)
-    whole = [_with_coprime_integers(polynomial, order) for polynomial in reduced]
+    whole = [make_coprime_integers(polynomial, order) for polynomial in reduced]
     return sorted(whole, key=lambda p: key(p.monoms(order=order)[0]), reverse=True)
-
-
-def _with_coprime_integers(polynomial: Any, order: str) -> Any:
-    _, integer = polynomial.clear_denoms(convert=True)
-    _, primitive = integer.primitive()
-    return primitive if primitive.LC(order=order) > 0 else -primitive

@@ -12,7 +12,7 @@ import numpy as np
 from vanishing.arrays.blocks import BudgetError, format_bytes
 from vanishing.arrays.kernels import norms
 from vanishing.arrays.namespace import Array, FloatArray, IntArray, lazy, move_to_numpy
-from vanishing.construction.reductions import Factor, Pass
+from vanishing.construction.passes import Factor, Pass
 from vanishing.data.source import LARGEST, SampleSource
 from vanishing.polynomials.evaluation import DegreeBlock, Evaluator
 from vanishing.polynomials.monomials import (

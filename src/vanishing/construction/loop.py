@@ -13,7 +13,7 @@ from vanishing.arrays.namespace import BoolArray, FloatArray
 from vanishing.construction.candidates import Candidates, Form, Products, Stage, choose_candidates
 from vanishing.construction.gsvd import SAFETY, Side, Solution, solve
 from vanishing.construction.normalizations import Normalization
-from vanishing.construction.reductions import Pass, Reduction
+from vanishing.construction.passes import Pass, Reduction
 from vanishing.data.source import SampleSource
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.evaluation import DegreeBlock
@@ -124,7 +124,7 @@ class Settings:
     reduction: Reduction
     memory_budget: int
 
-    def threshold(
+    def tolerance(
         self, extents: FloatArray, noise: FloatArray, reference: float | None, n_rows: float
     ) -> float:
         """Return the tolerance for one degree, as a root mean square."""
@@ -280,7 +280,7 @@ def grow(
 
     ascending = np.argsort(solution.extents, kind="stable")
     spectrum = solution.extents[ascending]
-    tol = settings.threshold(spectrum, solution.noise[ascending], state.reference, n_rows)
+    tol = settings.tolerance(spectrum, solution.noise[ascending], state.reference, n_rows)
     vanishes, is_decided = decide(solution.extents, solution.noise, solution.doubt, tol)
     is_nonvanishing = is_decided & ~vanishes
     nonvanishing, cut = _scale_nonvanishing(solution, is_nonvanishing, settings.max_nonvanishing)

@@ -18,7 +18,7 @@ from vanishing.arrays.namespace import (
     namespace,
 )
 from vanishing.construction.candidates import Stage
-from vanishing.construction.reductions import Factor, Pass, Tsqr
+from vanishing.construction.passes import Factor, Pass, Tsqr
 from vanishing.data.source import (
     ArraySource,
     SampleSource,

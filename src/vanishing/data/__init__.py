@@ -2,7 +2,6 @@
 
 from vanishing.data.dask import DaskSource
 from vanishing.data.device import DeviceSource
-from vanishing.data.files import TableSource
 from vanishing.data.inputs import as_source
 from vanishing.data.output import write
 from vanishing.data.source import (
@@ -12,8 +11,9 @@ from vanishing.data.source import (
     SampleSource,
     WeightedSource,
 )
+from vanishing.data.streamed_tables import TableSource
 from vanishing.data.streams import ChunkSource, StoredArraySource
-from vanishing.data.tables import Table, TableError, read_table
+from vanishing.data.whole_tables import Table, TableError, read_table
 
 __all__ = [
     "ArraySource",

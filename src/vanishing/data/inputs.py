@@ -23,7 +23,6 @@ from vanishing.arrays.namespace import (
     unmask,
 )
 from vanishing.data.dask import DaskSource, as_dask_array
-from vanishing.data.files import TableSource, open_path, split_dataset
 from vanishing.data.source import (
     ArraySource,
     NoRowsError,
@@ -32,6 +31,7 @@ from vanishing.data.source import (
     check_block,
     close_after,
 )
+from vanishing.data.streamed_tables import TableSource, open_path, split_dataset
 from vanishing.data.streams import (
     ChunkSource,
     StoredArraySource,

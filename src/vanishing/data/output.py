@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from vanishing.arrays.namespace import import_extra, move_to_host
 from vanishing.data.atomic import replace_atomic
-from vanishing.data.files import is_zarr_array
 from vanishing.data.inputs import as_source
 from vanishing.data.source import close_after
+from vanishing.data.streamed_tables import is_zarr_array
 from vanishing.data.streams import CHUNK_NUMBERS
-from vanishing.data.tables import write_columns, write_npy
+from vanishing.data.whole_tables import write_columns, write_npy
 
 Batches = Iterator[npt.NDArray[Any]]
 

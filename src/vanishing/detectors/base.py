@@ -33,11 +33,11 @@ from vanishing.detectors.score import Normal, Score
 from vanishing.detectors.threshold import (
     Scored,
     check_attainable,
-    conformal_offset,
+    choose_threshold,
+    conformal_threshold,
     finite_quantiles,
     measure_rounding,
     most_anomalies,
-    quantile_offset,
 )
 from vanishing.equations.onnx.graph import Graph, Output, Value
 from vanishing.explain.record import Explanation
@@ -136,7 +136,7 @@ USUAL = 0.9
 
 
 class Detector(HasIdeal, Saveable, OutlierMixin, BaseEstimator):
-    """Base of the detectors; subclasses define ``fit``, which sets the score and the offset."""
+    """Base of the detectors; subclasses define ``fit``, which sets the score and the threshold."""
 
     contamination: float | Literal["auto"] = "auto"
     calibration: float | None = None
@@ -312,28 +312,14 @@ class Detector(HasIdeal, Saveable, OutlierMixin, BaseEstimator):
         constant = spread <= 1e-12 * np.abs(mean)
         spread = np.where(constant, np.abs(mean) + 1.0, spread)
         if held_out is None:
-            offset = self._offset(fitted, unseen)
+            most = most_anomalies(total_weight(sample_weight, len(seen)))
+            threshold = choose_threshold(fitted, unseen, self.contamination, most=most)
         else:
             assert self.contamination != "auto"
             held_out_scores = move_to_host(score.score_samples(held_out))
-            offset = conformal_offset(held_out_scores, self.contamination)
-        rounding = measure_rounding(score.score_samples, X, self.contamination, offset)
-        return replace(score, normal=Normal(usual + rounding, mean, spread)), offset - rounding
-
-    def _offset(self, seen: Scored, unseen: Scored) -> float:
-        """Return the threshold, up to rounding.
-
-        Unseen rows score lower than those that were fitted to, if all else is the same. It is not
-        where fits without some rows differ from that to all, by a tiny shift of all scores or by
-        other equations: then the rows that were fitted to say what is normal.
-        """
-        share = self.contamination
-        most = most_anomalies(total_weight(seen.sample_weight, len(seen.scores)))
-        offset = quantile_offset(seen.scores, share, seen.sample_weight, most=most)
-        if share == "auto":
-            of_unseen = quantile_offset(unseen.scores, share, unseen.sample_weight, most=most)
-            offset = min(offset, of_unseen)
-        return offset
+            threshold = conformal_threshold(held_out_scores, self.contamination)
+        rounding = measure_rounding(score.score_samples, X, self.contamination, threshold)
+        return replace(score, normal=Normal(usual + rounding, mean, spread)), threshold - rounding
 
 
 def check_rows(

@@ -14,7 +14,7 @@ from vanishing.arrays.namespace import FloatArray, IntArray, move_to_host
 from vanishing.data.inputs import check_new_table, check_training_table
 from vanishing.detectors.base import Detector
 from vanishing.detectors.selection import is_frame, picker
-from vanishing.detectors.threshold import FOLDS, measure_rounding, quantile_offset
+from vanishing.detectors.threshold import FOLDS, Scored, choose_threshold, measure_rounding
 
 #: With fewer rows, none can be left out.
 FEWEST_ROWS = 20
@@ -142,13 +142,10 @@ def fit_to_mixed(
         better = scores == worst
     fitted.fit(rows_of(np.flatnonzero(better)))
     final = np.asarray(move_to_host(fitted.score_samples(rows)))
-    offset = quantile_offset(final, share)
-    if share == "auto":
-        offset = min(offset, quantile_offset(scores, share))
+    threshold = choose_threshold(Scored(final), Scored(scores), share)
     normality = fitted.anomaly_score_.score_samples
-    fitted.offset_ = offset - measure_rounding(
-        normality, check_new_table(fitted, rows), share, offset
-    )
+    rounding = measure_rounding(normality, check_new_table(fitted, rows), share, threshold)
+    fitted.offset_ = threshold - rounding
     if callback is not None:
         callback(N_FITS)
     return fitted

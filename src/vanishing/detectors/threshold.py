@@ -1,4 +1,7 @@
-"""Where normal ends: the offset on the scores, and what rounding does to it."""
+"""The threshold of detectors: the score below which a row is anomalous.
+
+The detectors keep it as ``offset_``, as scikit-learn calls it.
+"""
 
 from collections.abc import Callable
 from math import ceil
@@ -20,7 +23,7 @@ from vanishing.arrays.namespace import (
 from vanishing.data.source import SampleSource, close_after
 from vanishing.detectors.sample_weights import quantiles
 
-# --- Where normal ends: the offset on the scores --------------------------------------------------
+# --- Quantiles of scores --------------------------------------------------------------------------
 
 #: Parts into which rows are split to be left out in turn.
 FOLDS = 5
@@ -42,21 +45,21 @@ class Scored(NamedTuple):
     sample_weight: FloatArray | None = None
 
 
-def quantile_offset(
+def quantile_threshold(
     scores: FloatArray,
     contamination: float | Literal["auto"],
     sample_weight: FloatArray | None = None,
     *,
     most: float = 0.25,
 ) -> float:
-    """Choose an offset below which samples are anomalous.
+    """Choose the threshold by a quantile of the scores.
 
     Parameters
     ----------
     scores : array of shape (n_samples,)
         Of the training data, higher is more normal.
     contamination : float or "auto"
-        Share of the training data below the offset. "auto" is the rule of box plots, one and a
+        Share of the training data below the threshold. "auto" is the rule of box plots, one and a
         half times the distance of the quartiles below the lower one, but calls at least one
         sample in a hundred anomalous, and at most the share ``most``.
     sample_weight : array of shape (n_samples,), optional
@@ -70,10 +73,33 @@ def quantile_offset(
     return finite_quantiles(scores, [contamination], sample_weight)[0]
 
 
+def choose_threshold(
+    seen: Scored, unseen: Scored, contamination: float | Literal["auto"], *, most: float = 0.25
+) -> float:
+    """Choose the threshold of rows of which some were left out of the fit in turn.
+
+    Unseen rows score lower than those that were fitted to, if all else is the same. It is not
+    where fits without some rows differ from that to all, by a tiny shift of all scores or by
+    other equations: then the rows that were fitted to say what is normal.
+
+    Parameters
+    ----------
+    seen, unseen : Scored
+        Rows scored by the fit to all of them, and by fits without them.
+    contamination, most
+        As for ``quantile_threshold``. A number is the share of the seen rows.
+    """
+    threshold = quantile_threshold(seen.scores, contamination, seen.sample_weight, most=most)
+    if contamination != "auto":
+        return threshold
+    of_unseen = quantile_threshold(unseen.scores, "auto", unseen.sample_weight, most=most)
+    return min(threshold, of_unseen)
+
+
 def most_anomalies(n_rows: float) -> float:
     """Return the largest share of normal rows that "auto" calls anomalous.
 
-    With k of n training rows below the offset, the false alarm rate of new rows has the
+    With k of n training rows below the threshold, the false alarm rate of new rows has the
     distribution Beta(k + 1, n - k). Small tables get the largest k for which it stays below
     ``HIGHEST_RATE`` with probability 1 - ``RISK`` (a one-sided tolerance limit).
     """
@@ -132,26 +158,26 @@ def apply_to_unseen(
     return np.concatenate(values), np.concatenate(parts[: len(values)])
 
 
-def conformal_offset(scores: FloatArray, contamination: float) -> float:
-    """Choose an offset with a guaranteed rate of false alarms.
+def conformal_threshold(scores: FloatArray, contamination: float) -> float:
+    """Choose a threshold with a guaranteed rate of false alarms.
 
     Parameters
     ----------
     scores : array of shape (n_samples,)
         Of normal samples that were not used in fitting.
     contamination : float
-        A new normal sample, exchangeable with these, falls below the offset with at most this
+        A new normal sample, exchangeable with these, falls below the threshold with at most this
         probability (split conformal prediction).
     """
     rank = check_attainable(len(scores), contamination)
-    offset = float(np.sort(scores)[::-1][rank - 1])
-    if not np.isfinite(offset):
+    threshold = float(np.sort(scores)[::-1][rank - 1])
+    if not np.isfinite(threshold):
         raise ValueError(
             f"a false alarm rate of {contamination} cannot be guaranteed: the scores of "
             f"{np.sum(~np.isfinite(scores))} of {len(scores)} calibration samples are infinite, "
             "since equations overflow there; rescale the data, or raise contamination"
         )
-    return offset
+    return threshold
 
 
 def check_attainable(n_samples: int, contamination: float) -> int:
@@ -189,7 +215,7 @@ def measure_rounding(
     score: Callable[[Array], Array],
     X: Array | SampleSource,
     contamination: float | Literal["auto"],
-    offset: float,
+    threshold: float,
 ) -> float:
     """Return how far rounding errors of the training data move a threshold.
 
@@ -202,16 +228,15 @@ def measure_rounding(
         Returns the score of each row, higher is more normal.
     X : array or SampleSource
     contamination : float or "auto"
-    offset : float
-        The threshold.
+    threshold : float
     """
     rows = pick_rows(X, ROUNDED_ROWS)
     scores, moved = (move_to_host(score(x)) for x in (rows, move_last_digits(rows)))
     worse = np.minimum(scores, moved)
     if not np.isfinite(worse).any():
         return 0.0
-    rounding = quantile_offset(scores, contamination) - quantile_offset(worse, contamination)
-    return rounding if rounding > NEGLIGIBLE * abs(offset) else 0.0
+    rounding = quantile_threshold(scores, contamination) - quantile_threshold(worse, contamination)
+    return rounding if rounding > NEGLIGIBLE * abs(threshold) else 0.0
 
 
 def pick_rows(X: Array | SampleSource, most: int) -> Array:

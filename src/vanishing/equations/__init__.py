@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from vanishing.equations.code import to_c, to_python
-    from vanishing.equations.model import affine_map, to_latex, to_sympy
+    from vanishing.equations.expansion import affine_map, to_sympy
+    from vanishing.equations.latex import to_latex
     from vanishing.equations.onnx.model import to_onnx
     from vanishing.equations.rational import CertificateError, to_rational
     from vanishing.equations.simplification import TidyEquation, tidy
@@ -16,14 +17,14 @@ if TYPE_CHECKING:
 _HOMES = {
     "CertificateError": "rational",
     "TidyEquation": "simplification",
-    "affine_map": "model",
+    "affine_map": "expansion",
     "tidy": "simplification",
     "to_c": "code",
-    "to_latex": "model",
+    "to_latex": "latex",
     "to_onnx": "onnx.model",
     "to_python": "code",
     "to_rational": "rational",
-    "to_sympy": "model",
+    "to_sympy": "expansion",
 }
 
 __all__ = [

@@ -12,7 +12,7 @@ from unicodedata import normalize
 import numpy as np
 
 from vanishing.arrays.namespace import FloatArray, IntArray
-from vanishing.equations.model import Equations, choose_terms, equations_of
+from vanishing.equations.expansion import Equations, choose_terms, equations_of
 from vanishing.equations.text import CODE
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.evaluation import last_degree_with_vanishing

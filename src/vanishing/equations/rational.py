@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from vanishing.arrays.namespace import FloatArray, IntArray, import_extra, unmask
-from vanishing.equations.model import equations_of, expand_basis
-from vanishing.polynomials.monomials import Monomials, monomials
+from vanishing.equations.expansion import equations_of, expand_basis
+from vanishing.polynomials.monomials import Monomials, make_coprime_integers, monomials
 
 # --- Floating point numbers as the small rationals that they are close to -------------------------
 #
@@ -447,7 +447,7 @@ def _certified(
     refused = []
     for candidate in rational_candidates(literal, (np.abs(row).max() * units).tolist()):
         if not any(exact.values(exponents, candidate)):
-            return _with_coprime_integers(_polynomial(exponents, candidate, symbols))
+            return make_coprime_integers(_polynomial(exponents, candidate, symbols), "grlex")
         refused.append(candidate)
 
     attempts = refused or [[Fraction(c) for c in literal]]
@@ -475,13 +475,6 @@ def _polynomial(
         if c
     }
     return sympy.Poly.from_dict(terms, *symbols, domain=sympy.QQ)
-
-
-def _with_coprime_integers(polynomial: Any) -> Any:
-    """Scale to coprime integers, the coefficient of the leading term (by degree) positive."""
-    _, integer = polynomial.clear_denoms(convert=True)
-    _, primitive = integer.primitive()
-    return primitive if primitive.LC(order="grlex") > 0 else -primitive
 
 
 def _minimal(polynomials: list[Any]) -> list[Any]:

@@ -16,7 +16,8 @@ from vanishing.arrays.namespace import (
     import_extra,
     unmask,
 )
-from vanishing.equations.model import Equations, check_names, equations_of
+from vanishing.equations.expansion import Equations, check_names, equations_of
+from vanishing.equations.latex import LATEX, latex_symbol
 from vanishing.equations.rational import (
     NEGLIGIBLE,
     PIVOT_SHARE,
@@ -24,7 +25,7 @@ from vanishing.equations.rational import (
     reduced_modulo,
     simplest_fraction,
 )
-from vanishing.equations.text import LATEX, Sum, latex_symbol
+from vanishing.equations.text import Sum
 from vanishing.equations.uncertainty import Sample
 from vanishing.polynomials.monomials import count, monomials, multiples, normalize_columns
 

@@ -1,4 +1,4 @@
-"""Equations as text: numbers, names and sums of terms in plain text, LaTeX and source code."""
+"""Equations as plain text: numbers, names, and sums of terms in any notation."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -246,7 +246,6 @@ UNICODE = Notation(superscripts=True)
 CODE = Notation((" +", " -"), ("+", "-"), times="*")
 #: For screen readers: 0.5 · x^2 − y
 SPOKEN = Notation((" + ", " − "), ("", "− "), times=" · ", write_number=significant)
-LATEX = Notation((" +", " -"), power="{}^{{{}}}", ten=r" \cdot 10^{{{}}}")
 
 
 def plain_symbol(name: str) -> str:
@@ -254,15 +253,3 @@ def plain_symbol(name: str) -> str:
     if name.rstrip("'").isidentifier():
         return name
     return f"[{name if name.isprintable() else ascii(name)[1:-1]}]"
-
-
-def latex_symbol(name: str) -> str:
-    """Write the name of a variable."""
-    letter, index = name[:1], name[1:]
-    if letter.isalpha() and index.isdigit():
-        return f"{letter}_{{{index}}}"
-    if len(name) == 1 and name.isalpha():
-        return name
-    special = {"^": r"\hat{}", "~": r"\sim{}", "\\": r"\backslash{}"}
-    escaped = "".join(f"\\{c}" if c in "_%&#$ {}" else special.get(c, c) for c in name)
-    return f"\\mathrm{{{escaped}}}"

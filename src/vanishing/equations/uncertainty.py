@@ -17,7 +17,7 @@ import numpy as np
 
 from vanishing.arrays.blocks import row_slices
 from vanishing.arrays.namespace import FloatArray, is_array, lazy, move_to_host, unmask
-from vanishing.equations.model import expand_basis
+from vanishing.equations.expansion import expand_basis
 from vanishing.equations.sizes import monomial_sizes
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.monomials import Monomials, monomials

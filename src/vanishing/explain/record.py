@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
-from vanishing.equations.markup import Element, element, render
+from vanishing.equations.mathml import Element, element, render
 from vanishing.equations.text import as_given, changed_number, number
 
 # --- What an explanation says ---------------------------------------------------------------------

@@ -10,7 +10,7 @@ import numpy as np
 from vanishing.arrays.namespace import BoolArray, FloatArray, move_to_host, unmask
 from vanishing.data.inputs import as_source, is_chunked
 from vanishing.data.source import check_weights, close_after
-from vanishing.data.tables import read_table
+from vanishing.data.whole_tables import read_table
 
 #: Rows that are kept of a table that does not fit into memory.
 MOST_ROWS = 100_000

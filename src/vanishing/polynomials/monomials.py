@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations_with_replacement
 from math import comb
+from typing import Any
 
 import numpy as np
 from scipy.linalg import qr
@@ -162,6 +163,13 @@ def _tuples_from(n_variables: int, length: int) -> IntArray:
 def monomials(n_variables: int, degree: int) -> Monomials:
     """Return the (cached) table of monomials."""
     return Monomials(n_variables, degree)
+
+
+def make_coprime_integers(polynomial: Any, order: str) -> Any:
+    """Scale a polynomial of SymPy to coprime integers, the leading coefficient positive."""
+    _, integer = polynomial.clear_denoms(convert=True)
+    _, primitive = integer.primitive()
+    return primitive if primitive.LC(order=order) > 0 else -primitive
 
 
 # --- Affine maps z = A x + b, through which polynomials in z become polynomials in x --------------

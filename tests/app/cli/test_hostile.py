@@ -14,7 +14,7 @@ from tests.support.command_line import environment, parabola
 from vanishing.app.cli.console import visible, visible_json
 from vanishing.app.cli.options import Reading
 from vanishing.app.cli.tables import read_table, write_table
-from vanishing.data.tables import no_formula
+from vanishing.data.whole_tables import no_formula
 
 #: Red; a title of the window; CSI in one character; back to the start of the line; right to left.
 ESCAPES = ["\x1b[31m", "\x1b]0;owned\x07", "\x9b31m", "\b\b", "\x7f", "\u202e", "\u2066"]

@@ -23,8 +23,8 @@ from vanishing.app.cli.models import (
     threshold_of,
 )
 from vanishing.arrays.namespace import FloatArray
-from vanishing.data.tables import Table
-from vanishing.equations.model import affine_map, choose_terms
+from vanishing.data.whole_tables import Table
+from vanishing.equations.expansion import affine_map, choose_terms
 from vanishing.equations.simplification import tidy
 from vanishing.equations.sizes import DataScale
 from vanishing.equations.text import ASCII, UNICODE, Sum, plain_symbol

@@ -17,7 +17,7 @@ from vanishing.app.cli.models import (
     threshold_of,
 )
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
-from vanishing.data.tables import Table
+from vanishing.data.whole_tables import Table
 from vanishing.polynomials.monomials import count
 
 # --- What a detector finds in a table -------------------------------------------------------------

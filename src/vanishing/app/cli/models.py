@@ -25,7 +25,7 @@ from vanishing.app.cli.options import Equations, Threshold, Writing
 from vanishing.app.cli.tables import PIPE, output_file, write_table
 from vanishing.arrays.namespace import BoolArray, FloatArray, import_extra
 from vanishing.data.source import too_large_to_square
-from vanishing.data.tables import Table
+from vanishing.data.whole_tables import Table
 from vanishing.detectors.clusters import NothingVanishesError
 from vanishing.detectors.contamination import FEWEST_ROWS, N_FITS, fit_to_mixed
 from vanishing.polynomials.monomials import variable_names

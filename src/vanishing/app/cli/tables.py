@@ -16,7 +16,7 @@ import numpy as np
 from vanishing.app.cli.console import DataError, OutputError, UsageError, note, say, working
 from vanishing.app.cli.options import Reading
 from vanishing.data.atomic import FULL, followed, open_atomic
-from vanishing.data.tables import (
+from vanishing.data.whole_tables import (
     SUFFIXES,
     Columns,
     CsvFile,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from vanishing.arrays.namespace import FloatArray
-from vanishing.equations.markup import Element, element
+from vanishing.equations.mathml import Element, element
 from vanishing.equations.text import number
 
 #: Size of a chart, and the space around its axes for names and numbers.

@@ -16,7 +16,7 @@ from vanishing.arrays.namespace import BoolArray, FloatArray, move_to_host, unma
 from vanishing.data.inputs import check_new_table, get_feature_names
 from vanishing.detectors.base import Detector
 from vanishing.detectors.score import Normal
-from vanishing.equations.markup import Child, Element, element
+from vanishing.equations.mathml import Child, Element, element
 from vanishing.equations.text import number
 
 # --- Parts of the page that several sections use -------------------------------------------------

@@ -9,7 +9,8 @@ from vanishing.app.report.charts import Chart
 from vanishing.app.report.content import figure, fold, format_count, join
 from vanishing.arrays.namespace import FloatArray, lazy
 from vanishing.detectors.score import Part
-from vanishing.equations.markup import Element, element, is_quick, mathml_equation
+from vanishing.equations.expansion import is_quick
+from vanishing.equations.mathml import Element, element, mathml_equation
 from vanishing.equations.simplification import TidyEquation, tidy
 from vanishing.equations.sizes import DataScale, terms_that_count
 from vanishing.equations.text import Sum, number, shorten_names, significant

@@ -6,7 +6,7 @@ from typing import Any
 from vanishing.app.report.content import make_row, make_scrollable
 from vanishing.app.report.page import date_line, make_glance, make_page
 from vanishing.data.atomic import write_atomic
-from vanishing.equations.markup import Element, element, render
+from vanishing.equations.mathml import Element, element, render
 from vanishing.equations.text import changed_number, number
 from vanishing.laws.fit import EXACT
 

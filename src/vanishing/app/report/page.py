@@ -14,7 +14,7 @@ from vanishing.app.report.equations import Formulas, equations_section, spectrum
 from vanishing.app.report.scores import scores_section
 from vanishing.arrays.namespace import FloatArray
 from vanishing.data.atomic import write_atomic
-from vanishing.equations.markup import Element, element, render
+from vanishing.equations.mathml import Element, element, render
 from vanishing.equations.text import number
 
 #: Nothing is loaded and nothing runs, whatever the names of columns hold.

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vanishing.arrays.namespace import FloatArray
-from vanishing.equations.markup import Element, element
+from vanishing.equations.mathml import Element, element
 from vanishing.equations.text import number
 from vanishing.explain.record import Explanation
 

@@ -8,7 +8,7 @@ from sklearn.metrics import average_precision_score, precision_recall_curve, roc
 from vanishing.app.report.charts import Chart, round_ticks
 from vanishing.app.report.content import Given, figure, format_count
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
-from vanishing.equations.markup import Element, element
+from vanishing.equations.mathml import Element, element
 from vanishing.equations.text import number
 
 # --- How well scores find labelled anomalies, with the uncertainty of a finite sample -------------

@@ -1,4 +1,4 @@
-"""Rows in files: sources out of paths of any kind, and out of datasets of pyarrow."""
+"""Files read batch by batch: sources of paths of any kind, and of datasets of pyarrow."""
 
 import dataclasses
 import json
@@ -12,7 +12,7 @@ import numpy as np
 from vanishing.arrays.namespace import FloatArray, import_extra, lazy
 from vanishing.data.source import ArraySource, SampleSource
 from vanishing.data.streams import CHUNK_NUMBERS, Chunk, StoredArraySource, StreamedSource
-from vanishing.data.tables import (
+from vanishing.data.whole_tables import (
     COMPRESSED,
     CsvFile,
     TableError,

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.support.cases import BACKENDS
 
 from vanishing.arrays.kernels import factor_by_cholesky, gram
-from vanishing.construction.reductions import Gram, Reduction, Tsqr, resolve_reduction
+from vanishing.construction.passes import Gram, Reduction, Tsqr, resolve_reduction
 
 reductions = pytest.mark.parametrize("reduction", [Tsqr(), Gram()], ids=["tsqr", "gram"])
 

@@ -1,4 +1,4 @@
-"""The equations of a model in the columns of the data, as SymPy expressions and LaTeX."""
+"""The equations of a model expanded into monomials of the columns of the data; SymPy."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from vanishing.arrays.blocks import format_bytes
 from vanishing.arrays.namespace import FloatArray, IntArray, import_extra, lazy
 from vanishing.equations.sizes import DataScale
-from vanishing.equations.text import LATEX, Sum, latex_symbol
+from vanishing.equations.text import Sum
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.monomials import AffineMap, count, variable_names
 
@@ -251,36 +251,65 @@ def _in_one_line(estimator: Any) -> str:
     return " ".join(repr(estimator).split())
 
 
-# --- LaTeX ----------------------------------------------------------------------------------------
+# --- A few equations of a basis, quickly, however large it is: for notebooks and reports ----------
+
+#: Coefficients that may be worked out to show a few equations: a fraction of a second.
+MOST_COEFFICIENTS = 3_000_000
+#: Equations and terms that are shown, at most, and digits of the coefficients.
+MOST_EQUATIONS, MOST_TERMS, DIGITS = 10, 24, 4
 
 
-def to_latex(
-    model: Any, feature_names: Any = None, *, preprocessor: Any = None, digits: int = 4
-) -> list[str]:
-    """Write the vanishing polynomials as LaTeX, highest degree first.
+@dataclass(frozen=True, eq=False)
+class Excerpt:
+    """The first equations of a basis, and how many there are beyond them."""
 
-    Parameters
-    ----------
-    model : VanishingIdeal, PolynomialBasis, or Pipeline that ends in a VanishingIdeal
-        Fitted. Polynomials are carried back through scaling and PCA to the variables of the data.
-    feature_names : sequence of str, optional
-        By default the column names of the data, or x0, x1, ...; "x12" becomes ``x_{12}``, other
-        names are set upright.
-    preprocessor : transformer, optional
-        What was applied to the data before the model, as in ``to_sympy``.
-    digits : int
-        Significant digits of the coefficients. There are more where fewer would change what an
-        equation says about the data of the fit, and terms are left out that change it by less than
-        the last digit. What counts is the size of a term on the data, not its coefficient.
+    sums: list[Sum]
+    degrees: IntArray
+    extents: FloatArray
+    n_more: int
 
-    Returns
-    -------
-    list of str
+
+def excerpt(
+    basis: PolynomialBasis,
+    *,
+    n_equations: int = MOST_EQUATIONS,
+    n_terms: int = MOST_TERMS,
+    digits: int = DIGITS,
+    model: Any = None,
+) -> Excerpt:
+    """Expand the first equations of a basis, as many as can be expanded quickly.
+
+    ``model`` is the ideal that the basis is from, if there is one. Terms that do not count at
+    this many digits are not counted as left out either.
     """
-    equations = equations_of(model, feature_names, preprocessor=preprocessor)
-    symbols = [latex_symbol(name) for name in equations.names]
-    sums = choose_terms(equations.basis, equations.scale, digits=digits)
-    return [LATEX.write(each, symbols) for each in sums]
+    n_shown = min(n_equations, basis.count())
+    top = int(basis.degrees()[n_shown - 1]) if n_shown else 0
+    while top and not is_quick(basis, top):
+        top -= 1
+    n_shown = min(n_shown, int(np.sum(basis.degrees() <= top)))
+    lower = PolynomialBasis(basis.n_features, basis.blocks[:top])
+    lower = lower.restrict(np.arange(lower.count()) < n_shown) if top else lower
+    scale = DataScale.of(basis, model)
+    sums = choose_terms(lower, scale, digits=digits, n_terms=n_terms) if n_shown else []
+    return Excerpt(sums, lower.degrees(), lower.extents, basis.count() - n_shown)
+
+
+def is_quick(basis: PolynomialBasis, degree: int) -> bool:
+    """Whether the polynomials up to a degree can be expanded in a fraction of a second."""
+    blocks = basis.blocks[:degree]
+    widest = max((block.n_candidates for block in blocks), default=0)
+    n_monomials = count(basis.n_features, degree)
+    return n_monomials * max(widest, basis.n_features) <= MOST_COEFFICIENTS
+
+
+def describe_rest(found: Excerpt) -> str:
+    """Say what an excerpt does not show."""
+    if not found.n_more:
+        return "" if found.sums else "no equation: nothing vanishes"
+    more = "more equation" if found.sums else "equation"
+    plural = "" if found.n_more == 1 else "s"
+    large = "" if np.size(found.degrees) else ", too large to be written out"
+    return f"{found.n_more} {more}{plural}{large}"
 
 
 # --- SymPy ----------------------------------------------------------------------------------------

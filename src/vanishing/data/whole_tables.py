@@ -1,4 +1,4 @@
-"""Tables in files: how text is laid out, reading columns, writing columns.
+"""Files read and written as whole tables, and how the text of a CSV file is laid out.
 
 ``fit("table.csv")``, ``read_table`` and the command line read through this module: they agree on
 delimiters, decimal signs, encodings, headers and on what a missing value is.

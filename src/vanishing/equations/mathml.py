@@ -2,26 +2,18 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree
 
-import numpy as np
-
-from vanishing.arrays.namespace import FloatArray, IntArray
-from vanishing.equations.model import choose_terms
-from vanishing.equations.sizes import DataScale
+from vanishing.equations.expansion import describe_rest, excerpt
 from vanishing.equations.text import (
-    LATEX,
     SPOKEN,
     Sum,
     Term,
-    latex_symbol,
     number,
     significant,
 )
 from vanishing.polynomials.basis import PolynomialBasis
-from vanishing.polynomials.monomials import count
 
 # --- Elements of HTML, SVG and MathML, in which every string is escaped by construction -----------
 
@@ -47,7 +39,7 @@ def element(tag: str, *children: Child, **attributes: Any) -> Element:
 
     Examples
     --------
-    >>> from vanishing.equations.markup import element, render
+    >>> from vanishing.equations.mathml import element, render
     >>> render(element("p", "a < b ", element("b", "!"), class_="note", aria_label='"'))
     '<p class="note" aria-label="&quot;">a &lt; b <b>!</b></p>'
     """
@@ -112,7 +104,7 @@ def mathml_equation(terms: Sum, names: Sequence[str], *, relation: str = "= 0") 
     Examples
     --------
     >>> import numpy as np
-    >>> from vanishing.equations.markup import mathml_equation
+    >>> from vanishing.equations.mathml import mathml_equation
     >>> from vanishing.equations.text import Sum
     >>> circle = Sum(np.array([[2, 0], [0, 2], [0, 0]]), [1.0, 1.0, -0.25], 4)
     >>> mathml_equation(circle, ["x", "y"]).get("aria-label")
@@ -184,73 +176,12 @@ def _operator(sign: str) -> Element:
     return element("mo", sign, form="infix", lspace="0em", rspace="0.22em")
 
 
-# --- A few equations of a basis, quickly, however large it is: for notebooks and reports ----------
-
-#: Coefficients that may be worked out to show a few equations: a fraction of a second.
-MOST_COEFFICIENTS = 3_000_000
-
-
-@dataclass(frozen=True, eq=False)
-class Excerpt:
-    """The first equations of a basis, and how many there are beyond them."""
-
-    sums: list[Sum]
-    degrees: IntArray
-    extents: FloatArray
-    n_more: int
-
-
-def excerpt(
-    basis: PolynomialBasis, *, n_equations: int, n_terms: int, digits: int, model: Any = None
-) -> Excerpt:
-    """Expand the first equations of a basis, as many as can be expanded quickly.
-
-    ``model`` is the ideal that the basis is from, if there is one. Terms that do not count at
-    this many digits are not counted as left out either.
-    """
-    n_shown = min(n_equations, basis.count())
-    top = int(basis.degrees()[n_shown - 1]) if n_shown else 0
-    while top and not is_quick(basis, top):
-        top -= 1
-    n_shown = min(n_shown, int(np.sum(basis.degrees() <= top)))
-    lower = PolynomialBasis(basis.n_features, basis.blocks[:top])
-    lower = lower.restrict(np.arange(lower.count()) < n_shown) if top else lower
-    scale = DataScale.of(basis, model)
-    sums = choose_terms(lower, scale, digits=digits, n_terms=n_terms) if n_shown else []
-    return Excerpt(sums, lower.degrees(), lower.extents, basis.count() - n_shown)
-
-
-def is_quick(basis: PolynomialBasis, degree: int) -> bool:
-    """Whether the polynomials up to a degree can be expanded in a fraction of a second."""
-    blocks = basis.blocks[:degree]
-    widest = max((block.n_candidates for block in blocks), default=0)
-    n_monomials = count(basis.n_features, degree)
-    return n_monomials * max(widest, basis.n_features) <= MOST_COEFFICIENTS
-
-
-# --- Equations as notebooks show them: LaTeX, and HTML with MathML --------------------------------
-
-#: Equations and terms that are shown, at most, and digits of the coefficients.
-MOST_EQUATIONS, MOST_TERMS, DIGITS = 10, 24, 4
-
-
-def notebook_latex(basis: PolynomialBasis, names: Sequence[str], model: Any = None) -> str:
-    """Write the first equations of a basis as one display in LaTeX."""
-    found = _excerpt(basis, model)
-    symbols = [latex_symbol(name) for name in names]
-    lines = []
-    for each in found.sums:
-        dots = r" + \cdots" if each.n_left_out else ""
-        lines.append(f"{LATEX.write(each, symbols)}{dots} &= 0")
-    if note := _note(found):
-        lines.append(f"&\\text{{{note}}}")
-    body = " \\\\\n".join(lines)
-    return f"$$\\begin{{aligned}}\n{body}\n\\end{{aligned}}$$"
+# --- Equations as notebooks show them -------------------------------------------------------------
 
 
 def notebook_html(basis: PolynomialBasis, names: Sequence[str], model: Any = None) -> str:
     """Write the first equations of a basis as HTML, with degrees and extents."""
-    found = _excerpt(basis, model)
+    found = excerpt(basis, model=model)
     rows = [
         element(
             "div",
@@ -264,24 +195,8 @@ def notebook_html(basis: PolynomialBasis, names: Sequence[str], model: Any = Non
         )
         for each, degree, extent in zip(found.sums, found.degrees, found.extents, strict=True)
     ]
-    if note := _note(found):
+    if note := describe_rest(found):
         rows.append(element("div", element("small", note, style="opacity: 0.7")))
     return render(
         element("div", rows, class_="vanishing-equations", style="margin: 0.5em 0; max-width: 60em")
     )
-
-
-def _excerpt(basis: PolynomialBasis, model: Any) -> Excerpt:
-    return excerpt(
-        basis, n_equations=MOST_EQUATIONS, n_terms=MOST_TERMS, digits=DIGITS, model=model
-    )
-
-
-def _note(found: Excerpt) -> str:
-    """Say what is not shown."""
-    if not found.n_more:
-        return "" if found.sums else "no equation: nothing vanishes"
-    more = "more equation" if found.sums else "equation"
-    plural = "" if found.n_more == 1 else "s"
-    large = "" if np.size(found.degrees) else ", too large to be written out"
-    return f"{found.n_more} {more}{plural}{large}"

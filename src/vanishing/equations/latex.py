@@ -1,0 +1,65 @@
+"""Equations as LaTeX."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from vanishing.equations.expansion import choose_terms, describe_rest, equations_of, excerpt
+from vanishing.equations.text import Notation
+from vanishing.polynomials.basis import PolynomialBasis
+
+LATEX = Notation((" +", " -"), power="{}^{{{}}}", ten=r" \cdot 10^{{{}}}")
+
+
+def to_latex(
+    model: Any, feature_names: Any = None, *, preprocessor: Any = None, digits: int = 4
+) -> list[str]:
+    """Write the vanishing polynomials as LaTeX, highest degree first.
+
+    Parameters
+    ----------
+    model : VanishingIdeal, PolynomialBasis, or Pipeline that ends in a VanishingIdeal
+        Fitted. Polynomials are carried back through scaling and PCA to the variables of the data.
+    feature_names : sequence of str, optional
+        By default the column names of the data, or x0, x1, ...; "x12" becomes ``x_{12}``, other
+        names are set upright.
+    preprocessor : transformer, optional
+        What was applied to the data before the model, as in ``to_sympy``.
+    digits : int
+        Significant digits of the coefficients. There are more where fewer would change what an
+        equation says about the data of the fit, and terms are left out that change it by less than
+        the last digit. What counts is the size of a term on the data, not its coefficient.
+
+    Returns
+    -------
+    list of str
+    """
+    equations = equations_of(model, feature_names, preprocessor=preprocessor)
+    symbols = [latex_symbol(name) for name in equations.names]
+    sums = choose_terms(equations.basis, equations.scale, digits=digits)
+    return [LATEX.write(each, symbols) for each in sums]
+
+
+def notebook_latex(basis: PolynomialBasis, names: Sequence[str], model: Any = None) -> str:
+    """Write the first equations of a basis as one display in LaTeX."""
+    found = excerpt(basis, model=model)
+    symbols = [latex_symbol(name) for name in names]
+    lines = []
+    for each in found.sums:
+        dots = r" + \cdots" if each.n_left_out else ""
+        lines.append(f"{LATEX.write(each, symbols)}{dots} &= 0")
+    if note := describe_rest(found):
+        lines.append(f"&\\text{{{note}}}")
+    body = " \\\\\n".join(lines)
+    return f"$$\\begin{{aligned}}\n{body}\n\\end{{aligned}}$$"
+
+
+def latex_symbol(name: str) -> str:
+    """Write the name of a variable."""
+    letter, index = name[:1], name[1:]
+    if letter.isalpha() and index.isdigit():
+        return f"{letter}_{{{index}}}"
+    if len(name) == 1 and name.isalpha():
+        return name
+    special = {"^": r"\hat{}", "~": r"\sim{}", "\\": r"\backslash{}"}
+    escaped = "".join(f"\\{c}" if c in "_%&#$ {}" else special.get(c, c) for c in name)
+    return f"\\mathrm{{{escaped}}}"
