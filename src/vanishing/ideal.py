@@ -17,8 +17,17 @@ from vanishing import equations as export
 from vanishing.arrays.blocks import format_bytes
 from vanishing.arrays.namespace import Array, FloatArray, namespace
 from vanishing.construction.candidates import choose_candidates
-from vanishing.construction.loop import Construction, DegreeTrace, Settings, StopReason, construct
+from vanishing.construction.loop import (
+    Construction,
+    DegreeTrace,
+    Settings,
+    StopReason,
+    construct,
+    find_noise,
+    measure_extents,
+)
 from vanishing.construction.moments import Seen
+from vanishing.construction.noise import Noise
 from vanishing.construction.normalizations import Normalization, resolve_normalization
 from vanishing.construction.passes import Reduction, Tsqr, resolve_reduction
 from vanishing.data.inputs import (
@@ -139,13 +148,8 @@ def warn_of_left_out(found: Construction, memory_budget: int, stacklevel: int) -
         )
 
 
-def warn_of_interpolation(found: Construction, settings: Settings, points: SampleSource) -> None:
-    """Warn if there are so few rows that equations hold within the tolerance on any data.
-
-    Not with ``tol=0``, which is exact algebra on purpose.
-    """
-    if settings.tol == 0:
-        return
+def warn_of_interpolation(found: Construction, points: SampleSource) -> None:
+    """Warn if there are so few rows that equations hold within the tolerance on any data."""
     # A large weight does not turn one row into several.
     n_rows = points.n_weighted if points.weighted else found.n_rows
     for step in found.trace:
@@ -175,12 +179,16 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
     ----------
     max_degree : int or None, default=2
         Largest degree. None continues until no nonvanishing polynomial is left.
-    tol : float or "gap", default=0.1
+    tol : float, "gap" or "auto", default=0.1
         A polynomial vanishes if its extent, the root mean square of its values on X, is at most
         this. With the contrastive and the vca normalization extents are pure numbers; with the
         gradient ones they are lengths in the units of X. "gap" splits every degree at the widest
-        gap of its extents, if neighbours differ there by a factor of five or more. Rounding errors
-        are recognized, so that 0 finds exact relations.
+        gap of its extents, if neighbours differ there by a factor of five or more. "auto" finds the
+        noise of X, one standard deviation for all columns, and keeps the polynomials that it
+        explains: with growing degree polynomials come closer to X until they are as close as the
+        noise. Noise of more than 0.3 % of the spread is taken out of the moments of X, so that it
+        does not bias the equations. Rounding errors are recognized, so that 0 finds exact
+        relations.
     normalization : str or Normalization, default="gradient"
         "contrastive", "gradient", "gradient-weighted", "coefficient" or "vca".
     tol_norm : {"rms", "euclidean"}, default="rms"
@@ -214,6 +222,10 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         Root mean square on X of each vanishing polynomial, in the order of ``transform``'s columns.
     trace_ : tuple of DegreeTrace
         An account of every degree.
+    noise_ : Noise or None
+        With ``tol="auto"``, the noise of X: its ``level`` in the units of X, its ``share`` of the
+        spread, and ``levels``, the distance of X from the closest polynomial of each degree.
+        Printed, it is one line.
     stop_reason_ : {"exhausted", "max_degree", "undecided"}
         Why the loop ended: nothing nonvanishing was left, the bound on the degree was hit, or
         rounding errors left nothing that is known to be nonvanishing.
@@ -242,11 +254,12 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
     basis_: PolynomialBasis
     trace_: tuple[DegreeTrace, ...]
     stop_reason_: StopReason
+    noise_: Noise | None = None
     _seen: Seen | None = None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "max_degree": [Interval(Integral, 1, None, closed="left"), None],
-        "tol": [Interval(Real, 0, None, closed="left"), StrOptions({"gap"})],
+        "tol": [Interval(Real, 0, None, closed="left"), StrOptions({"auto", "gap"})],
         "normalization": [str, Normalization],
         "tol_norm": [StrOptions({"rms", "euclidean"})],
         "products": [StrOptions({"independent", "all"})],
@@ -261,7 +274,7 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         self,
         *,
         max_degree: int | None = 2,
-        tol: float | Literal["gap"] = 0.1,
+        tol: float | Literal["gap", "auto"] = 0.1,
         normalization: str | Normalization = "gradient",
         tol_norm: Literal["rms", "euclidean"] = "rms",
         products: Literal["independent", "all"] = "independent",
@@ -334,13 +347,12 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         fitted = copy(self)  # a fit that fails leaves the estimator as it was
         points = add_weights(check_training_source(fitted, X), sample_weight)
         other = None if contrast is None else check_contrast_source(fitted, contrast)
-        found = construct(
-            points, other, settings, max_degree=self.max_degree, callback=self.callback
-        )
+        found, fitted.noise_ = self._construct(points, other, settings)
         if not part:
             if other is not None:
                 check_discriminates(found.basis, found.trace, settings.memory_budget)
-            warn_of_interpolation(found, settings, points)
+            if self.tol != 0:  # which is exact algebra on purpose
+                warn_of_interpolation(found, points)
             warn_of_undecided(found)
         warn_of_left_out(found, settings.memory_budget, stacklevel=4)
         take_over(self, fitted)
@@ -389,13 +401,7 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
             on_contrast = seen.contrast.source("contrast")
         # More rows are to come: that these are few, or that nothing tells them from the contrast,
         # is no reason to complain.
-        found = construct(
-            seen.points.source("X"),
-            on_contrast,
-            settings,
-            max_degree=self.max_degree,
-            callback=self.callback,
-        )
+        found, _ = self._construct(seen.points.source("X"), on_contrast, settings)
         warn_of_left_out(found, settings.memory_budget, stacklevel=3)
         take_over(self, fitted)
         self._seen = seen
@@ -408,6 +414,11 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         if self.max_degree is None:
             raise ValueError(
                 "partial_fit keeps the monomials up to max_degree, which is None; set max_degree"
+            )
+        if self.tol == "auto":
+            raise ValueError(
+                "tol='auto' looks at one degree more than max_degree, and partial_fit keeps no "
+                "rows; use fit, which reads files and chunks too, or give tol as a number"
             )
         if seen is None:
             if hasattr(self, "basis_"):
@@ -426,10 +437,36 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
             )
         return seen.points.degree
 
+    def _construct(
+        self, points: SampleSource, contrast: SampleSource | None, settings: Settings
+    ) -> tuple[Construction, Noise | None]:
+        """Run the construction, with the noise of X as its tolerance if that is to be found."""
+        noise, corrected = None, None
+        if self.tol == "auto":
+            noise, moments = find_noise(points, self.max_degree, settings)
+            settings = replace(settings, tol=noise)
+            corrected = None if moments is None else moments.source(points.name)
+        found = construct(
+            points,
+            contrast,
+            settings,
+            max_degree=self.max_degree,
+            callback=self.callback,
+            corrected=corrected,
+        )
+        if corrected is not None:
+            found = replace(found, basis=measure_extents(found.basis, points))
+        return found, noise
+
     def _settings(self) -> Settings:
+        if self.tol == "auto" and self.tol_norm == "euclidean":
+            raise ValueError(
+                "tol='auto' finds the noise of a single value, which is a root mean square: choose "
+                "tol_norm='rms', or give tol as a number"
+            )
         return Settings(
             normalization=resolve_normalization(self.normalization),
-            tol="gap" if self.tol == "gap" else float(self.tol),
+            tol=self.tol if self.tol == "gap" else 0.0 if self.tol == "auto" else float(self.tol),
             paper_norm=self.tol_norm == "euclidean",
             products=self.products,
             max_nonvanishing=self.max_nonvanishing,

@@ -7,7 +7,7 @@ import numpy as np
 
 from vanishing.algebra.generators import minimal_generators
 from vanishing.arrays.namespace import FloatArray, IntArray, unmask
-from vanishing.polynomials.basis import PolynomialBasis, Which
+from vanishing.polynomials.basis import PolynomialBasis, Which, largest_by_chance
 
 # --- The affine Hilbert function, and what it says about dimension and degree ---------------------
 
@@ -206,6 +206,15 @@ class VarietyEstimate:
         return not self.doubts
 
 
+def _has_one_noise(vanishing: FloatArray, degrees: IntArray, others: float, n_points: int) -> bool:
+    """Say whether one noise explains all polynomials that vanish, and none of the others."""
+    noise = float(np.median(vanishing))
+    per_degree = np.bincount(degrees)[degrees]
+    chance = largest_by_chance(per_degree, n_points)
+    alike = np.abs(vanishing - noise) <= (chance - 1) * noise
+    return bool(alike.all() and others > noise * largest_by_chance(1, n_points))
+
+
 def estimate_variety(basis: PolynomialBasis, X: Any) -> VarietyEstimate:
     """Estimate dimension and degree of the variety that points lie on.
 
@@ -270,11 +279,13 @@ def estimate_variety(basis: PolynomialBasis, X: Any) -> VarietyEstimate:
             "may hold on these points only"
         )
     if generators.count():
-        vanishing = first_order_distances(basis, points, which="vanishing").max(initial=0.0)
+        vanishing = first_order_distances(basis, points, which="vanishing")
         others = first_order_distances(basis, points, which="nonvanishing").min(initial=np.inf)
-        if others < CLEAR_MARGIN * vanishing:
+        if others < CLEAR_MARGIN * vanishing.max() and not _has_one_noise(
+            vanishing, basis.degrees(), float(others), len(points)
+        ):
             doubts.append(
-                f"points are up to {vanishing:.3g} from polynomials that vanish and from "
+                f"points are up to {vanishing.max():.3g} from polynomials that vanish and from "
                 f"{others:.3g} on from others: with another tolerance there would be other ones"
             )
     return VarietyEstimate(

@@ -3,20 +3,25 @@
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from operator import add
 from typing import Literal
 
 import numpy as np
 
-from vanishing.arrays.blocks import all_threads, one_thread
-from vanishing.arrays.namespace import BoolArray, FloatArray
+from vanishing.arrays.blocks import all_threads, block_rows, one_thread
+from vanishing.arrays.kernels import norms
+from vanishing.arrays.namespace import Array, BoolArray, FloatArray, move_like, move_to_numpy
 from vanishing.construction.candidates import Candidates, Form, Products, Stage, choose_candidates
 from vanishing.construction.gsvd import SAFETY, Side, Solution, solve
-from vanishing.construction.normalizations import Normalization
+from vanishing.construction.moments import Moments, factor_affine
+from vanishing.construction.noise import Noise, search_moments, search_spectra, spread_of
+from vanishing.construction.normalizations import Gradient, Normalization
 from vanishing.construction.passes import Pass, Reduction
 from vanishing.data.source import SampleSource
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.evaluation import DegreeBlock
+from vanishing.polynomials.monomials import count
 
 # --- The loop over degrees ------------------------------------------------------------------------
 
@@ -51,6 +56,7 @@ def construct(
     *,
     max_degree: int | None,
     callback: "Callable[[DegreeTrace], object] | None" = None,
+    corrected: SampleSource | None = None,
 ) -> Construction:
     """Run VCA(X, Y).
 
@@ -64,6 +70,8 @@ def construct(
         polynomials as distinct points.
     callback : callable, optional
         Called with the trace of each degree when it is done.
+    corrected : SampleSource, optional
+        X without the noise that is the tolerance.
     """
     state = State(PolynomialBasis(source.n_features, ()))
     trace: list[DegreeTrace] = []
@@ -71,7 +79,7 @@ def construct(
     with one_thread():  # of BLAS; passes have threads of their own
         while max_degree is None or len(trace) < max_degree:
             with all_threads() if _most_candidates(state.basis) >= LARGE else nullcontext():
-                state, step = grow(state, source, contrast, settings)
+                state, step = grow(state, source, contrast, settings, corrected)
             trace.append(step)
             if callback is not None:
                 callback(step)
@@ -94,7 +102,7 @@ def _most_candidates(basis: PolynomialBasis) -> int:
 
 # --- What goes into a degree, and what comes out --------------------------------------------------
 
-Tolerance = float | Literal["gap"]
+Tolerance = float | Literal["gap"] | Noise
 
 
 @dataclass(frozen=True)
@@ -104,7 +112,8 @@ class Settings:
     Parameters
     ----------
     normalization : Normalization
-    tol : float or "gap"
+    tol : float, "gap" or Noise
+        Of a ``Noise``, polynomials vanish that it explains.
     paper_norm : bool
         Whether ``tol`` bounds ‖g(X)‖, as in the paper, instead of the root mean square; F then
         has Euclidean norm 1 on X.
@@ -124,13 +133,9 @@ class Settings:
     reduction: Reduction
     memory_budget: int
 
-    def tolerance(
-        self, extents: FloatArray, noise: FloatArray, reference: float | None, n_rows: float
-    ) -> float:
-        """Return the tolerance for one degree, as a root mean square."""
-        if self.tol == "gap":
-            return find_widest_gap(extents, noise, reference)
-        return float(self.tol / np.sqrt(n_rows)) if self.paper_norm else float(self.tol)
+    def size_on_points(self, n_rows: float) -> float:
+        """Return the root mean square of F on X."""
+        return float(1.0 / np.sqrt(n_rows)) if self.paper_norm else 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,7 +234,11 @@ class DegreeTrace:
 
 
 def grow(
-    state: State, source: SampleSource, contrast: SampleSource | None, settings: Settings
+    state: State,
+    source: SampleSource,
+    contrast: SampleSource | None,
+    settings: Settings,
+    corrected: SampleSource | None = None,
 ) -> tuple[State, DegreeTrace]:
     """Find the polynomials of the next degree. Pure: nothing is changed.
 
@@ -240,6 +249,8 @@ def grow(
     source, contrast : SampleSource
         X and Y.
     settings : Settings
+    corrected : SampleSource, optional
+        X without its noise.
     """
     basis = state.basis
     started = time.perf_counter()
@@ -263,26 +274,15 @@ def grow(
         all_products=settings.products == "all",
         contrast_terms=state.contrast_terms,
     )
-    projection, residual = stage.split
+    solved = _solve_degree(stage, state, settings)
+    if corrected is not None:
+        # Corrected moments have a larger variance: they do for polynomials that they explain.
+        other = _solve_degree(replace(stage, source=corrected), state, settings, corrected=True)
+        solved = other if other.vanishes.sum() >= solved.vanishes.sum() else solved
+    projection, solution, vanishes = solved.projection, solved.solution, solved.vanishes
     n_rows = float(stage.on_points.n_rows)
-    size = 1.0 / np.sqrt(n_rows) if settings.paper_norm else 1.0  # root mean square of F on X
-    rms = stage.on_points.column_rms[stage.n_lower :]
-    # An error in one factor of a product is multiplied by the other one, even if the product
-    # itself is small because its factors are large in different places.
-    terms = rms if stage.degree == 1 else np.maximum(rms, size**2)
-    # c = c_pre - F L: the errors of all its terms add up.
-    below = np.concatenate(state.rounding) @ np.abs(projection)
-    error, unit = stage.amplification * terms + size * below, stage.on_points.relative_error
-    points = Side(residual, rms, unit * error, terms, unit)
-    form = settings.normalization.form(stage)
-    _check_finite(source, contrast, points, form)
-    solution = solve(points, form)
-
-    ascending = np.argsort(solution.extents, kind="stable")
-    spectrum = solution.extents[ascending]
-    tol = settings.tolerance(spectrum, solution.noise[ascending], state.reference, n_rows)
-    vanishes, is_decided = decide(solution.extents, solution.noise, solution.doubt, tol)
-    is_nonvanishing = is_decided & ~vanishes
+    size = settings.size_on_points(n_rows)
+    is_nonvanishing = solved.is_decided & ~vanishes
     nonvanishing, cut = _scale_nonvanishing(solution, is_nonvanishing, settings.max_nonvanishing)
     nonvanishing *= size
     block = DegreeBlock(
@@ -291,7 +291,7 @@ def grow(
         projection=projection,
         nonvanishing=nonvanishing,
         vanishing=solution.vectors[:, vanishes],
-        extents=solution.extents[vanishes],
+        extents=solved.extents[vanishes],
     )
     trace = DegreeTrace(
         degree=stage.degree,
@@ -303,25 +303,90 @@ def grow(
         unbounded=solution.unbounded.shape[1],
         cut=cut,
         left_out=candidates.left_out,
-        tol=float(tol),
+        tol=solved.tol,
         condition=solution.condition,
-        spectrum=spectrum,
+        spectrum=np.sort(solved.extents),
         seconds=time.perf_counter() - started,
-        undecided=int(np.sum(~is_decided)) + solution.lost,
+        undecided=int(np.sum(~solved.is_decided)) + solution.lost,
     )
     kept = solution.extents[is_nonvanishing]
     contrast_terms = state.contrast_terms
-    if form.terms is not None:
-        contrast_terms = (*contrast_terms, form.terms @ np.abs(nonvanishing))
+    if solved.form.terms is not None:
+        contrast_terms = (*contrast_terms, solved.form.terms @ np.abs(nonvanishing))
     grown = State(
         PolynomialBasis(basis.n_features, (*basis.blocks, block)),
         # F_t = C V_F: the errors of the candidates add up, relative to the size of F_t on X.
-        (*state.rounding, error @ np.abs(nonvanishing) / size),
+        (*state.rounding, solved.error @ np.abs(nonvanishing) / size),
         contrast_terms,
         float(kept.min()) if kept.size else state.reference,
         n_rows,
     )
     return grown, trace
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """The generalized problem of one degree, solved and decided.
+
+    Parameters
+    ----------
+    projection : array of shape (n_lower, n_candidates)
+        L.
+    error : array of shape (n_candidates,)
+        Size of the rounding error of each candidate, in units of eps.
+    form : Form
+    solution : Solution
+    extents : array of shape (n_directions,)
+        Root mean square of each direction on X, its noise included.
+    tol : float
+    vanishes, is_decided : bool arrays of shape (n_directions,)
+    """
+
+    projection: FloatArray
+    error: FloatArray
+    form: Form
+    solution: Solution
+    extents: FloatArray
+    tol: float
+    vanishes: BoolArray
+    is_decided: BoolArray
+
+
+def _solve_degree(
+    stage: Stage, state: State, settings: Settings, *, corrected: bool = False
+) -> Solved:
+    """Solve the generalized problem of a degree, and decide which polynomials vanish."""
+    projection, residual = stage.split
+    size = settings.size_on_points(stage.on_points.n_rows)
+    rms = stage.on_points.column_rms[stage.n_lower :]
+    # An error in one factor of a product is multiplied by the other one, even if the product
+    # itself is small because its factors are large in different places.
+    terms = rms if stage.degree == 1 else np.maximum(rms, size**2)
+    # c = c_pre - F L: the errors of all its terms add up.
+    below = np.concatenate(state.rounding) @ np.abs(projection)
+    error, unit = stage.amplification * terms + size * below, stage.on_points.relative_error
+    points = Side(residual, rms, unit * error, terms, unit)
+    form = settings.normalization.form(stage)
+    _check_finite(stage.source, stage.contrast, points, form)
+    solution = solve(points, form)
+    extents, bound = solution.extents, 0.0
+    if isinstance(settings.tol, Noise):
+        lengths: FloatArray = np.ones(len(extents))
+        if not isinstance(settings.normalization, Gradient):
+            lengths = norms(Gradient().form(stage).factor @ solution.vectors)
+        taken_out = settings.tol.level if corrected else 0.0
+        extents = np.hypot(extents, taken_out * lengths)
+        tol = settings.tol.most_distant(extents, lengths, stage.on_points.n_rows)
+        bound = lengths * np.sqrt(max(tol**2 - taken_out**2, 0.0))
+    elif settings.tol == "gap":
+        ascending = np.argsort(extents, kind="stable")
+        bound = tol = find_widest_gap(
+            extents[ascending], solution.noise[ascending], state.reference
+        )
+    else:
+        bound = tol = settings.tol * size
+    decided = decide(solution.extents, solution.noise, solution.doubt, bound)
+    return Solved(projection, error, form, solution, extents, float(tol), *decided)
 
 
 def _amplification(state: State, candidates: Candidates) -> FloatArray:
@@ -390,7 +455,7 @@ def find_widest_gap(extents: FloatArray, noise: FloatArray, reference: float | N
 
 
 def decide(
-    extents: FloatArray, noise: FloatArray, doubt: FloatArray, tol: float
+    extents: FloatArray, noise: FloatArray, doubt: FloatArray, tol: float | FloatArray
 ) -> tuple[BoolArray, BoolArray]:
     """Decide which polynomials vanish, and for which that can be decided at all.
 
@@ -399,7 +464,7 @@ def decide(
     extents : array of shape (n_polynomials,)
     noise, doubt : arrays of shape (n_polynomials,)
         Up to ``noise`` an extent is a rounding error, up to ``doubt`` it may be one.
-    tol : float
+    tol : float or array of shape (n_polynomials,)
 
     Returns
     -------
@@ -415,3 +480,78 @@ def decide(
     is_clear = doubt <= SAFETY * bound
     vanishes = (extents <= bound) & is_clear
     return vanishes, vanishes | (extents > np.maximum(tol, doubt))
+
+
+# --- The noise of the points as the tolerance -----------------------------------------------------
+
+#: Degrees that noise is looked for at, where there is no bound on them.
+UNBOUNDED = 6
+#: Rows for each polynomial, at least, and polynomials, at most, of the degree above the largest.
+ROWS_PER_POLYNOMIAL, MOST_ABOVE = 3, 2000
+
+
+def find_noise(
+    source: SampleSource, max_degree: int | None, settings: Settings
+) -> tuple[Noise, Moments | None]:
+    """Find the noise of points, by their moments or else by the extents of their polynomials.
+
+    Parameters
+    ----------
+    source : SampleSource
+    max_degree : int or None
+    settings : Settings
+
+    Returns
+    -------
+    noise : Noise
+    moments : Moments or None
+        To construct with instead of the points, if the noise is to be taken out.
+    """
+    bound = UNBOUNDED if max_degree is None else max_degree
+    found = search_moments(source, bound, settings.memory_budget)
+    if found is not None:
+        noise, moments = found
+        if max_degree is None:  # moments end at some degree
+            return replace(noise, corrected=False), None
+        return noise, moments
+    plain = replace(settings, tol=0.0, normalization=Gradient(), max_nonvanishing=None)
+    first = construct(source, None, plain, max_degree=1)
+    directions = first.basis.blocks[0].nonvanishing
+    if 0 < directions.shape[1] < source.n_features:
+        # Exact linear equations hide the noise of others. In a rotated frame they are gone.
+        axes = np.linalg.qr(directions)[0]
+        flat = source.map_rows(lambda x: x @ move_like(axes, x), axes.shape[1])
+        noise, _ = find_noise(flat, max_degree, settings)
+        level = 0.0 if np.isnan(noise.level) else noise.level
+        return replace(noise, level=level, degree=1, corrected=False), None
+    most = min(first.n_rows / ROWS_PER_POLYNOMIAL, MOST_ABOVE)
+    while bound > 1 and count(source.n_features, bound) > most:
+        bound -= 1
+    above = bound + 1 if count(source.n_features, bound + 1) <= most else bound
+    trace = construct(source, None, plain, max_degree=above).trace
+    spread = spread_of(factor_affine(source, settings.memory_budget))
+    spectra = [step.spectrum for step in trace]
+    exact = [step.degree for step in trace if step.vanishing]
+    if exact:  # equations that are not exact beside some that are: nothing tells them from noise
+        levels = tuple(float(spectrum.min(initial=np.inf)) for spectrum in spectra)
+        return Noise(0.0, spread, exact[0], levels), None
+    return search_spectra(spectra, spread), None
+
+
+def measure_extents(basis: PolynomialBasis, source: SampleSource) -> PolynomialBasis:
+    """Return a basis with the root mean squares of its vanishing polynomials on points."""
+
+    def sum_squares(x: Array, root_weights: Array | None = None) -> FloatArray:
+        values = move_to_numpy(basis.evaluate(x)).astype(np.float64)
+        squares = np.ones(len(values)) if root_weights is None else move_to_numpy(root_weights) ** 2
+        return np.append(squares @ values**2, squares.sum())
+
+    rows = block_rows(2 * max(1, basis.count()), cpu=source.cpu)
+    total = source.map_reduce(sum_squares, add, max_rows=rows)
+    extents = np.sqrt(total[:-1] / total[-1])
+    stops = np.cumsum([block.vanishing.shape[1] for block in basis.blocks])
+    blocks = tuple(
+        replace(block, extents=part)
+        for block, part in zip(basis.blocks, np.split(extents, stops[:-1]), strict=True)
+    )
+    return PolynomialBasis(basis.n_features, blocks)

@@ -272,3 +272,28 @@ class PolynomialBasis:
             f"PolynomialBasis(n_features={self.n_features}, max_degree={len(self.blocks)}, "
             f"vanishing per degree: {', '.join(found) or 'none'})"
         )
+
+
+# --- Noise in the distances of points from polynomials --------------------------------------------
+
+#: Standard errors by which a distance may exceed the noise.
+STANDARD_ERRORS = 3.0
+
+
+def largest_by_chance(n_polynomials: FloatArray | IntArray | int, n_rows: float) -> FloatArray:
+    """Return up to which factor the largest of some distances exceeds the noise by chance.
+
+    The distances of N points from one polynomial have a root mean square whose relative standard
+    error is 1/√(2N). The largest of k of them, as of the eigenvectors of a k × k covariance, is
+    larger by √(k/N) (Marchenko and Pastur).
+
+    Parameters
+    ----------
+    n_polynomials : int or array
+    n_rows : float
+
+    Returns
+    -------
+    array of the shape of ``n_polynomials``
+    """
+    return np.asarray(1 + np.sqrt(n_polynomials / n_rows) + STANDARD_ERRORS / np.sqrt(2 * n_rows))

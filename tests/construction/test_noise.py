@@ -1,0 +1,218 @@
+"""The noise of points, and equations that it does not bias."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.polynomial.hermite_e import hermeval
+
+from vanishing import VanishingIdeal, load
+from vanishing.algebra import estimate_variety
+from vanishing.construction.moments import Frame, factor_affine
+from vanishing.construction.noise import MomentSeries, NoisyMoments
+from vanishing.data import as_source
+from vanishing.datasets import describe_variety, make_variety, varieties
+
+DEGREES = {
+    "ellipse": 2,
+    "lemniscate": 4,
+    "sphere": 2,
+    "torus": 4,
+    "cayley-cubic": 3,
+    "cuspidal-cubic": 3,
+    "parabola": 2,
+    "nodal-cubic": 3,
+    "whitney-umbrella": 3,
+    "segre": 2,
+}
+#: RMS of g over RMS of its gradient at the points without noise, in percent, at 10 % noise.
+ACCURACY = {
+    "ellipse": 0.11,
+    "lemniscate": 0.36,
+    "sphere": 0.16,
+    "torus": 0.44,
+    "cayley-cubic": 0.31,
+    "cuspidal-cubic": 0.33,
+}
+
+
+def noisy_points(name, n_samples, noise, seed=0):
+    """Points with standardized columns, without and with noise."""
+    clean = make_variety(name, n_samples, random_state=seed)
+    clean = (clean - clean.mean(axis=0)) / clean.std(axis=0)
+    rng = np.random.default_rng(1000 + seed)
+    return clean, clean + noise * rng.normal(size=clean.shape)
+
+
+def error_of(ideal, clean):
+    """Distance of true points from the equation of the highest degree."""
+    value = ideal.basis_.evaluate(clean)[:, -1]
+    slope = ideal.basis_.jacobian(clean)[:, -1]
+    return np.sqrt(np.mean(value**2) / np.mean(np.sum(slope**2, axis=1)))
+
+
+class TestMomentsWithoutNoise:
+    @given(st.floats(-2, 2), st.floats(0.01, 1))
+    @settings(max_examples=30)
+    def test_powers_become_hermite_polynomials(self, x, variance):
+        frame = Frame(np.zeros(1), np.eye(1), np.eye(1))
+        powers = x ** np.arange(7.0)
+        series = NoisyMoments(frame, 3, powers[None]).series([0])
+        matrix = series.matrix(variance, 3)
+        scale = np.sqrt(variance)
+        for a in range(4):
+            for b in range(4):
+                n = a + b
+                expected = scale**n * hermeval(x / scale, [0] * n + [1])
+                assert matrix[a, b] == pytest.approx(expected, abs=1e-9)
+
+    def test_moments_are_those_of_the_true_points(self):
+        clean, noisy = noisy_points("viviani", 400_000, 0.2)
+        frame = Frame.fit(factor_affine(as_source(noisy), 2**31))
+        found, true = (
+            NoisyMoments.compute(as_source(points), frame, 2, 2**31).series(range(5))
+            for points in (noisy, clean)
+        )
+        assert isinstance(found, MomentSeries)
+        plain = np.abs(found.matrix(0.0, 2) - true.matrix(0.0, 2)).max()
+        corrected = np.abs(found.matrix(0.04, 2) - true.matrix(0.0, 2)).max()
+        assert corrected < plain / 10
+
+
+class TestLevel:
+    @pytest.mark.parametrize("noise", [0.03, 0.1])
+    def test_within_two_percent_on_eight_of_ten(self, noise):
+        right = []
+        for name, degree in DEGREES.items():
+            _, X = noisy_points(name, 20_000, noise)
+            found = VanishingIdeal(max_degree=degree, tol="auto").fit(X).noise_
+            right.append(abs(found.level / noise - 1) < 0.02)
+        assert sum(right) >= 8
+
+    @pytest.mark.parametrize("name", sorted(ACCURACY))
+    def test_equations_are_not_biased(self, name):
+        clean, X = noisy_points(name, 20_000, 0.1)
+        degree = DEGREES[name]
+        ideal = VanishingIdeal(max_degree=degree, tol="auto").fit(X)
+        assert ideal.noise_.corrected
+        assert ideal.basis_.degrees().max() == degree
+        assert 100 * error_of(ideal, clean) < 1.6 * ACCURACY[name]
+        biased = VanishingIdeal(max_degree=degree, tol=ideal.noise_.level * 1.02).fit(X)
+        if biased.basis_.count():
+            assert error_of(ideal, clean) < error_of(biased, clean)
+
+    @pytest.mark.parametrize("name", varieties())
+    def test_exact_points(self, name):
+        record = describe_variety(name)
+        degree = max(DEGREES.get(name, 2), 4 if name == "grid" else 2)
+        X = make_variety(name, 400)
+        auto = VanishingIdeal(max_degree=degree, tol="auto").fit(X)
+        exact = VanishingIdeal(max_degree=degree, tol=0).fit(X)
+        assert [step.vanishing for step in auto.trace_] == [step.vanishing for step in exact.trace_]
+        if auto.basis_.count():
+            assert auto.noise_.level == 0, record
+
+    @pytest.mark.parametrize("seed", range(10))
+    def test_nothing_is_found_in_nothing(self, seed):
+        rng = np.random.default_rng(seed)
+        X = [rng.normal(size=(500, 3)), rng.uniform(size=(300, 2)), rng.exponential(size=(800, 4))]
+        for table in X:
+            ideal = VanishingIdeal(tol="auto").fit(table)
+            assert ideal.basis_.count() == 0
+            assert np.isnan(ideal.noise_.level)
+            assert "no equation" in str(ideal.noise_)
+
+    def test_what_is_said(self):
+        _, X = noisy_points("sphere", 2000, 0.008)
+        ideal = VanishingIdeal(tol="auto").fit(X)
+        assert str(ideal.noise_) == (
+            "noise 0.81 % of the spread; equations from degree 2 on; degree 3 is no closer"
+        )
+        assert len(ideal.noise_.levels) == 3
+
+    def test_exact_planes_do_not_hide_noise(self):
+        _, X = noisy_points("circle", 2000, 0.01)
+        plane = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 2)))[0]
+        ideal = VanishingIdeal(tol="auto").fit(X @ plane.T)
+        assert [step.vanishing for step in ideal.trace_] == [1, 1]
+
+    def test_known_dimension_and_degree(self):
+        right = 0
+        names = ["nodal-cubic", "whitney-umbrella", "torus", "twisted-cubic", "veronese"]
+        for name in names:
+            record = describe_variety(name)
+            degree = DEGREES.get(name, 2) + 1
+            X = make_variety(name, 1000, noise=0.03)
+            found = estimate_variety(VanishingIdeal(max_degree=degree, tol="auto").fit(X).basis_, X)
+            right += (found.dimension, found.degree, found.settled) == (
+                record.dimension,
+                record.degree,
+                True,
+            )
+        assert right >= 4  # with tol=1.5 * noise, one of them is
+
+    @pytest.mark.parametrize(
+        "normalization", ["contrastive", "vca", "coefficient", "gradient-weighted"]
+    )
+    def test_other_normalizations(self, normalization):
+        _, X = noisy_points("ellipse", 2000, 0.02)
+        contrast = None
+        if normalization == "contrastive":
+            contrast = np.random.default_rng(0).normal(size=X.shape)
+        ideal = VanishingIdeal(tol="auto", normalization=normalization).fit(X, contrast=contrast)
+        assert [step.vanishing for step in ideal.trace_] == [0, 1]
+
+
+class TestInvariance:
+    def fit(self, X, **options):
+        return VanishingIdeal(max_degree=3, tol="auto").fit(X, **options)
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def points(cls):
+        return noisy_points("twisted-cubic", 1000, 0.02)[1]
+
+    def test_units(self, points):
+        found, other = self.fit(points), self.fit(1e4 * points + 3e5)
+        assert other.noise_.level == pytest.approx(1e4 * found.noise_.level, rel=1e-6)
+        assert other.basis_.degrees().tolist() == found.basis_.degrees().tolist()
+
+    @pytest.mark.parametrize("size", [1, 7, 400])
+    def test_chunks(self, points, size):
+        chunks = [points[start : start + size] for start in range(0, len(points), size)]
+        found, other = self.fit(points), self.fit(chunks)
+        assert other.noise_.level == pytest.approx(found.noise_.level, rel=1e-9)
+        new = points[:50] + 0.1
+        np.testing.assert_allclose(
+            np.linalg.norm(other.transform(new), axis=1),
+            np.linalg.norm(found.transform(new), axis=1),
+            rtol=1e-6,
+        )
+
+    def test_weights_are_repeated_rows(self, points):
+        weights = np.random.default_rng(0).integers(1, 4, size=len(points))
+        found = self.fit(points, sample_weight=weights)
+        repeated = self.fit(np.repeat(points, weights, axis=0))
+        assert found.noise_.level == pytest.approx(repeated.noise_.level, rel=0.06)
+
+    def test_saved(self, points, tmp_path):
+        ideal = self.fit(points)
+        ideal.save(tmp_path / "model.vanishing")
+        again = load(tmp_path / "model.vanishing")
+        assert again.noise_ == ideal.noise_
+        assert str(again.noise_) == str(ideal.noise_)
+
+
+class TestRefused:
+    def test_euclidean(self):
+        with pytest.raises(ValueError, match="tol_norm='rms'"):
+            VanishingIdeal(tol="auto", tol_norm="euclidean").fit(np.eye(3))
+
+    def test_partial_fit(self):
+        with pytest.raises(ValueError, match="use fit"):
+            VanishingIdeal(tol="auto").partial_fit(np.eye(3))
+
+    def test_few_rows(self):
+        rng = np.random.default_rng(0)
+        ideal = VanishingIdeal(max_degree=1, tol="auto").fit(rng.normal(size=(4, 2)))
+        assert ideal.basis_.count() == 0
