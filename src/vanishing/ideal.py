@@ -8,6 +8,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+import numpy.typing as npt
 from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -29,6 +30,7 @@ from vanishing.construction.loop import (
 from vanishing.construction.moments import Seen
 from vanishing.construction.noise import Noise
 from vanishing.construction.normalizations import Normalization, resolve_normalization
+from vanishing.construction.outliers import leave_out_outliers
 from vanishing.construction.passes import Reduction, Tsqr, resolve_reduction
 from vanishing.data.inputs import (
     as_source,
@@ -202,6 +204,10 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
     max_nonvanishing : int or None, default=None
         Keep at most this many nonvanishing polynomials per degree, those of largest extent.
         ``trace_`` says how many were cut.
+    robust : bool, default=False
+        Whether to leave out rows that break the equations of most others, up to a quarter of all
+        rows: ``fit`` first looks for polynomials that are close to most rows, whatever the rest
+        does, by random starts and weights that fall with the distance |g|/‖∇g‖.
     reduction : {"tsqr", "gram"} or Reduction, default="tsqr"
         How rows are summarized. "gram" is faster, and takes extents below about 1e-7 of the size
         of the candidates (3e-3 in float32) for zero; use it with tolerances well above that.
@@ -226,6 +232,8 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         With ``tol="auto"``, the noise of X: its ``level`` in the units of X, its ``share`` of the
         spread, and ``levels``, the distance of X from the closest polynomial of each degree.
         Printed, it is one line.
+    inlier_mask_ : bool array of shape (n_samples,)
+        With ``robust=True``, which rows of X the equations are fitted to.
     stop_reason_ : {"exhausted", "max_degree", "undecided"}
         Why the loop ended: nothing nonvanishing was left, the bound on the degree was hit, or
         rounding errors left nothing that is known to be nonvanishing.
@@ -255,6 +263,7 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
     trace_: tuple[DegreeTrace, ...]
     stop_reason_: StopReason
     noise_: Noise | None = None
+    inlier_mask_: npt.NDArray[np.bool_] | None = None
     _seen: Seen | None = None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -264,6 +273,7 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         "tol_norm": [StrOptions({"rms", "euclidean"})],
         "products": [StrOptions({"independent", "all"})],
         "max_nonvanishing": [Interval(Integral, 1, None, closed="left"), None],
+        "robust": ["boolean"],
         "reduction": [str, Reduction],
         "output": [StrOptions({"abs", "signed"})],
         "memory_budget": [Interval(Integral, 1, None, closed="left")],
@@ -279,6 +289,7 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         tol_norm: Literal["rms", "euclidean"] = "rms",
         products: Literal["independent", "all"] = "independent",
         max_nonvanishing: int | None = None,
+        robust: bool = False,
         reduction: str | Reduction = "tsqr",
         output: Literal["abs", "signed"] = "abs",
         memory_budget: int = 2**31,
@@ -290,6 +301,7 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         self.tol_norm = tol_norm
         self.products = products
         self.max_nonvanishing = max_nonvanishing
+        self.robust = robust
         self.reduction = reduction
         self.output = output
         self.memory_budget = memory_budget
@@ -347,6 +359,8 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         fitted = copy(self)  # a fit that fails leaves the estimator as it was
         points = add_weights(check_training_source(fitted, X), sample_weight)
         other = None if contrast is None else check_contrast_source(fitted, contrast)
+        if self.robust:
+            fitted.inlier_mask_, points = leave_out_outliers(points, self.max_degree)
         found, fitted.noise_ = self._construct(points, other, settings)
         if not part:
             if other is not None:
@@ -414,6 +428,11 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         if self.max_degree is None:
             raise ValueError(
                 "partial_fit keeps the monomials up to max_degree, which is None; set max_degree"
+            )
+        if self.robust:
+            raise ValueError(
+                "robust=True looks at all rows at once, and partial_fit keeps none; use fit, which "
+                "reads files and chunks too, or set robust=False"
             )
         if self.tol == "auto":
             raise ValueError(

@@ -10,7 +10,13 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from vanishing.arrays.blocks import map_in_threads, one_thread, own_threads, threads_for
+from vanishing.arrays.blocks import (
+    block_rows,
+    map_in_threads,
+    one_thread,
+    own_threads,
+    threads_for,
+)
 from vanishing.arrays.namespace import (
     Array,
     FloatArray,
@@ -672,3 +678,41 @@ class ConcatenatedSource(SampleSource):
         if not parts:
             raise NoRowsError(self.name)
         return reduce(merge, parts)
+
+
+# --- Some rows of a source ------------------------------------------------------------------------
+
+
+def sample_rows(source: SampleSource, most: int, *, seed: int) -> FloatArray:
+    """Draw rows without replacement, as many as there are up to a bound, in their order.
+
+    Every row gets a random number, and those with the smallest are kept: all are equally likely
+    to be drawn, whatever the blocks.
+
+    Parameters
+    ----------
+    source : SampleSource
+    most : int
+    seed : int
+
+    Returns
+    -------
+    array of shape (n_rows, n_features)
+    """
+    rng = np.random.default_rng(seed)
+    kept: list[FloatArray] = []
+    keys = np.empty(0)
+    with close_after(source.blocks(block_rows(2 * source.n_features, cpu=source.cpu))) as blocks:
+        for block in blocks:
+            new = rng.random(int(block.shape[0]))
+            highest = np.inf if len(keys) < most else float(keys.max())
+            chosen = np.flatnonzero(new < highest)
+            if not chosen.size:
+                continue
+            rows = np.concatenate([*kept, move_to_host(take_rows(block, chosen))])
+            keys = np.concatenate([keys, new[chosen]])
+            if len(keys) > most:
+                lowest = np.sort(np.argpartition(keys, most)[:most])
+                rows, keys = rows[lowest], keys[lowest]
+            kept = [rows]
+    return np.asarray(kept[0], dtype=np.float64)

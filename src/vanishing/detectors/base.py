@@ -103,32 +103,6 @@ def score_blocks(source: SampleSource, score: Callable[[Array], Array]) -> Any:
     return np.frombuffer(scores, dtype=np.float64)
 
 
-def sample_rows(source: SampleSource, *, seed: int) -> FloatArray:
-    """Draw rows without replacement, as many as there are up to a bound, in their order.
-
-    Every row gets a random number, and those with the smallest are kept: all are equally likely
-    to be drawn, whatever the blocks.
-    """
-    most = max(2, DRAWN_NUMBERS // source.n_features)
-    rng = np.random.default_rng(seed)
-    kept: list[FloatArray] = []
-    keys = np.empty(0)
-    with close_after(source.blocks(block_rows(2 * source.n_features, cpu=source.cpu))) as blocks:
-        for block in blocks:
-            new = rng.random(int(block.shape[0]))
-            highest = np.inf if len(keys) < most else float(keys.max())
-            chosen = np.flatnonzero(new < highest)
-            if not chosen.size:
-                continue
-            rows = np.concatenate([*kept, move_to_host(take_rows(block, chosen))])
-            keys = np.concatenate([keys, new[chosen]])
-            if len(keys) > most:
-                lowest = np.sort(np.argpartition(keys, most)[:most])
-                rows, keys = rows[lowest], keys[lowest]
-            kept = [rows]
-    return np.asarray(kept[0], dtype=np.float64)
-
-
 # --- What the detectors share: scikit-learn's contract for outlier detectors, and the threshold ---
 
 #: Share of the training data whose score is called usual in explanations.

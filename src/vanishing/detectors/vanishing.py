@@ -14,8 +14,8 @@ from vanishing.arrays.namespace import FloatArray, IntArray, move_to_numpy
 from vanishing.construction.normalizations import resolve_normalization
 from vanishing.contrasts import Contrast, Permuted
 from vanishing.data.inputs import check_new_table, take_over, too_large
-from vanishing.data.source import SampleSource
-from vanishing.detectors.base import Detector, check_rows, sample_rows
+from vanishing.data.source import SampleSource, sample_rows
+from vanishing.detectors.base import DRAWN_NUMBERS, Detector, check_rows
 from vanishing.detectors.clusters import are_trusted, check_vanishing, find_clusters, fit_clusters
 from vanishing.detectors.recipe import CONTRAST_ROWS, fit_recipe
 from vanishing.detectors.sample_weights import draw_rows, take_weights
@@ -281,7 +281,9 @@ class VanishingDetector(Detector):
         ideal: VanishingIdeal = clone(self.ideal)
         contrast = None
         if resolve_normalization(ideal.normalization).needs_contrast:
-            contrast = self._make_contrast(sample_rows(source, seed=self.random_state))
+            most = max(2, DRAWN_NUMBERS // source.n_features)
+            rows = sample_rows(source, most, seed=self.random_state)
+            contrast = self._make_contrast(rows)
         ideal.fit_part(source, contrast)
         check_vanishing(ideal)
         return Score(Coordinates(), [norm_of(ideal)]), [f"1 x {clone(ideal)}"]

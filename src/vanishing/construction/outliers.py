@@ -1,0 +1,320 @@
+"""Rows that no equation should be fitted to.
+
+A few rows that break the equations of all others lift the extents of these. They are found by
+polynomials that come close to most rows, whatever the rest does.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.stats import norm
+
+from vanishing.arrays.blocks import block_rows
+from vanishing.arrays.namespace import BoolArray, FloatArray, move_to_host
+from vanishing.construction.moments import Frame, factor_affine
+from vanishing.data.source import (
+    ArraySource,
+    SampleSource,
+    WeightedSource,
+    close_after,
+    sample_rows,
+)
+from vanishing.polynomials.monomials import count, monomials
+
+#: Rows that are looked at, and monomials of the polynomials, at most.
+MOST_ROWS, MOST_MONOMIALS = 2000, 84
+#: Degree up to which outliers are sought if there is no bound.
+HIGHEST = 4
+#: Largest share of outliers, and by how much closer polynomials must be to the other rows.
+MOST_OUTLIERS, CLOSER = 0.27, 0.5
+#: Levels of two degrees that differ by no more than this factor are the same noise.
+SAME_NOISE = 3.0
+#: Distances from which on a row is an outlier, in those of the other rows.
+OUTLYING = 5.0
+#: Distances that rounding errors do not tell from zero, in spreads of the rows.
+EXACT = 1e-7
+#: A row of small gradient is no farther than if it had this share of the usual one.
+LEAST_GRADIENT = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Boundary:
+    """Polynomials of one degree and how far a row may be from them.
+
+    Parameters
+    ----------
+    frame : Frame
+    degree : int
+    coefficients : array of shape (n_monomials, n_polynomials)
+        On the monomials of the frame's coordinates.
+    floors : array of shape (n_polynomials,)
+        Smallest gradients.
+    most : float
+        Largest distance.
+    """
+
+    frame: Frame
+    degree: int
+    coefficients: FloatArray
+    floors: FloatArray
+    most: float
+
+    def contains(self, rows: FloatArray) -> BoolArray:
+        """Say which rows are close to all polynomials."""
+        shape = MonomialValues.evaluate(self.frame, rows, self.degree)
+        distances = shape.distances(self.coefficients, self.floors)
+        return np.asarray(np.all(distances <= self.most, axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class MonomialValues:
+    """Monomials of rows and their gradients.
+
+    Parameters
+    ----------
+    values : array of shape (n_rows, n_monomials)
+    gradients : array of shape (n_features, n_rows, n_monomials)
+        In the units of the rows.
+    """
+
+    values: FloatArray
+    gradients: FloatArray
+
+    @classmethod
+    def evaluate(cls, frame: Frame, rows: FloatArray, degree: int) -> "MonomialValues":
+        """Evaluate the monomials of a frame's coordinates."""
+        table = monomials(rows.shape[1], degree)
+        values = table.values(np.asarray(frame(rows)))
+        by_u = np.zeros((rows.shape[1], *values.shape))
+        for k in range(rows.shape[1]):
+            raised = table.times_variable[k]
+            powers = table.exponents[raised, k]
+            by_u[k][raised] = powers[:, None] * values[: len(raised)]
+        by_x = np.tensordot(frame.axes, by_u, axes=1)
+        return cls(values.T, by_x.transpose(0, 2, 1))
+
+    def distances(self, coefficients: FloatArray, floors: FloatArray) -> FloatArray:
+        """Return |g| / ‖∇g‖ for each row and polynomial."""
+        slopes = np.linalg.norm(self.gradients @ coefficients, axis=0)
+        return np.asarray(np.abs(self.values @ coefficients) / np.maximum(slopes, floors))
+
+    def floors(self, coefficients: FloatArray) -> FloatArray:
+        """Return the smallest gradients that polynomials are taken to have."""
+        slopes = np.linalg.norm(self.gradients @ coefficients, axis=0)
+        usual = np.maximum(np.median(slopes, axis=0), np.mean(slopes, axis=0) / 10)
+        return np.asarray(np.maximum(LEAST_GRADIENT * usual, 1e-300))
+
+    def solve(self, weights: FloatArray, within: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return squared distances, ascending, and polynomials of gradient 1 in a subspace."""
+        values = self.values @ within
+        top = values.T * weights @ values
+        bottom = sum((g := part @ within).T * weights @ g for part in self.gradients)
+        # The constant has no gradient: a share of the values keeps the pair definite.
+        size = np.trace(bottom) / max(np.trace(top), 1e-300)
+        shifted = bottom + 1e-9 * size * top + 1e-13 * np.trace(bottom) * np.eye(len(top))
+        squares, vectors = eigh(top, shifted)
+        return squares, within @ vectors
+
+
+def find_boundaries(rows: FloatArray, max_degree: int, seed: int) -> list[Boundary]:
+    """Find polynomials that come close to most rows, and not to the rest.
+
+    Degree by degree, and one polynomial after the other: the next is sought among those that the
+    ones before do not span, in the rows that are close to these.
+
+    Parameters
+    ----------
+    rows : array of shape (n_rows, n_features)
+    max_degree : int
+    seed : int
+
+    Returns
+    -------
+    list of Boundary
+        Empty if no row is an outlier.
+    """
+    rng = np.random.default_rng(seed)
+    frame = _robust_frame(rows)
+    spread = float(np.sqrt(np.mean(np.sum(frame.inverse**2, axis=0))))
+    inside = np.ones(len(rows), dtype=bool)
+    degrees = [
+        degree
+        for degree in range(1, max_degree + 1)
+        if count(rows.shape[1], degree) <= min(MOST_MONOMIALS, len(rows) / 4)
+    ]
+    # A polynomial of too low a degree is close to some rows only: the first degree is the one at
+    # which distances stop falling.
+    levels = []
+    for degree in degrees:
+        shape = MonomialValues.evaluate(frame, rows, degree)
+        levels.append(_closest_to_most(shape, np.eye(shape.values.shape[1]), spread, rng)[1])
+        if levels[-1] <= EXACT * spread:
+            break
+    lowest = max(min(levels, default=0.0), EXACT * spread)
+    found: list[Boundary] = []
+    for degree, level in zip(degrees, levels, strict=False):
+        if level > SAME_NOISE * lowest:
+            continue
+        for boundary in _boundaries_of_degree(frame, rows, degree, inside, spread, rng):
+            closer = inside & boundary.contains(rows)
+            if closer.mean() < 1 - MOST_OUTLIERS:
+                break
+            if not closer[inside].all():
+                found.append(boundary)
+            inside = closer
+    return found
+
+
+def _robust_frame(rows: FloatArray) -> Frame:
+    """Return coordinates by medians and quartiles, which outliers do not move."""
+    low, middle, high = np.quantile(rows, [0.25, 0.5, 0.75], axis=0)
+    usual = np.abs(rows - middle) <= 5 * np.maximum(high - low, 1e-300)
+    kept = rows[usual.all(axis=1)]
+    return Frame.fit(factor_affine(ArraySource(kept if len(kept) > 1 else rows), 2**31))
+
+
+def _boundaries_of_degree(
+    frame: Frame,
+    rows: FloatArray,
+    degree: int,
+    inside: BoolArray,
+    spread: float,
+    rng: np.random.Generator,
+) -> Iterator[Boundary]:
+    """Yield polynomials of one degree, each closer to most rows than the best one to all."""
+    shape = MonomialValues.evaluate(frame, rows, degree)
+    n_monomials = shape.values.shape[1]
+    within, known = np.eye(n_monomials), np.inf
+    for _ in range(n_monomials - 1):
+        part = MonomialValues(shape.values[inside], shape.gradients[:, inside])
+        polynomial, level, everything = _closest_to_most(part, within, spread, rng)
+        is_law = level <= max(SAME_NOISE * known, EXACT * spread)
+        if np.isinf(known):
+            is_law = level < max(CLOSER * everything, EXACT * spread)
+        if not is_law:
+            return
+        known = min(known, max(level, EXACT * spread))
+        floors = part.floors(polynomial)
+        boundary = Boundary(frame, degree, polynomial, floors, OUTLYING * known)
+        yield boundary
+        inside = inside & boundary.contains(rows)
+        # What vanishes on the rows inside is known; the next polynomial is not among it.
+        part = MonomialValues(shape.values[inside], shape.gradients[:, inside])
+        squares, vectors = part.solve(np.ones(inside.sum()), np.eye(n_monomials))
+        small = vectors[:, squares <= (SAME_NOISE * known) ** 2]
+        basis = np.linalg.svd(small, full_matrices=True)[0]
+        within = basis[:, small.shape[1] :]
+        if within.shape[1] < 2:
+            return
+
+
+#: Random sets of rows that polynomials start from: a few more rows than a polynomial has terms, of
+#: which some sets have no outlier, or as many as determine one.
+DRAWS, DETERMINED = 6, 300
+#: Reweightings.
+ROUNDS = 40
+
+
+def _closest_to_most(
+    part: MonomialValues, within: FloatArray, spread: float, rng: np.random.Generator
+) -> tuple[FloatArray, float, float]:
+    """Return a polynomial, its usual distance from the rows, and the one of the best fit to all.
+
+    Minimizes the mean of the square roots of distances, which outliers hardly move, by weighted
+    fits from several starts.
+    """
+    best, best_level, everything = within[:, :1], np.inf, 0.0
+    for weights in _starts(part, within, rng):
+        polynomial, level, first = _reweight(part, within, weights, spread)
+        everything = everything or first
+        if level < best_level:
+            best, best_level = polynomial, level
+        if best_level <= EXACT * spread:
+            break
+    return best, best_level, everything
+
+
+def _reweight(
+    part: MonomialValues, within: FloatArray, weights: FloatArray, spread: float
+) -> tuple[FloatArray, float, float]:
+    """Fit again and again, with weights that fall with the distance of a row."""
+    first, cutoff = 0.0, np.inf
+    for _ in range(ROUNDS):
+        polynomial = part.solve(weights / weights.sum(), within)[1][:, :1]
+        distances = part.distances(polynomial, part.floors(polynomial))[:, 0]
+        first = first or float(np.sqrt(np.mean(distances**2)))
+        level = _usual(distances)
+        if level <= EXACT * spread / 10:
+            break
+        cutoff = max(min(0.8 * cutoff, level), EXACT * spread / 10)
+        slopes = np.linalg.norm(part.gradients @ polynomial, axis=0)[:, 0]
+        slopes = np.maximum(slopes, part.floors(polynomial))
+        weights = (distances**2 + cutoff**2) ** -0.75 / slopes**2
+    return polynomial, level, max(first, 1e-300)
+
+
+def _starts(
+    part: MonomialValues, within: FloatArray, rng: np.random.Generator
+) -> Iterator[FloatArray]:
+    """Yield weights of rows: all, random ones, and those near polynomials through a few rows."""
+    n_rows, n_terms = len(part.values), within.shape[1]
+    yield np.ones(n_rows)
+    for _ in range(DRAWS):
+        weights = np.full(n_rows, 1e-12)
+        weights[rng.choice(n_rows, min(2 * n_terms + 10, n_rows // 2), replace=False)] = 1.0
+        yield weights
+    if n_terms > 30 or n_terms > n_rows // 4:
+        return
+    drawn = np.stack([rng.choice(n_rows, n_terms - 1, replace=False) for _ in range(DETERMINED)])
+    values = part.values @ within
+    through = np.linalg.svd(values[drawn])[2][:, -1]
+    polynomials = within @ through.T
+    distances = part.distances(polynomials, part.floors(polynomials))
+    levels = np.array([_usual(each) for each in distances.T])
+    for which in np.argsort(levels)[:4]:
+        yield 1 / (1 + (distances[:, which] / (levels[which] + 1e-300)) ** 4)
+
+
+def _usual(distances: FloatArray) -> float:
+    """Return the standard deviation of distances by their largest that are no outliers."""
+    return float(np.quantile(distances, 1 - MOST_OUTLIERS) / norm.ppf(1 - MOST_OUTLIERS / 2))
+
+
+def find_inliers(source: SampleSource, max_degree: int | None, *, seed: int = 0) -> BoolArray:
+    """Say which rows are close to the polynomials that most rows are close to.
+
+    Parameters
+    ----------
+    source : SampleSource
+    max_degree : int or None
+    seed : int
+        Of the rows that polynomials are sought with, where there are many, and of their starts.
+
+    Returns
+    -------
+    bool array of shape (n_samples,)
+    """
+    rows = sample_rows(source, MOST_ROWS, seed=seed)
+    boundaries = find_boundaries(rows, HIGHEST if max_degree is None else max_degree, seed)
+    inside = []
+    with close_after(source.blocks(block_rows(20 * source.n_features, cpu=source.cpu))) as blocks:
+        for block in blocks:
+            x = np.asarray(move_to_host(block), dtype=np.float64)
+            mask = np.ones(len(x), dtype=bool)
+            for boundary in boundaries:
+                mask &= boundary.contains(x)
+            inside.append(mask)
+    return np.concatenate(inside)
+
+
+def leave_out_outliers(
+    source: SampleSource, max_degree: int | None
+) -> tuple[BoolArray, SampleSource]:
+    """Return which rows are no outliers, and the source in which the others have weight 0."""
+    inside = find_inliers(source, max_degree)
+    weights = inside.astype(np.float64)
+    if isinstance(source, WeightedSource):
+        return inside, WeightedSource(source.source, source.weights * weights)
+    return inside, WeightedSource(source, weights)
