@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 from benchmarks.laws.formulas import FORMULAS, IDENTITIES, Formula, Identity
-from benchmarks.laws.report import describe, share, table, write
+from benchmarks.laws.report import HERE, describe, share, table, write
 
 from vanishing import discover
 from vanishing.laws import Laws
@@ -239,6 +239,50 @@ def summarize(rows: list[dict[str, Any]], counts: Counter[str]) -> dict[str, str
     }
 
 
+def draw_power(rows: list[dict[str, Any]]) -> None:
+    """Draw which share of broken rows is found: against the size of the error, and by column."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    matplotlib.rcParams["svg.hashsalt"] = "vanishing"  # the same file for the same figures
+    from matplotlib import pyplot as plt
+
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
+    edges = np.array([0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 5, 7, 10, 20])
+    for noise in sorted({row["noise"] for row in rows}):
+        own = [row for row in rows if row["noise"] == noise]
+        sizes = np.array([row["size"] for row in own])
+        found = np.array([row["found"] for row in own])
+        bins = [(sizes >= low) & (sizes < high) for low, high in pairwise(edges)]
+        kept = [
+            (np.sqrt(low * high), found[inside].mean())
+            for (low, high), inside in zip(pairwise(edges), bins, strict=True)
+            if inside.sum() >= 5
+        ]
+        left.plot(*zip(*kept, strict=True), "o-", label=f"noise {100 * noise:g} %")
+    left.axvline(COUNTED, color="0.6", lw=1, ls="--")
+    left.set(xscale="log", xlabel="size of the error, deviations of the residual")
+    left.set(ylabel="rows found", ylim=(-0.03, 1.03))
+    left.set_xticks([0.5, 1, 2, 3, 5, 10, 20], labels=["0.5", "1", "2", "3", "5", "10", "20"])
+    left.minorticks_off()
+    left.legend(frameon=False, loc="lower right")
+    by_column: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in rows:
+        by_column.setdefault((row["table"], row["column"]), []).append(row)
+    smallest = sorted(
+        (min((r["size"] for r in own if r["found"]), default=np.nan), *name)
+        for name, own in by_column.items()
+        if len(own) >= 5
+    )
+    right.plot([each[0] for each in smallest], np.arange(len(smallest)), "o", ms=3)
+    right.axvline(COUNTED, color="0.6", lw=1, ls="--")
+    right.set(xscale="log", xlabel="smallest error found, deviations of the residual")
+    right.set(ylabel=f"{len(smallest)} columns of all tables", yticks=[])
+    (HERE / "figures").mkdir(exist_ok=True)
+    figure.savefig(HERE / "figures" / "power.svg", metadata={"Date": None})
+    plt.close(figure)
+
+
 def report(record: dict[str, Any]) -> None:
     """Write the results."""
     figures = {
@@ -266,6 +310,7 @@ def report(record: dict[str, Any]) -> None:
         f"{len(record['tables'])} tables: {', '.join(record['tables'])}.",
         table(record["summary"]),
         "## Power against the size, tables with noise",
+        "![Share of broken rows that are found, against the size of the error](figures/power.svg)",
         table(power),
         "## Columns with at least five counted errors, tables with noise",
         table(columns) if columns else "None.",
@@ -274,6 +319,7 @@ def report(record: dict[str, Any]) -> None:
         header = ("given", "table", "noise", "answer")
         failed = [dict(zip(header, row, strict=True)) for row in record["failed"]]
         parts += ["## Tables without an answer", table(failed)]
+    draw_power(noisy)
     write("planted", "Planted errors", (__doc__ or "").split("\n", 2)[2], record, parts)
 
 
