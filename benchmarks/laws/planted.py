@@ -1,9 +1,10 @@
 """Planted errors: ``python -m benchmarks.laws.planted``.
 
-Writes ``planted_results.md`` and ``.json`` beside this file. In tables of 1,000 rows with noise of
-0, 0.1 and 1 % of the spreads, one cell in each of ten rows is moved by 1 to 150 % of its column's
-spread (uniform in the logarithm). ``discover`` is given the sound table (*sound*) or the one with
-the errors (*same*), and ``Laws.check`` the one with the errors. Errors are counted if they move a
+Writes ``planted_results.md``, ``planted_results.json`` and ``figures/power.svg`` beside this file.
+In tables of 1,000 rows with noise of 0, 0.1 and 1 % of the spreads, one cell in each of ten rows is
+moved by 1 to 150 % of its column's spread (uniform in the logarithm). ``discover`` is given the
+sound table (*sound*) or the one with the errors (*same*), and
+``Laws.check`` the one with the errors. Errors are counted if they move a
 law that was found by at least five standard deviations of its residual in sound rows; smaller ones
 cannot be told from noise. A cell is *determined* if no value of any other cell brings all laws
 within five deviations. Elsewhere the right cell must be among those that are listed. A value is
@@ -35,6 +36,8 @@ STEP = 7
 COUNTED, RESTORED = 5.0, 3.0
 #: Relative rounding error of tables without noise.
 ROUNDING = 1e-9
+#: Errors of given sizes in each column, and the rows that they are planted in.
+POWER_SIZES, POWER_ROWS = (0.0, 1.0, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 8.0), 100
 SIZES = (0.0, 2.0, 3.0, 4.0, 5.0, 10.0, 100.0, np.inf)
 
 
@@ -101,8 +104,8 @@ def least_violation(laws: Laws, row: np.ndarray, column: int, scales: np.ndarray
 
 def plant(
     entry: Formula | Identity, noise: float, mode: str, rng: np.random.Generator
-) -> tuple[list[dict[str, Any]], Counter[str]]:
-    """Plant errors in a table; return what became of each, and counts."""
+) -> tuple[list[dict[str, Any]], Counter[str], list[dict[str, Any]]]:
+    """Plant errors in a table; return what became of each, counts, and the power by size."""
     X = draw(entry, noise, rng)
     n_columns = X.shape[1]
     broken = rng.choice(ROWS, BROKEN, replace=False)
@@ -116,7 +119,7 @@ def plant(
     laws = discover(Y if mode == "same" else X, names)
     counts: Counter[str] = Counter(tables=1, laws=len(laws), without=not len(laws))
     if not len(laws):
-        return [], counts
+        return [], counts, []
     scales = deviations(laws, X)
     check = laws.check(Y)
     sound = np.ones(ROWS, dtype=bool)
@@ -147,7 +150,8 @@ def plant(
             }
         )
     counts.update(_missing(laws, X[sound], names, rng))
-    return errors, counts
+    power = measure_power(laws, X, scales, names) if noise and mode == "sound" else []
+    return errors, counts, [{"table": entry.number, "noise": noise, **row} for row in power]
 
 
 def _is_restored(fix: Any, value: float) -> bool:
@@ -182,6 +186,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=15)
     options = parser.parse_args()
     record: dict[str, Any] = {"machine": describe(options.seed), "errors": [], "counts": {}}
+    record["power"] = []
     counted = [formula for formula in FORMULAS if formula.is_counted][::STEP]
     record["tables"] = [entry.number for entry in [*counted, *IDENTITIES, *SEVERAL]]
     record["failed"] = []
@@ -191,13 +196,14 @@ def main() -> None:
             for noise in NOISES:
                 rng = np.random.default_rng([options.seed, number, round(1e6 * noise)])
                 try:
-                    errors, counts = plant(entry, noise, mode, rng)
+                    errors, counts, power = plant(entry, noise, mode, rng)
                 except Exception as error:  # what a user would see is a result too
                     text = f"{type(error).__name__}: {error}"
                     record["failed"].append([mode, entry.number, noise, text])
                     print(record["failed"][-1], flush=True)
                     continue
                 record["errors"] += errors
+                record["power"] += power
                 totals.update(counts)
                 if counts["without"]:
                     record["failed"].append([mode, entry.number, noise, "no law found"])
@@ -239,45 +245,52 @@ def summarize(rows: list[dict[str, Any]], counts: Counter[str]) -> dict[str, str
     }
 
 
-def draw_power(rows: list[dict[str, Any]]) -> None:
-    """Draw which share of broken rows is found: against the size of the error, and by column."""
+def measure_power(
+    laws: Laws, X: np.ndarray, scales: np.ndarray, names: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Return which share of rows is found, for each column and size of the error."""
+    power = []
+    rows = X[:POWER_ROWS]
+    for j, name in enumerate(names):
+        step = 1e-6 * X[:, j].std()
+        moved = rows.copy()
+        moved[:, j] += step
+        slopes = np.abs(laws.residuals(moved) - laws.residuals(rows)) / scales / step
+        steepest = slopes.max(axis=1)
+        sound = steepest > 0
+        if not sound.any():  # no law speaks about the column
+            continue
+        for size in POWER_SIZES:
+            broken = rows[sound].copy()
+            broken[:, j] += size / steepest[sound]
+            found = laws.check(broken).broken.mean()
+            power.append({"column": name, "size": size, "found": round(float(found), 4)})
+    return power
+
+
+def draw_power(power: list[dict[str, Any]]) -> None:
+    """Draw which share of broken rows is found against the size of the error, by column."""
     import matplotlib
 
     matplotlib.use("Agg")
     matplotlib.rcParams["svg.hashsalt"] = "vanishing"  # the same file for the same figures
     from matplotlib import pyplot as plt
 
-    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
-    edges = np.array([0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 5, 7, 10, 20])
-    for noise in sorted({row["noise"] for row in rows}):
-        own = [row for row in rows if row["noise"] == noise]
-        sizes = np.array([row["size"] for row in own])
-        found = np.array([row["found"] for row in own])
-        bins = [(sizes >= low) & (sizes < high) for low, high in pairwise(edges)]
-        kept = [
-            (np.sqrt(low * high), found[inside].mean())
-            for (low, high), inside in zip(pairwise(edges), bins, strict=True)
-            if inside.sum() >= 5
-        ]
-        left.plot(*zip(*kept, strict=True), "o-", label=f"noise {100 * noise:g} %")
-    left.axvline(COUNTED, color="0.6", lw=1, ls="--")
-    left.set(xscale="log", xlabel="size of the error, deviations of the residual")
-    left.set(ylabel="rows found", ylim=(-0.03, 1.03))
-    left.set_xticks([0.5, 1, 2, 3, 5, 10, 20], labels=["0.5", "1", "2", "3", "5", "10", "20"])
-    left.minorticks_off()
-    left.legend(frameon=False, loc="lower right")
-    by_column: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for row in rows:
-        by_column.setdefault((row["table"], row["column"]), []).append(row)
-    smallest = sorted(
-        (min((r["size"] for r in own if r["found"]), default=np.nan), *name)
-        for name, own in by_column.items()
-        if len(own) >= 5
-    )
-    right.plot([each[0] for each in smallest], np.arange(len(smallest)), "o", ms=3)
-    right.axvline(COUNTED, color="0.6", lw=1, ls="--")
-    right.set(xscale="log", xlabel="smallest error found, deviations of the residual")
-    right.set(ylabel=f"{len(smallest)} columns of all tables", yticks=[])
+    figure, axes = plt.subplots(figsize=(6.2, 3.8), layout="constrained")
+    by_column: dict[tuple[str, float, str], list[float]] = {}
+    for row in power:
+        by_column.setdefault((row["table"], row["noise"], row["column"]), []).append(row["found"])
+    for found in by_column.values():
+        axes.plot(POWER_SIZES, found, color="0.82", lw=0.8)
+    for noise, color in zip(sorted({key[1] for key in by_column}), ("C0", "C1"), strict=True):
+        curves = [found for key, found in by_column.items() if key[1] == noise]
+        label = f"noise {100 * noise:g} %, mean of {len(curves)} columns"
+        axes.plot(POWER_SIZES, np.mean(curves, axis=0), "o-", color=color, ms=4, label=label)
+    axes.axvline(COUNTED, color="0.5", lw=1, ls="--")
+    axes.set(xlabel="size of the error, standard deviations of the law's residual")
+    axes.set(ylabel="share of broken rows that is found", ylim=(-0.03, 1.03))
+    axes.legend(frameon=False, loc="lower right")
+    axes.spines[["top", "right"]].set_visible(False)
     (HERE / "figures").mkdir(exist_ok=True)
     figure.savefig(HERE / "figures" / "power.svg", metadata={"Date": None})
     plt.close(figure)
@@ -319,7 +332,7 @@ def report(record: dict[str, Any]) -> None:
         header = ("given", "table", "noise", "answer")
         failed = [dict(zip(header, row, strict=True)) for row in record["failed"]]
         parts += ["## Tables without an answer", table(failed)]
-    draw_power(noisy)
+    draw_power(record["power"])
     write("planted", "Planted errors", (__doc__ or "").split("\n", 2)[2], record, parts)
 
 

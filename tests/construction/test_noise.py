@@ -129,6 +129,8 @@ class TestLevel:
             "noise 0.81 % of the spread; equations from degree 2 on; degree 3 is no closer"
         )
         assert len(ideal.noise_.levels) == 3
+        assert [step.closest for step in ideal.trace_] == list(ideal.noise_.levels[:2])
+        assert np.isnan(VanishingIdeal().fit(X).trace_[0].closest)
 
     def test_exact_planes_do_not_hide_noise(self):
         _, X = noisy_points("circle", 2000, 0.01)

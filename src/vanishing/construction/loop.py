@@ -198,6 +198,9 @@ class DegreeTrace:
         Polynomials that are neither vanishing nor nonvanishing: their values on X are no larger
         than the rounding errors of the lower degrees, and these are much larger than those of the
         data.
+    closest : float
+        With ``tol="auto"``, the distance of X from the closest polynomial of the degree, by rows
+        that it was not fitted to; NaN otherwise.
     """
 
     degree: int
@@ -214,6 +217,7 @@ class DegreeTrace:
     spectrum: FloatArray
     seconds: float
     undecided: int = 0
+    closest: float = np.nan
 
 
 # --- One degree -----------------------------------------------------------------------------------
@@ -308,6 +312,7 @@ def grow(
         spectrum=np.sort(solved.extents),
         seconds=time.perf_counter() - started,
         undecided=int(np.sum(~solved.is_decided)) + solution.lost,
+        closest=settings.tol.closest(stage.degree) if isinstance(settings.tol, Noise) else np.nan,
     )
     kept = solution.extents[is_nonvanishing]
     contrast_terms = state.contrast_terms

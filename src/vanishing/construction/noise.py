@@ -70,6 +70,10 @@ class Noise:
         """The level as a share of the spread."""
         return self.level / self.spread if self.spread > 0 else 0.0
 
+    def closest(self, degree: int) -> float:
+        """Return the level of a degree, NaN where it was not looked at."""
+        return self.levels[degree - 1] if degree <= len(self.levels) else np.nan
+
     def most_distant(self, extents: FloatArray, lengths: FloatArray, n_rows: float) -> float:
         """Return the largest distance from a polynomial that the noise explains.
 
