@@ -205,7 +205,7 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         Keep at most this many nonvanishing polynomials per degree, those of largest extent.
         ``trace_`` says how many were cut.
     robust : bool, default=False
-        Whether to leave out rows that break the equations of most others, up to a quarter of all
+        Whether to leave out rows that break the equations of most others, up to a fifth of all
         rows: ``fit`` first looks for polynomials that are close to most rows, whatever the rest
         does, by random starts and weights that fall with the distance |g|/‖∇g‖.
     reduction : {"tsqr", "gram"} or Reduction, default="tsqr"

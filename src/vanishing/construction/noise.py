@@ -26,7 +26,7 @@ from vanishing.arrays.namespace import (
 )
 from vanishing.construction.moments import Frame, Moments, factor_affine
 from vanishing.construction.passes import Factor
-from vanishing.data.source import SampleSource
+from vanishing.data.source import ArraySource, SampleSource, sample_rows
 from vanishing.polynomials.basis import largest_by_chance
 from vanishing.polynomials.monomials import count, monomials
 
@@ -119,6 +119,8 @@ class Noise:
 FOLDS = 5
 #: Most monomials of the matrix M, and of the moments that it is made of.
 MOST_MONOMIALS, MOST_MOMENTS = 400, 60_000
+#: Moments times rows, at most: of more rows some are drawn.
+MOST_WORK = 4e8
 #: Steps towards the smallest t at which M(t) is singular; three to six are enough.
 MOST_STEPS = 30
 
@@ -380,6 +382,9 @@ def search_moments(
     spread = spread_of(affine)
     if not spread > 0:
         return None
+    most = int(MOST_WORK / count(source.n_features, 2 * highest))
+    if n_rows > most and not source.weighted:
+        source, n_rows = ArraySource(sample_rows(source, most, seed=0)), float(most)
     noisy = NoisyMoments.compute(source, frame, highest, memory_budget)
     if not np.isfinite(noisy.sums).all() or np.any(noisy.sums[:, 0] <= 0):
         return None

@@ -23,12 +23,12 @@ from vanishing.data.source import (
 )
 from vanishing.polynomials.monomials import count, monomials
 
-#: Rows that are looked at, and monomials of the polynomials, at most.
-MOST_ROWS, MOST_MONOMIALS = 2000, 84
+#: Rows that are looked at, in all and for each monomial, and monomials of the polynomials, at most.
+MOST_ROWS, ROWS_PER_MONOMIAL, MOST_MONOMIALS = 2000, 25, 84
 #: Degree up to which outliers are sought if there is no bound.
 HIGHEST = 4
 #: Largest share of outliers, and by how much closer polynomials must be to the other rows.
-MOST_OUTLIERS, CLOSER = 0.27, 0.5
+MOST_OUTLIERS, CLOSER = 0.24, 0.5
 #: Levels of two degrees that differ by no more than this factor are the same noise.
 SAME_NOISE = 3.0
 #: Distances from which on a row is an outlier, in those of the other rows.
@@ -108,9 +108,11 @@ class MonomialValues:
 
     def solve(self, weights: FloatArray, within: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return squared distances, ascending, and polynomials of gradient 1 in a subspace."""
-        values = self.values @ within
-        top = values.T * weights @ values
-        bottom = sum((g := part @ within).T * weights @ g for part in self.gradients)
+        roots = np.sqrt(weights)[:, None]
+        values = (roots * self.values) @ within
+        top = values.T @ values
+        slopes = (roots * self.gradients).reshape(-1, self.values.shape[1]) @ within
+        bottom = slopes.T @ slopes
         # The constant has no gradient: a share of the values keeps the pair definite.
         size = np.trace(bottom) / max(np.trace(top), 1e-300)
         shifted = bottom + 1e-9 * size * top + 1e-13 * np.trace(bottom) * np.eye(len(top))
@@ -136,6 +138,10 @@ def find_boundaries(rows: FloatArray, max_degree: int, seed: int) -> list[Bounda
         Empty if no row is an outlier.
     """
     rng = np.random.default_rng(seed)
+    widest = max(count(rows.shape[1], degree) for degree in range(1, max_degree + 1))
+    most = max(600, ROWS_PER_MONOMIAL * min(widest, MOST_MONOMIALS))
+    if len(rows) > most:
+        rows = rows[rng.choice(len(rows), most, replace=False)]
     frame = _robust_frame(rows)
     spread = float(np.sqrt(np.mean(np.sum(frame.inverse**2, axis=0))))
     inside = np.ones(len(rows), dtype=bool)
@@ -213,8 +219,10 @@ def _boundaries_of_degree(
 #: Random sets of rows that polynomials start from: a few more rows than a polynomial has terms, of
 #: which some sets have no outlier, or as many as determine one.
 DRAWS, DETERMINED = 6, 300
-#: Reweightings.
-ROUNDS = 40
+#: Reweightings at most, and the relative change of the distance at which they end.
+ROUNDS, SETTLED = 40, 1e-3
+#: Root mean square distance, in usual ones, of rows without outliers.
+CLEAN = 1.3
 
 
 def _closest_to_most(
@@ -228,11 +236,14 @@ def _closest_to_most(
     best, best_level, everything = within[:, :1], np.inf, 0.0
     for weights in _starts(part, within, rng):
         polynomial, level, first = _reweight(part, within, weights, spread)
-        everything = everything or first
         if level < best_level:
             best, best_level = polynomial, level
         if best_level <= EXACT * spread:
-            break
+            return best, best_level, everything or first
+        if not everything:
+            everything = first
+            if first <= CLEAN * level:  # no row is far off: other starts would end here too
+                break
     return best, best_level, everything
 
 
@@ -240,14 +251,15 @@ def _reweight(
     part: MonomialValues, within: FloatArray, weights: FloatArray, spread: float
 ) -> tuple[FloatArray, float, float]:
     """Fit again and again, with weights that fall with the distance of a row."""
-    first, cutoff = 0.0, np.inf
+    first, cutoff, last = 0.0, np.inf, np.inf
     for _ in range(ROUNDS):
         polynomial = part.solve(weights / weights.sum(), within)[1][:, :1]
         distances = part.distances(polynomial, part.floors(polynomial))[:, 0]
         first = first or float(np.sqrt(np.mean(distances**2)))
         level = _usual(distances)
-        if level <= EXACT * spread / 10:
+        if level <= EXACT * spread / 10 or abs(level - last) < SETTLED * level:
             break
+        last = level
         cutoff = max(min(0.8 * cutoff, level), EXACT * spread / 10)
         slopes = np.linalg.norm(part.gradients @ polynomial, axis=0)[:, 0]
         slopes = np.maximum(slopes, part.floors(polynomial))
