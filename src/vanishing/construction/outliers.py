@@ -28,7 +28,7 @@ MOST_ROWS, ROWS_PER_MONOMIAL, MOST_MONOMIALS = 2000, 25, 84
 #: Degree up to which outliers are sought if there is no bound.
 HIGHEST = 4
 #: Largest share of outliers, and by how much closer polynomials must be to the other rows.
-MOST_OUTLIERS, CLOSER = 0.24, 0.5
+MOST_OUTLIERS, CLOSER = 0.255, 0.5
 #: Levels of two degrees that differ by no more than this factor are the same noise.
 SAME_NOISE = 3.0
 #: Distances from which on a row is an outlier, in those of the other rows.
@@ -221,8 +221,6 @@ def _boundaries_of_degree(
 DRAWS, DETERMINED = 6, 300
 #: Reweightings at most, and the relative change of the distance at which they end.
 ROUNDS, SETTLED = 40, 1e-3
-#: Root mean square distance, in usual ones, of rows without outliers.
-CLEAN = 1.3
 
 
 def _closest_to_most(
@@ -240,10 +238,7 @@ def _closest_to_most(
             best, best_level = polynomial, level
         if best_level <= EXACT * spread:
             return best, best_level, everything or first
-        if not everything:
-            everything = first
-            if first <= CLEAN * level:  # no row is far off: other starts would end here too
-                break
+        everything = everything or first
     return best, best_level, everything
 
 
