@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn import get_config
@@ -32,10 +32,11 @@ from vanishing.data.inputs import (
     take_over,
 )
 from vanishing.data.source import SampleSource, add_weights
-from vanishing.equations.onnx.graph import Graph, Output, Value
-from vanishing.equations.onnx.polynomials import transformer_outputs
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.saving import Saveable
+
+if TYPE_CHECKING:
+    from vanishing.equations.onnx_graph import Graph, Output, Value
 
 __all__ = ["InterpolationWarning", "UndecidedWarning", "VanishingIdeal"]
 
@@ -588,7 +589,7 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
             minimal=minimal,
         )
 
-    def onnx_outputs(self, graph: Graph, x: Value) -> list[Output]:
+    def onnx_outputs(self, graph: "Graph", x: "Value") -> "list[Output]":
         """Add what ``transform`` returns, and the polynomials with their signs, to a graph of ONNX.
 
         Parameters
@@ -601,6 +602,8 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         -------
         list of Output
         """
+        from vanishing.equations.onnx import transformer_outputs  # a fit needs none of it
+
         return transformer_outputs([self.basis_], self.output, graph, x)
 
     def __sklearn_tags__(self) -> Any:

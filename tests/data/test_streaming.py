@@ -623,8 +623,8 @@ def test_interrupt_leaves_nothing_behind(tmp_path):
 @pytest.mark.parametrize("kind", ["Parquet", "CSV", "NumPy file", "Zarr path"])
 def test_files_are_read_and_written_in_bounded_memory(kind, tmp_path, monkeypatch):
     """400,000 rows of 8 columns are 26 MB; NumPy reports its arrays, Arrow its own."""
-    for module in ("files", "streams", "output"):
-        monkeypatch.setattr(sys.modules[f"vanishing.data.{module}"], "CHUNK_NUMBERS", 2**16)
+    for module in ("streamed_tables", "streams", "output"):
+        monkeypatch.setattr(f"vanishing.data.{module}.CHUNK_NUMBERS", 2**16)
     monkeypatch.setattr("vanishing.data.whole_tables.CSV_BLOCK", 2**18)
     X = np.random.default_rng(0).standard_normal((400_000, 8))
     if kind == "Zarr path":

@@ -28,8 +28,8 @@ from vanishing import (
     load,
 )
 from vanishing.detectors import image_detector
+from vanishing.equations import onnx as onnx_model
 from vanishing.equations import to_onnx
-from vanishing.equations.onnx import model as onnx_model
 from vanishing.transformations import (
     AnyOf,
     Flips,
@@ -601,7 +601,7 @@ def test_types_are_checked():
 
 
 def test_models_beyond_the_format_are_refused(monkeypatch):
-    monkeypatch.setattr("vanishing.equations.onnx.graph.LARGEST", 100)
+    monkeypatch.setattr("vanishing.equations.onnx_graph.LARGEST", 100)
     refused("all that a file of ONNX can hold", VanishingIdeal(tol=0.4).fit(curve()))
 
 
