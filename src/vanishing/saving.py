@@ -7,7 +7,7 @@ that nothing is listed twice:
 * of a dataclass its fields;
 * of an estimator its parameters and, if it is fitted, the annotated attributes of its class.
 
-A field or attribute that has a default may be missing in a file. ``persistence/`` reads files.
+A field or attribute that has a default may be missing in a file. ``persistence.py`` reads files.
 """
 
 import hashlib
@@ -47,7 +47,8 @@ from vanishing.construction import normalizations, passes
 from vanishing.data.atomic import write_atomic
 
 FORMAT = "vanishing model"
-#: Raised when files of an earlier version would be misread; those versions stay readable.
+#: Raised when files of an earlier version would be misread. From 0.1.0 on, files of every release
+#: stay readable.
 FORMAT_VERSION = 2
 
 
@@ -296,8 +297,6 @@ def get_file_name(kept: type) -> str:
     """Return the name of a class in files. Names are part of the format."""
     if kept in PREPROCESSORS:
         return f"sklearn.{kept.__name__}"
-    if kept is transformations.AnyOf:
-        return "transformations.Union"  # its name when the format was new
     if kept in PARAMETERS:
         return f"{kept.__module__.rpartition('.')[2]}.{kept.__name__}"
     return kept.__name__
