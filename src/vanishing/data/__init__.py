@@ -8,7 +8,6 @@ if TYPE_CHECKING:
     from vanishing.data.dask import DaskSource
     from vanishing.data.device import DeviceSource
     from vanishing.data.inputs import as_source
-    from vanishing.data.output import write
     from vanishing.data.source import (
         ArraySource,
         ConcatenatedSource,
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
         SampleSource,
         WeightedSource,
     )
-    from vanishing.data.streamed_tables import TableSource
+    from vanishing.data.streamed_tables import TableSource, write
     from vanishing.data.streams import ChunkSource, StoredArraySource
     from vanishing.data.whole_tables import Table, TableError, read_table
 
@@ -55,6 +54,6 @@ __getattr__, __dir__ = import_when_used(
         "WeightedSource": "source",
         "as_source": "inputs",
         "read_table": "whole_tables",
-        "write": "output",
+        "write": "streamed_tables",
     },
 )

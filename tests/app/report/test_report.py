@@ -20,10 +20,9 @@ from tests.support.cases import tensor
 
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal, load
 from vanishing.app.report import anomalies, write_report
-from vanishing.app.report.charts import round_ticks
+from vanishing.app.report.charts import png, round_ticks
 from vanishing.app.report.content import image_shape_of
 from vanishing.app.report.equations import Formulas
-from vanishing.app.report.pictures import png
 from vanishing.app.report.scores import compare_with_labels
 from vanishing.transformations import AnyOf, Identity, RandomAffine, Rotations, Translations
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from vanishing.app.report.charts import draw_explanation, picture
 from vanishing.app.report.content import Given, fold, format_count, make_row, make_scrollable
 from vanishing.app.report.equations import Formulas
-from vanishing.app.report.pictures import draw_explanation, picture
 from vanishing.equations.mathml import Element, element
 from vanishing.equations.text import number, significant
 from vanishing.explain.record import TYPICAL, Bar, Explanation
