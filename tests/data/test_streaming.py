@@ -625,7 +625,7 @@ def test_files_are_read_and_written_in_bounded_memory(kind, tmp_path, monkeypatc
     """400,000 rows of 8 columns are 26 MB; NumPy reports its arrays, Arrow its own."""
     for module in ("streamed_tables", "streams"):
         monkeypatch.setattr(f"vanishing.data.{module}.CHUNK_NUMBERS", 2**16)
-    monkeypatch.setattr("vanishing.data.whole_tables.CSV_BLOCK", 2**18)
+    monkeypatch.setattr("vanishing.data.csv_files.CSV_BLOCK", 2**18)
     X = np.random.default_rng(0).standard_normal((400_000, 8))
     if kind == "Zarr path":
         path = zarr_array(X, tmp_path, chunks=(10_000, 8))

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from vanishing.lazy_names import import_when_used
 
 if TYPE_CHECKING:
+    from vanishing.data.csv_files import TableError
     from vanishing.data.dask import DaskSource
     from vanishing.data.device import DeviceSource
     from vanishing.data.inputs import as_source
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     )
     from vanishing.data.streamed_tables import TableSource, write
     from vanishing.data.streams import ChunkSource, StoredArraySource
-    from vanishing.data.whole_tables import Table, TableError, read_table
+    from vanishing.data.whole_tables import Table, read_table
 
 __all__ = [
     "ArraySource",
@@ -49,7 +50,7 @@ __getattr__, __dir__ = import_when_used(
         "SampleSource": "source",
         "StoredArraySource": "streams",
         "Table": "whole_tables",
-        "TableError": "whole_tables",
+        "TableError": "csv_files",
         "TableSource": "streamed_tables",
         "WeightedSource": "source",
         "as_source": "inputs",

@@ -14,20 +14,11 @@ import numpy.typing as npt
 
 from vanishing.arrays.namespace import FloatArray, import_extra, lazy, move_to_host
 from vanishing.data.atomic import replace_atomic
+from vanishing.data.csv_files import COMPRESSED, CsvFile, TableError, as_numbers, is_numeric
 from vanishing.data.inputs import as_source
 from vanishing.data.source import ArraySource, SampleSource, close_after
 from vanishing.data.streams import CHUNK_NUMBERS, Chunk, StoredArraySource, StreamedSource
-from vanishing.data.whole_tables import (
-    COMPRESSED,
-    CsvFile,
-    TableError,
-    as_numbers,
-    index_columns,
-    is_numeric,
-    read_table,
-    write_columns,
-    write_npy,
-)
+from vanishing.data.whole_tables import index_columns, read_table, write_columns, write_npy
 
 # --- The files of a table, each of which yields its rows in batches -------------------------------
 #
