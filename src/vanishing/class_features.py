@@ -207,7 +207,7 @@ class ClassVanishingFeatures(HasIdeal, Saveable, TransformerMixin, BaseEstimator
         return VanishingIdeal(max_degree=2, tol=0.3, normalization="contrastive")
 
     def onnx_outputs(self, graph: "Graph", x: "Value") -> "list[Output]":
-        """Add what ``transform`` returns, and the polynomials with their signs, to a graph of ONNX.
+        """Add the output of ``transform`` and the signed polynomials to an ONNX graph.
 
         Parameters
         ----------

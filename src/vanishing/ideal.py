@@ -168,9 +168,9 @@ def warn_of_interpolation(found: Construction, settings: Settings, points: Sampl
 class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
     """Polynomial equations that a set of points approximately satisfies.
 
-    Degree by degree, finds polynomials that are small on X while their size under a
-    normalization is 1. With ``normalization="contrastive"`` that size is taken on a second set of
-    points, the contrast, so that the equations tell X from it.
+    Degree by degree, finds polynomials that are small on X while their size under a normalization
+    is 1. With ``normalization="contrastive"`` that size is measured on a second set of points, the
+    contrast, so that the equations distinguish X from it.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
     memory_budget : int, default=2**31
         Bytes that the matrices of one degree may take. Degrees that need more multiply only the
         nonvanishing polynomials of largest extent further (``trace_`` and a warning say how many
-        were left out), or are refused with the numbers.
+        were left out), or raise an error that gives the numbers.
     callback : callable or None, default=None
         Called with the ``DegreeTrace`` of each degree as soon as it is done.
 
@@ -214,7 +214,7 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
     extents_ : array of shape (n_vanishing,)
         Root mean square on X of each vanishing polynomial, in the order of ``transform``'s columns.
     trace_ : tuple of DegreeTrace
-        An account of every degree.
+        One record per degree.
     stop_reason_ : {"exhausted", "max_degree", "undecided"}
         Why the loop ended: nothing nonvanishing was left, the bound on the degree was hit, or
         rounding errors left nothing that is known to be nonvanishing.
@@ -313,10 +313,10 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         return self._fit(X, contrast, sample_weight, part=False)
 
     def fit_part(self, X: Any, contrast: Any = None, *, sample_weight: Any = None) -> Self:
-        """Fit as a part of a larger model, without complaints about this part alone.
+        """Fit as a part of a larger model, without warnings about this part alone.
 
-        Few rows, undecided polynomials and a contrast inside the variety of X neither warn nor
-        raise.
+        Too few rows, undecided polynomials and a contrast inside the variety of X cause no warning
+        or error.
 
         Parameters
         ----------
@@ -354,11 +354,11 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
     ) -> Self:
         """Add rows to those of earlier calls, and find the polynomials that vanish on all of them.
 
-        Up to twice as many rows are kept as there are monomials of degree at most ``max_degree``.
-        Of more rows only the R factor of these monomials is kept, which must fit the memory
-        budget. The result is that of one ``fit`` to all rows, up to rounding, however they are
-        divided: the first part may be a single row. A warning is given if rounding costs many
-        digits. Factors are computed by QR whatever ``reduction`` is.
+        Rows are kept as long as there are at most twice as many as monomials of degree at most
+        ``max_degree``. After that only the R factor of these monomials is kept, which must fit into
+        the memory budget. The result is that of one ``fit`` to all rows, up to rounding, however
+        they are divided; the first part may be a single row. A warning is issued if rounding costs
+        many digits. Factors are computed by QR whatever ``reduction`` is.
 
         Parameters
         ----------
@@ -513,7 +513,7 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         feature_names : sequence of str, optional
             By default the column names of X, or x0, x1, ...
         preprocessor : transformer, optional
-            What was applied to the data before: the equations are in the data before it. See
+            Preprocessing applied before the fit. The equations are in the variables before it. See
             ``vanishing.equations.to_sympy``.
 
         Returns
@@ -533,7 +533,7 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         feature_names : sequence of str, optional
             By default the column names of X, or x0, x1, ...
         preprocessor : transformer, optional
-            What was applied to the data before: the equations are in the data before it.
+            Preprocessing applied before the fit. The equations are in the variables before it.
         digits : int
             Significant digits of the coefficients, more where fewer would make an equation wrong
             on the data. See ``vanishing.equations.to_latex``.
@@ -567,7 +567,7 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         feature_names : sequence of str, optional
             By default the column names of X, or x0, x1, ...
         preprocessor : transformer, optional
-            What was applied to the points before: the equations are in the points before it.
+            Preprocessing applied before the fit. The equations are in the points before it.
         denominator : int
             Of all coordinates: the points are ``points / denominator``.
         modulo : sequence of sympy.Poly
@@ -590,7 +590,7 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         )
 
     def onnx_outputs(self, graph: "Graph", x: "Value") -> "list[Output]":
-        """Add what ``transform`` returns, and the polynomials with their signs, to a graph of ONNX.
+        """Add the output of ``transform`` and the signed polynomials to an ONNX graph.
 
         Parameters
         ----------

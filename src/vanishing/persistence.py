@@ -58,8 +58,8 @@ __all__ = ["ModelFileError", "load", "save"]
 def load(path: str | os.PathLike[str]) -> Any:
     """Read a fitted model from a file that ``save`` wrote.
 
-    Nothing in the file is executed, so that files of others can be opened. The model has the scores
-    of the model that was saved, to the last bit on the same machine.
+    Nothing in the file is executed, so files from others can be opened safely. The model has the
+    scores of the model that was saved, to the last bit on the same machine.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     ModelFileError
-        If the file is damaged, of another version of the format, or no model file.
+        If the file is damaged, of another version of the format, or not a model file.
     """
     try:
         with Path(path).open("rb") as file:

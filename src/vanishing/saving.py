@@ -1,4 +1,4 @@
-"""Writing fitted models to files, and to graphs of ONNX.
+"""Writing fitted models to files, and to ONNX graphs.
 
 A model file is a safetensors container: the arrays of the model, and in its metadata a JSON
 manifest that says what they belong to. What is kept of a class follows from its annotations, so
@@ -87,7 +87,7 @@ class Saveable:
         dtype: Literal["float32", "float64"] = "float32",
         arithmetic: Literal["float32", "float64"] = "float64",
     ) -> Any:
-        """Return the fitted model as a graph of ONNX, which runs without Python.
+        """Return the fitted model as an ONNX graph, which runs without Python.
 
         See ``vanishing.equations.to_onnx``, which also takes pipelines.
 
@@ -113,7 +113,8 @@ class Saveable:
 def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted model into one file.
 
-    The file is written completely or not at all; a model that cannot be kept is refused first.
+    The file is written completely or not at all; a model that cannot be saved is rejected before
+    anything is written.
 
     Parameters
     ----------

@@ -104,7 +104,7 @@ def minimal_generators_exactly(polynomials: Sequence[Any]) -> list[Any]:
 
 
 def contains_exactly(generators: Sequence[Any], polynomial: Any) -> bool:
-    """Tell whether a polynomial is in the ideal that others generate.
+    """Check whether a polynomial is in the ideal that others generate.
 
     Parameters
     ----------
@@ -311,10 +311,10 @@ def contains(
     degree: int | None = None,
     tol: float = 1e-6,
 ) -> Membership:
-    """Tell whether a polynomial is in the ideal of the vanishing polynomials, up to a tolerance.
+    """Check whether a polynomial is in the ideal of the vanishing polynomials, up to a tolerance.
 
-    The polynomial is reduced by least squares: from its coefficients the nearest combination of
-    multiples x^a g is taken off. See :func:`contains_exactly` for a proof.
+    The polynomial is reduced by least squares: the nearest combination of multiples x^a g is
+    subtracted from its coefficients. See :func:`contains_exactly` for a proof.
 
     Parameters
     ----------

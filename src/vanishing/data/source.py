@@ -40,7 +40,7 @@ LONGEST = 2**21 // 96
 
 
 class SampleSource(ABC):
-    """Rows that can be passed over again and again, a block at a time.
+    """Rows that can be read repeatedly, a block at a time.
 
     A source is not an array: it has neither length nor shape, so that utilities which split
     arrays by rows (scikit-learn's cross-validation splits every fit parameter that is as long as

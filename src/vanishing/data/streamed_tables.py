@@ -186,8 +186,8 @@ class TableSource(StreamedSource):
     Parameters
     ----------
     files : sequence of CsvFile or ArrowFile
-        Columns of integers, floating-point numbers and booleans; missing entries are NaN, and
-        refused as such.
+        Columns of integers, floating-point numbers and booleans; missing entries become NaN, which
+        is rejected.
     columns : sequence of str, optional
         Which columns to use, in this order; by default all but the index of a pandas frame, and
         then the same in all files.
@@ -445,8 +445,8 @@ def write(
 ) -> None:
     """Write rows to a Parquet, CSV or NumPy file, or a Zarr array.
 
-    Rows are taken a block at a time, so that they need not fit into memory. If they cannot be read
-    to their end, nothing is written, and a file that was there before stays as it was.
+    Rows are taken a block at a time, so that they need not fit into memory. If reading them fails,
+    nothing is written, and a file that was there before stays as it was.
 
     Parameters
     ----------

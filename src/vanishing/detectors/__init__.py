@@ -1,4 +1,4 @@
-"""Anomaly detectors: a sample is normal if it keeps the equations of normal data."""
+"""Anomaly detectors: a sample is normal if it satisfies the equations of normal data."""
 
 from typing import TYPE_CHECKING
 

@@ -163,7 +163,7 @@ class Detector(HasIdeal, Saveable, OutlierMixin, BaseEstimator):
         Returns
         -------
         array of shape (n_samples,)
-            Of files and chunks, which are read once, a NumPy array; lazy for a Dask array.
+            A NumPy array for files and chunks, which are read once; lazy for a Dask array.
         """
         check_is_fitted(self)
         if is_chunked(X):
@@ -199,18 +199,18 @@ class Detector(HasIdeal, Saveable, OutlierMixin, BaseEstimator):
         return 1 - 2 * xp.astype(anomalous, xp.int64)
 
     def explain(self, X: Any, *, n_equations: int = 5) -> list[Explanation]:
-        """Say for each sample which equations it breaks, and which features break them.
+        """Explain which equations each sample breaks, and which features are responsible.
 
-        The counterfactual of a sample is the nearest point that keeps the equations as well as nine
-        of ten training samples. The difference of their scores is attributed to the features by
-        integrated gradients. A sample that is as usual itself has an attribution of 0.
+        The counterfactual of a sample is the nearest point that satisfies the equations as well as
+        nine of ten training samples. The difference of their scores is attributed to the features
+        by integrated gradients. A typical sample has an attribution of 0.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Few samples: each costs as much as scoring hundreds or thousands.
+            Few samples: explaining one costs as much as scoring hundreds or thousands.
         n_equations : int, default=5
-            Equations to name, at most.
+            Largest number of equations to name.
 
         Returns
         -------
@@ -232,7 +232,7 @@ class Detector(HasIdeal, Saveable, OutlierMixin, BaseEstimator):
         return [landscape.explain(x, n_equations, names) for x in X]
 
     def onnx_outputs(self, graph: "Graph", x: "Value") -> "list[Output]":
-        """Add scores, decision and label to a graph of ONNX.
+        """Add scores, decision and label to an ONNX graph.
 
         Parameters
         ----------

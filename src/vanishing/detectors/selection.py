@@ -31,7 +31,7 @@ FEWEST = 5
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """What was tried, and what came out of it.
+    """Result of ``select_without_labels``.
 
     Parameters
     ----------

@@ -252,10 +252,10 @@ class TransformationDetector(Detector):
         return self
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Return the mean of ``score_samples``, a criterion without labels.
+        """Return the mean of ``score_samples``, a criterion that needs no labels.
 
-        Held-out normal data scores higher under better settings, as long as transformations and
-        form of the score are the same; across sets of transformations it says nothing.
+        Better settings give held-out normal data higher scores, as long as the transformations and
+        the form of the score stay the same. It cannot compare different sets of transformations.
 
         Parameters
         ----------

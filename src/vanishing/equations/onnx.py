@@ -461,7 +461,7 @@ BLOCK = 2**22
 
 
 def to_onnx(model: Any, *, dtype: Float = "float32", arithmetic: Float = "float64") -> Any:
-    """Write a fitted model as a graph of ONNX, which runs without Python.
+    """Write a fitted model as an ONNX graph, which runs without Python.
 
     The input is ``X`` of shape (n_samples, n_features), for any number of samples. Outputs of a
     detector are ``scores``, ``decision`` and ``label``: what ``score_samples``,

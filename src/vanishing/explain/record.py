@@ -19,8 +19,8 @@ MINUS = "\u2212"
 SMALLEST = 1e-12
 UNCHANGED = "unchanged"
 TYPICAL = (
-    "A typical sample: it keeps the equations as well as nine of ten training samples do, and no "
-    "feature adds to its score."
+    "A typical sample: it satisfies the equations as well as nine of ten training samples do, and "
+    "no feature adds to its score."
 )
 #: Changes of a number below this share of it are rounding.
 ROUNDING = 8 * np.finfo(np.float64).eps
@@ -30,7 +30,7 @@ NEGLIGIBLE = 1e-3
 
 @dataclass(frozen=True)
 class BrokenEquation:
-    """An equation of normal data, and how far a sample is from keeping it.
+    """An equation of normal data, and how far a sample is from satisfying it.
 
     Parameters
     ----------
@@ -107,8 +107,8 @@ class Explanation:
     Parameters
     ----------
     sample, counterfactual : arrays of shape (n_features,)
-        The sample, and the nearest point that keeps the equations as well as nine of ten training
-        samples do: the suggested fix. They are the same where the sample does so itself.
+        The sample, and the nearest point that satisfies the equations as well as nine of ten
+        training samples do: the suggested fix. They are the same where the sample does so itself.
     score, counterfactual_score : float
         Anomaly scores of both, minus ``score_samples``.
     attribution : array of shape (n_features,)

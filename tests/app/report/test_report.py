@@ -526,7 +526,7 @@ def test_equation_of_one_ideal_is_the_law(tmp_path):
     for text in spoken:
         law = re.fullmatch(r"T · n − ([\d.]+) · p · V ≈ 0", text)
         assert float(law[1]) == pytest.approx(1 / 0.008314, rel=0.01)
-    # Rows that are too few, or do not keep the equations, do not tell the noise.
+    # Rows that are too few, or do not satisfy the equations, do not tell the noise.
     (part,) = detector.anomaly_score_.parts
     given = (
         ("T", "p", "V", "n"),

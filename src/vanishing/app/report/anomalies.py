@@ -48,8 +48,8 @@ def anomalies_section(given: Given, formulas: Sequence[Formulas]) -> list[Elemen
         found.append(
             element(
                 "p",
-                f"Each {given.unit} is compared with the nearest one that keeps the equations as "
-                f"well as nine of ten in training. {by} say how much of the difference between "
+                f"Each {given.unit} is compared with the nearest one that satisfies the equations "
+                f"as well as nine of ten in training. {by} say how much of the difference between "
                 f"their scores comes from each {what}: orange raises the score, blue lowers it. "
                 f"Another {what} may be the cause: with few equations, changing any of several "
                 f"{what}s could fix the {given.unit}.",

@@ -46,12 +46,12 @@ def write_report(
     title: str | None = None,
     train: Any = None,
 ) -> None:
-    """Write one page of HTML about data and what a detector says of it.
+    """Write an HTML page about data and the scores of a detector.
 
     The page holds the distribution of the scores, ROC and precision-recall curves where there are
     labels, the most anomalous rows with explanations, the equations, the spectrum of each degree, a
-    summary of the data, parameters and versions. It needs no network and runs no script, and is
-    written whole or not at all.
+    summary of the data, parameters and versions. It needs no network, runs no script, and is
+    written completely or not at all.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def write_report(
     detector : VanishingDetector or TransformationDetector
         Fitted.
     X : array-like of shape (n_samples, n_features)
-        What is reported on.
+        The rows to report on.
     scores : array-like of shape (n_samples,), optional
         What ``detector.score_samples(X)`` returns (higher is more normal), if it is known already.
     labels : array-like of shape (n_samples,), optional
