@@ -107,13 +107,16 @@ DETECTORS = {
     ),
     "random maps": (TransformationDetector(), table()),
     "several resolutions": (
-        TransformationDetector(n_components=(1, 2), distance_weight=0.5, weighting="convex"),
+        TransformationDetector(
+            n_components=(1, 2), distance_weight=0.5, weighting="convex", contamination=0.05
+        ),
         table(),
     ),
     "pipeline": (
         TransformationDetector(
             Product(Rotations(SQUARE, angles=(0, 90)), Flips(SQUARE)),
             preprocessor=make_pipeline(StandardScaler(), "passthrough", PCA(4, whiten=True)),
+            contamination=0.05,
         ),
         images(),
     ),
@@ -127,6 +130,7 @@ DETECTORS = {
             preprocessor=PCA(3),
             ideal=CONTRASTIVE,
             smoothing=0.1,
+            contamination=0.05,
         ),
         images(),
     ),

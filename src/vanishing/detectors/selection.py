@@ -98,12 +98,13 @@ def select_without_labels(
     >>> from vanishing.detectors import select_without_labels
     >>> from vanishing.transformations import Rotations, Translations
     >>> X, y = load_digits(return_X_y=True)
+    >>> sets = {"rotations": Rotations((8, 8)), "shifts": Translations((8, 8), shift=2)}
     >>> candidates = {
-    ...     "rotations": TransformationDetector(Rotations((8, 8)), preprocessor=PCA(12)),
-    ...     "shifts": TransformationDetector(Translations((8, 8), shift=2), preprocessor=PCA(12)),
+    ...     name: TransformationDetector(each, preprocessor=PCA(12), contamination=0.05)
+    ...     for name, each in sets.items()
     ... }
-    >>> normal = X[:600][y[:600] % 2 == 0]
-    >>> found = select_without_labels(candidates, normal, n_groups=5, representation=PCA(12))
+    >>> normal = X[:400][y[:400] % 2 == 0]
+    >>> found = select_without_labels(candidates, normal, n_groups=4, representation=PCA(12))
     >>> found.names
     ('shifts', 'rotations')
     """

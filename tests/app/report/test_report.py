@@ -61,7 +61,9 @@ def digits():
     X, y = load_digits(return_X_y=True)
     normal = X[:400][y[:400] % 2 == 0]
     images = TransformationDetector(
-        Rotations(image_shape=(8, 8), angles=(0, 90)), preprocessor=PCA(6, random_state=0)
+        Rotations(image_shape=(8, 8), angles=(0, 90)),
+        preprocessor=PCA(6, random_state=0),
+        contamination=0.05,
     )
     return images.fit(normal), X[900:940], y[900:940] % 2
 
