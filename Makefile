@@ -14,6 +14,8 @@ export PIP_CONSTRAINT := constraints.txt
 export PIP_BUILD_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export MPLBACKEND := Agg
+# Bytecode is worth writing: every test process would compile the sources again.
+unexport PYTHONDONTWRITEBYTECODE
 
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 PYTEST_OPTIONS := -n $(WORKERS) --dist worksteal

@@ -52,7 +52,7 @@ reading["pressure"] *= 1.25
 print(f"pressure {reading['pressure'].item():.1f}, prediction {detector.predict(reading)[0]:+d}")
 
 # %%
-# ``explain`` looks for the nearest readings that keep the equations as well as nine of ten
+# ``explain`` looks for the nearest readings that satisfy the equations as well as nine of ten
 # training rows, and tries to get by with a change of a single column first. The *suggested fix* is
 # what the sensor should have read, roughly: the nearest acceptable value, not the most likely
 # one. Shares add up to the difference of the two scores.
@@ -66,7 +66,7 @@ for name, added in explanation.ranked(2):
 display = ExplanationDisplay.from_explanation(explanation)
 
 # %%
-# A reading that keeps the equations has nothing to explain: the attribution is 0.
+# A reading that satisfies the equations has nothing to explain: the attribution is 0.
 
 print(detector.explain(today.iloc[[7]])[0].attribution)
 

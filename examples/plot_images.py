@@ -32,9 +32,9 @@ for panel, rotation in zip(axes, rotations.for_width(normal.shape[1]), strict=Tr
     panel.set(title=rotation.name, xticks=[], yticks=[])
 
 # %%
-# A new image is normal if, turned in each of the four ways, it keeps the equations of that angle
-# and breaks those of the others. The rotations act on pixels; the principal components come after
-# them, and equations are in twelve numbers per image.
+# A new image is normal if, turned in each of the four ways, it satisfies the equations of that
+# angle and breaks those of the others. The rotations act on pixels; the principal components come
+# after them, and equations are in twelve numbers per image.
 
 detector = TransformationDetector(rotations, preprocessor=PCA(12, random_state=0))
 scores = detector.fit(normal).score_samples(digits.test_images)

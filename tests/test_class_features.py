@@ -43,7 +43,7 @@ def digits():
     return X / 16, y
 
 
-def digits_accuracy(n_components, tol, C):
+def digits_accuracy(n_components, tol, C, cv=FOLDS):
     X, y = digits()
     ideal = VanishingIdeal(max_degree=2, tol=tol, normalization="contrastive", reduction="gram")
     model = make_pipeline(
@@ -51,12 +51,13 @@ def digits_accuracy(n_components, tol, C):
         ClassVanishingFeatures(ideal),
         LinearSVC(C=C, random_state=0),
     )
-    return cross_val_score(model, X, y, cv=FOLDS).mean()
+    return cross_val_score(model, X, y, cv=cv).mean()
 
 
 def test_digits():
-    # Measured: 0.987. A LinearSVC on the pixels themselves has 0.955.
-    assert digits_accuracy(n_components=15, tol=0.15, C=0.003) >= 0.98
+    """The first fold; all of them have 0.987, and a LinearSVC on the pixels themselves 0.955."""
+    split = next(FOLDS.split(*digits()))
+    assert digits_accuracy(n_components=15, tol=0.15, C=0.003, cv=[split]) >= 0.98
 
 
 @pytest.mark.slow

@@ -34,8 +34,7 @@ from vanishing.construction.normalizations import Gradient, Normalization
 from vanishing.construction.passes import Gram
 from vanishing.contrasts import GaussianNoise, Mixture, Permuted, Uniform
 from vanishing.equations import to_sympy
-from vanishing.persistence import ModelFileError, save
-from vanishing.persistence.reading import unpack
+from vanishing.persistence import ModelFileError, save, unpack
 from vanishing.saving import digest, pack
 from vanishing.transformations import (
     AnyOf,
@@ -48,7 +47,7 @@ from vanishing.transformations import (
     Translations,
 )
 
-FIXTURE = DATA / "detector_format_1.safetensors"
+FIXTURE = DATA / "detector_format_2.safetensors"
 FIXTURE_SCORES = [-6.75464317872879, -6.17361453246485]
 SQUARE = (4, 4)
 
@@ -108,13 +107,16 @@ DETECTORS = {
     ),
     "random maps": (TransformationDetector(), table()),
     "several resolutions": (
-        TransformationDetector(n_components=(1, 2), distance_weight=0.5, weighting="convex"),
+        TransformationDetector(
+            n_components=(1, 2), distance_weight=0.5, weighting="convex", contamination=0.05
+        ),
         table(),
     ),
     "pipeline": (
         TransformationDetector(
             Product(Rotations(SQUARE, angles=(0, 90)), Flips(SQUARE)),
             preprocessor=make_pipeline(StandardScaler(), "passthrough", PCA(4, whiten=True)),
+            contamination=0.05,
         ),
         images(),
     ),
@@ -128,6 +130,7 @@ DETECTORS = {
             preprocessor=PCA(3),
             ideal=CONTRASTIVE,
             smoothing=0.1,
+            contamination=0.05,
         ),
         images(),
     ),
@@ -284,7 +287,7 @@ def test_five_hundred_polynomials_are_small_and_quick(tmp_path):
     assert path.stat().st_size < 5e6
 
 
-def test_file_of_format_1():
+def test_file_of_format_2():
     """Files of this version stay readable: the file is kept, not made again."""
     detector = vanishing.load(FIXTURE)
     assert repr(detector) == repr(FIXTURE_TEMPLATE)
@@ -295,10 +298,10 @@ def test_file_of_format_1():
 
 
 @pytest.mark.parametrize("name", ["ideal", "class_features", "pipeline"])
-def test_other_files_of_format_1(name):
-    """Written by ``data/make_fixtures.py`` when the format was new."""
-    model = vanishing.load(DATA / f"{name}_format_1.safetensors")
-    expected = json.loads((DATA / "values_format_1.json").read_text())
+def test_other_files_of_format_2(name):
+    """Written by ``tests/support/make_model_files.py`` when the format was new."""
+    model = vanishing.load(DATA / f"{name}_format_2.safetensors")
+    expected = json.loads((DATA / "values_format_2.json").read_text())
     values = model.transform(np.array(expected["rows"]))
     np.testing.assert_allclose(values, expected["transform"][name], rtol=1e-9, atol=1e-12)
     if name == "ideal":
@@ -308,10 +311,9 @@ def test_other_files_of_format_1(name):
 
 
 @pytest.mark.parametrize("name", ["recipe", "one_ideal", "clusters", "distances"])
-def test_detectors_of_format_1(name):
-    """Written when the parts of a score were attributes of the detector."""
-    detector = vanishing.load(DATA / f"{name}_format_1.safetensors")
-    expected = json.loads((DATA / "detectors_format_1.json").read_text())
+def test_detectors_of_format_2(name):
+    detector = vanishing.load(DATA / f"{name}_format_2.safetensors")
+    expected = json.loads((DATA / "detectors_format_2.json").read_text())
     rows, said = np.array(expected["rows"]), expected[name]
     np.testing.assert_allclose(detector.score_samples(rows), said["scores"], rtol=1e-9)
     assert detector.offset_ == said["offset"]
@@ -501,6 +503,7 @@ def load_bytes(content, folder):
     ("edit", "message"),
     [
         (lambda m: m.update(format_version=3), "version 3"),
+        (lambda m: m.update(format_version=1), "version 1, and .* reads 2; .* fit the model again"),
         (lambda m: m.update(format_version=True), "version True"),
         (lambda m: m.update(format="other"), "no model file"),
         (lambda m: m["model"].update({"class": "os.system"}), "no kind"),
@@ -646,7 +649,7 @@ def originals(tmp_path_factory):
         path = folder / str(number)
         save(model, path)
         found.append(content_of(path))
-    return found + [content_of(path) for path in sorted(DATA.glob("*_format_1.safetensors"))]
+    return found + [content_of(path) for path in sorted(DATA.glob("*_format_2.safetensors"))]
 
 
 def mutated_bytes(rng, content, other):

@@ -4,8 +4,9 @@ The public names of the library, imported when they are first used: ``vanishing 
 completion must not wait for scikit-learn.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from vanishing.lazy_names import import_when_used
 
 if TYPE_CHECKING:
     from vanishing.class_features import ClassVanishingFeatures
@@ -27,23 +28,14 @@ __all__ = [
     "load",
 ]
 
-_HOMES = {
-    "ClassVanishingFeatures": "vanishing.class_features",
-    "TransformationDetector": "vanishing.detectors",
-    "VanishingDetector": "vanishing.detectors",
-    "VanishingIdeal": "vanishing.ideal",
-    "discover": "vanishing.laws",
-    "load": "vanishing.persistence",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'vanishing' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = import_when_used(
+    __name__,
+    {
+        "ClassVanishingFeatures": "class_features",
+        "TransformationDetector": "detectors.transformation",
+        "VanishingDetector": "detectors.vanishing",
+        "VanishingIdeal": "ideal",
+        "discover": "laws",
+        "load": "persistence",
+    },
+)

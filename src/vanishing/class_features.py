@@ -2,7 +2,7 @@
 
 from copy import copy
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +21,6 @@ from vanishing.data.inputs import (
     validate_table,
 )
 from vanishing.data.source import ArraySource, ConcatenatedSource, add_weights, check_weights
-from vanishing.equations.onnx.graph import Graph, Output, Value
-from vanishing.equations.onnx.polynomials import transformer_outputs
 from vanishing.ideal import (
     ContrastError,
     HasIdeal,
@@ -30,6 +28,9 @@ from vanishing.ideal import (
     check_discriminates,
 )
 from vanishing.saving import Saveable
+
+if TYPE_CHECKING:
+    from vanishing.equations.onnx_graph import Graph, Output, Value
 
 
 class ClassVanishingFeatures(HasIdeal, Saveable, TransformerMixin, BaseEstimator):
@@ -205,8 +206,8 @@ class ClassVanishingFeatures(HasIdeal, Saveable, TransformerMixin, BaseEstimator
     def _default_ideal(self) -> VanishingIdeal:
         return VanishingIdeal(max_degree=2, tol=0.3, normalization="contrastive")
 
-    def onnx_outputs(self, graph: Graph, x: Value) -> list[Output]:
-        """Add what ``transform`` returns, and the polynomials with their signs, to a graph of ONNX.
+    def onnx_outputs(self, graph: "Graph", x: "Value") -> "list[Output]":
+        """Add the output of ``transform`` and the signed polynomials to an ONNX graph.
 
         Parameters
         ----------
@@ -218,6 +219,8 @@ class ClassVanishingFeatures(HasIdeal, Saveable, TransformerMixin, BaseEstimator
         -------
         list of Output
         """
+        from vanishing.equations.onnx import transformer_outputs  # a fit needs none of it
+
         bases = [ideal.basis_ for ideal in self.ideals_]
         # All ideals are copies of one, and so agree on what they return.
         return transformer_outputs(bases, self.ideals_[0].output, graph, x)

@@ -1,4 +1,4 @@
-"""Contrasts: a second set of points, made out of the data, that breaks its relations."""
+"""Contrasts: a second set of points, made from the data, that breaks its relations."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ __all__ = ["Contrast", "GaussianNoise", "Mixture", "Permuted", "Uniform"]
 
 
 class Contrast(ABC):
-    """A way to make a second set of rows out of the first.
+    """A way to make a second set of rows from the first.
 
     Subclasses are small frozen dataclasses and define ``draw``.
     """
@@ -184,7 +184,7 @@ def _whole_shares(weights: Sequence[float], total: int) -> IntArray:
 
 @dataclass(frozen=True)
 class Permuted(Contrast):
-    """Shuffle each column by itself.
+    """Shuffle each column independently.
 
     More rows than X has are made of several shuffles, fewer are the first rows of one: every value
     of a column is drawn equally often, up to one.

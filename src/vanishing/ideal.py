@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -43,10 +43,11 @@ from vanishing.data.inputs import (
     take_over,
 )
 from vanishing.data.source import SampleSource, add_weights
-from vanishing.equations.onnx.graph import Graph, Output, Value
-from vanishing.equations.onnx.polynomials import transformer_outputs
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.saving import Saveable
+
+if TYPE_CHECKING:
+    from vanishing.equations.onnx_graph import Graph, Output, Value
 
 __all__ = ["InterpolationWarning", "UndecidedWarning", "VanishingIdeal"]
 
@@ -173,9 +174,9 @@ def warn_of_interpolation(found: Construction, points: SampleSource) -> None:
 class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
     """Polynomial equations that a set of points approximately satisfies.
 
-    Degree by degree, finds polynomials that are small on X while their size under a
-    normalization is 1. With ``normalization="contrastive"`` that size is taken on a second set of
-    points, the contrast, so that the equations tell X from it.
+    Degree by degree, finds polynomials that are small on X while their size under a normalization
+    is 1. With ``normalization="contrastive"`` that size is measured on a second set of points, the
+    contrast, so that the equations distinguish X from it.
 
     Parameters
     ----------
@@ -216,7 +217,7 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
     memory_budget : int, default=2**31
         Bytes that the matrices of one degree may take. Degrees that need more multiply only the
         nonvanishing polynomials of largest extent further (``trace_`` and a warning say how many
-        were left out), or are refused with the numbers.
+        were left out), or raise an error that gives the numbers.
     callback : callable or None, default=None
         Called with the ``DegreeTrace`` of each degree as soon as it is done.
 
@@ -227,7 +228,7 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
     extents_ : array of shape (n_vanishing,)
         Root mean square on X of each vanishing polynomial, in the order of ``transform``'s columns.
     trace_ : tuple of DegreeTrace
-        An account of every degree.
+        One record per degree.
     noise_ : Noise or None
         With ``tol="auto"``, the noise of X: its ``level`` in the units of X, its ``share`` of the
         spread, and ``levels``, the distance of X from the closest polynomial of each degree.
@@ -337,10 +338,10 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         return self._fit(X, contrast, sample_weight, part=False)
 
     def fit_part(self, X: Any, contrast: Any = None, *, sample_weight: Any = None) -> Self:
-        """Fit as a part of a larger model, without complaints about this part alone.
+        """Fit as a part of a larger model, without warnings about this part alone.
 
-        Few rows, undecided polynomials and a contrast inside the variety of X neither warn nor
-        raise.
+        Too few rows, undecided polynomials and a contrast inside the variety of X cause no warning
+        or error.
 
         Parameters
         ----------
@@ -379,11 +380,11 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
     ) -> Self:
         """Add rows to those of earlier calls, and find the polynomials that vanish on all of them.
 
-        Up to twice as many rows are kept as there are monomials of degree at most ``max_degree``.
-        Of more rows only the R factor of these monomials is kept, which must fit the memory
-        budget. The result is that of one ``fit`` to all rows, up to rounding, however they are
-        divided: the first part may be a single row. A warning is given if rounding costs many
-        digits. Factors are computed by QR whatever ``reduction`` is.
+        Rows are kept as long as there are at most twice as many as monomials of degree at most
+        ``max_degree``. After that only the R factor of these monomials is kept, which must fit into
+        the memory budget. The result is that of one ``fit`` to all rows, up to rounding, however
+        they are divided; the first part may be a single row. A warning is issued if rounding costs
+        many digits. Factors are computed by QR whatever ``reduction`` is.
 
         Parameters
         ----------
@@ -568,7 +569,7 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         feature_names : sequence of str, optional
             By default the column names of X, or x0, x1, ...
         preprocessor : transformer, optional
-            What was applied to the data before: the equations are in the data before it. See
+            Preprocessing applied before the fit. The equations are in the variables before it. See
             ``vanishing.equations.to_sympy``.
 
         Returns
@@ -588,7 +589,7 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         feature_names : sequence of str, optional
             By default the column names of X, or x0, x1, ...
         preprocessor : transformer, optional
-            What was applied to the data before: the equations are in the data before it.
+            Preprocessing applied before the fit. The equations are in the variables before it.
         digits : int
             Significant digits of the coefficients, more where fewer would make an equation wrong
             on the data. See ``vanishing.equations.to_latex``.
@@ -622,7 +623,7 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         feature_names : sequence of str, optional
             By default the column names of X, or x0, x1, ...
         preprocessor : transformer, optional
-            What was applied to the points before: the equations are in the points before it.
+            Preprocessing applied before the fit. The equations are in the points before it.
         denominator : int
             Of all coordinates: the points are ``points / denominator``.
         modulo : sequence of sympy.Poly
@@ -644,8 +645,8 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
             minimal=minimal,
         )
 
-    def onnx_outputs(self, graph: Graph, x: Value) -> list[Output]:
-        """Add what ``transform`` returns, and the polynomials with their signs, to a graph of ONNX.
+    def onnx_outputs(self, graph: "Graph", x: "Value") -> "list[Output]":
+        """Add the output of ``transform`` and the signed polynomials to an ONNX graph.
 
         Parameters
         ----------
@@ -657,6 +658,8 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         -------
         list of Output
         """
+        from vanishing.equations.onnx import transformer_outputs  # a fit needs none of it
+
         return transformer_outputs([self.basis_], self.output, graph, x)
 
     def __sklearn_tags__(self) -> Any:

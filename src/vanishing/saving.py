@@ -1,4 +1,4 @@
-"""Writing fitted models to files, and to graphs of ONNX.
+"""Writing fitted models to files, and to ONNX graphs.
 
 A model file is a safetensors container: the arrays of the model, and in its metadata a JSON
 manifest that says what they belong to. What is kept of a class follows from its annotations, so
@@ -7,7 +7,7 @@ that nothing is listed twice:
 * of a dataclass its fields;
 * of an estimator its parameters and, if it is fitted, the annotated attributes of its class.
 
-A field or attribute that has a default may be missing in a file. ``persistence/`` reads files.
+A field or attribute that has a default may be missing in a file. ``persistence.py`` reads files.
 """
 
 import hashlib
@@ -47,7 +47,8 @@ from vanishing.construction import normalizations, passes
 from vanishing.data.atomic import write_atomic
 
 FORMAT = "vanishing model"
-#: Raised when files of an earlier version would be misread; those versions stay readable.
+#: Raised when files of an earlier version would be misread. From 0.1.0 on, files of every release
+#: stay readable.
 FORMAT_VERSION = 2
 
 
@@ -86,7 +87,7 @@ class Saveable:
         dtype: Literal["float32", "float64"] = "float32",
         arithmetic: Literal["float32", "float64"] = "float64",
     ) -> Any:
-        """Return the fitted model as a graph of ONNX, which runs without Python.
+        """Return the fitted model as an ONNX graph, which runs without Python.
 
         See ``vanishing.equations.to_onnx``, which also takes pipelines.
 
@@ -112,7 +113,8 @@ class Saveable:
 def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted model into one file.
 
-    The file is written completely or not at all; a model that cannot be kept is refused first.
+    The file is written completely or not at all; a model that cannot be saved is rejected before
+    anything is written.
 
     Parameters
     ----------
@@ -296,8 +298,6 @@ def get_file_name(kept: type) -> str:
     """Return the name of a class in files. Names are part of the format."""
     if kept in PREPROCESSORS:
         return f"sklearn.{kept.__name__}"
-    if kept is transformations.AnyOf:
-        return "transformations.Union"  # its name when the format was new
     if kept in PARAMETERS:
         return f"{kept.__module__.rpartition('.')[2]}.{kept.__name__}"
     return kept.__name__

@@ -52,7 +52,7 @@ class Transformation(ABC):
 
 
 class Transformations(ABC):
-    """A set of transformations: a small frozen configuration object, whatever the data."""
+    """A set of transformations: a small frozen configuration object, independent of the data."""
 
     @abstractmethod
     def for_width(self, n_features: int) -> tuple[Transformation, ...]:
@@ -261,7 +261,7 @@ class Product(_Combined):
 
 @dataclass(frozen=True, init=False, repr=False)
 class AnyOf(_Combined):
-    """The transformations of all sets together; any that is in two of them is refused.
+    """The transformations of all sets together; duplicates are rejected.
 
     Parameters
     ----------
@@ -399,7 +399,7 @@ class Flips(ImageTransformations):
 
 @dataclass(frozen=True)
 class Identity(Transformations):
-    """One transformation, which changes nothing; of use in a ``AnyOf``."""
+    """One transformation, which changes nothing; useful in ``AnyOf``."""
 
     def for_width(self, n_features: int) -> tuple[Transformation, ...]:
         """Return the identity."""
@@ -414,8 +414,8 @@ class Identity(Transformations):
 class RandomAffine(Transformations):
     """Maps x ↦ W_i x + b_i with independent standard Gaussian entries, for vectors of any width.
 
-    The same seed gives the same maps, and a larger number of them begins with those of a smaller.
-    Each W_i is a matrix of n_features², so that wide data is better reduced first.
+    The same seed gives the same maps, and a larger set begins with the maps of a smaller one. Each
+    W_i has n_features² entries, so reduce wide data first.
 
     Parameters
     ----------
@@ -561,7 +561,7 @@ class Rotations(ImageTransformations):
 
 @dataclass(frozen=True)
 class Translations(ImageTransformations):
-    """Shifts by (dy, dx), both out of {-shift, 0, shift}: nine, the identity first.
+    """Shifts by (dy, dx), each -shift, 0 or shift: nine, the identity first.
 
     Pixels that come in from outside are reflected at the border pixel, which is not repeated, as
     in ``numpy.pad(image, shift, mode="reflect")``.

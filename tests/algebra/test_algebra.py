@@ -356,7 +356,7 @@ class TestProjection:
 
     def test_singular_points_are_told(self):
         _, cusp = fitted("cuspidal-cubic", max_degree=3)
-        found = project(cusp, [[-1.0, 0.0], [0.5, 0.5]])
+        found = project(cusp, [[-1.0, 0.0], [0.5, 0.5]], max_steps=30)
         assert found.converged.tolist() == [False, True]
         assert found.distances[0] == pytest.approx(1.0, abs=0.02)
         _, cone = fitted("cone", max_degree=2)

@@ -27,15 +27,14 @@ def fit():
     return ideal
 
 expected = fit().trace_[-1].spectrum
-done = threading.Event()
 
-def fit_on():
+def fit_on(done):
     while not done.is_set():
         fit()
 
-def fork():
+def fork(done):
     try:
-        for _ in range(10):
+        for _ in range(5):
             child = os.fork()
             if not child:
                 try:
@@ -58,21 +57,21 @@ def fork():
     finally:
         done.set()
 
-first, second = (fit_on, fork) if sys.argv[1] == "main" else (fork, fit_on)
-other = threading.Thread(target=first)
-other.start()
-second()
-other.join()
+for in_thread, in_main in ((fit_on, fork), (fork, fit_on)):
+    done = threading.Event()
+    other = threading.Thread(target=in_thread, args=(done,))
+    other.start()
+    in_main(done)
+    other.join()
 """
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("forks", ["main", "other"])
-def test_forks_beside_a_fit(forks, threads):
+def test_forks_beside_a_fit(threads):
     """The main thread forks while another fits, and the other way round."""
     limits = {"OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads)}
     ran = subprocess.run(
-        [sys.executable, "-c", SCRIPT, forks],
+        [sys.executable, "-c", SCRIPT],
         env=os.environ | limits,
         capture_output=True,
         text=True,

@@ -14,8 +14,7 @@ from vanishing import VanishingIdeal, load
 from vanishing.arrays.blocks import BudgetError
 from vanishing.construction.normalizations import Normalization
 from vanishing.data import as_source
-from vanishing.persistence import ModelFileError
-from vanishing.persistence.reading import check_seen
+from vanishing.persistence import ModelFileError, check_seen
 
 EVERY = pytest.mark.parametrize("normalization", NORMALIZATIONS)
 

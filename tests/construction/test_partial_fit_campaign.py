@@ -10,8 +10,7 @@ from tests.support.cases import NORMALIZATIONS, counts
 
 from vanishing import VanishingIdeal, load
 from vanishing.construction.moments import KeptRows
-from vanishing.persistence import ModelFileError
-from vanishing.persistence.reading import check_seen
+from vanishing.persistence import ModelFileError, check_seen
 
 #: ``VANISHING_VARIANTS=5000 pytest -k campaign`` runs more of them.
 N_VARIANTS = int(os.environ.get("VANISHING_VARIANTS", "30"))

@@ -287,6 +287,7 @@ def real_folder():
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("load", "first_labels", "mean", "deviation", "first_name"),
     [

@@ -23,8 +23,12 @@ def digits():
 
 def candidates():
     return {
-        "rotations": TransformationDetector(Rotations(SHAPE), preprocessor=PCA(12)),
-        "shifts": TransformationDetector(Translations(SHAPE, shift=2), preprocessor=PCA(12)),
+        "rotations": TransformationDetector(
+            Rotations(SHAPE), preprocessor=PCA(12, random_state=0), contamination=0.05
+        ),
+        "shifts": TransformationDetector(
+            Translations(SHAPE, shift=2), preprocessor=PCA(12, random_state=0), contamination=0.05
+        ),
         "one equation": make_pipeline(
             PCA(3), VanishingDetector(VanishingIdeal(max_degree=1, tol=10.0))
         ),
@@ -70,7 +74,7 @@ def test_a_candidate_that_fails_comes_last(digits):
     tried = candidates()
     nothing = VanishingIdeal(max_degree=1, tol=1e-9)
     tried["impossible"] = TransformationDetector(
-        Rotations(SHAPE), preprocessor=PCA(12), ideal=nothing
+        Rotations(SHAPE), preprocessor=PCA(12, random_state=0), contamination=0.05, ideal=nothing
     )
     found = select_without_labels(tried, digits[0], n_groups=3)
     assert found.names[-1] == "impossible"

@@ -28,8 +28,8 @@ from vanishing import (
     load,
 )
 from vanishing.detectors import image_detector
+from vanishing.equations import onnx as onnx_model
 from vanishing.equations import to_onnx
-from vanishing.equations.onnx import model as onnx_model
 from vanishing.transformations import (
     AnyOf,
     Flips,
@@ -223,12 +223,20 @@ TABLE_DETECTORS = {
     "single, contrastive": VanishingDetector(contrastive(max_degree=2, tol=0.5)),
     "pieces": VanishingDetector(contrastive(max_degree=2, tol=0.5), n_components=4),
     "calibrated": VanishingDetector(calibration=0.3, contamination=0.05),
-    "random maps": TransformationDetector(),
+    "random maps": TransformationDetector(contamination=0.05),
     "random maps, pieces": TransformationDetector(
-        RandomAffine(3), preprocessor=PCA(3), n_components=3, smoothing=0.01, center=False
+        RandomAffine(3),
+        preprocessor=PCA(3),
+        n_components=3,
+        smoothing=0.01,
+        center=False,
+        contamination=0.05,
     ),
     "several resolutions": TransformationDetector(
-        AnyOf(Identity(), RandomAffine(2)), n_components=(1, 4), distance_weight=0.5
+        AnyOf(Identity(), RandomAffine(2)),
+        n_components=(1, 4),
+        distance_weight=0.5,
+        contamination=0.05,
     ),
 }
 
@@ -247,18 +255,25 @@ def test_table_detector(name, dtype):
 
 SHAPE = (8, 8)
 IMAGE_DETECTORS = {
-    "rotations": TransformationDetector(Rotations(SHAPE), preprocessor=PCA(12)),
+    "rotations": TransformationDetector(Rotations(SHAPE), preprocessor=PCA(12), contamination=0.05),
     "weights": TransformationDetector(
-        Rotations(SHAPE), preprocessor=PCA(12), weighting="convex", smoothing=1e-3
+        Rotations(SHAPE),
+        preprocessor=PCA(12),
+        weighting="convex",
+        smoothing=1e-3,
+        contamination=0.05,
     ),
     "flips before maps": TransformationDetector(
         Product(Flips(SHAPE), RandomAffine(1)),
         preprocessor=make_pipeline(StandardScaler(), PCA(6, whiten=True)),
         ideal=contrastive(max_degree=1, tol=0.95),
         weighting="descent",
+        contamination=0.05,
     ),
     "shifts, no preprocessing": TransformationDetector(
-        Translations(SHAPE, shift=2), ideal=contrastive(max_degree=1, tol=0.9, reduction="gram")
+        Translations(SHAPE, shift=2),
+        ideal=contrastive(max_degree=1, tol=0.9, reduction="gram"),
+        contamination=0.05,
     ),
     "all of it": image_detector(SHAPE, n_components=(1, 5)),
 }
@@ -283,7 +298,7 @@ def test_polynomials_without_weight_are_left_out(digits):
     normal, others = digits
     detector = TransformationDetector(
         Rotations(SHAPE), preprocessor=PCA(8), weighting="convex", sparsity=1.0, n_components=3,
-        distance_weight=0.3,
+        distance_weight=0.3, contamination=0.05
     ).fit(normal)  # fmt: skip
     counts = {len(weights) for pieces in detector.weights_ for weights in pieces}
     assert len(counts) > 1  # pieces of different sizes, some perhaps empty
@@ -518,7 +533,7 @@ def test_no_rows_of_the_data():
 
 
 def test_same_model_same_file(tmp_path):
-    detector = TransformationDetector(n_components=2).fit(curve())
+    detector = TransformationDetector(n_components=2, contamination=0.05).fit(curve())
     detector.save(tmp_path / "model.safetensors")
     content = to_onnx(detector).SerializeToString(deterministic=True)
     loaded = load(tmp_path / "model.safetensors")
@@ -537,7 +552,9 @@ def test_method_writes_a_file(tmp_path):
 
 def test_arithmetic_in_single_precision(digits):
     normal, others = digits
-    detector = TransformationDetector(Rotations(SHAPE), preprocessor=PCA(12)).fit(normal)
+    detector = TransformationDetector(
+        Rotations(SHAPE), preprocessor=PCA(12), contamination=0.05
+    ).fit(normal)
     options = {"dtype": "float32", "arithmetic": "float32"}
     graph = to_onnx(detector, **options)
     kinds = {each.data_type for each in graph.graph.initializer}
@@ -601,7 +618,7 @@ def test_types_are_checked():
 
 
 def test_models_beyond_the_format_are_refused(monkeypatch):
-    monkeypatch.setattr("vanishing.equations.onnx.graph.LARGEST", 100)
+    monkeypatch.setattr("vanishing.equations.onnx_graph.LARGEST", 100)
     refused("all that a file of ONNX can hold", VanishingIdeal(tol=0.4).fit(curve()))
 
 

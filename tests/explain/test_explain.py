@@ -76,11 +76,15 @@ TABLES = {
         for normalization in NORMALIZATIONS
         for k in (1, 3)
     },
-    "transformations": TransformationDetector(),
-    "pieces": TransformationDetector(n_components=3),
-    "not centered, smoothed": TransformationDetector(center=False, smoothing=1e-2),
-    "weights": TransformationDetector(weighting="convex", sparsity=1.0),
-    "distances": TransformationDetector(distance_weight=0.5, n_components=[1, 3]),
+    "transformations": TransformationDetector(contamination=0.05),
+    "pieces": TransformationDetector(n_components=3, contamination=0.05),
+    "not centered, smoothed": TransformationDetector(
+        center=False, smoothing=1e-2, contamination=0.05
+    ),
+    "weights": TransformationDetector(weighting="convex", sparsity=1.0, contamination=0.05),
+    "distances": TransformationDetector(
+        distance_weight=0.5, n_components=[1, 3], contamination=0.05
+    ),
 }
 
 
@@ -136,7 +140,9 @@ def digits():
 def test_shares_add_up_on_images(digits, parts):
     normal, _, odd = digits
     transformations, preprocessor, others = parts
-    detector = TransformationDetector(transformations, preprocessor=preprocessor, **others)
+    detector = TransformationDetector(
+        transformations, preprocessor=preprocessor, **others, contamination=0.05
+    )
     detector.fit(normal)
     worst = np.argsort(detector.score_samples(odd))[:1]
     for explanation in detector.explain(odd[worst]):
@@ -145,7 +151,9 @@ def test_shares_add_up_on_images(digits, parts):
 
 
 @pytest.mark.parametrize(
-    "detector", [VanishingDetector(), TransformationDetector()], ids=["recipe", "transformations"]
+    "detector",
+    [VanishingDetector(), TransformationDetector(contamination=0.05)],
+    ids=["recipe", "transformations"],
 )
 class TestUnits:
     def test_single_precision(self, detector):
@@ -211,7 +219,10 @@ def test_broken_constants_are_mended_by_themselves():
 
 @pytest.mark.parametrize(
     "detector",
-    [TransformationDetector(), VanishingDetector(VanishingIdeal(max_degree=1, tol=0.05))],
+    [
+        TransformationDetector(contamination=0.05),
+        VanishingDetector(VanishingIdeal(max_degree=1, tol=0.05)),
+    ],
 )
 def test_constants_have_no_tiny_units(detector):
     """The spread of a constant column is rounding, and moving by that much tells nothing."""
@@ -246,7 +257,9 @@ def test_constant_table():
 
 
 def smoothed():
-    return TransformationDetector(smoothing=1e-2, center=False, weighting="convex", n_components=2)
+    return TransformationDetector(
+        smoothing=1e-2, center=False, weighting="convex", n_components=2, contamination=0.05
+    )
 
 
 #: A detector with views of a kind, and which of them.
@@ -254,10 +267,14 @@ VIEWS = {
     "norm": (VanishingDetector(contrastive()), 0, NormView),
     "whole": (VanishingDetector(), 0, ClusterView),
     "many clusters": (VanishingDetector(), 2, ClusterView),
-    "transformed": (TransformationDetector(), 0, Mixture),
+    "transformed": (TransformationDetector(contamination=0.05), 0, Mixture),
     "smoothed, weights": (smoothed(), 0, Mixture),
-    "logarithm of a sum": (TransformationDetector(n_components=[1, 2]), 1, Mixture),
-    "distance": (TransformationDetector(distance_weight=1.0), -1, ClusterView),
+    "logarithm of a sum": (
+        TransformationDetector(n_components=[1, 2], contamination=0.05),
+        1,
+        Mixture,
+    ),
+    "distance": (TransformationDetector(distance_weight=1.0, contamination=0.05), -1, ClusterView),
 }
 
 
@@ -426,6 +443,7 @@ def test_broken_pixels_stand_out(digits):
         Rotations((8, 8)),
         preprocessor=PCA(40, random_state=0),
         ideal=contrastive(max_degree=1, tol=0.7),
+        contamination=0.05,
     ).fit(normal)
     rng = np.random.default_rng(0)
     times, largest = [], []
@@ -469,6 +487,7 @@ def test_equations_of_transformations(digits):
         preprocessor=PCA(10, random_state=0),
         ideal=contrastive(max_degree=1, tol=0.8),
         n_components=[1, 3],
+        contamination=0.05,
     ).fit(normal)
     names = [transformation.name for transformation in detector.transformations_]
     for e in detector.explain(odd[:1], n_equations=20)[0].equations:
@@ -504,12 +523,14 @@ def test_names_and_words():
 
 
 def test_use_before_fit():
-    for detector in (VanishingDetector(), TransformationDetector()):
+    for detector in (VanishingDetector(), TransformationDetector(contamination=0.05)):
         with pytest.raises(NotFittedError):
             detector.explain(BROKEN)
 
 
-@pytest.mark.parametrize("detector", [VanishingDetector(contrastive()), TransformationDetector()])
+@pytest.mark.parametrize(
+    "detector", [VanishingDetector(contrastive()), TransformationDetector(contamination=0.05)]
+)
 def test_bad_samples(detector):
     detector.fit(NORMAL)
     holes = BROKEN.copy()

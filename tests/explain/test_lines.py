@@ -144,9 +144,11 @@ CHANGED = {
     "constant": (VanishingDetector(), with_constant),
     "norm": (VanishingDetector(VanishingIdeal(max_degree=3, tol=0.3)), sensors),
     "pieces": (VanishingDetector(VanishingIdeal(tol=0.3), n_components=3), sensors),
-    "transformations": (TransformationDetector(), sensors),
+    "transformations": (TransformationDetector(contamination=0.05), sensors),
     "weights, distances": (
-        TransformationDetector(weighting="convex", distance_weight=0.5, n_components=[1, 2]),
+        TransformationDetector(
+            weighting="convex", distance_weight=0.5, n_components=[1, 2], contamination=0.05
+        ),
         sensors,
     ),
 }

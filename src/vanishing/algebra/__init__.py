@@ -1,13 +1,14 @@
 """What ideals and varieties are asked: generators, dimension, membership, nearest points."""
 
 from vanishing.algebra.generators import (
+    Membership,
+    contains,
     contains_exactly,
     groebner_basis,
     minimal_generators,
     minimal_generators_exactly,
 )
 from vanishing.algebra.hilbert import VarietyEstimate, estimate_variety, hilbert_function
-from vanishing.algebra.membership import Membership, contains
 from vanishing.algebra.projection import Projection, project
 
 __all__ = [

@@ -184,14 +184,14 @@ class VarietyEstimate:
     dimension : int
         By the Hilbert function, or by the Jacobian if ``degree`` is None.
     degree : int or None
-        In how many complex points a general linear space of complementary dimension meets the
-        variety. None if the fit does not reach the degrees where that shows.
+        Number of complex points in which a general linear space of complementary dimension meets
+        the variety. None if the fit does not reach the degrees where that shows.
     local_dimension : int
         Number of variables less the rank of the Jacobian, at most of the points.
     hilbert : int array of shape (max_degree + 1,)
         The affine Hilbert function.
     doubts : tuple of str
-        What speaks against the estimate.
+        Evidence against the estimate.
     """
 
     dimension: int

@@ -51,8 +51,8 @@ class Projection:
     distances : array of shape (n_samples,)
         From the given points.
     converged : bool array of shape (n_samples,)
-        Whether the point is on the variety, and the way to it at right angles, to the tolerance.
-        Not so near singular points, and where the equations have no common zero.
+        Whether, up to the tolerance, the point is on the variety and the line to it is
+        perpendicular. False near singular points, and where the equations have no common zero.
     """
 
     points: FloatArray
@@ -70,8 +70,8 @@ def project(
 ) -> Projection:
     """Find the points of the variety that are nearest to given points.
 
-    What is found is a local minimum of the distance: no point of the variety nearby is nearer. Of
-    points about as far from several branches, another one may be nearer.
+    The result is a local minimum of the distance. If a point is about as far from several branches,
+    another branch may be nearer.
 
     Parameters
     ----------

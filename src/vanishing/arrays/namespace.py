@@ -37,9 +37,13 @@ IntArray = npt.NDArray[np.intp]
 BoolArray = npt.NDArray[np.bool_]
 
 
+_NUMPY = array_api_compat.array_namespace(np.empty(0))
+
+
 def namespace(array: Array) -> Any:
     """Return the array API namespace of ``array``."""
-    return array_api_compat.array_namespace(array)
+    # array_api_compat takes longer to answer than NumPy to work on a small array.
+    return _NUMPY if type(array) is np.ndarray else array_api_compat.array_namespace(array)
 
 
 def is_array(value: object) -> bool:
@@ -72,7 +76,7 @@ def move_like(matrix: npt.NDArray[Any], like: Array) -> Array:
     """Move a NumPy matrix to the library and device of ``like``; floats take its dtype too."""
     xp = namespace(like)
     dtype = like.dtype if matrix.dtype.kind == "f" else None
-    if array_api_compat.is_numpy_namespace(xp):
+    if xp is _NUMPY:
         return np.asarray(matrix, dtype=dtype)
     # The matrices of a basis are read-only, which other libraries do not accept.
     return xp.asarray(matrix.copy(), dtype=dtype, device=array_api_compat.device(like))

@@ -165,7 +165,7 @@ class State:
 
 @dataclass(frozen=True, eq=False)
 class DegreeTrace:
-    """Account of one degree.
+    """Record of one degree.
 
     Parameters
     ----------

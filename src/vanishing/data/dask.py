@@ -32,9 +32,10 @@ from vanishing.data.source import (
     Summary,
     check_block,
     describe_mismatch,
+    get_column_names,
     make_floating,
 )
-from vanishing.data.streams import Chunk, StreamedSource, get_column_names, reword_error
+from vanishing.data.streams import Chunk, StreamedSource, reword_error
 
 #: Summaries merged by one task. The tree does not depend on the workers, nor does the result.
 MERGED_AT_ONCE = 8

@@ -5,37 +5,34 @@ here.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from sklearn import get_config
+from sklearn.utils import _safe_indexing
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_array, validate_data
 
 from vanishing.arrays.blocks import format_bytes
 from vanishing.arrays.namespace import (
     Array,
+    IntArray,
     is_from,
     move_to_host,
     namespace,
     require_dense,
+    take_rows,
     unmask,
 )
-from vanishing.data.dask import DaskSource, as_dask_array
 from vanishing.data.source import (
     ArraySource,
     NoRowsError,
     SampleSource,
     add_weights,
+    as_array,
     check_block,
     close_after,
-)
-from vanishing.data.streamed_tables import TableSource, open_path, split_dataset
-from vanishing.data.streams import (
-    ChunkSource,
-    StoredArraySource,
-    as_array,
     get_column_names,
     get_columns,
 )
@@ -130,11 +127,16 @@ def as_source(
 def _as_source(
     data: Any, columns: Sequence[str] | None, header: bool | None, name: str
 ) -> SampleSource:
+    # Arrays need no readers of files and chunks, and no Dask.
     if _is_path(data):
+        from vanishing.data.streamed_tables import open_path
+
         return open_path(data, columns=columns, header=header, name=name)
     if header is not None:
         raise ValueError(f"header is for the paths of CSV files, got a {type(data).__name__}")
     if _is_dataset(data):
+        from vanishing.data.streamed_tables import TableSource, split_dataset
+
         return TableSource(split_dataset(data), columns=columns, name=name)
     if columns is not None:
         raise ValueError(
@@ -143,10 +145,16 @@ def _as_source(
     if isinstance(data, SampleSource):
         return data if data.name == name else data.named(name)
     if _is_dask(data):
+        from vanishing.data.dask import DaskSource, as_dask_array
+
         return DaskSource(*as_dask_array(data, name), name=name)
     if isinstance(data, np.memmap) or _is_zarr_array(data):
+        from vanishing.data.streams import StoredArraySource
+
         return StoredArraySource(data, name=name)
     if is_chunked(data):
+        from vanishing.data.streams import ChunkSource
+
         return ChunkSource(data, name=name)
     array = check_block(as_array(require_dense(data, name), name), name=name)
     if array.shape[0] == 0 or array.shape[1] == 0:
@@ -372,3 +380,31 @@ def label_error(error: Exception, label: str) -> Exception:
     """Return an error of the same family whose message begins with a label."""
     family = MemoryError if isinstance(error, MemoryError) else ValueError
     return family(f"{label}: {error}")
+
+
+# --- Some rows of what a user passed --------------------------------------------------------------
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a table in memory whose columns have names."""
+    return hasattr(X, "columns") and not is_chunked(X)
+
+
+def make_row_picker(X: Any, table: Array) -> Callable[[IntArray], Any]:
+    """Return a function from numbers of rows to these rows.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        As the user passed it: rows of a frame keep the names of their columns.
+    table : array of shape (n_samples, n_features)
+        The same, checked.
+    """
+
+    def rows_of(rows: IntArray) -> Any:
+        if not is_frame(X):
+            return take_rows(table, rows)
+        # Frames of Arrow: scikit-learn knows them only from version 1.8 on.
+        return X.take(rows) if type(X).__module__ == "pyarrow.lib" else _safe_indexing(X, rows)
+
+    return rows_of

@@ -21,6 +21,7 @@ from vanishing.arrays.namespace import (
     Array,
     FloatArray,
     is_array,
+    is_from,
     is_on_cpu,
     lazy,
     move_like,
@@ -45,7 +46,7 @@ LONGEST = 2**21 // 96
 
 
 class SampleSource(ABC):
-    """Rows that can be passed over again and again, a block at a time.
+    """Rows that can be read repeatedly, a block at a time.
 
     A source is not an array: it has neither length nor shape, so that utilities which split
     arrays by rows (scikit-learn's cross-validation splits every fit parameter that is as long as
@@ -280,6 +281,38 @@ class NoRowsError(ValueError):
 def close_after(blocks: Iterator[Array]) -> AbstractContextManager[Iterator[Array]]:
     """Close a generator of blocks at the end, also after an error, so that it stops reading."""
     return closing(blocks) if isinstance(blocks, Generator) else nullcontext(blocks)
+
+
+# --- Tables in memory: the names of their columns, and their values -------------------------------
+
+
+def get_columns(data: Any) -> list[Any] | None:
+    """Return the column labels of a frame or an Arrow table; None for anything else."""
+    # Columns of Arrow are the data itself.
+    columns = getattr(data, "column_names" if is_from(data, "pyarrow") else "columns", None)
+    return None if columns is None else list(columns)
+
+
+def get_column_names(columns: list[Any] | None) -> tuple[str, ...] | None:
+    """Return the labels of columns if all of them are strings, as scikit-learn does."""
+    if not columns or not all(isinstance(column, str) for column in columns):
+        return None
+    return tuple(columns)
+
+
+def as_array(data: Any, name: str) -> Array:
+    """Return arrays as they are, and anything else as a NumPy array.
+
+    Frames with columns of several kinds, such as booleans and numbers, become object arrays and are
+    converted to double precision.
+    """
+    if is_array(data):
+        return data
+    try:
+        array = np.asarray(data)
+        return array if array.dtype != object else np.asarray(data, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} cannot be made an array of numbers: {error}") from error
 
 
 # --- What a block must be: finite real numbers in two dimensions ----------------------------------

@@ -12,14 +12,19 @@ import numpy as np
 from vanishing.arrays.namespace import (
     Array,
     import_extra,
-    is_array,
-    is_from,
     is_on_cpu,
     lazy,
     namespace,
     require_dense,
 )
-from vanishing.data.source import ArraySource, SampleSource, check_block
+from vanishing.data.source import (
+    ArraySource,
+    SampleSource,
+    as_array,
+    check_block,
+    get_column_names,
+    get_columns,
+)
 
 # --- Reading the next item while the current one is worked on -------------------------------------
 
@@ -50,38 +55,6 @@ def prefetch(items: Iterator[Item]) -> Generator[Item, None, None]:
             if close is not None:
                 coming.exception()  # the thread may be in the middle of the next item
                 context.run(close)
-
-
-# --- Tables in memory: the names of their columns, and their values -------------------------------
-
-
-def get_columns(data: Any) -> list[Any] | None:
-    """Return the column labels of a frame or an Arrow table; None for anything else."""
-    # Columns of Arrow are the data itself.
-    columns = getattr(data, "column_names" if is_from(data, "pyarrow") else "columns", None)
-    return None if columns is None else list(columns)
-
-
-def get_column_names(columns: list[Any] | None) -> tuple[str, ...] | None:
-    """Return the labels of columns if all of them are strings, as scikit-learn does."""
-    if not columns or not all(isinstance(column, str) for column in columns):
-        return None
-    return tuple(columns)
-
-
-def as_array(data: Any, name: str) -> Array:
-    """Return arrays as they are, and anything else as a NumPy array.
-
-    Frames with columns of several kinds, such as booleans and numbers, become object arrays and are
-    converted to double precision.
-    """
-    if is_array(data):
-        return data
-    try:
-        array = np.asarray(data)
-        return array if array.dtype != object else np.asarray(data, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} cannot be made an array of numbers: {error}") from error
 
 
 # --- Sources that are read chunk by chunk ---------------------------------------------------------

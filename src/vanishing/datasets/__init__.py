@@ -1,7 +1,4 @@
-"""Data to try the methods on: images with classes, and points on varieties that are known.
-
-One file a set of images; the folder ``variety`` has the algebraic sets.
-"""
+"""Data to try the methods on: images with classes, and points on known varieties."""
 
 from vanishing.datasets.images import ImageSet, load_digits_images, load_fashion_mnist, load_mnist
 from vanishing.datasets.varieties import Variety, describe_variety, make_variety, varieties

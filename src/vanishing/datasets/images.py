@@ -316,9 +316,9 @@ def load_mnist(
 ) -> ImageSet:
     """Load MNIST: 60,000 + 10,000 handwritten digits of 28 × 28 pixels.
 
-    The four IDX files, packed by gzip or not, are looked for in the folder, and there first in its
-    subfolder ``mnist``. Where no folder is given, they are downloaded (about 11 MB) and kept for
-    the next time. Either way their SHA-256 is checked.
+    The four IDX files, compressed by gzip or not, are read from the folder or its subfolder
+    ``mnist``. If no folder is given, they are downloaded (about 11 MB) and cached. Their SHA-256 is
+    checked in both cases.
 
     Parameters
     ----------
@@ -334,9 +334,9 @@ def load_mnist(
     Raises
     ------
     FileNotFoundError
-        If the folder does not hold the files.
+        If the files are not in the folder.
     ValueError
-        If a file is damaged, or another one than it should be.
+        If a file is damaged, or is not the expected one.
     ConnectionError
         If the files have to be downloaded and cannot be.
     ImportError

@@ -49,7 +49,8 @@ class Variety:
     dimension : int
         0 for points, 1 for curves, 2 for surfaces. All components have the same.
     degree : int
-        In how many complex points a general linear space of complementary dimension meets it.
+        Number of complex points in which a general linear space of complementary dimension meets
+        it.
     size : float
         Root mean square distance of the points drawn from their mean: the unit of noise.
     sampling : str
@@ -651,7 +652,7 @@ def make_variety(
         Return points whose coordinates are fractions, so that they satisfy the equations exactly.
         They are known for all but those varieties that have no rational parametrization.
     random_state : int, numpy.random.Generator or None, default=0
-        Seed, a generator, or None for other points each time.
+        Seed, a generator, or None for different points each time.
 
     Returns
     -------

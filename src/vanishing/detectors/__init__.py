@@ -1,9 +1,14 @@
-"""Anomaly detectors: a sample is normal if it keeps the equations of normal data."""
+"""Anomaly detectors: a sample is normal if it satisfies the equations of normal data."""
 
-from vanishing.detectors.contamination import fit_to_mixed, score_unseen
-from vanishing.detectors.selection import Selection, select_without_labels
-from vanishing.detectors.transformation import TransformationDetector, image_detector
-from vanishing.detectors.vanishing import VanishingDetector
+from typing import TYPE_CHECKING
+
+from vanishing.lazy_names import import_when_used
+
+if TYPE_CHECKING:
+    from vanishing.detectors.contamination import fit_to_mixed, score_unseen
+    from vanishing.detectors.selection import Selection, select_without_labels
+    from vanishing.detectors.transformation import TransformationDetector, image_detector
+    from vanishing.detectors.vanishing import VanishingDetector
 
 __all__ = [
     "Selection",
@@ -14,3 +19,16 @@ __all__ = [
     "score_unseen",
     "select_without_labels",
 ]
+
+__getattr__, __dir__ = import_when_used(
+    __name__,
+    {
+        "Selection": "selection",
+        "TransformationDetector": "transformation",
+        "VanishingDetector": "vanishing",
+        "fit_to_mixed": "contamination",
+        "image_detector": "transformation",
+        "score_unseen": "contamination",
+        "select_without_labels": "selection",
+    },
+)

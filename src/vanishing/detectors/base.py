@@ -3,7 +3,7 @@
 from array import array
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, OutlierMixin
@@ -18,7 +18,6 @@ from vanishing.arrays.namespace import (
     namespace,
     take_rows,
 )
-from vanishing.data.dask import DaskSource
 from vanishing.data.inputs import (
     check_new_points,
     check_new_table,
@@ -39,10 +38,12 @@ from vanishing.detectors.threshold import (
     measure_rounding,
     most_anomalies,
 )
-from vanishing.equations.onnx.graph import Graph, Output, Value
 from vanishing.explain.record import Explanation
 from vanishing.ideal import HasIdeal, VanishingIdeal
 from vanishing.saving import Saveable
+
+if TYPE_CHECKING:
+    from vanishing.equations.onnx_graph import Graph, Output, Value
 
 # --- Rows that are too many to be held at once ----------------------------------------------------
 
@@ -92,8 +93,9 @@ def score_blocks(source: SampleSource, score: Callable[[Array], Array]) -> Any:
     array of shape (n_samples,)
         Of NumPy, 8 bytes a row; lazy for the rows of a Dask array.
     """
-    if isinstance(source, DaskSource):
-        return source.map_rows(score, None)
+    mapped = source.map_rows(score, None)
+    if not isinstance(mapped, SampleSource):  # of Dask, which computes it when it is asked
+        return mapped
     scores = array("d")  # grows in place, where joining arrays would take twice the memory
     with close_after(source.blocks(block_rows(8 * source.n_features, cpu=source.cpu))) as blocks:
         for block in blocks:
@@ -135,7 +137,7 @@ class Detector(HasIdeal, Saveable, OutlierMixin, BaseEstimator):
         Returns
         -------
         array of shape (n_samples,)
-            Of files and chunks, which are read once, a NumPy array; lazy for a Dask array.
+            A NumPy array for files and chunks, which are read once; lazy for a Dask array.
         """
         check_is_fitted(self)
         if is_chunked(X):
@@ -171,18 +173,18 @@ class Detector(HasIdeal, Saveable, OutlierMixin, BaseEstimator):
         return 1 - 2 * xp.astype(anomalous, xp.int64)
 
     def explain(self, X: Any, *, n_equations: int = 5) -> list[Explanation]:
-        """Say for each sample which equations it breaks, and which features break them.
+        """Explain which equations each sample breaks, and which features are responsible.
 
-        The counterfactual of a sample is the nearest point that keeps the equations as well as nine
-        of ten training samples. The difference of their scores is attributed to the features by
-        integrated gradients. A sample that is as usual itself has an attribution of 0.
+        The counterfactual of a sample is the nearest point that satisfies the equations as well as
+        nine of ten training samples. The difference of their scores is attributed to the features
+        by integrated gradients. A typical sample has an attribution of 0.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Few samples: each costs as much as scoring hundreds or thousands.
+            Few samples: explaining one costs as much as scoring hundreds or thousands.
         n_equations : int, default=5
-            Equations to name, at most.
+            Largest number of equations to name.
 
         Returns
         -------
@@ -203,8 +205,8 @@ class Detector(HasIdeal, Saveable, OutlierMixin, BaseEstimator):
         names = tuple(get_feature_names(self))
         return [landscape.explain(x, n_equations, names) for x in X]
 
-    def onnx_outputs(self, graph: Graph, x: Value) -> list[Output]:
-        """Add scores, decision and label to a graph of ONNX.
+    def onnx_outputs(self, graph: "Graph", x: "Value") -> "list[Output]":
+        """Add scores, decision and label to an ONNX graph.
 
         Parameters
         ----------
@@ -216,6 +218,8 @@ class Detector(HasIdeal, Saveable, OutlierMixin, BaseEstimator):
         -------
         list of Output
         """
+        from vanishing.equations.onnx_graph import Output  # a fit needs none of it
+
         scores = -self.anomaly_score_.nodes(graph, x)
         # Infinitely far from every ideal, or not a number: as anomalous as can be.
         scores = graph.where(scores.apply("IsNaN"), -np.inf, scores)

@@ -11,9 +11,13 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from vanishing.arrays.namespace import FloatArray, IntArray, move_to_host
-from vanishing.data.inputs import check_new_table, check_training_table
+from vanishing.data.inputs import (
+    check_new_table,
+    check_training_table,
+    is_frame,
+    make_row_picker,
+)
 from vanishing.detectors.base import Detector
-from vanishing.detectors.selection import is_frame, picker
 from vanishing.detectors.threshold import FOLDS, Scored, choose_threshold, measure_rounding
 
 #: With fewer rows, none can be left out.
@@ -154,4 +158,4 @@ def fit_to_mixed(
 def _checked(X: Any) -> tuple[Any, Callable[[IntArray], Any]]:
     """Return all rows, a frame or a checked array, and a function that returns some of them."""
     table = check_training_table(BaseEstimator(), X)
-    return X if is_frame(X) else table, picker(X, table)
+    return X if is_frame(X) else table, make_row_picker(X, table)

@@ -31,11 +31,11 @@ LARGEST_SCORE = float(np.finfo(np.float32).max)
 
 
 class VanishingOD(BaseDetector):
-    """A detector of this library with scores and labels as PyOD has them.
+    """A detector of this library with PyOD's scores and labels.
 
     Scores are minus those of the detector, so that larger is more anomalous, and labels are 1 for
-    anomalies and 0 for the rest. What PyOD makes out of scores, such as ``predict_proba``,
-    ``predict_confidence`` and ensembles, is PyOD's own.
+    anomalies and 0 for the rest. Everything that PyOD derives from scores, such as
+    ``predict_proba``, ``predict_confidence`` and ensembles, comes from PyOD itself.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class VanishingOD(BaseDetector):
         None stands for ``VanishingDetector()``. A copy is fitted. Its own threshold is not used,
         so ``contamination`` and ``calibration`` have to be left out there.
     contamination : float, default=0.1
-        Share of the training data that is labelled 1; ``threshold_`` is put there. PyOD also
+        Share of the training data that is labelled 1; it sets ``threshold_``. PyOD also
         takes a thresholder of the package pythresh.
 
     Attributes
@@ -80,7 +80,7 @@ class VanishingOD(BaseDetector):
         self.detector = detector
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit a copy of the detector, score the training data and put the threshold.
+        """Fit a copy of the detector, score the training data and set the threshold.
 
         Parameters
         ----------

@@ -11,7 +11,7 @@ from functools import partial, reduce
 from math import log
 from operator import add
 from types import EllipsisType
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from sklearn.decomposition import PCA
@@ -31,12 +31,12 @@ from vanishing.arrays.namespace import (
     require_dense,
 )
 from vanishing.data.inputs import prepare_for_sklearn
-from vanishing.equations.onnx.graph import Graph, Value
-from vanishing.equations.onnx.model import map_samples
-from vanishing.equations.onnx.polynomials import Polynomials, sums_of_squares
 from vanishing.explain.attribution import Landscape, nothing_by_itself
 from vanishing.explain.view import Component, NearestView, View
 from vanishing.transformations import Affine, Composition, Gather, Transformation
+
+if TYPE_CHECKING:
+    from vanishing.equations.onnx_graph import Graph, Value
 
 # --- Images of a sample: the coordinates that equations are in ------------------------------------
 
@@ -101,8 +101,10 @@ class Coordinates:
         scaled = self.scale(X)
         return np.hstack([self.preprocess(self.transform(i, scaled)) for i in which])
 
-    def nodes(self, graph: Graph, x: Value, which: Sequence[int]) -> Value:
+    def nodes(self, graph: "Graph", x: "Value", which: Sequence[int]) -> "Value":
         """Add the coordinates of several images to a graph, one image below the other."""
+        from vanishing.equations.onnx import map_samples  # a fit needs none of it
+
         if self.scaler is not None:
             x = map_samples(self.scaler, graph, x)
         if self.columns is not None:
@@ -119,7 +121,9 @@ def apply(transformer: Any, X: Array) -> Array:
     return move_like(found, X) if isinstance(found, np.ndarray) else found
 
 
-def _map_nodes(applied: Any, graph: Graph, x: Value) -> Value:
+def _map_nodes(applied: Any, graph: "Graph", x: "Value") -> "Value":
+    from vanishing.equations.onnx import map_samples
+
     match applied:
         case None:
             return x
@@ -158,7 +162,7 @@ class NormView(NearestView):
         roots = 2 * np.sqrt(deviation)
         return np.asarray(np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0))
 
-    def nodes(self, deviations: Value) -> Value:
+    def nodes(self, deviations: "Value") -> "Value":
         """Add √D."""
         return deviations.take(0, axis=0).apply("Sqrt")
 
@@ -181,7 +185,7 @@ class ClusterView(NearestView):
         """Return the residuals in units of what is typical."""
         return np.asarray(np.abs(values - component.center) / component.typical)
 
-    def nodes(self, deviations: Value) -> Value:
+    def nodes(self, deviations: "Value") -> "Value":
         """Add the logarithm of the smallest D."""
         graph = deviations.graph
         deviations = graph.where(deviations.apply("IsNaN"), np.inf, deviations)
@@ -245,7 +249,7 @@ class Mixture(View):
         excess = (values - component.center) ** 2 - component.typical**2
         return np.asarray(component.weights * excess)
 
-    def nodes(self, deviations: Value) -> Value:
+    def nodes(self, deviations: "Value") -> "Value":
         """Add the loss, or its logarithm."""
         graph, n_images = deviations.graph, len(self.images)
         # Axes: transformation of the component, its cluster, image, sample.
@@ -347,7 +351,7 @@ class _LogSum:
             return self.terms / self.sums
 
 
-def _log_sum(exponents: Value, axis: int) -> tuple[Value, Value]:
+def _log_sum(exponents: "Value", axis: int) -> "tuple[Value, Value]":
     """Return log Σ e^a along an axis in two parts, the second of them the largest a."""
     largest = exponents.reduce("Max", axis, keepdims=True)
     # Rows that are infinitely far from every component have nothing to be measured from.
@@ -359,7 +363,7 @@ def _log_sum(exponents: Value, axis: int) -> tuple[Value, Value]:
     return powers.reduce("Sum", axis).apply("Log"), largest.take(0, axis)
 
 
-def _log_add(total: Value, other: float) -> Value:
+def _log_add(total: "Value", other: float) -> "Value":
     """Return log(e^a + e^b)."""
     largest = total.graph.op("Max", total, other)
     return ((total - largest).apply("Exp") + (-largest + other).apply("Exp")).apply("Log") + largest
@@ -411,7 +415,7 @@ class ConstantColumns:
         broken = distance > same * (1 + xp.abs(constants))
         return xp.where(broken, BROKEN_CONSTANT + xp.log1p(distance), xp.zeros_like(X))
 
-    def nodes(self, graph: Graph, x: Value) -> Value:
+    def nodes(self, graph: "Graph", x: "Value") -> "Value":
         """Add what all columns together add."""
         columns = np.flatnonzero(self.constant)
         constants = self.values[columns]
@@ -581,8 +585,10 @@ class Score:
             nothing_by_itself if self.constants is None else self.constants,
         )
 
-    def nodes(self, graph: Graph, x: Value) -> Value:
+    def nodes(self, graph: "Graph", x: "Value") -> "Value":
         """Add the nodes of S, of shape (n_samples,), to a graph."""
+        from vanishing.equations.onnx import Polynomials, sums_of_squares
+
         points: dict[tuple[int, ...], Value] = {}
         terms = [] if self.constants is None else [self.constants.nodes(graph, x)]
         for view in self.views:

@@ -1,6 +1,6 @@
 """Choosing among detectors without labels."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,47 +11,17 @@ from sklearn.decomposition import PCA
 from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import _safe_indexing
 
-from vanishing.arrays.namespace import Array, FloatArray, IntArray, move_to_host, take_rows, unmask
-from vanishing.data.inputs import check_training_table, is_chunked
+from vanishing.arrays.namespace import FloatArray, IntArray, move_to_host, unmask
+from vanishing.data.inputs import check_training_table, make_row_picker
 
-# --- Some rows of what a user passed --------------------------------------------------------------
-
-
-def is_frame(X: Any) -> bool:
-    """Whether X is a table in memory whose columns have names."""
-    return hasattr(X, "columns") and not is_chunked(X)
-
-
-def picker(X: Any, table: Array) -> Callable[[IntArray], Any]:
-    """Return a function from numbers of rows to these rows.
-
-    Parameters
-    ----------
-    X : array-like of shape (n_samples, n_features)
-        As the user passed it: rows of a frame keep the names of their columns.
-    table : array of shape (n_samples, n_features)
-        The same, checked.
-    """
-
-    def rows_of(rows: IntArray) -> Any:
-        if not is_frame(X):
-            return take_rows(table, rows)
-        # Frames of Arrow: scikit-learn knows them only from version 1.8 on.
-        return X.take(rows) if type(X).__module__ == "pyarrow.lib" else _safe_indexing(X, rows)
-
-    return rows_of
-
-
-# --- Choosing between detectors without labels, with groups of normal data as pseudo-anomalies ----
+# --- Groups of normal data as pseudo-anomalies ----------------------------------------------------
 #
 # The score of a detector on held-out normal data ranks settings of one family. It says nothing
-# across sets of transformations, where the set that is easiest to tell apart wins. A detector that
-# is
-# fit for its purpose finds samples strange that it has not seen the like of, and that can be tried:
-# leave a cluster of the normal data out, fit to the rest, and see how well the cluster is told from
-# held-out samples of the rest.
+# across sets of transformations, where the set that is easiest to tell apart wins. A good detector
+# finds samples strange that are unlike all that it has seen, which can be tried: leave a cluster of
+# the normal data out, fit to the rest, and see how well the cluster is told from held-out samples
+# of the rest.
 
 #: Share of the samples outside the left-out group that are kept for comparison.
 KEPT_FOR_COMPARISON = 0.25
@@ -61,7 +31,7 @@ FEWEST = 5
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """What was tried, and what came out of it.
+    """Result of ``select_without_labels``.
 
     Parameters
     ----------
@@ -128,19 +98,20 @@ def select_without_labels(
     >>> from vanishing.detectors import select_without_labels
     >>> from vanishing.transformations import Rotations, Translations
     >>> X, y = load_digits(return_X_y=True)
+    >>> sets = {"rotations": Rotations((8, 8)), "shifts": Translations((8, 8), shift=2)}
     >>> candidates = {
-    ...     "rotations": TransformationDetector(Rotations((8, 8)), preprocessor=PCA(12)),
-    ...     "shifts": TransformationDetector(Translations((8, 8), shift=2), preprocessor=PCA(12)),
+    ...     name: TransformationDetector(each, preprocessor=PCA(12), contamination=0.05)
+    ...     for name, each in sets.items()
     ... }
-    >>> normal = X[:600][y[:600] % 2 == 0]
-    >>> found = select_without_labels(candidates, normal, n_groups=5, representation=PCA(12))
+    >>> normal = X[:400][y[:400] % 2 == 0]
+    >>> found = select_without_labels(candidates, normal, n_groups=4, representation=PCA(12))
     >>> found.names
     ('shifts', 'rotations')
     """
     if not candidates:
         raise ValueError("candidates is empty: at least one detector is required")
     table = check_training_table(BaseEstimator(), X)
-    rows_of = picker(X, table)
+    rows_of = make_row_picker(X, table)
     labels, held_out_groups = _groups(
         move_to_host(table), groups, n_groups, representation, random_state
     )

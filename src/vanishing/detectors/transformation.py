@@ -146,7 +146,9 @@ class TransformationDetector(Detector):
     >>> from vanishing import TransformationDetector
     >>> from vanishing.transformations import Rotations
     >>> X, y = load_digits(return_X_y=True)
-    >>> detector = TransformationDetector(Rotations(image_shape=(8, 8)), preprocessor=PCA(12))
+    >>> detector = TransformationDetector(
+    ...     Rotations(image_shape=(8, 8)), preprocessor=PCA(12), contamination=0.05
+    ... )
     >>> scores = detector.fit(X[:900][y[:900] % 2 == 0]).score_samples(X[900:])
     >>> bool(roc_auc_score(y[900:] % 2 == 0, scores) > 0.85)  # even digits are normal
     True
@@ -252,10 +254,10 @@ class TransformationDetector(Detector):
         return self
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Return the mean of ``score_samples``, a criterion without labels.
+        """Return the mean of ``score_samples``, a criterion that needs no labels.
 
-        Held-out normal data scores higher under better settings, as long as transformations and
-        form of the score are the same; across sets of transformations it says nothing.
+        Better settings give held-out normal data higher scores, as long as the transformations and
+        the form of the score stay the same. It cannot compare different sets of transformations.
 
         Parameters
         ----------
@@ -540,7 +542,8 @@ def image_detector(image_shape: tuple[int, ...], **parameters: Any) -> Transform
     >>> from sklearn.metrics import roc_auc_score
     >>> from vanishing.detectors import image_detector
     >>> X, y = load_digits(return_X_y=True)
-    >>> detector = image_detector((8, 8), n_components=(1, 5)).fit(X[:900][y[:900] % 2 == 0])
+    >>> detector = image_detector((8, 8), n_components=(1, 5), contamination=0.05)
+    >>> detector = detector.fit(X[:900][y[:900] % 2 == 0])
     >>> bool(roc_auc_score(y[900:] % 2 == 0, detector.score_samples(X[900:])) > 0.9)
     True
     """

@@ -168,7 +168,7 @@ def _lowest(scores: FloatArray) -> IntArray:
     return np.asarray(flat.ravel())
 
 
-# --- The nearest point that keeps the equations as well as normal data usually does ---------------
+# --- The nearest point that satisfies the equations as well as normal data usually does -----------
 #
 # Equations of noisy data hold up to noise, and together they may have no common zero at all. What x
 # is compared with is therefore the nearest point whose score is usual for normal data: with r the

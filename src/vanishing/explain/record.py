@@ -1,13 +1,15 @@
 """Explanation: what a detector says about one sample, and the rows that every display shows."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
-from vanishing.equations.mathml import Element, element, render
 from vanishing.equations.text import as_given, changed_number, number
+
+if TYPE_CHECKING:
+    from vanishing.equations.mathml import Element
 
 # --- What an explanation says ---------------------------------------------------------------------
 
@@ -17,8 +19,8 @@ MINUS = "\u2212"
 SMALLEST = 1e-12
 UNCHANGED = "unchanged"
 TYPICAL = (
-    "A typical sample: it keeps the equations as well as nine of ten training samples do, and no "
-    "feature adds to its score."
+    "A typical sample: it satisfies the equations as well as nine of ten training samples do, and "
+    "no feature adds to its score."
 )
 #: Changes of a number below this share of it are rounding.
 ROUNDING = 8 * np.finfo(np.float64).eps
@@ -28,7 +30,7 @@ NEGLIGIBLE = 1e-3
 
 @dataclass(frozen=True)
 class BrokenEquation:
-    """An equation of normal data, and how far a sample is from keeping it.
+    """An equation of normal data, and how far a sample is from satisfying it.
 
     Parameters
     ----------
@@ -105,8 +107,8 @@ class Explanation:
     Parameters
     ----------
     sample, counterfactual : arrays of shape (n_features,)
-        The sample, and the nearest point that keeps the equations as well as nine of ten training
-        samples do: the suggested fix. They are the same where the sample does so itself.
+        The sample, and the nearest point that satisfies the equations as well as nine of ten
+        training samples do: the suggested fix. They are the same where the sample does so itself.
     score, counterfactual_score : float
         Anomaly scores of both, minus ``score_samples``.
     attribution : array of shape (n_features,)
@@ -243,6 +245,8 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         """Return a table with a row for each feature, for notebooks."""
+        from vanishing.equations.mathml import element, render  # for notebooks only
+
         head = f"Score {number(self.score, '.3g')}"
         bars = self.bars(MOST_FEATURES)
         if not bars:
@@ -267,7 +271,9 @@ LESS, MORE, REST, WIDTH = "#0072B2", "#D55E00", "#8C8C8C", 12.0
 CELL = "text-align: left; padding-right: 1.5em"
 
 
-def _row(bar: Bar, largest: float) -> Element:
+def _row(bar: Bar, largest: float) -> "Element":
+    from vanishing.equations.mathml import element
+
     color = REST if bar.is_rest else MORE if bar.attribution > 0 else LESS
     drawn = element(
         "span",

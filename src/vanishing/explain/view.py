@@ -6,16 +6,18 @@ from copy import copy
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.linalg import block_diag
 
 from vanishing.arrays.namespace import Array, FloatArray, IntArray, move_like, namespace
-from vanishing.equations.onnx.graph import Value
 from vanishing.explain.record import BrokenEquation
 from vanishing.ideal import VanishingIdeal
 from vanishing.polynomials.evaluation import vanishing_along_lines
+
+if TYPE_CHECKING:
+    from vanishing.equations.onnx_graph import Value
 
 # --- What all scores are made of: an ideal, and what is usual for its polynomials -----------------
 
@@ -160,7 +162,7 @@ class View(ABC):
         """Return the derivative of ``value`` with respect to each D, shape of ``deviations``."""
 
     @abstractmethod
-    def nodes(self, deviations: Value) -> Value:
+    def nodes(self, deviations: "Value") -> "Value":
         """Add s to an ONNX graph.
 
         Parameters

@@ -331,7 +331,7 @@ class ExplanationDisplay:
         cmap: Any = "gray_r",
         ax: Any = None,
     ) -> Self:
-        """Draw an explanation that is there already.
+        """Draw an existing explanation.
 
         Parameters
         ----------

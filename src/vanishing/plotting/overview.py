@@ -97,8 +97,8 @@ class BasisDisplay:
         ideal : VanishingIdeal
             Fitted.
         X : array-like of shape (n_samples, n_features), optional
-            Points on which the shares of the variables are taken, at most 2000 of them. Without
-            these there are no shares, since an ideal does not know how its variables are spread.
+            Points from which the shares of the variables are computed; at most 2000 are used.
+            Without X no shares are drawn, since an ideal does not know the spread of its variables.
         feature_names : sequence of str, optional
             By default the column names of the fit, or x0, x1, ...
         ax : sequence of matplotlib Axes or None, default=None

@@ -22,7 +22,7 @@ pytest.importorskip("starlette")
 import httpx
 from tests.support.playground import assert_refused, fit_request, playground
 
-from vanishing.app.playground import Limits, serve, worker
+from vanishing.app.playground import Limits, serve, workers
 from vanishing.app.playground import scenes as digits
 from vanishing.app.playground.requests import RefusalError
 from vanishing.app.playground.server import STATIC
@@ -50,7 +50,7 @@ def test_unforeseen_errors_in_a_worker(capsys):
     tasks = {"fail": fail, "refuse": refuse, "nan": lambda: {"value": float("nan")}}
 
     def ask(task):
-        return worker.answer(json.dumps({"task": task, "arguments": {}}).encode(), tasks)
+        return workers.answer(json.dumps({"task": task, "arguments": {}}).encode(), tasks)
 
     for task in ("fail", "nan", "unknown"):
         status, body = ask(task)

@@ -20,10 +20,9 @@ from tests.support.cases import tensor
 
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal, load
 from vanishing.app.report import anomalies, write_report
-from vanishing.app.report.charts import round_ticks
+from vanishing.app.report.charts import png, round_ticks
 from vanishing.app.report.content import image_shape_of
 from vanishing.app.report.equations import Formulas
-from vanishing.app.report.pictures import png
 from vanishing.app.report.scores import compare_with_labels
 from vanishing.transformations import AnyOf, Identity, RandomAffine, Rotations, Translations
 
@@ -62,7 +61,9 @@ def digits():
     X, y = load_digits(return_X_y=True)
     normal = X[:400][y[:400] % 2 == 0]
     images = TransformationDetector(
-        Rotations(image_shape=(8, 8), angles=(0, 90)), preprocessor=PCA(6, random_state=0)
+        Rotations(image_shape=(8, 8), angles=(0, 90)),
+        preprocessor=PCA(6, random_state=0),
+        contamination=0.05,
     )
     return images.fit(normal), X[900:940], y[900:940] % 2
 
@@ -527,7 +528,7 @@ def test_equation_of_one_ideal_is_the_law(tmp_path):
     for text in spoken:
         law = re.fullmatch(r"T · n − ([\d.]+) · p · V ≈ 0", text)
         assert float(law[1]) == pytest.approx(1 / 0.008314, rel=0.01)
-    # Rows that are too few, or do not keep the equations, do not tell the noise.
+    # Rows that are too few, or do not satisfy the equations, do not tell the noise.
     (part,) = detector.anomaly_score_.parts
     given = (
         ("T", "p", "V", "n"),

@@ -22,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 where all went well.
+        0 on success.
     """
     for needed in ("typer", "rich", "pyarrow"):
         if find_spec(needed) is None:

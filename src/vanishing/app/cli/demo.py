@@ -16,7 +16,7 @@ N_NORMAL, N_NEW, FAULTS = 400, 200, (17, 58, 93, 140, 171)
 
 def demo(
     folder: Annotated[
-        Path, typer.Argument(help="Folder for the files, made if it is not there.")
+        Path, typer.Argument(help="Folder for the files, created if missing.")
     ] = Path("vanishing_demo"),
     json: Json = False,
 ) -> None:

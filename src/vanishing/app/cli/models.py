@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils._param_validation import InvalidParameterError
 
-from vanishing import ClassVanishingFeatures, VanishingDetector, VanishingIdeal
+from vanishing import VanishingDetector, VanishingIdeal
 from vanishing.app.cli.console import (
     DataError,
     ModelError,
@@ -121,7 +121,7 @@ def anomaly_scores(model: Any, table: Table) -> FloatArray:
 
     That is minus ``score_samples`` of a detector, and the norm of the values of an ideal.
     """
-    if isinstance(core(model), ClassVanishingFeatures):
+    if not (is_detector(model) or isinstance(core(model), VanishingIdeal)):
         raise ModelError(
             "a model of classes makes features and has no score; use vanishing transform, or fit "
             "one with --kind detector"
@@ -167,13 +167,13 @@ def ideals_of(model: Any) -> dict[str, VanishingIdeal]:
     model = core(model)
     if isinstance(model, VanishingIdeal):
         return {"0": model}
-    if isinstance(model, ClassVanishingFeatures):
+    if is_detector(model):
         return {
-            str(label): ideal for label, ideal in zip(model.classes_, model.ideals_, strict=True)
+            f"{i},{j}": ideal
+            for i, part in enumerate(model.ideals_)
+            for j, ideal in enumerate(part)
         }
-    return {
-        f"{i},{j}": ideal for i, part in enumerate(model.ideals_) for j, ideal in enumerate(part)
-    }
+    return {str(label): ideal for label, ideal in zip(model.classes_, model.ideals_, strict=True)}
 
 
 def choose_ideal(model: Any, name: str | None) -> tuple[str, VanishingIdeal]:

@@ -303,7 +303,7 @@ def _exact_points(path: str, reading: Reading, model: Any) -> Any:
     import numpy as np
 
     from vanishing.app.cli.tables import choose, open_input, table_errors
-    from vanishing.data.whole_tables import CsvFile
+    from vanishing.data.csv_files import CsvFile
 
     with table_errors():
         opened = open_input(path, reading)

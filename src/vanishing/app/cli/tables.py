@@ -16,17 +16,8 @@ import numpy as np
 from vanishing.app.cli.console import DataError, OutputError, UsageError, note, say, working
 from vanishing.app.cli.options import Reading
 from vanishing.data.atomic import FULL, followed, open_atomic
-from vanishing.data.whole_tables import (
-    SUFFIXES,
-    Columns,
-    CsvFile,
-    OpenTable,
-    SetAside,
-    Table,
-    TableError,
-    open_table,
-    write_columns,
-)
+from vanishing.data.csv_files import Columns, CsvFile, OpenTable, SetAside, TableError
+from vanishing.data.whole_tables import SUFFIXES, Table, open_table, write_columns
 
 PIPE = "-"
 

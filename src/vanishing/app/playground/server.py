@@ -256,7 +256,7 @@ def create_app(
     hosts: Collection[str] = LOOPBACK,
     any_address: bool = False,
 ) -> Any:
-    """Make the web application of the playground, for a server of one's own.
+    """Make the web application of the playground, for your own server.
 
     Parameters
     ----------
@@ -450,19 +450,20 @@ def serve(
     Parameters
     ----------
     host : str, default="127.0.0.1"
-        Address to listen on. The default can be reached from this computer alone. With any other
-        than a loopback address a warning is given: whoever reaches it can make this computer work.
+        Address to listen on. The default can be reached from this computer alone. Any other than a
+        loopback address causes a warning: everyone who can reach it can use this computer's
+        processor.
     port : int, default=8765
-        0 takes one that is free.
+        0 chooses a free one.
     open_browser : bool, default=False
-        Whether to open the page in a browser as soon as it is there.
+        Whether to open the page in a browser as soon as it is served.
     limits : Limits, optional
         What requests may ask for.
 
     Raises
     ------
     OSError
-        If the port is in use or may not be used; the message says what helps.
+        If the port is in use or not permitted; the message says what to do.
     """
     import_extra("uvicorn", extra="web", purpose="the playground")
     import uvicorn

@@ -4,13 +4,17 @@ import asyncio
 import json
 import logging
 import os
+import struct
 import sys
+import traceback
 from asyncio.subprocess import PIPE, Process
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import IO, Any
 
-from vanishing.app.playground.requests import Limits, RefusalError
-from vanishing.app.playground.worker import ANSWER, MESSAGE
+from vanishing.app.playground.requests import Limits, RefusalError, internal_error
+
+# --- In the server --------------------------------------------------------------------------------
 
 logger = logging.getLogger(__name__)
 
@@ -23,7 +27,7 @@ ONE_THREAD = dict.fromkeys(
 #: It finds modules where this process does, and runs nobody's main script.
 BOOT = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from vanishing.app.playground.worker import main; main()"
+    "from vanishing.app.playground.workers import main; main()"
 )
 
 
@@ -194,3 +198,61 @@ def _busy(got: str) -> RefusalError:
         remedy="The server is busy: try again in a second.",
         retry_after=1,
     )
+
+
+# --- In the process: one request after the other, until the input ends ----------------------------
+
+Task = Callable[..., dict[str, Any]]
+
+#: Length of a message; length and status of an answer.
+MESSAGE, ANSWER = struct.Struct(">I"), struct.Struct(">IH")
+
+
+def answer(message: bytes, tasks: Mapping[str, Task]) -> tuple[int, bytes]:
+    """Do what a message asks for; return the status and the body of the answer.
+
+    Parameters
+    ----------
+    message : bytes
+        JSON with the name of a task, "task", and its "arguments".
+    tasks : mapping of str to callable
+    """
+    try:
+        asked = json.loads(message)
+        found = tasks[asked["task"]](**asked["arguments"])
+        return 200, json.dumps(found, allow_nan=False, separators=(",", ":")).encode()
+    except RefusalError as refusal:
+        return refusal.status, json.dumps(refusal.body()).encode()
+    except Exception:
+        # To the terminal of whoever runs the server, and not to whoever asked.
+        traceback.print_exc(file=sys.stderr)
+        return 500, json.dumps(internal_error().body()).encode()
+
+
+def work(incoming: IO[bytes], outgoing: IO[bytes], tasks: Mapping[str, Task]) -> None:
+    """Answer messages until there are no more."""
+    while len(head := incoming.read(MESSAGE.size)) == MESSAGE.size:
+        status, body = answer(incoming.read(*MESSAGE.unpack(head)), tasks)
+        outgoing.write(ANSWER.pack(len(body), status) + body)
+        outgoing.flush()
+
+
+def main() -> None:
+    """Work on standard input and output."""
+    # What libraries print must not come between the answers.
+    outgoing = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+
+    from vanishing.app.playground.scenes import explain, fit, gallery, scene
+
+    tasks: dict[str, Task] = {
+        "scene": scene,
+        "fit": fit,
+        "gallery": gallery,
+        "explain": explain,
+    }
+    ready = json.dumps(sorted(tasks)).encode()
+    outgoing.write(ANSWER.pack(len(ready), 200) + ready)
+    outgoing.flush()
+    with suppress(BrokenPipeError):  # the server is gone
+        work(sys.stdin.buffer, outgoing, tasks)

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from vanishing.app.report.charts import draw_explanation, picture
 from vanishing.app.report.content import Given, fold, format_count, make_row, make_scrollable
 from vanishing.app.report.equations import Formulas
-from vanishing.app.report.pictures import draw_explanation, picture
 from vanishing.equations.mathml import Element, element
 from vanishing.equations.text import number, significant
 from vanishing.explain.record import TYPICAL, Bar, Explanation
@@ -48,8 +48,8 @@ def anomalies_section(given: Given, formulas: Sequence[Formulas]) -> list[Elemen
         found.append(
             element(
                 "p",
-                f"Each {given.unit} is compared with the nearest one that keeps the equations as "
-                f"well as nine of ten in training. {by} say how much of the difference between "
+                f"Each {given.unit} is compared with the nearest one that satisfies the equations "
+                f"as well as nine of ten in training. {by} say how much of the difference between "
                 f"their scores comes from each {what}: orange raises the score, blue lowers it. "
                 f"Another {what} may be the cause: with few equations, changing any of several "
                 f"{what}s could fix the {given.unit}.",

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from vanishing.app.report.charts import tiny_histogram
-from vanishing.app.report.pictures import summary_images
+from vanishing.app.report.charts import summary_images, tiny_histogram
 from vanishing.arrays.namespace import BoolArray, FloatArray, move_to_host, unmask
 from vanishing.data.inputs import check_new_table, get_feature_names
 from vanishing.detectors.base import Detector

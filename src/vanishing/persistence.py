@@ -26,7 +26,6 @@ from vanishing.detectors.vanishing import VanishingDetector
 from vanishing.explain.view import Component, NearestView, View
 from vanishing.ideal import VanishingIdeal
 from vanishing.laws.laws import Laws
-from vanishing.persistence import format_1
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.monomials import count
 from vanishing.saving import (
@@ -49,15 +48,18 @@ from vanishing.saving import (
     get_steps,
     is_estimator,
     require,
+    save,
 )
 from vanishing.transformations import Affine, Composition, Gather, Transformation
+
+__all__ = ["ModelFileError", "load", "save"]
 
 
 def load(path: str | os.PathLike[str]) -> Any:
     """Read a fitted model from a file that ``save`` wrote.
 
-    Nothing in the file is executed, so that files of others can be opened. The model has the scores
-    of the model that was saved, to the last bit on the same machine.
+    Nothing in the file is executed, so files from others can be opened safely. The model has the
+    scores of the model that was saved, to the last bit on the same machine.
 
     Parameters
     ----------
@@ -70,7 +72,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     ModelFileError
-        If the file is damaged, of a later version of the format, or no model file.
+        If the file is damaged, of another version of the format, or not a model file.
     """
     try:
         with Path(path).open("rb") as file:
@@ -78,8 +80,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         manifest = parse_json(text, "manifest")
         _check_version(manifest)
         require(sha256 == digest(text, arrays), "it is damaged: its checksum does not match")
-        decoder = Decoder(arrays, is_format_1=manifest["format_version"] == 1)
-        model = decoder.decode(manifest.get("model"), "model", fitted=True)
+        model = Decoder(arrays).decode(manifest.get("model"), "model", fitted=True)
         if type(model) is Pipeline:
             check_pipeline(model)
         else:
@@ -97,9 +98,9 @@ def _check_version(manifest: Any) -> None:
     )
     found = manifest.get("format_version")
     require(
-        type(found) is int and 1 <= found <= FORMAT_VERSION,
-        f"its format has the version {found!r}, and this version of vanishing reads those up to "
-        f"{FORMAT_VERSION}; a newer one may read it",
+        type(found) is int and found == FORMAT_VERSION,
+        f"its format has the version {found!r}, and this version of vanishing reads "
+        f"{FORMAT_VERSION}; use the version that wrote it, or fit the model again",
     )
 
 
@@ -185,10 +186,6 @@ def _array(name: str, tensor: Mapping[str, Any], size: int) -> npt.NDArray[Any]:
 MODELS = (VanishingIdeal, ClassVanishingFeatures, VanishingDetector, TransformationDetector)
 #: The classes that a file may name.
 CLASSES = collect_classes([*MODELS, Laws])
-#: Parameters and attributes of earlier versions, which are ignored.
-FORMER: Mapping[type, frozenset[str]] = {
-    VanishingIdeal: frozenset({"warm_start", "_progress", "n_samples_seen_", "extents_"}),
-}
 #: Parameters of a pipeline that is the model itself, and ends in one.
 MODEL_PIPELINE: Mapping[str, Any] = {
     "steps": list[
@@ -218,14 +215,10 @@ class Decoder:
     ----------
     arrays : dict of arrays
         Each is taken out when it is used.
-    is_format_1 : bool
-        Whether detectors are those of files of format 1.
     """
 
-    def __init__(self, arrays: Arrays, *, is_format_1: bool = False) -> None:
+    def __init__(self, arrays: Arrays) -> None:
         self.arrays = arrays
-        self.is_format_1 = is_format_1
-        self.classes = {**CLASSES, **format_1.CLASSES} if is_format_1 else CLASSES
 
     def decode(self, node: Any, path: str, *, fitted: bool, depth: int = 0) -> Any:
         """Return the value that JSON stands for.
@@ -262,10 +255,8 @@ class Decoder:
             case {"dict": dict(items), **rest} if not rest:
                 require(max(map(len, items), default=0) <= 100, f"{path} has too long keys")
                 return self._decode_all(items, path, fitted=fitted, depth=depth)
-            case {"class": str(name), **parts} if name in self.classes:
-                return self._decode_object(
-                    self.classes[name], parts, path, fitted=fitted, depth=depth
-                )
+            case {"class": str(name), **parts} if name in CLASSES:
+                return self._decode_object(CLASSES[name], parts, path, fitted=fitted, depth=depth)
         raise ModelFileError(f"{path} is of no kind that model files know")
 
     def _decode_all(
@@ -319,8 +310,6 @@ class Decoder:
     ) -> Any:
         sections = ("parameters", "fitted") if fitted else ("parameters",)
         nodes = _sections(parts, sections, path)
-        for name in FORMER.get(kept, ()):
-            self._ignore(nodes, name, path)
         _check_names(nodes["parameters"], (), get_parameter_names(kept), path)
         with_fit = fitted and kept is Pipeline
         parameters = self._decode_all(nodes["parameters"], path, fitted=with_fit, depth=depth)
@@ -330,25 +319,11 @@ class Decoder:
         estimator._validate_params()  # noqa: SLF001  (scikit-learn has no public name for it)
         if fitted:
             types, required = get_fitted(kept)
-            is_old = self.is_format_1 and kept in format_1.REQUIRED
-            if is_old:
-                types = {**types, **format_1.REQUIRED[kept], **format_1.OPTIONAL[kept]}
-                required = required - {"anomaly_score_"} | format_1.REQUIRED[kept].keys()
             _check_names(nodes["fitted"], required, types, path)
             state = self._decode_all(nodes["fitted"], path, fitted=True, depth=depth)
             _check_types(state, types, path)
-            if is_old:
-                state = format_1.upgrade(kept, state)
             vars(estimator).update(state)
         return estimator
-
-    def _ignore(self, nodes: dict[str, Any], name: str, path: str) -> None:
-        """Remove a parameter or attribute of an earlier version, and its arrays."""
-        present = [section.pop(name, None) is not None for section in nodes.values()]
-        if any(present):
-            place = f"{path}.{name}"
-            for key in [key for key in self.arrays if f"{key}.".startswith(f"{place}.")]:
-                del self.arrays[key]
 
 
 def _string_array(strings: list[str], kind: str, path: str) -> Any:
