@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from benchmarks.laws.report import describe, share, table, write
+from joblib import Parallel, delayed
 
 from vanishing import discover
 
@@ -45,24 +46,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="False discoveries in tables without a law.")
     parser.add_argument("--tables", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=15)
+    parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
-    rows: list[dict[str, Any]] = []
-    for number in range(options.tables):
-        X, names = make_table(number, options.seed)
-        started = time.process_time()
-        try:
-            laws = [str(law) for law in discover(X)]
-            answer = f"{len(laws)} equations" if laws else "no law"
-        except Exception as error:  # what a user would see is a result too
-            laws, answer = [f"{type(error).__name__}: {error}"], "error"
-        seconds = time.process_time() - started
-        rows.append(
-            {"number": number, "rows": len(X), "columns": X.shape[1], "answer": answer}
-            | {"equations": laws, "distributions": names, "seconds": round(seconds, 2)}
-        )
-        if laws:
-            print(rows[-1], flush=True)
+    run = Parallel(n_jobs=options.jobs)
+    rows = run(delayed(measure)(number, options.seed) for number in range(options.tables))
     report({"machine": describe(options.seed), "tables": options.tables, "rows": rows})
+
+
+def measure(number: int, seed: int) -> dict[str, Any]:
+    """Look for laws in one table."""
+    X, names = make_table(number, seed)
+    started = time.process_time()
+    try:
+        laws = [str(law) for law in discover(X)]
+        answer = f"{len(laws)} equations" if laws else "no law"
+    except Exception as error:  # what a user would see is a result too
+        laws, answer = [f"{type(error).__name__}: {error}"], "error"
+    seconds = time.process_time() - started
+    row = {"number": number, "rows": len(X), "columns": X.shape[1], "answer": answer}
+    return row | {"equations": laws, "distributions": names, "seconds": round(seconds, 2)}
 
 
 def report(record: dict[str, Any]) -> None:
