@@ -51,7 +51,7 @@ EXHAUSTIVE = 4
 #: Terms of the longest law that is not linear.
 LONGEST = 10
 #: Noise by which a law of a higher degree must be smaller, for each degree.
-PER_DEGREE = 1.03
+PER_DEGREE = 1.1
 #: Terms that are kept in turn when others are eliminated.
 MOST_STARTS = 6
 #: Smallest angle, as its sine, between the gradients of a law and those of known ones.

@@ -17,6 +17,8 @@ EXACT = 1e-9
 MOST_WEIGHT = 20.0
 #: Deviations from which on a residual is an outlier.
 OUTLYING = 5.0
+#: Combinations of features are noise below this size, and below so many times the noise.
+LEAST_VARIATION, NOISE_IN_FEATURES = 0.05, 8.0
 
 
 @dataclass(frozen=True)
@@ -156,9 +158,7 @@ def explained_share(
         if count(n_columns, degree) > n_rows / 8:
             break
         features.append(_products(others, degree))
-    design = np.hstack(features)
-    if design.shape[1] > n_rows / 4:
-        design = design[:, : max(2, n_rows // 4)]
+    design = _without_noise(np.hstack(features)[:, : max(2, n_rows // 4)], deviations)
     clipped = np.clip(deviations, *np.quantile(deviations, [0.01, 0.99]))
     folds = np.arange(n_rows) % 5
     predicted = np.empty(n_rows)
@@ -171,6 +171,23 @@ def explained_share(
     total = np.mean(clipped**2)
     gains = clipped**2 - (clipped - predicted) ** 2
     return float(gains.mean() / total), float(gains.std() / np.sqrt(n_rows) / total)
+
+
+def _without_noise(design: FloatArray, deviations: FloatArray) -> FloatArray:
+    """Return combinations of features that vary by more than noise.
+
+    Where other laws hold, some combination of the features is their residual, which is noise of
+    the same columns: it would predict the deviations from any law.
+    """
+    centered = design - design.mean(axis=0)
+    sizes = np.sqrt(np.mean(centered**2, axis=0))
+    left, singular, _ = np.linalg.svd(
+        centered / np.where(sizes > 0, sizes, 1.0), full_matrices=False
+    )
+    noise = float(np.sqrt(np.mean(deviations**2)))
+    varying = singular > max(LEAST_VARIATION, NOISE_IN_FEATURES * noise) * np.sqrt(len(design))
+    constant = np.ones((len(design), 1))
+    return np.hstack([constant, left[:, varying] * np.sqrt(len(design))])
 
 
 def _products(others: FloatArray, degree: int) -> FloatArray:
