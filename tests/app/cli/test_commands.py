@@ -1,17 +1,21 @@
 """What each command does, called in this process."""
 
 import json
+import re
 
 import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from tests.support.command_line import parabola, write_csv
+from tests.support.paths import ROOT
 
 import vanishing
 from vanishing import VanishingDetector, VanishingIdeal
 from vanishing.app.cli.commands import COMMANDS
 from vanishing.persistence import save
+
+ACCOUNTS = str(ROOT / "examples" / "data" / "accounts.csv")
 
 
 def rows_of(text):
@@ -66,12 +70,91 @@ def test_fit_finds_the_parabola(call, tables):
     assert done.code == 0, done.err
     assert "1 equation in 2 columns (x, y)" in done.out
     assert "x²" in done.out
-    ideal = vanishing.load("m.safetensors")
-    assert ideal.feature_names_in_.tolist() == ["x", "y"]
+    scaler, ideal = vanishing.load("m.safetensors")
+    assert scaler.feature_names_in_.tolist() == ["x", "y"]
     assert ideal.callback is None
     record = json.loads(call("fit", "normal.csv", "--tol", "0.05", "--json").out)
     assert record["ideals"]["0"]["degrees"] == [2]
     assert record["rows"] == 300
+
+
+@pytest.fixture
+def ellipse(tmp_path):
+    """Noise of 0.8 % of the spread, in columns of very different units."""
+    rng = np.random.default_rng(0)
+    angle = rng.uniform(0, 2 * np.pi, 400)
+    points = np.column_stack([300 * np.cos(angle), 2e-3 * np.sin(angle)])
+    points += 0.008 * points.std(axis=0) * rng.normal(size=points.shape)
+    lines = [f"2026-01-05,{x!r},{y!r},pump {i % 3}" for i, (x, y) in enumerate(points.tolist())]
+    (tmp_path / "ellipse.csv").write_text("day,force,current,where\n" + "\n".join(lines) + "\n")
+
+
+def test_fit_needs_no_option(call, ellipse):
+    done = call("fit", "ellipse.csv", "--save", "m.safetensors")
+    assert done.code == 0, done.err
+    _, noise, equation, *_ = done.out.splitlines()
+    assert re.fullmatch(
+        r"noise 0\.\d+ % of the spread; equations from degree 2 on; degree 3 is no closer", noise
+    )
+    match = re.fullmatch(
+        r"  force² \+ (.*) current² - (.*) = 0   \(off by 0\.(\d+) % of the spread\)", equation
+    )
+    ratio, right, off = map(float, match.groups())
+    assert right == pytest.approx(300**2, rel=0.02)
+    assert right / ratio == pytest.approx(2e-3**2, rel=0.02)
+    assert off == pytest.approx(80, rel=0.1)
+    assert done.err == (
+        "note: ellipse.csv: columns 'day' (date, '2026-01-05' in row 1), "
+        "'where' (text, 'pump 0' in row 1) are left out\n"
+    )
+    record = json.loads(call("fit", "ellipse.csv", "--json").out)
+    assert record["noise"]["share"] == pytest.approx(0.008, rel=0.1)
+    assert record["equations"][0]["distance"] == pytest.approx(0.008, rel=0.1)
+    assert equation.startswith(f"  {record['equations'][0]['text']}   ")
+
+
+def test_fit_without_what_is_done_by_default(call, ellipse):
+    raw = call("fit", "ellipse.csv", "--raw").out
+    assert re.search(r"  g2_0: .* force² .* = 0   \(extent 0\.00", raw)
+    assert len(re.findall("force|current", raw.splitlines()[2])) > 2
+    assert call("fit", "ellipse.csv", "--no-scale", "-s", "m.safetensors").code == 0
+    assert isinstance(vanishing.load("m.safetensors"), VanishingIdeal)
+    done = call("fit", "ellipse.csv", "--tol", "0.02")
+    assert "noise" not in done.out
+    assert "force² + " in done.out
+
+
+def test_robust_fit_leaves_out_broken_rows(call):
+    done = call("fit", ACCOUNTS, "--robust")
+    assert done.out.splitlines()[1:] == [
+        "no noise; equations from degree 1 on",
+        "  sales - costs - profit = 0   (exact)",
+        "  wages + material + rent - costs = 0   (exact)",
+        "  units price - costs - profit = 0   (exact)",
+        "2 of 60 rows break them and are left out",
+    ]
+
+
+def test_nothing_to_be_found(call, tmp_path):
+    points = np.random.default_rng(0).normal(size=(200, 3))
+    write_csv(tmp_path / "null.csv", ["a", "b", "c"], points)
+    done = call("fit", "null.csv", "--save", "m.safetensors")
+    assert done.code == 0
+    assert "no equation holds to within noise" in done.out
+    assert "try a larger --degree" in done.out
+    assert "vanishing show m.safetensors spectrum" in done.out
+    assert call("show", "m.safetensors", "spectrum").code == 0
+    assert json.loads(call("fit", "null.csv", "--json").out)["equations"] == []
+    done = call("export", "null.csv", "latex")
+    assert done.code == 4
+    assert "--tol" in done.err
+
+
+def test_noise_of_one_column_alone(call, tables):
+    """Which a tolerance for all columns alike does not explain: a tolerance is suggested."""
+    said = call("fit", "normal.csv").out
+    (tol,) = re.findall(r"holds to within noise; the best one .* try --tol (\S+) or", said)
+    assert "x² - y = 0" in call("fit", "normal.csv", "--tol", tol).out
 
 
 def test_fit_with_contrast(call, tmp_path):
@@ -80,6 +163,7 @@ def test_fit_with_contrast(call, tmp_path):
     np.save(tmp_path / "noise.npy", np.random.default_rng(0).normal(size=(500, 2)))
     done = call("fit", "arc.npy", "--contrast", "noise.npy", "--tol", "0.001", "--json")
     assert json.loads(done.out)["ideals"]["0"]["degrees"] == [2]
+    assert "x0² + x1² - 1 = 0   (exact)" in call("fit", "arc.npy", "--contrast", "noise.npy").out
     done = call("fit", "arc.npy", "--contrast", "arc.npy")
     assert done.code == 3
     assert "nothing tells the two apart" in done.err
@@ -115,6 +199,8 @@ def test_fit_of_classes(call, tmp_path):
         (["--kind", "detector", "--image-shape", "2"], 2, "28x28"),
         (["--kind", "detector", "--image-shape", "2x2"], 2, "4 pixels"),
         (["--contamination", "0.1"], 2, "--kind detector"),
+        (["--kind", "detector", "--no-scale"], 2, "--no-scale would have no effect"),
+        (["--kind", "detector", "--robust"], 2, "--kind ideal"),
         (["--save", "-"], 2, "--save"),
         (["--save", "none/m.safetensors"], 5, "no folder"),
         (["--save", "normal.csv"], 5, "also an input"),
@@ -373,6 +459,15 @@ def test_explanation_without_a_row_takes_the_worst(call, tables):
     assert done.out.startswith("row 5: ")
 
 
+def test_explanation_by_the_equations_of_a_table(call):
+    call("fit", ACCOUNTS, "--robust", "--save", "m.safetensors")
+    arguments = ("explain", ACCOUNTS, "-m", "m.safetensors", "--id", "month", "--row", "2021-05")
+    assert "  wages + material + rent - costs = 0   (off by -300)\n" in call(*arguments).out
+    raw = call(*arguments, "--raw").out
+    assert "off by" not in raw
+    assert "g1_0: " in raw
+
+
 def test_explanation_by_equations_alone(call, tables, models):
     done = call("explain", "new.csv", "-m", "ideal.safetensors", "-r", "3", "-r", "5")
     assert "row 3:" in done.out
@@ -529,7 +624,7 @@ def test_sympy_reads_its_equations_whatever_columns_are_called(call, tmp_path, n
     ideal = VanishingIdeal(max_degree=2, tol=0.05).fit(parabola(50))
     ideal.feature_names_in_ = np.array(names, dtype=object)
     ideal.save(tmp_path / "m.safetensors")
-    (line,) = call("export", "m.safetensors", "sympy").out.splitlines()
+    (line,) = call("export", "m.safetensors", "sympy", "--raw").out.splitlines()
     found = sympy.sympify(line)
     assert {symbol.name for symbol in found.free_symbols} == set(names)
     values = {sympy.Symbol(names[0]): 0.3, sympy.Symbol(names[1]): 0.7}
@@ -542,15 +637,37 @@ def test_sympy_reads_its_equations_whatever_columns_are_called(call, tmp_path, n
 def test_export_of_formulas(call, models):
     import sympy
 
-    done = call("export", "ideal.safetensors", "sympy")
+    done = call("export", "ideal.safetensors", "sympy", "--raw")
     (found,) = [sympy.sympify(line) for line in done.out.splitlines()]
     (expected,) = models.ideal.to_sympy()
     points = {"x": 0.3, "y": 0.7}
     assert np.isclose(float(found.subs(points)), float(expected.subs(points)), rtol=1e-12)
+    short = sympy.sympify(call("export", "ideal.safetensors", "sympy").out)
+    assert len(str(short)) < len(str(found))
+    assert np.isclose(float(short.subs(points)), float(found.subs(points)), rtol=0.1)
     done = call("export", "ideal.safetensors", "latex", "--digits", "3")
     assert done.out.splitlines() == models.ideal.to_latex(digits=3)
     record = json.loads(call("export", "ideal.safetensors", "latex", "--json").out)
     assert record["lines"] == models.ideal.to_latex()
+
+
+def test_export_of_short_equations(call, tables, models):
+    for arguments in (
+        ["ideal.safetensors", "--points", "normal.csv"],
+        ["normal.csv", "--tol", "0.05"],
+    ):
+        model, *more = arguments
+        assert call("export", model, "sympy", *more).out == "x**2 - y\n"
+        assert call("export", model, "latex", *more).out == "x^{2} -y\n"
+    done = call("export", "normal.csv", "python", "--name", "parabola", "--tol", "0.05")
+    assert "def parabola" in done.out
+    done = call("export", "ideal.safetensors", "latex", "--tol", "0.1", "--no-scale")
+    assert done.code == 2
+    assert "--tol and --no-scale would have no effect: a model is fitted already" in done.err
+    done = call("export", "detector.safetensors", "latex", "--points", "normal.csv")
+    assert done.code == 2
+    assert "leave --points out" in done.err
+    assert call("export", "nowhere.csv", "latex").code == 3
 
 
 def test_export_of_exact_equations(call, tmp_path):

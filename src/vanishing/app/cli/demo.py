@@ -56,7 +56,7 @@ def demo(
         return
     say(f"{files['normal.csv']}: {len(normal)} readings of a pump that runs well")
     say("equations that they satisfy, found without being told of any:")
-    show_equations(detector, None, terms=12, table=normal)
+    show_equations(detector, None, terms=12, table=normal, mix=True)
     say("  (power is torque times speed)\n")
     say(f"{files['new.csv']}: {len(new)} new readings, {len(FAULTS)} of them faulty")
     show_findings(findings, new, out())
