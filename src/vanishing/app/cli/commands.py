@@ -144,7 +144,7 @@ COMMANDS = {
     "show": ("show", "circle.safetensors spectrum"),
     "export": ("show", "circle.safetensors latex --digits 3"),
     "serve": ("demo", "--open"),
-    "info": ("show", "circle.safetensors"),
+    "info": ("show", "table.csv"),
 }
 
 

@@ -407,7 +407,7 @@ def _onnx(model: Any, dtype: str, ideal: str | None) -> bytes:
         return bytes(to_onnx(chosen, dtype=dtype).SerializeToString())
 
 
-# --- ``vanishing info``: versions, threads, device, or what a model file is -----------------------
+# --- ``vanishing info``: what a table or a model file is, or versions, threads and device ---------
 
 #: The packages of each extra that are imported.
 EXTRAS = {
@@ -426,11 +426,27 @@ NEEDED = ("numpy", "scipy", "scikit-learn", "array-api-compat", "threadpoolctl",
 
 
 def info(
-    model: Annotated[str | None, typer.Argument(help="Model file to ")] = None,
+    file: Annotated[str | None, typer.Argument(help="Table or model file to describe.")] = None,
+    *,
+    reading: Reading,
     json: Json = False,
 ) -> None:
-    """Show versions, threads and device; or describe a model file."""
-    record = _installation() if model is None else _file(model)
+    """Describe a table, and suggest what to run; or describe a model file.
+
+    Without a file, show versions, threads and device.
+    """
+    from vanishing.app.cli.models import is_model_file
+
+    if file is not None and not is_model_file(file):
+        from vanishing.app.cli.columns import describe_table, description_record, show_description
+
+        described = describe_table(file, reading)
+        if json:
+            emit(description_record(described))
+        else:
+            show_description(described)
+        return
+    record = _installation() if file is None else _file(file)
     if json:
         emit(record)
         return
