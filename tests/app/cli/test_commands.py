@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 
 import numpy as np
 import pytest
@@ -478,6 +479,15 @@ def test_explanation_by_equations_alone(call, tables, models):
     assert record["rows"][0]["equations"][0]["times_extent"] > 10
 
 
+def test_values_are_written_as_in_the_file(call, models):
+    table = b"x,y\n0.12345678901234,0.9876543210987654\n"
+    said = call("explain", "-", "-m", "detector.safetensors", given=table).out
+    assert "0.12345678901234 " in said
+    value, fixed = re.search(r"^y +(\S+) +(\S+)", said, re.MULTILINE).groups()
+    assert value == "0.9876543210987654"
+    assert len(fixed) < 9
+
+
 @pytest.mark.parametrize("row", ["0", "21", "x"])
 def test_rows_that_are_none(call, tables, models, row):
     done = call("explain", "new.csv", "-m", "detector.safetensors", "--row", row)
@@ -709,6 +719,85 @@ def test_info(call, models):
     assert record["model"] == "VanishingDetector"
     assert record["columns"] == ["x", "y"]
     assert call("info", "nowhere").code == 4
+
+
+MIXED = """when,city,a,b,a2,flag,const,gap,empty
+2026-01-05,Rome,1,0.001,1,true,7,1.5,
+2026-01-07,Oslo,2,0.002,2,false,7,,
+2026-01-06,Rome,3,0.0045,3,true,7,2.5,
+2026-01-08,Bonn,4,-0.002,4,true,7,123456.789,
+"""
+
+
+def test_info_of_a_table(call, tmp_path):
+    (tmp_path / "mixed.csv").write_text(MIXED)
+    record = json.loads(call("info", "mixed.csv", "--json").out)
+    columns = {column.pop("name"): column for column in record["columns"]}
+    assert {name: column["kind"] for name, column in columns.items()} == {
+        "when": "date",
+        "city": "text",
+        "a": "whole number",
+        "b": "number",
+        "a2": "whole number",
+        "flag": "yes-no",
+        "const": "constant",
+        "gap": "number",
+        "empty": "empty",
+    }
+    assert [columns["b"][name] for name in ("low", "high")] == [-0.002, 0.0045]
+    assert columns["a"]["spread"] == pytest.approx(np.std([1, 2, 3, 4]))
+    assert [columns["when"][name] for name in ("low", "high")] == ["2026-01-05", "2026-01-08"]
+    assert columns["city"]["different_values"] == 3
+    assert columns["gap"]["missing"] == 0.25
+    assert (record["rows"], record["complete_rows"]) == (4, 3)
+    assert record["duplicates"] == [["a", "a2"]]
+    assert 7 < record["orders_of_magnitude"] < 8
+    assert record["terms"] == {"1": 6, "2": 21, "3": 56, "4": 126}
+    assert record["commands"] == [
+        "vanishing laws mixed.csv",
+        "vanishing check mixed.csv --id when",
+        "vanishing detect mixed.csv --id when --drop empty --skip-missing",
+        "vanishing fit mixed.csv --drop empty --skip-missing",
+    ]
+    shown = call("info", "mixed.csv").out
+    for sentence in record["remarks"]:
+        assert sentence in shown
+    assert "differ by 7 orders of magnitude: columns are standardized" in shown
+    assert "'a2' duplicates 'a'." in shown
+
+
+def test_commands_that_info_suggests(call, ellipse):
+    commands = json.loads(call("info", "ellipse.csv", "--json").out)["commands"]
+    assert len(commands) == 4
+    for command in commands:
+        done = call(*shlex.split(command)[1:])
+        assert done.code == 0, (command, done.err)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"city\nRome\nOslo\n", "No column holds different numbers"),
+        (b"a,b\n1,2\n", "No column holds different numbers"),
+        (b"a\n1\n2\n", "Polynomials of the 1 column of different numbers have up to 2 terms"),
+        (b"1e300,2\n-1e300,3\n", "standard input: 2 rows, 2 columns"),
+        (b"a,a\n1,2\n", "two columns are called 'a'"),
+        (b"", "is empty"),
+    ],
+)
+def test_info_of_odd_tables(call, content, said):
+    done = call("info", "-", given=content)
+    assert said in done.out + done.err
+    assert "unexpected" not in done.err
+    assert done.code in (0, 3)
+
+
+def test_info_tells_tables_from_models(call, models, tmp_path):
+    (tmp_path / "model").write_bytes((tmp_path / "ideal.safetensors").read_bytes())
+    assert json.loads(call("info", "model", "--json").out)["model"] == "VanishingIdeal"
+    (tmp_path / "table").write_text(MIXED)
+    assert json.loads(call("info", "table", "--json").out)["rows"] == 4
+    assert call("info", "nowhere.csv").code == 3
 
 
 def test_missing_extras_are_named(call, monkeypatch):

@@ -21,6 +21,7 @@ from vanishing.app.cli.models import (
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.data.whole_tables import Table
 from vanishing.equations.simplification import TidyEquation
+from vanishing.equations.text import exact_number
 from vanishing.polynomials.monomials import count
 
 # --- What a detector finds in a table -------------------------------------------------------------
@@ -243,9 +244,10 @@ def explanation_table(explanation: Any, n_features: int) -> RichTable:
     order = np.argsort(-explanation.attribution, kind="stable")[:n_features]
     for j in order:
         share = float(explanation.attribution[j])
+        _, fixed = explanation.format_values(j)
         table.add_row(
             cell(explanation.feature_names[j]),
-            *(each.replace("\u2212", "-") for each in explanation.format_values(j)),
+            *(each.replace("\u2212", "-") for each in (exact_number(explanation.sample[j]), fixed)),
             f"{share:+.3g}",
             cell(bar(share / largest)),
         )

@@ -97,7 +97,7 @@ def check(
     elif out_file != "-":
         _show_laws(found)
         say()
-        say(str(checked))
+        say(str(checked).replace("\u2212", "-"))  # as in the file
         _note_files(out_file, report)
     return Exit.ANOMALIES if fail_on_broken and checked.broken.any() else Exit.DONE
 
