@@ -757,7 +757,7 @@ def test_info_of_a_table(call, tmp_path):
         "vanishing laws mixed.csv",
         "vanishing check mixed.csv --id when",
         "vanishing detect mixed.csv --id when --drop empty --skip-missing",
-        "vanishing fit mixed.csv --drop empty --skip-missing",
+        "vanishing fit mixed.csv --drop empty,flag --skip-missing",
     ]
     shown = call("info", "mixed.csv").out
     for sentence in record["remarks"]:

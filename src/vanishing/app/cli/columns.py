@@ -97,6 +97,11 @@ class Description:
         return [column for column in self.columns if column.varies and not column.is_sparse]
 
     @property
+    def switches(self) -> list[str]:
+        """Names of the columns of zeros and ones."""
+        return [column.name for column in self.numeric if column.kind == "yes-no"]
+
+    @property
     def orders(self) -> float:
         """Orders of magnitude between the smallest and the largest spread."""
         spreads = [column.spread for column in self.numeric if column.spread]
@@ -192,9 +197,8 @@ def suggest(found: Description) -> list[tuple[str, str]]:
     table = "table.csv" if found.path == PIPE else shlex.quote(found.path)
     names = [column.name for column in found.columns if column.is_unique]
     id_option = f" --id {shlex.quote(names[0])}" if names else ""
-    sparse = ",".join(column.name for column in found.columns if column.is_sparse)
-    gaps = f" --drop {shlex.quote(sparse)}" if sparse else ""
-    gaps += " --skip-missing" if found.n_complete < found.n_rows else ""
+    sparse = [column.name for column in found.columns if column.is_sparse]
+    gaps = " --skip-missing" if found.n_complete < found.n_rows else ""
     if len(found.numeric) < 2:
         return []
     suggested = [
@@ -203,10 +207,20 @@ def suggest(found: Description) -> list[tuple[str, str]]:
     ]
     if found.n_complete:
         suggested += [
-            (f"vanishing detect {table}{id_option}{gaps}", "the rows that are unlike the others"),
-            (f"vanishing fit {table}{gaps}", "all equations up to a degree, as a model"),
+            (
+                f"vanishing detect {table}{id_option}{_drop(sparse)}{gaps}",
+                "the rows that are unlike the others",
+            ),
+            (
+                f"vanishing fit {table}{_drop(sparse + found.switches)}{gaps}",
+                "all equations up to a degree, as a model",
+            ),
         ]
     return suggested
+
+
+def _drop(names: Sequence[str]) -> str:
+    return f" --drop {shlex.quote(','.join(names))}" if names else ""
 
 
 def remarks(found: Description) -> list[str]:
@@ -221,6 +235,11 @@ def remarks(found: Description) -> list[str]:
     for same in found.duplicates:
         first, *others = map(repr, same)
         said.append(f"{' and '.join(others)} duplicate{'s' * (len(others) == 1)} {first}.")
+    if found.switches:
+        said.append(
+            f"x^2 = x holds for {' and '.join(map(repr, found.switches))}, which says nothing: "
+            "leave yes-no columns out of fit."
+        )
     if sparse := [column.name for column in found.columns if column.is_sparse]:
         said.append(
             f"Most of {' and '.join(map(repr, sparse))} is missing: laws and check leave such "
