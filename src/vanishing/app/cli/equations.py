@@ -91,11 +91,16 @@ def tidy_equations(
         return None
 
 
-def tidy_text(equation: TidyEquation) -> str:
-    """Write a tidy equation as one line."""
-    coefficients = list(map(float, equation.coefficients))
-    terms = Sum(equation.exponents, coefficients, max(6, equation.digits))
-    return f"{_write(terms, equation.names)} = 0"
+def tidy_text(equation: TidyEquation, *, terms: int = 0) -> str:
+    """Write a tidy equation as one line; at most so many terms, 0 for all."""
+    exponents = equation.exponents
+    # Highest degree first, as they are written.
+    order = np.lexsort((*-exponents.T[::-1], -exponents.sum(axis=1)))[: terms or None]
+    coefficients = [float(equation.coefficients[k]) for k in order]
+    written = _write(Sum(exponents[order], coefficients, max(6, equation.digits)), equation.names)
+    n_left_out = len(exponents) - len(order)
+    more = f" + ({n_left_out} more term{'' if n_left_out == 1 else 's'})" if n_left_out else ""
+    return f"{written}{more} = 0"
 
 
 def measure_distance(equation: TidyEquation, points: FloatArray) -> float:
@@ -289,14 +294,14 @@ def show_equations(
             texts = equation_texts(ideal, names, digits=digits, terms=terms)
             hows = [f"extent {extent:.3g}" for extent in ideal.extents_]
         else:
-            texts = list(map(tidy_text, tidied))
+            texts = [tidy_text(each, terms=terms) for each in tidied]
             hows = [_say_distance(measure_distance(each, points)) for each in tidied]
             if mix:  # these are not the polynomials of the ideal
                 labels = [""] * len(texts)
         for label, text, how in list(zip(labels, texts, hows, strict=True))[:MOST_LINES]:
             say(f"  {label}{text}   ({how})")
         if len(texts) > MOST_LINES:
-            say(f"  ... and {len(texts) - MOST_LINES} more; --json lists them all")
+            say(f"  ... and {len(texts) - MOST_LINES} more; --json lists all of them")
         if len(texts) < ideal.basis_.count():
             say(f"  ({ideal.basis_.count() - len(texts)} more follow from these)")
 

@@ -343,7 +343,7 @@ def show_values(
         row = table.values[[index]]
         by_size = sorted(tidied, key=lambda each: -abs(float(each.evaluate(row)[0])) / each.size)
         for each in by_size[:n_equations]:
-            say(f"  {tidy_text(each)}   (off by {each.evaluate(row)[0]:.4g})")
+            say(f"  {tidy_text(each, terms=TERMS)}   (off by {each.evaluate(row)[0]:.4g})")
     else:
         texts = equation_texts(shown_ideal, names, terms=TERMS)
         say(f"\nequations, {meaning}:" if meaning else "")

@@ -95,6 +95,11 @@ def fit(
     describe(model, table, raw=raw)
     if len(table) < n_rows:
         say(f"{n_rows - len(table)} of {n_rows} rows break them and are left out")
+    elif kind == "ideal" and core(model).basis_.count() > table.values.shape[1]:
+        note(
+            "there are more equations than columns, as if a few rows were broken, or there were "
+            f"too few rows: try --robust, or vanishing laws {data}"
+        )
     if save is not None:
         try_next = (
             f"score {data} --model {save}" if has_equations(model) else f"show {save} spectrum"

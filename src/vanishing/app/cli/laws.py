@@ -124,7 +124,7 @@ def _check_files(
 def _read(path: str, reading: Reading, like: Any = None) -> Any:
     from vanishing.app.cli.tables import read_table
 
-    return read_table(path, reading, model=like, set_aside=like is None, gaps=True)
+    return read_table(path, reading, model=like, set_aside=True, gaps=True)
 
 
 def _discover(table: Any, degree: int | None) -> Any:

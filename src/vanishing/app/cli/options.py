@@ -132,9 +132,9 @@ class Equations:
         typer.Option(
             "--tol",
             "-t",
-            help="Largest root mean square of an equation on the data, in spreads of the columns "
-            "unless --no-scale; 'auto' finds the noise of the data, 'gap' a gap.",
-            show_default=f"auto, for classes 0.1; {_RECIPE}",
+            help="Largest root mean square of an equation on the data, in spreads of columns that "
+            "are scaled; 'auto' finds the noise of the data, 'gap' a gap of the spectrum.",
+            show_default=f"auto, 0.1 for classes and single ideals that detect; {_RECIPE}",
         ),
     ] = None
     normalization: Annotated[
