@@ -597,6 +597,7 @@ def test_picture_of_a_pipeline_has_the_points_where_the_equations_are(call, pipe
     assert done.code == 0, done.err
     ((ideal, points),) = drawn
     assert np.sqrt(np.mean(ideal.transform(points) ** 2)) < 0.05
+    assert np.allclose(points, pipelines)  # in the columns themselves
 
 
 @pytest.mark.parametrize("target", ["sympy", "latex", "python", "c"])

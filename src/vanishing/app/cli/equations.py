@@ -168,6 +168,9 @@ def carry_back(model: Any, key: str) -> Written:
         return as_it_is
     carried = copy(ideal)
     carried.basis_ = basis
+    carried.n_features_in_ = len(names)
+    if hasattr(model, "feature_names_in_"):
+        carried.feature_names_in_ = model.feature_names_in_
     return Written(carried, names, "")
 
 

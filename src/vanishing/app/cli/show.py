@@ -130,6 +130,7 @@ def _record(model: Any, what: What, name: str | None, digits: int | None) -> dic
 
 
 def _draw(path: str, model: Any, what: What, name: str | None, table: Any) -> None:
+    from vanishing.app.cli.equations import carry_back
     from vanishing.app.cli.models import (
         choose_ideal,
         coordinate_names,
@@ -151,6 +152,12 @@ def _draw(path: str, model: Any, what: What, name: str | None, table: Any) -> No
             "a model does not know where its points are: pass the table with --points to draw them"
         )
     points = None if table is None else preprocess(model, table.for_model)
+    if (
+        table is not None
+        and what == "equations"
+        and not (carried := carry_back(model, key)).meaning
+    ):
+        ideal, points = carried.ideal, table.for_model
     names = {"equations": "ZeroSetDisplay", "spectrum": "SpectrumDisplay", "basis": "BasisDisplay"}
     display = required("vanishing.plotting", names[what], extra="plot")
     with library_errors(path):
