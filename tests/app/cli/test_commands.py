@@ -125,6 +125,19 @@ def test_fit_without_what_is_done_by_default(call, ellipse):
     assert "force² + " in done.out
 
 
+def test_columns_of_all_scales(call, tmp_path):
+    """With a constant and a duplicate, whose combinations with others rounding errors hide."""
+    rng = np.random.default_rng(1)
+    a, b = rng.uniform(1, 2, 300), rng.uniform(1e12, 5e12, 300)
+    rows = np.column_stack([a, b, a * b, a, np.full(300, 3.5)])
+    write_csv(tmp_path / "t.csv", ["a", "b", "c", "dup", "const"], rows)
+    assert call("fit", "t.csv").out.splitlines()[2:] == [
+        "  a - dup = 0   (exact)",
+        "  2 const - 7 = 0   (exact)",
+        "  a b + b dup - 2 c = 0   (exact)",
+    ]
+
+
 def test_robust_fit_leaves_out_broken_rows(call):
     done = call("fit", ACCOUNTS, "--robust")
     assert done.out.splitlines()[1:] == [

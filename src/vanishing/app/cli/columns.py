@@ -16,14 +16,15 @@ from vanishing.app.cli.tables import PIPE, choose, open_input, table_errors
 from vanishing.arrays.namespace import FloatArray
 from vanishing.data.whole_tables import OpenTable
 from vanishing.equations.text import significant
+from vanishing.laws.laws import FEWEST_ROWS
 from vanishing.polynomials.monomials import count
 
 # --- What is known of a table ---------------------------------------------------------------------
 
 #: Degrees whose polynomials are counted.
 DEGREES = (1, 2, 3, 4)
-#: Columns that are listed, at most.
-MOST_COLUMNS = 40
+#: Columns that are listed, at most, and characters of a date: the day.
+MOST_COLUMNS, DATE_LENGTH = 40, 10
 #: Share of missing numbers above which a column is of no use.
 MOST_MISSING = 0.5
 
@@ -268,7 +269,7 @@ def remarks(found: Description) -> list[str]:
         f"{'is' if found.n_complete == 1 else 'are'} "
         + (f"enough to fit all up to degree {max(enough)}." if enough else "too few to fit them.")
     )
-    if not enough or max(enough) < 2:
+    if found.n_complete >= FEWEST_ROWS and (not enough or max(enough) < 2):
         said.append("laws looks for short equations, for which fewer rows are enough.")
     return said
 
@@ -285,7 +286,9 @@ def show_description(found: Description) -> None:
     shown = RichTable(box=None, pad_edge=False)
     for title in ("column", "kind", "from", "to", "spread", "missing"):
         left = title in ("column", "kind")
-        shown.add_column(title, justify="left" if left else "right", overflow="fold")
+        shown.add_column(
+            title, justify="left" if left else "right", overflow="fold", no_wrap=title != "column"
+        )
     for column in found.columns[:MOST_COLUMNS]:
         shown.add_row(*map(cell, _row(column)))
     out().print(shown)
@@ -314,10 +317,10 @@ def _row(column: Column) -> tuple[str, ...]:
 def _short(value: float | str | None) -> str:
     """Write a date as it is, whole numbers in full, and others with five digits."""
     if value is None or isinstance(value, str):
-        return value or ""
+        return (value or "")[:DATE_LENGTH]
     if value == round(value) and abs(value) < 1e9:
         return str(int(value))
-    digits = 5 if value == 0 else max(5, min(9, floor(log10(abs(value))) + 3))
+    digits = max(5, floor(log10(abs(value))) + 3) if 1e-9 < abs(value) < 1e6 else 5
     return significant(value, digits).replace("\u2212", "-")
 
 

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from copy import copy
 from typing import Any, NamedTuple
 
@@ -80,15 +81,15 @@ def tidy_equations(
 ) -> list[TidyEquation] | None:
     """Return equations as short as the noise of the points allows.
 
-    None if they have too many terms, or rounding errors hide them far from the origin.
+    None if they have too many terms, or rounding errors hide them.
     With ``mix`` those of a degree are combined to others that are shorter, so that they are no
     longer the polynomials of the ideal, but equivalent ones.
     """
-    try:
-        with working("rounding"):
-            return tidy(ideal, points, names, mix=mix, digits=digits)
-    except ValueError:
-        return None
+    with working("rounding"):
+        for is_mixed in (mix, False):  # combinations may be lost in rounding errors
+            with suppress(ValueError):
+                return tidy(ideal, points, names, mix=is_mixed, digits=digits)
+    return None
 
 
 def tidy_text(equation: TidyEquation, *, terms: int = 0) -> str:
