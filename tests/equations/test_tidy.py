@@ -10,8 +10,10 @@ from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from tests.support.cases import NORMALIZATIONS, fit, tensor
+from tests.support.paths import ROOT
 
 from vanishing import VanishingIdeal
+from vanishing.data.whole_tables import read_table
 from vanishing.datasets import describe_variety, make_variety, varieties
 from vanishing.equations import TidyEquation, tidy
 from vanishing.equations.simplification import Adjustable, significant_digits
@@ -220,6 +222,14 @@ def test_mixing_leaves_out_multiples():
     found = tidy(ideal, X, ["x", "y", "z"], mix=True)
     assert [str(each.expression) for each in found] == ["x**2 + y**2 - 1", "4*y**3 - 3*y + z"]
     assert len(tidy(ideal, X)) == ideal.basis_.count()
+
+
+def test_mixing_leaves_no_rounding_errors():
+    table = read_table(ROOT / "examples" / "data" / "accounts.csv")
+    model = make_pipeline(StandardScaler(), VanishingIdeal(tol=0.01)).fit(table.values)
+    found = tidy(model, table.values, table.shown_names, mix=True)
+    assert {each.degree for each in found} == {1, 2}
+    assert min(abs(c) for each in found for c in each.coefficients) > 1e-9
 
 
 def test_names():

@@ -53,6 +53,17 @@ def test_a_law_of_two_terms_and_degree_three(noise):
         assert laws[0].extent < 1e-14
 
 
+def test_callback_hears_of_laws_and_of_the_search_for_the_next():
+    X, names = accounts()
+    heard = []
+    laws = discover(X, names, callback=lambda *progress: heard.append(progress))
+    assert [str(law) for law in laws] == [str(law) for law in discover(X, names)]
+    assert heard == sorted(heard)  # never back, but with the next law
+    assert heard[0] == (0, 0.0)
+    assert heard[-1][0] == len(laws)
+    assert all(0 <= share <= 1 for _, share in heard)
+
+
 @pytest.mark.parametrize("noise", [0.0, 1e-3, 1e-2])
 def test_degree_four_in_five_columns(noise):
     laws = discover(noisy(coulomb(), noise))

@@ -11,7 +11,7 @@ from vanishing.arrays.namespace import IntArray
 # --- Numbers and names as people write them -------------------------------------------------------
 
 #: Digits of a number that is changed, at least; and the most that somebody would have written.
-FEWEST_DIGITS, LONGEST_WRITTEN = 4, 9
+FEWEST_DIGITS, LONGEST_WRITTEN = 4, 12
 #: Share of a change that rounding may hide.
 VISIBLE = 0.05
 
@@ -74,8 +74,8 @@ def as_given(value: float, error: float = np.inf) -> str:
     >>> as_given(113094.0), as_given(1e-5), as_given(113094 + 1 / 3)
     ('113094', '1e−05', '113094')
     """
-    exact = _plain(value)
-    return exact if len(_digits_of(exact)) <= LONGEST_WRITTEN else _within(value, error)
+    written = exact_number(value)
+    return written if len(_digits_of(written)) <= LONGEST_WRITTEN else _within(value, error)
 
 
 def _within(value: float, error: float) -> str:
@@ -84,12 +84,12 @@ def _within(value: float, error: float) -> str:
         rounded = float(f"{value:.{digits}g}")
         # Whole numbers are not rounded to tens or hundreds.
         if abs(rounded - value) <= error and not 10.0**digits <= abs(value) < 1e16:
-            return _plain(rounded)
-    return _plain(value)
+            return exact_number(rounded)
+    return exact_number(value)
 
 
-def _plain(value: float) -> str:
-    """Write the fewest digits that give the same number again."""
+def exact_number(value: float) -> str:
+    """Write the fewest digits that give the same number again, as it is in a file."""
     if value == 0 or 1e-4 <= abs(value) < 1e16:
         return np.format_float_positional(value, trim="-").replace("-", "−")
     return repr(float(value)).replace("-", "−")

@@ -1,6 +1,8 @@
 """The search for laws: shortest first, at the noise that the table shows."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from math import comb
 
 import numpy as np
@@ -42,6 +44,8 @@ LEAST_NOISE = 1e-7
 STEP = 1.7
 #: Levels that are tried above the smallest extent of any polynomial, for short laws and others.
 STEPS, LONGER_STEPS = 7, 5
+#: How much longer than for short laws that takes, about; for the estimate of the time left.
+LONGER_COST = 4.0
 #: Supports that are tried one by one, at most.
 MOST_SUPPORTS = 1.2e7
 #: Candidates of a size whose residuals are looked at.
@@ -50,8 +54,9 @@ MOST_CANDIDATES = 40
 EXHAUSTIVE = 4
 #: Terms of the longest law that is not linear.
 LONGEST = 10
-#: Noise by which a law of a higher degree must be smaller, for each degree.
-PER_DEGREE = 1.1
+#: Noise by which a law of a higher degree must be smaller, for each degree: of two terms, and of
+#: more. Products and powers of laws of two terms have two terms themselves, and the same noise.
+PER_DEGREE_OF_TWO, PER_DEGREE = 1.1, 1.03
 #: Terms that are kept in turn when others are eliminated.
 MOST_STARTS = 6
 #: Smallest angle, as its sine, between the gradients of a law and those of known ones.
@@ -72,10 +77,13 @@ class Search:
     powers: IntArray
     rng: np.random.Generator
     level: float | None = None
+    callback: Callable[[int, float], object] | None = None
     found: list[tuple[Relation, float]] = field(default_factory=list)
     n_tested: int = 0
     _normals: list[FloatArray] = field(default_factory=list)
     _moments: dict[bytes, Terms] = field(default_factory=dict)
+    _attempt: tuple[float, float] = (0.0, 0.0)
+    _share: float = 0.0
 
     def run(self) -> list[tuple[Relation, float]]:
         """Find laws until no polynomial is left that vanishes."""
@@ -85,6 +93,8 @@ class Search:
 
     def _run_once(self) -> bool:
         """Find the next laws, in the rows that are sound if some are not."""
+        self._share, self._attempt = 0.0, (0.0, 0.0)
+        self._report(0.0)
         outliers = find_outliers(self.rows, self.spreads, self._normals, self.rng)
         everything = np.ones(len(self.rows), dtype=bool)
         for rows in [everything] if outliers is None else [~outliers, everything]:
@@ -118,14 +128,31 @@ class Search:
             levels = levels[:1]
         if self.level is not None:
             levels = [max(1.4 * self.level, LEAST_NOISE)]
-        if any(self._try_supports(noise, size) for size in (2, 3) for noise in levels):
-            return True
+        short = [partial(self._try_supports, noise, size) for size in (2, 3) for noise in levels]
         if self.found and low > 1.5 * max(LEAST_NOISE, *(law.noise for law, _ in self.found)):
             levels = levels[:0]  # what is left is no law of the same noise: no long search
         levels = levels[:LONGER_STEPS]
-        return any(self._try_longer(noise) for noise in levels) or any(
-            self._try_eliminated(noise, degree=3) for noise in levels
-        )
+        longer = [partial(self._try_longer, noise) for noise in levels]
+        longer += [partial(self._try_eliminated, noise, degree=3) for noise in levels]
+        whole = len(short) + LONGER_COST * len(longer)
+        done = 0.0
+        for attempt in short + longer:
+            cost = (1.0 if attempt.func == self._try_supports else LONGER_COST) / whole
+            self._attempt, done = (done, cost), done + cost
+            self._report(0.0)
+            if attempt():
+                return True
+        return False
+
+    def _report(self, part: float) -> None:
+        """Tell the callback how much of the search for the next law is done.
+
+        ``part`` is what is done of the present attempt, which may begin anew with more candidates.
+        """
+        start, share = self._attempt
+        self._share = max(self._share, start + part * share)
+        if self.callback is not None:
+            self.callback(len(self.found), self._share)
 
     def _try_longer(self, noise: float) -> bool:
         """Try laws of four terms, then linear and quadratic ones of more."""
@@ -194,15 +221,22 @@ class Search:
         if not len(supports):
             return []
         degrees = terms.degrees[supports].max(axis=1)
-        order = np.argsort(terms.extents(supports) * PER_DEGREE**degrees, kind="stable")
-        judged = [self.judge(terms.exponents[supports[i]]) for i in order[:MOST_CANDIDATES]]
-        return [(relation, p_value) for relation, p_value in judged if p_value is not None]
+        cost = terms.extents(supports) * _per_degree(supports.shape[1]) ** degrees
+        order = np.argsort(cost, kind="stable")
+        laws = []
+        chosen = order[:MOST_CANDIDATES]
+        for number, i in enumerate(chosen):
+            self._report(number / len(chosen))
+            relation, p_value = self.judge(terms.exponents[supports[i]])
+            if p_value is not None:
+                laws.append((relation, p_value))
+        return laws
 
     def _accept_best(self, laws: list[tuple[Relation, float]]) -> bool:
         laws.sort(
             key=lambda law: (
                 len(law[0].exponents),
-                max(law[0].noise, EXACT) * PER_DEGREE ** law[0].degree,
+                max(law[0].noise, EXACT) * _per_degree(len(law[0].exponents)) ** law[0].degree,
             )
         )
         n_found = len(self.found)
@@ -313,6 +347,10 @@ class Search:
         return min(lows, default=0.0)
 
 
+def _per_degree(n_terms: int) -> float:
+    return PER_DEGREE_OF_TWO if n_terms == 2 else PER_DEGREE
+
+
 def solved_for(relation: Relation) -> int:
     """Return the column that moves a relation most, for one spread."""
     squares = relation.gradients**2
@@ -328,6 +366,7 @@ def find_relations(
     row_weights: FloatArray | None = None,
     seed: int = 0,
     most_rows: int = 3000,
+    callback: Callable[[int, float], object] | None = None,
 ) -> tuple[list[tuple[Relation, float, FloatArray, FloatArray]], list[str]]:
     """Find the laws of a table.
 
@@ -342,6 +381,8 @@ def find_relations(
     seed : int
     most_rows : int
         Rows that are searched; the relations are fitted to all.
+    callback : callable, optional
+        As in ``discover``.
 
     Returns
     -------
@@ -367,7 +408,7 @@ def find_relations(
     if len(chosen) > most_rows:
         chosen = np.sort(rng.choice(chosen, most_rows, replace=False))
     powers = highest_powers(rows[chosen], spreads)
-    search = Search(scaled[chosen], units, weights[chosen], degree, powers, rng, level)
+    search = Search(scaled[chosen], units, weights[chosen], degree, powers, rng, level, callback)
     relations = []
     for relation, p_value in search.run():
         full = relation

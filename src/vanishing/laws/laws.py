@@ -1,7 +1,7 @@
 """``discover``: the laws of a table, without a setting."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -264,6 +264,7 @@ def discover(
     noise: Any = None,
     sample_weight: Any = None,
     random_state: int | None = None,
+    callback: Callable[[int, float], object] | None = None,
 ) -> Laws:
     """Find the polynomial equations that the columns of a table satisfy.
 
@@ -285,6 +286,9 @@ def discover(
     sample_weight : array-like of shape (n_rows,), optional
     random_state : int, optional
         Seed of the permutations that p-values are computed from.
+    callback : callable, optional
+        Called with the number of laws that are found so far, and the share of the search for the
+        next one that is done, 0 to 1.
 
     Returns
     -------
@@ -321,7 +325,9 @@ def discover(
             f"{n_rows} rows are too few for a law: at least {FEWEST_ROWS} are needed"
         )
     else:
-        equations, level = _search(table, values, weights, spreads, max_degree, noise, random_state)
+        equations, level = _search(
+            table, values, weights, spreads, max_degree, noise, random_state, callback
+        )
     given = noise if noise is not None and np.ndim(noise) else None
     return Laws(
         tuple(equations),
@@ -366,6 +372,7 @@ def _search(
     max_degree: int | None,
     noise: Any,
     random_state: int | None,
+    callback: Callable[[int, float], object] | None,
 ) -> tuple[list[Law], float]:
     names = tuple(table.names)
     laws: list[Law] = []
@@ -386,6 +393,7 @@ def _search(
         row_weights=weights,
         seed=0 if random_state is None else random_state,
         most_rows=SEARCHED_ROWS,
+        callback=callback,
     )
     table.notes.extend(notes)
     numbers = np.arange(len(values))

@@ -1,17 +1,22 @@
 """What each command does, called in this process."""
 
 import json
+import re
+import shlex
 
 import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from tests.support.command_line import parabola, write_csv
+from tests.support.paths import ROOT
 
 import vanishing
 from vanishing import VanishingDetector, VanishingIdeal
 from vanishing.app.cli.commands import COMMANDS
 from vanishing.persistence import save
+
+ACCOUNTS = str(ROOT / "examples" / "data" / "accounts.csv")
 
 
 def rows_of(text):
@@ -66,12 +71,104 @@ def test_fit_finds_the_parabola(call, tables):
     assert done.code == 0, done.err
     assert "1 equation in 2 columns (x, y)" in done.out
     assert "x²" in done.out
-    ideal = vanishing.load("m.safetensors")
-    assert ideal.feature_names_in_.tolist() == ["x", "y"]
+    scaler, ideal = vanishing.load("m.safetensors")
+    assert scaler.feature_names_in_.tolist() == ["x", "y"]
     assert ideal.callback is None
     record = json.loads(call("fit", "normal.csv", "--tol", "0.05", "--json").out)
     assert record["ideals"]["0"]["degrees"] == [2]
     assert record["rows"] == 300
+
+
+@pytest.fixture
+def ellipse(tmp_path):
+    """Noise of 0.8 % of the spread, in columns of very different units."""
+    rng = np.random.default_rng(0)
+    angle = rng.uniform(0, 2 * np.pi, 400)
+    points = np.column_stack([300 * np.cos(angle), 2e-3 * np.sin(angle)])
+    points += 0.008 * points.std(axis=0) * rng.normal(size=points.shape)
+    lines = [f"2026-01-05,{x!r},{y!r},pump {i % 3}" for i, (x, y) in enumerate(points.tolist())]
+    (tmp_path / "ellipse.csv").write_text("day,force,current,where\n" + "\n".join(lines) + "\n")
+
+
+def test_fit_needs_no_option(call, ellipse):
+    done = call("fit", "ellipse.csv", "--save", "m.safetensors")
+    assert done.code == 0, done.err
+    _, noise, equation, *_ = done.out.splitlines()
+    assert re.fullmatch(
+        r"noise 0\.\d+ % of the spread; equations from degree 2 on; degree 3 is no closer", noise
+    )
+    match = re.fullmatch(
+        r"  force² \+ (.*) current² - (.*) = 0   \(off by 0\.(\d+) % of the spread\)", equation
+    )
+    ratio, right, off = map(float, match.groups())
+    assert right == pytest.approx(300**2, rel=0.02)
+    assert right / ratio == pytest.approx(2e-3**2, rel=0.02)
+    assert off == pytest.approx(80, rel=0.1)
+    assert done.err == (
+        "note: ellipse.csv: columns 'day' (date, '2026-01-05' in row 1), "
+        "'where' (text, 'pump 0' in row 1) are left out\n"
+    )
+    record = json.loads(call("fit", "ellipse.csv", "--json").out)
+    assert record["noise"]["share"] == pytest.approx(0.008, rel=0.1)
+    assert record["equations"][0]["distance"] == pytest.approx(0.008, rel=0.1)
+    assert equation.startswith(f"  {record['equations'][0]['text']}   ")
+
+
+def test_fit_without_what_is_done_by_default(call, ellipse):
+    raw = call("fit", "ellipse.csv", "--raw").out
+    assert re.search(r"  g2_0: .* force² .* = 0   \(extent 0\.00", raw)
+    assert len(re.findall("force|current", raw.splitlines()[2])) > 2
+    assert call("fit", "ellipse.csv", "--no-scale", "-s", "m.safetensors").code == 0
+    assert isinstance(vanishing.load("m.safetensors"), VanishingIdeal)
+    done = call("fit", "ellipse.csv", "--tol", "0.02")
+    assert "noise" not in done.out
+    assert "force² + " in done.out
+
+
+def test_columns_of_all_scales(call, tmp_path):
+    """With a constant and a duplicate, whose combinations with others rounding errors hide."""
+    rng = np.random.default_rng(1)
+    a, b = rng.uniform(1, 2, 300), rng.uniform(1e12, 5e12, 300)
+    rows = np.column_stack([a, b, a * b, a, np.full(300, 3.5)])
+    write_csv(tmp_path / "t.csv", ["a", "b", "c", "dup", "const"], rows)
+    assert call("fit", "t.csv").out.splitlines()[2:] == [
+        "  a - dup = 0   (exact)",
+        "  2 const - 7 = 0   (exact)",
+        "  a b + b dup - 2 c = 0   (exact)",
+    ]
+
+
+def test_robust_fit_leaves_out_broken_rows(call):
+    done = call("fit", ACCOUNTS, "--robust")
+    assert done.out.splitlines()[1:] == [
+        "no noise; equations from degree 1 on",
+        "  sales - costs - profit = 0   (exact)",
+        "  wages + material + rent - costs = 0   (exact)",
+        "  units price - costs - profit = 0   (exact)",
+        "2 of 60 rows break them and are left out",
+    ]
+
+
+def test_nothing_to_be_found(call, tmp_path):
+    points = np.random.default_rng(0).normal(size=(200, 3))
+    write_csv(tmp_path / "null.csv", ["a", "b", "c"], points)
+    done = call("fit", "null.csv", "--save", "m.safetensors")
+    assert done.code == 0
+    assert "no equation holds to within noise" in done.out
+    assert "try a larger --degree" in done.out
+    assert "vanishing show m.safetensors spectrum" in done.out
+    assert call("show", "m.safetensors", "spectrum").code == 0
+    assert json.loads(call("fit", "null.csv", "--json").out)["equations"] == []
+    done = call("export", "null.csv", "latex")
+    assert done.code == 4
+    assert "--tol" in done.err
+
+
+def test_noise_of_one_column_alone(call, tables):
+    """Which a tolerance for all columns alike does not explain: a tolerance is suggested."""
+    said = call("fit", "normal.csv").out
+    (tol,) = re.findall(r"holds to within noise; the best one .* try --tol (\S+) or", said)
+    assert "x² - y = 0" in call("fit", "normal.csv", "--tol", tol).out
 
 
 def test_fit_with_contrast(call, tmp_path):
@@ -80,6 +177,7 @@ def test_fit_with_contrast(call, tmp_path):
     np.save(tmp_path / "noise.npy", np.random.default_rng(0).normal(size=(500, 2)))
     done = call("fit", "arc.npy", "--contrast", "noise.npy", "--tol", "0.001", "--json")
     assert json.loads(done.out)["ideals"]["0"]["degrees"] == [2]
+    assert "x0² + x1² - 1 = 0   (exact)" in call("fit", "arc.npy", "--contrast", "noise.npy").out
     done = call("fit", "arc.npy", "--contrast", "arc.npy")
     assert done.code == 3
     assert "nothing tells the two apart" in done.err
@@ -115,6 +213,8 @@ def test_fit_of_classes(call, tmp_path):
         (["--kind", "detector", "--image-shape", "2"], 2, "28x28"),
         (["--kind", "detector", "--image-shape", "2x2"], 2, "4 pixels"),
         (["--contamination", "0.1"], 2, "--kind detector"),
+        (["--kind", "detector", "--no-scale"], 2, "--no-scale would have no effect"),
+        (["--kind", "detector", "--robust"], 2, "--kind ideal"),
         (["--save", "-"], 2, "--save"),
         (["--save", "none/m.safetensors"], 5, "no folder"),
         (["--save", "normal.csv"], 5, "also an input"),
@@ -373,6 +473,15 @@ def test_explanation_without_a_row_takes_the_worst(call, tables):
     assert done.out.startswith("row 5: ")
 
 
+def test_explanation_by_the_equations_of_a_table(call):
+    call("fit", ACCOUNTS, "--robust", "--save", "m.safetensors")
+    arguments = ("explain", ACCOUNTS, "-m", "m.safetensors", "--id", "month", "--row", "2021-05")
+    assert "  wages + material + rent - costs = 0   (off by -300)\n" in call(*arguments).out
+    raw = call(*arguments, "--raw").out
+    assert "off by" not in raw
+    assert "g1_0: " in raw
+
+
 def test_explanation_by_equations_alone(call, tables, models):
     done = call("explain", "new.csv", "-m", "ideal.safetensors", "-r", "3", "-r", "5")
     assert "row 3:" in done.out
@@ -381,6 +490,15 @@ def test_explanation_by_equations_alone(call, tables, models):
     arguments = ("explain", "new.csv", "-m", "ideal.safetensors", "-r", "3", "--json")
     record = json.loads(call(*arguments).out)
     assert record["rows"][0]["equations"][0]["times_extent"] > 10
+
+
+def test_values_are_written_as_in_the_file(call, models):
+    table = b"x,y\n0.12345678901234,0.9876543210987654\n"
+    said = call("explain", "-", "-m", "detector.safetensors", given=table).out
+    assert "0.12345678901234 " in said
+    value, fixed = re.search(r"^y +(\S+) +(\S+)", said, re.MULTILINE).groups()
+    assert value == "0.9876543210987654"
+    assert len(fixed) < 9
 
 
 @pytest.mark.parametrize("row", ["0", "21", "x"])
@@ -492,6 +610,7 @@ def test_picture_of_a_pipeline_has_the_points_where_the_equations_are(call, pipe
     assert done.code == 0, done.err
     ((ideal, points),) = drawn
     assert np.sqrt(np.mean(ideal.transform(points) ** 2)) < 0.05
+    assert np.allclose(points, pipelines)  # in the columns themselves
 
 
 @pytest.mark.parametrize("target", ["sympy", "latex", "python", "c"])
@@ -529,7 +648,7 @@ def test_sympy_reads_its_equations_whatever_columns_are_called(call, tmp_path, n
     ideal = VanishingIdeal(max_degree=2, tol=0.05).fit(parabola(50))
     ideal.feature_names_in_ = np.array(names, dtype=object)
     ideal.save(tmp_path / "m.safetensors")
-    (line,) = call("export", "m.safetensors", "sympy").out.splitlines()
+    (line,) = call("export", "m.safetensors", "sympy", "--raw").out.splitlines()
     found = sympy.sympify(line)
     assert {symbol.name for symbol in found.free_symbols} == set(names)
     values = {sympy.Symbol(names[0]): 0.3, sympy.Symbol(names[1]): 0.7}
@@ -542,15 +661,37 @@ def test_sympy_reads_its_equations_whatever_columns_are_called(call, tmp_path, n
 def test_export_of_formulas(call, models):
     import sympy
 
-    done = call("export", "ideal.safetensors", "sympy")
+    done = call("export", "ideal.safetensors", "sympy", "--raw")
     (found,) = [sympy.sympify(line) for line in done.out.splitlines()]
     (expected,) = models.ideal.to_sympy()
     points = {"x": 0.3, "y": 0.7}
     assert np.isclose(float(found.subs(points)), float(expected.subs(points)), rtol=1e-12)
+    short = sympy.sympify(call("export", "ideal.safetensors", "sympy").out)
+    assert len(str(short)) < len(str(found))
+    assert np.isclose(float(short.subs(points)), float(found.subs(points)), rtol=0.1)
     done = call("export", "ideal.safetensors", "latex", "--digits", "3")
     assert done.out.splitlines() == models.ideal.to_latex(digits=3)
     record = json.loads(call("export", "ideal.safetensors", "latex", "--json").out)
     assert record["lines"] == models.ideal.to_latex()
+
+
+def test_export_of_short_equations(call, tables, models):
+    for arguments in (
+        ["ideal.safetensors", "--points", "normal.csv"],
+        ["normal.csv", "--tol", "0.05"],
+    ):
+        model, *more = arguments
+        assert call("export", model, "sympy", *more).out == "x**2 - y\n"
+        assert call("export", model, "latex", *more).out == "x^{2} -y\n"
+    done = call("export", "normal.csv", "python", "--name", "parabola", "--tol", "0.05")
+    assert "def parabola" in done.out
+    done = call("export", "ideal.safetensors", "latex", "--tol", "0.1", "--no-scale")
+    assert done.code == 2
+    assert "--tol and --no-scale would have no effect: a model is fitted already" in done.err
+    done = call("export", "detector.safetensors", "latex", "--points", "normal.csv")
+    assert done.code == 2
+    assert "leave --points out" in done.err
+    assert call("export", "nowhere.csv", "latex").code == 3
 
 
 def test_export_of_exact_equations(call, tmp_path):
@@ -592,6 +733,85 @@ def test_info(call, models):
     assert record["model"] == "VanishingDetector"
     assert record["columns"] == ["x", "y"]
     assert call("info", "nowhere").code == 4
+
+
+MIXED = """when,city,a,b,a2,flag,const,gap,empty
+2026-01-05,Rome,1,0.001,1,true,7,1.5,
+2026-01-07,Oslo,2,0.002,2,false,7,,
+2026-01-06,Rome,3,0.0045,3,true,7,2.5,
+2026-01-08,Bonn,4,-0.002,4,true,7,123456.789,
+"""
+
+
+def test_info_of_a_table(call, tmp_path):
+    (tmp_path / "mixed.csv").write_text(MIXED)
+    record = json.loads(call("info", "mixed.csv", "--json").out)
+    columns = {column.pop("name"): column for column in record["columns"]}
+    assert {name: column["kind"] for name, column in columns.items()} == {
+        "when": "date",
+        "city": "text",
+        "a": "whole number",
+        "b": "number",
+        "a2": "whole number",
+        "flag": "yes-no",
+        "const": "constant",
+        "gap": "number",
+        "empty": "empty",
+    }
+    assert [columns["b"][name] for name in ("low", "high")] == [-0.002, 0.0045]
+    assert columns["a"]["spread"] == pytest.approx(np.std([1, 2, 3, 4]))
+    assert [columns["when"][name] for name in ("low", "high")] == ["2026-01-05", "2026-01-08"]
+    assert columns["city"]["different_values"] == 3
+    assert columns["gap"]["missing"] == 0.25
+    assert (record["rows"], record["complete_rows"]) == (4, 3)
+    assert record["duplicates"] == [["a", "a2"]]
+    assert 7 < record["orders_of_magnitude"] < 8
+    assert record["terms"] == {"1": 6, "2": 21, "3": 56, "4": 126}
+    assert record["commands"] == [
+        "vanishing laws mixed.csv",
+        "vanishing check mixed.csv --id when",
+        "vanishing detect mixed.csv --id when --drop empty --skip-missing",
+        "vanishing fit mixed.csv --drop empty,flag --skip-missing",
+    ]
+    shown = call("info", "mixed.csv").out
+    for sentence in record["remarks"]:
+        assert sentence in shown
+    assert "differ by 7 orders of magnitude: columns are standardized" in shown
+    assert "'a2' duplicates 'a'." in shown
+
+
+def test_commands_that_info_suggests(call, ellipse):
+    commands = json.loads(call("info", "ellipse.csv", "--json").out)["commands"]
+    assert len(commands) == 4
+    for command in commands:
+        done = call(*shlex.split(command)[1:])
+        assert done.code == 0, (command, done.err)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"city\nRome\nOslo\n", "No column holds different numbers"),
+        (b"a,b\n1,2\n", "No column holds different numbers"),
+        (b"a\n1\n2\n", "Polynomials of the 1 column of different numbers have up to 2 terms"),
+        (b"1e300,2\n-1e300,3\n", "standard input: 2 rows, 2 columns"),
+        (b"a,a\n1,2\n", "two columns are called 'a'"),
+        (b"", "is empty"),
+    ],
+)
+def test_info_of_odd_tables(call, content, said):
+    done = call("info", "-", given=content)
+    assert said in done.out + done.err
+    assert "unexpected" not in done.err
+    assert done.code in (0, 3)
+
+
+def test_info_tells_tables_from_models(call, models, tmp_path):
+    (tmp_path / "model").write_bytes((tmp_path / "ideal.safetensors").read_bytes())
+    assert json.loads(call("info", "model", "--json").out)["model"] == "VanishingIdeal"
+    (tmp_path / "table").write_text(MIXED)
+    assert json.loads(call("info", "table", "--json").out)["rows"] == 4
+    assert call("info", "nowhere.csv").code == 3
 
 
 def test_missing_extras_are_named(call, monkeypatch):

@@ -36,6 +36,7 @@ def test_progress_is_for_terminals_and_long_work(monkeypatch, terminal, quiet, s
         with console.working("inside of it"):
             time.sleep(seconds)
     assert ("digging on" in written.getvalue()) == shown
+    assert ("left" in written.getvalue()) == shown
     assert "inside" not in written.getvalue()
 
 

@@ -71,7 +71,7 @@ def test_errors_have_no_escapes(call, hostile):
         ("detect", "new.csv", "--out", f"nowhere{evil}/x.csv"),
         ("fit", "new.csv", f"--{evil}"),
         (f"x{evil}",),
-        ("fit", "normal.csv"),  # text in a column
+        ("fit", "normal.csv", "--columns", "who,2"),  # text in a column
         ("fit", f"nowhere{evil}.csv", "--debug"),
     ]:
         done = call(*command)

@@ -160,7 +160,16 @@ def test_columns_of_text_are_set_aside_when_told(tmp_path, capsys):
     table = read_table(str(path), Reading(), set_aside=True)
     assert table.names == ("x", "y")
     assert [each.name for each in table.set_aside] == ["day", "city"]
-    assert "column 'day' is left out (date, '2026-01-05' in row 1)" in capsys.readouterr().err
+    assert (
+        "columns 'day' (date, '2026-01-05' in row 1), 'city' (text, 'Rome' in row 1) are left out"
+        in capsys.readouterr().err
+    )
+    path.write_text("1,Rome,2\n3,Oslo,4\n")  # the same places of a table without names
+    nameless = Reading(header=False)
+    other = read_table(str(path), nameless, set_aside=True)
+    again = read_table(str(path), nameless, model=other, set_aside=True)
+    assert again.values.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    path.write_text("day,x,city,y\n2026-01-05,1,Rome,2\n2026-01-06,3,Oslo,4\n")
     with pytest.raises(DataError, match="column 'city'"):
         read_table(str(path), Reading(columns="city"), set_aside=True)
 

@@ -136,7 +136,7 @@ COMMANDS = {
     "demo": ("demo", ""),
     "laws": ("laws", "table.csv"),
     "check": ("laws", "table.csv --train good.csv --out broken.csv"),
-    "fit": ("fit", "X.csv --contrast Y.csv --degree 2 --tol 0.01 --save circle.safetensors"),
+    "fit": ("fit", "table.csv --save circle.safetensors"),
     "transform": ("fit", "new.csv --model circle.safetensors --out features.parquet"),
     "detect": ("detect", "data.csv --train normal.csv --degree 2 --tol 0.02 --report out.html"),
     "score": ("fit", "new.csv --model circle.safetensors --out scores.csv"),
@@ -144,7 +144,7 @@ COMMANDS = {
     "show": ("show", "circle.safetensors spectrum"),
     "export": ("show", "circle.safetensors latex --digits 3"),
     "serve": ("demo", "--open"),
-    "info": ("show", "circle.safetensors"),
+    "info": ("show", "table.csv"),
 }
 
 

@@ -135,30 +135,34 @@ def warnings_as_notes() -> Iterator[None]:
 
 
 @contextmanager
-def working(what: str, total: int | None = None) -> Iterator[Any]:
+def working(what: str, total: float | None = None) -> Iterator[Any]:
     """Show progress after a second, if standard error is a terminal.
 
-    Yields a function to call with the number of steps done, or with a new text, ``what=...``.
+    With a total, the time left is estimated. Yields a function to call with the number of steps
+    done, with all steps so far, ``done=...``, or with a new text, ``what=...``.
     """
     console = err()
     if state.quiet or state.working or not console.is_terminal or console.is_dumb_terminal:
-        yield lambda steps=0, *, what=None: None
+        yield lambda steps=0, *, done=None, what=None: None
         return
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    progress = Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TimeElapsedColumn(),
-        console=console,
-        transient=True,
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
     )
+
+    columns = [TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn()]
+    if total is not None:
+        columns += [TimeRemainingColumn(compact=True), TextColumn("left")]
+    progress = Progress(*columns, console=console, transient=True)
     task = progress.add_task(what, total=total)
     timer = threading.Timer(SECONDS_BEFORE_PROGRESS, progress.start)
     timer.daemon = True
 
-    def step(steps: int = 0, *, what: str | None = None) -> None:
-        progress.update(task, advance=steps, description=what)
+    def step(steps: int = 0, *, done: float | None = None, what: str | None = None) -> None:
+        progress.update(task, advance=steps or None, completed=done, description=what)
 
     timer.start()
     state.working = True

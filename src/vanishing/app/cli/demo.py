@@ -56,7 +56,7 @@ def demo(
         return
     say(f"{files['normal.csv']}: {len(normal)} readings of a pump that runs well")
     say("equations that they satisfy, found without being told of any:")
-    show_equations(detector, None, terms=12, table=normal)
+    show_equations(detector, None, terms=12, table=normal, mix=True)
     say("  (power is torque times speed)\n")
     say(f"{files['new.csv']}: {len(new)} new readings, {len(FAULTS)} of them faulty")
     show_findings(findings, new, out())
@@ -67,7 +67,9 @@ def demo(
         f"vanishing explain {files['new.csv']} --model {model} --id time --row {worst}",
         f"vanishing score {files['new.csv']} --model {model} --id time",
         f"vanishing show {model}",
-        f"vanishing fit {files['normal.csv']} --drop time --tol 0.02",
+        f"vanishing info {files['new.csv']}",
+        f"vanishing fit {files['normal.csv']}",
+        f"vanishing check {files['new.csv']} --train {files['normal.csv']} --id time",
         f"vanishing detect {files['new.csv']} --train {files['normal.csv']} --id time "
         "--label fault --degree 2 --tol 0.02 --contamination 0.01",
         "vanishing detect your.csv",

@@ -24,6 +24,7 @@ from vanishing.app.cli.options import (
     Json,
     Label,
     OutputFormat,
+    Raw,
     Reading,
     Threshold,
     Top,
@@ -156,16 +157,16 @@ def _read_and_fit(
     if train is not None and model is not None:
         raise UsageError("--train fits a detector and --model is one; leave one of them out")
     if model is not None:
-        refuse_unused(wanted, threshold, "a model is fitted already")
+        refuse_unused(wanted, threshold, reason="a model is fitted already")
     check_inputs([data, train])
     if model is not None:
         fitted = load_model(model)
         return fitted, read_table(data, reading, label=label, model=fitted), None
     if train is not None:
-        normal = read_table(train, reading, label=label, secondary=True)
-        table = read_table(data, reading, label=label, model=normal)
+        normal = read_table(train, reading, label=label, secondary=True, set_aside=True)
+        table = read_table(data, reading, label=label, model=normal, set_aside=True)
         return fit_detector(normal, threshold, wanted), table, normal
-    table = read_table(data, reading, label=label)
+    table = read_table(data, reading, label=label, set_aside=True)
     return fit_to_itself(table, threshold, wanted), table, None
 
 
@@ -200,6 +201,7 @@ def explain(
         str | None,
         typer.Option("--picture", help="Draw the explanation of the first row: PNG, SVG or PDF."),
     ] = None,
+    raw: Raw = False,
     json: Json = False,
 ) -> None:
     """Show which equations a row breaks, and the smallest change that would fix it."""
@@ -230,7 +232,7 @@ def explain(
     if not is_detector(fitted):
         if picture is not None:
             raise ModelError("an ideal has no explanation to draw; use a detector")
-        records = [show_values(fitted, table, i, equations, silent=json) for i in chosen]
+        records = [show_values(fitted, table, i, equations, raw=raw, silent=json) for i in chosen]
         if json:
             emit({"rows": records})
         return
@@ -249,7 +251,9 @@ def explain(
     for number, (i, why) in enumerate(found):
         if number:
             say()
-        show_explanation(fitted, table, i, why, n_features=features, normal=normal, console=out())
+        show_explanation(
+            fitted, table, i, why, n_features=features, normal=normal, raw=raw, console=out()
+        )
 
 
 def _find_row(table: Any, name: str) -> int:

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from copy import copy
 from typing import Any, NamedTuple
 
@@ -25,7 +26,7 @@ from vanishing.app.cli.models import (
 from vanishing.arrays.namespace import FloatArray
 from vanishing.data.whole_tables import Table
 from vanishing.equations.expansion import affine_map, choose_terms
-from vanishing.equations.simplification import tidy
+from vanishing.equations.simplification import TidyEquation, tidy
 from vanishing.equations.sizes import DataScale
 from vanishing.equations.text import ASCII, UNICODE, Sum, plain_symbol
 from vanishing.polynomials.monomials import count
@@ -70,27 +71,66 @@ def equation_texts(
     return texts
 
 
-def tidy_texts(
-    ideal: Any, points: FloatArray, names: Sequence[str]
-) -> list[tuple[str, float]] | None:
-    """Write equations as short as the noise of the points allows.
+def tidy_equations(
+    ideal: Any,
+    points: FloatArray,
+    names: Sequence[str],
+    *,
+    mix: bool = False,
+    digits: int | None = None,
+) -> list[TidyEquation] | None:
+    """Return equations as short as the noise of the points allows.
 
-    Each comes with its root mean square on the points; None if there are too many terms.
+    None if they have too many terms, or rounding errors hide them.
+    With ``mix`` those of a degree are combined to others that are shorter, so that they are no
+    longer the polynomials of the ideal, but equivalent ones.
     """
-    try:
-        found = tidy(ideal, points, names)
-    except ValueError:
-        return None
-    return [
-        (
-            _write(
-                Sum(each.exponents, list(map(float, each.coefficients)), max(6, each.digits)), names
-            )
-            + " = 0",
-            each.extent,
+    with working("rounding"):
+        for is_mixed in (mix, False):  # combinations may be lost in rounding errors
+            with suppress(ValueError):
+                return tidy(ideal, points, names, mix=is_mixed, digits=digits)
+    return None
+
+
+def tidy_text(equation: TidyEquation, *, terms: int = 0) -> str:
+    """Write a tidy equation as one line; at most so many terms, 0 for all."""
+    exponents = equation.exponents
+    # Highest degree first, as they are written.
+    order = np.lexsort((*-exponents.T[::-1], -exponents.sum(axis=1)))[: terms or None]
+    coefficients = [float(equation.coefficients[k]) for k in order]
+    written = _write(Sum(exponents[order], coefficients, max(6, equation.digits)), equation.names)
+    n_left_out = len(exponents) - len(order)
+    more = f" + ({n_left_out} more term{'' if n_left_out == 1 else 's'})" if n_left_out else ""
+    return f"{written}{more} = 0"
+
+
+def measure_distance(equation: TidyEquation, points: FloatArray) -> float:
+    """Return how far points are from an equation, in spreads of the columns.
+
+    That is the root mean square of its values, over that of its gradient; to first order, the noise
+    of columns that have one alike.
+    """
+    spreads = points.std(axis=0)
+    slopes = np.zeros(len(points))
+    for j in np.flatnonzero(equation.exponents.any(axis=0)):
+        lower = equation.exponents.copy()
+        factors = np.asarray(equation.coefficients, dtype=np.float64) * lower[:, j] * spreads[j]
+        lower[:, j] = np.maximum(lower[:, j] - 1, 0)
+        derivative = sum(
+            factor * np.prod(points**powers, axis=1)
+            for factor, powers in zip(factors, lower, strict=True)
         )
-        for each in found
-    ]
+        slopes += derivative**2
+    length = float(np.sqrt(np.mean(slopes)))
+    return equation.extent / length if length else 0.0
+
+
+#: Distances below this share of the spread are rounding errors.
+EXACT = 1e-9
+
+
+def _say_distance(distance: float) -> str:
+    return "exact" if distance < EXACT else f"off by {100 * distance:.2g} % of the spread"
 
 
 def _write(terms: Sum, names: Sequence[str]) -> str:
@@ -129,6 +169,9 @@ def carry_back(model: Any, key: str) -> Written:
         return as_it_is
     carried = copy(ideal)
     carried.basis_ = basis
+    carried.n_features_in_ = len(names)
+    if hasattr(model, "feature_names_in_"):
+        carried.feature_names_in_ = model.feature_names_in_
     return Written(carried, names, "")
 
 
@@ -140,8 +183,8 @@ MOST_LINES = 20
 TERMS = 12
 
 
-def model_record(model: Any) -> dict[str, Any]:
-    """Return what a model is, for JSON."""
+def fit_record(model: Any, table: Table, *, raw: bool) -> dict[str, Any]:
+    """Return what a model that was fitted to a table is, for JSON."""
     record: dict[str, Any] = {
         "model": kind_of(model),
         "features": feature_names(model),
@@ -156,11 +199,48 @@ def model_record(model: Any) -> dict[str, Any]:
         },
     }
     if is_detector(model):
-        record["threshold"] = threshold_of(model)
-    return record
+        return record | {"threshold": threshold_of(model)}
+    if not isinstance(core(model), VanishingIdeal):
+        return record
+    ideal, names, _ = carry_back(model, "0")
+    tidied = None if raw else tidy_equations(ideal, table.values, names, mix=True)
+    equations: list[dict[str, Any]]
+    if tidied is None:
+        equations = [{"text": text} for text in equation_texts(ideal, names)]
+    else:
+        equations = [
+            {
+                "text": tidy_text(each),
+                "degree": each.degree,
+                "distance": measure_distance(each, table.values),
+            }
+            for each in tidied
+        ]
+    return record | {"equations": equations, "noise": noise_record(ideal)}
 
 
-def describe(model: Any, table: Table) -> None:
+def noise_record(ideal: VanishingIdeal) -> dict[str, Any] | None:
+    """Return the noise that a fit with ``--tol auto`` found, for JSON."""
+    noise = ideal.noise_
+    if noise is None:
+        return None
+    return {
+        "level": noise.level,
+        "share": noise.share,
+        "degree": noise.degree,
+        "levels": list(noise.levels),
+        "text": noise_text(ideal),
+    }
+
+
+def noise_text(ideal: VanishingIdeal) -> str:
+    """Return one line about the noise that a fit with ``--tol auto`` found."""
+    if ideal.noise_ is not None and ideal.noise_.degree is None and ideal.basis_.count():
+        return "no noise was found; the equations hold up to rounding errors"
+    return str(ideal.noise_)
+
+
+def describe(model: Any, table: Table, *, raw: bool) -> None:
     """Say what is in a model that was fitted to a table, and show its first equations."""
     say(headline(model))
     if is_detector(model):
@@ -168,7 +248,7 @@ def describe(model: Any, table: Table) -> None:
             say(f"  {line}")
         say(f"rows with a score above {threshold_of(model):.4g} are called anomalous")
         return
-    show_equations(model, None, terms=TERMS, table=table)
+    show_equations(model, None, terms=TERMS, table=None if raw else table, mix=True)
 
 
 def headline(model: Any) -> str:
@@ -189,11 +269,12 @@ def show_equations(
     digits: int | None = None,
     terms: int,
     table: Table | None = None,
+    mix: bool = False,
 ) -> None:
     """Print the equations of one ideal, or of each class.
 
-    With the data they are written as short as its noise allows, which gives them another scale:
-    then there is both what the printed one is off by, and the extent that compares with tol.
+    With the data they are written as short as its noise allows; with ``mix``, equivalent ones that
+    are still shorter.
     """
     for key in _chosen(model, name):
         ideal, names, meaning = carry_back(model, key)
@@ -205,27 +286,28 @@ def show_equations(
             smallest = min(float(step.spectrum.min(initial=np.inf)) for step in ideal.trace_)
             say(f"  {nothing_vanishes(smallest, ideal.tol)}")
             continue
-        lines = [
-            (text, f"extent {extent:.3g}")
-            for text, extent in zip(
-                equation_texts(ideal, names, digits=digits, terms=terms),
-                ideal.extents_,
-                strict=True,
-            )
-        ]
+        if ideal.noise_ is not None:
+            say(noise_text(ideal))
         in_columns = not meaning and not isinstance(core(model), ClassVanishingFeatures)
-        if table is not None and in_columns:
-            with working("rounding"):
-                tidied = tidy_texts(ideal, table.values, names) or []
-            lines = [
-                (text, f"off by {off:.3g}, {how}")
-                for (text, off), (_, how) in zip(tidied, lines, strict=False)
-            ] or lines
-        labels = ideal.get_feature_names_out()
-        for label, (text, how) in list(zip(labels, lines, strict=True))[:MOST_LINES]:
-            say(f"  {label}: {text}   ({how})")
-        if len(lines) > MOST_LINES:
-            say(f"  ... and {len(lines) - MOST_LINES} more; --json lists them all")
+        points = None if table is None else table.values
+        tidied = None
+        if points is not None and in_columns:
+            tidied = tidy_equations(ideal, points, names, mix=mix)
+        labels = [f"{label}: " for label in ideal.get_feature_names_out()]
+        if tidied is None or points is None:
+            texts = equation_texts(ideal, names, digits=digits, terms=terms)
+            hows = [f"extent {extent:.3g}" for extent in ideal.extents_]
+        else:
+            texts = [tidy_text(each, terms=terms) for each in tidied]
+            hows = [_say_distance(measure_distance(each, points)) for each in tidied]
+            if mix:  # these are not the polynomials of the ideal
+                labels = [""] * len(texts)
+        for label, text, how in list(zip(labels, texts, hows, strict=True))[:MOST_LINES]:
+            say(f"  {label}{text}   ({how})")
+        if len(texts) > MOST_LINES:
+            say(f"  ... and {len(texts) - MOST_LINES} more; --json lists all of them")
+        if len(texts) < ideal.basis_.count():
+            say(f"  ({ideal.basis_.count() - len(texts)} more follow from these)")
 
 
 def _chosen(model: Any, name: str | None) -> list[str]:

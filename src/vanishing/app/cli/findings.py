@@ -1,5 +1,6 @@
 """What ``detect`` and ``explain`` print."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from vanishing.app.cli.models import (
     anomaly_scores,
     choose_ideal,
     core,
+    evaluate_rows,
     ideals_of,
     library_errors,
     preprocess,
@@ -18,6 +20,8 @@ from vanishing.app.cli.models import (
 )
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.data.whole_tables import Table
+from vanishing.equations.simplification import TidyEquation
+from vanishing.equations.text import exact_number
 from vanishing.polynomials.monomials import count
 
 # --- What a detector finds in a table -------------------------------------------------------------
@@ -202,12 +206,13 @@ def show_explanation(
     *,
     n_features: int,
     normal: Table | None,
+    raw: bool,
     console: Any,
 ) -> None:
     """Print the attribution of each feature, and the broken equations.
 
-    Equations are written as short as the noise of normal rows allows: those of ``normal``, or of
-    the table itself.
+    Unless ``raw``, equations are written as short as the noise of normal rows allows: those of
+    ``normal``, or of the table itself.
     """
     name = table.row_name(index)
     if why is None:
@@ -222,7 +227,7 @@ def show_explanation(
     console.print(explanation_table(why, n_features))
     if why.equations:
         say("\nequations it breaks:")
-        tidied = _tidied(detector, table if normal is None else normal)
+        tidied = [] if raw else _tidied(detector, table if normal is None else normal)
         for each in why.equations:
             say(f"  {each}")
             text = tidied[each.index] if tidied else _equation(detector, each)
@@ -239,9 +244,10 @@ def explanation_table(explanation: Any, n_features: int) -> RichTable:
     order = np.argsort(-explanation.attribution, kind="stable")[:n_features]
     for j in order:
         share = float(explanation.attribution[j])
+        _, fixed = explanation.format_values(j)
         table.add_row(
             cell(explanation.feature_names[j]),
-            *(each.replace("\u2212", "-") for each in explanation.format_values(j)),
+            *(each.replace("\u2212", "-") for each in (exact_number(explanation.sample[j]), fixed)),
             f"{share:+.3g}",
             cell(bar(share / largest)),
         )
@@ -250,7 +256,7 @@ def explanation_table(explanation: Any, n_features: int) -> RichTable:
 
 def _tidied(detector: Any, table: Table) -> list[str]:
     """Return rounded equations of a detector that is one ideal, where there are rows enough."""
-    from vanishing.app.cli.equations import carry_back, tidy_texts
+    from vanishing.app.cli.equations import carry_back, tidy_equations, tidy_text
 
     ideal, names, meaning = carry_back(detector, choose_ideal(detector, None)[0])
     n_monomials = count(ideal.basis_.n_features, len(ideal.basis_.blocks))
@@ -259,8 +265,8 @@ def _tidied(detector: Any, table: Table) -> list[str]:
     usual = table.keep(anomaly_scores(detector, table) <= threshold_of(detector))
     if len(usual) < ROWS_PER_TERM * n_monomials:
         return []
-    texts = tidy_texts(ideal, usual.values, names) or []
-    return [f"rounded and scaled: {text}" for text, _ in texts]
+    tidied = tidy_equations(ideal, usual.values, names) or []
+    return [f"rounded and scaled: {tidy_text(each)}" for each in tidied]
 
 
 def _equation(detector: Any, broken: Any) -> str:
@@ -276,15 +282,19 @@ def _equation(detector: Any, broken: Any) -> str:
     return text
 
 
+#: A row is sound if its equations are off by at most so many extents, or by rounding errors.
+SOUND, ROUNDING = 4.0, 1e-9
+
+
 def show_values(
-    model: Any, table: Table, index: int, n_equations: int, *, silent: bool
+    model: Any, table: Table, index: int, n_equations: int, *, raw: bool, silent: bool
 ) -> dict[str, Any]:
     """Print the values of an ideal's equations at a row, largest first; return them for JSON.
 
     An ideal knows the extents of its equations and nothing else of its data, so there is no
     attribution to features.
     """
-    from vanishing.app.cli.equations import TERMS, carry_back, equation_texts
+    from vanishing.app.cli.equations import TERMS, carry_back, equation_texts, tidy_text
 
     ideal = core(model)
     shown_ideal, names, meaning = carry_back(model, "0")
@@ -294,7 +304,6 @@ def show_values(
         values = ideal.transform(row, output="signed")[0]
         times = np.where(values == 0, 0.0, np.abs(values) / extents)
     order = np.argsort(-times, kind="stable")[:n_equations]
-    texts = equation_texts(shown_ideal, names, terms=TERMS)
     labels = ideal.get_feature_names_out()
     record = {
         "row": int(table.rows[index]),
@@ -328,8 +337,37 @@ def show_values(
             cell(bar(float(times[k]) / largest)),
         )
     out().print(shown)
-    say(f"\nequations, {meaning}:" if meaning else "")
-    for k in order:
-        say(f"  {labels[k]}: {texts[k]}")
-    say("\na detector (vanishing fit --kind detector) also suggests a fix")
+    tidied = [] if raw or meaning else _tidied_by_sound_rows(model, shown_ideal, table, names)
+    if tidied:
+        say("\nthe same equations, as short as the noise of the other rows allows:")
+        row = table.values[[index]]
+        by_size = sorted(tidied, key=lambda each: -abs(float(each.evaluate(row)[0])) / each.size)
+        for each in by_size[:n_equations]:
+            say(f"  {tidy_text(each, terms=TERMS)}   (off by {each.evaluate(row)[0]:.4g})")
+    else:
+        texts = equation_texts(shown_ideal, names, terms=TERMS)
+        say(f"\nequations, {meaning}:" if meaning else "")
+        for k in order:
+            say(f"  {labels[k]}: {texts[k]}")
+    say("\nvanishing check suggests a fix, and so does a detector (vanishing fit --kind detector)")
     return record
+
+
+def _tidied_by_sound_rows(
+    model: Any, ideal: Any, table: Table, names: Sequence[str]
+) -> list[TidyEquation]:
+    """Return short equations equivalent to those of an ideal, where there are rows enough."""
+    from vanishing.app.cli.equations import tidy_equations
+
+    n_monomials = count(ideal.basis_.n_features, len(ideal.basis_.blocks))
+    if len(table) <= n_monomials:
+        return []
+    values = evaluate_rows(
+        table,
+        lambda rows: core(model).transform(preprocess(model, rows), output="abs"),
+        "evaluating",
+    )
+    sound = table.keep((values <= SOUND * ideal.extents_ + ROUNDING).all(axis=1))
+    if len(sound) <= n_monomials:
+        return []
+    return tidy_equations(ideal, sound.values, names, mix=True) or []

@@ -5,7 +5,17 @@ from typing import Annotated, Any, Literal
 import typer
 
 from vanishing.app.cli.console import ModelError, UsageError, emit, note, say, working
-from vanishing.app.cli.options import Equations, Json, Label, Model, Reading, Threshold, Writing
+from vanishing.app.cli.options import (
+    Equations,
+    Fitting,
+    Json,
+    Label,
+    Model,
+    Raw,
+    Reading,
+    Threshold,
+    Writing,
+)
 
 # --- ``vanishing fit``: find equations, keep the model --------------------------------------------
 
@@ -16,6 +26,7 @@ def fit(
     data: Annotated[str, typer.Argument(help="Table of points, or - for a pipe.")],
     reading: Reading,
     wanted: Equations,
+    fitting: Fitting,
     threshold: Threshold,
     contrast: Annotated[
         str | None,
@@ -30,12 +41,25 @@ def fit(
     ] = "ideal",
     label: Label = None,
     save: Annotated[str | None, typer.Option("--save", "-s", help="Model file to write.")] = None,
+    raw: Raw = False,
     json: Json = False,
 ) -> None:
-    """Find the equations of a table, and save them as a model."""
-    from vanishing.app.cli.equations import describe, model_record
-    from vanishing.app.cli.models import fit_detector, make_ideal, refuse_unused
+    """Find the equations of a table, and save them as a model.
+
+    No option is needed: columns are standardized, and the tolerance is the noise of the data.
+    Columns of text and dates are left out.
+    """
+    from vanishing.app.cli.equations import describe, fit_record
+    from vanishing.app.cli.models import (
+        core,
+        fit_detector,
+        fit_equations,
+        has_equations,
+        make_ideal,
+        refuse_unused,
+    )
     from vanishing.app.cli.tables import check_inputs, check_outputs, read_table, refusals
+    from vanishing.persistence import save as save_model
 
     if save == "-":
         raise UsageError("models are saved to files; name one with --save")
@@ -44,10 +68,12 @@ def fit(
     if kind == "classes" and label is None:
         raise UsageError("--kind classes needs the column of the classes: --label COLUMN")
     if kind != "detector":
-        refuse_unused(Equations(), threshold, "only detectors (--kind detector) have one")
+        refuse_unused(threshold, reason="only detectors (--kind detector) have one")
+    if kind != "ideal":
+        refuse_unused(fitting, reason="only equations (--kind ideal) are fitted that way")
     check_inputs([data, contrast])
     check_outputs([save], [data, contrast])
-    table = read_table(data, reading, label=label)
+    table = read_table(data, reading, label=label, set_aside=True)
     if kind == "classes":
         model = _classes(table, make_ideal(wanted, contrastive=True) if wanted.given else None)
     elif kind == "detector":
@@ -56,16 +82,29 @@ def fit(
         other = None
         if contrast is not None:
             other = read_table(contrast, reading, label=label, model=table, secondary=True)
-        model = _equations(table, other, make_ideal(wanted, contrastive=other is not None))
+        model = fit_equations(table, wanted, fitting, other)
     if save is not None:
         with refusals(save):
-            model.save(save)
+            save_model(model, save)
+    n_rows = len(table)
+    if fitting.robust:
+        table = table.keep(core(model).inlier_mask_)
     if json:
-        emit({**model_record(model), "rows": len(table), "saved": save})
+        emit({**fit_record(model, table, raw=raw), "rows": n_rows, "saved": save})
         return
-    describe(model, table)
+    describe(model, table, raw=raw)
+    if len(table) < n_rows:
+        say(f"{n_rows - len(table)} of {n_rows} rows break them and are left out")
+    elif kind == "ideal" and core(model).basis_.count() > table.values.shape[1]:
+        note(
+            "there are more equations than columns, as if a few rows were broken, or there were "
+            f"too few rows: try --robust, or vanishing laws {data}"
+        )
     if save is not None:
-        say(f"\nsaved to {save}; try: vanishing score {data} --model {save}")
+        try_next = (
+            f"score {data} --model {save}" if has_equations(model) else f"show {save} spectrum"
+        )
+        say(f"\nsaved to {save}; try: vanishing {try_next}")
     else:
         note("the model is not kept; --save model.safetensors does that")
 
@@ -76,21 +115,6 @@ def _classes(table: Any, ideal: Any) -> Any:
 
     with library_errors(table.where), working(f"fitting {len(table)} rows"):
         return ClassVanishingFeatures(ideal).fit(table.for_model, table.labels.astype(str))
-
-
-def _equations(table: Any, other: Any, ideal: Any) -> Any:
-    from vanishing.app.cli.models import library_errors
-
-    if ideal.normalization == "contrastive" and other is None:
-        raise UsageError("--normalization contrastive needs a second table: --contrast Y.csv")
-    if ideal.normalization != "contrastive" and other is not None:
-        raise UsageError(
-            f"--normalization {ideal.normalization} uses no contrast; leave --contrast or it out"
-        )
-    with library_errors(table.where), working("fitting degree 1", ideal.max_degree) as step:
-        ideal.set_params(callback=lambda trace: step(1, what=f"fitting degree {trace.degree + 1}"))
-        ideal.fit(table.for_model, contrast=None if other is None else other.values)
-    return ideal.set_params(callback=None)  # which no file could hold
 
 
 # --- ``vanishing score``: one number a row, how badly it breaks the equations ---------------------
@@ -144,11 +168,13 @@ def transform(
     """Evaluate the equations of a model at each row: features for other programs."""
     from vanishing import VanishingIdeal
     from vanishing.app.cli.models import (
+        core,
         emit_or_write,
         evaluate_rows,
         is_detector,
         kind_of,
         load_model,
+        preprocess,
         row_column,
     )
     from vanishing.app.cli.tables import check_outputs, output_format, read_table
@@ -158,13 +184,18 @@ def transform(
     fitted: Any = load_model(model)
     if is_detector(fitted):
         raise ModelError("a detector gives one score per row: use vanishing score")
-    if signed and not isinstance(fitted, VanishingIdeal):
+    if signed and not isinstance(core(fitted), VanishingIdeal):
         raise ModelError(f"{kind_of(fitted)} gives absolute values only; leave --signed out")
     table = read_table(data, reading, model=fitted)
     names = [str(name) for name in fitted.get_feature_names_out()]
     if not names:
         raise ModelError("the model has no equations; fit again with a larger --tol or --degree")
-    options = {"output": "signed"} if signed else {}
-    values = evaluate_rows(table, lambda rows: fitted.transform(rows, **options), "evaluating")
+
+    def evaluate(rows: Any) -> Any:
+        if not signed:
+            return fitted.transform(rows)
+        return core(fitted).transform(preprocess(fitted, rows), output="signed")
+
+    values = evaluate_rows(table, evaluate, "evaluating")
     columns = row_column(table, reading.id) | dict(zip(names, values.T, strict=True))
     emit_or_write(columns, writing, json=json)

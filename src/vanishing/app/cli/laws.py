@@ -85,9 +85,7 @@ def check(
     normal = None if train is None else _read(train, reading)
     table = _read(data, reading, like=normal)
     found = _discover(table if normal is None else normal, degree)
-    with working("checking the rows"):
-        names = [table.row_name(i) for i in range(len(table))]
-        checked = found.check(table.values, row_names=names)
+    checked = _check(found, table)
     _write(found, checked, _cells(checked), (out_file, out_format, report), table)
     if json:
         record = {"rows": len(table), "broken": int(checked.broken.sum()), "cells": []}
@@ -99,7 +97,7 @@ def check(
     elif out_file != "-":
         _show_laws(found)
         say()
-        say(str(checked))
+        say(str(checked).replace("\u2212", "-"))  # as in the file
         _note_files(out_file, report)
     return Exit.ANOMALIES if fail_on_broken and checked.broken.any() else Exit.DONE
 
@@ -126,15 +124,39 @@ def _check_files(
 def _read(path: str, reading: Reading, like: Any = None) -> Any:
     from vanishing.app.cli.tables import read_table
 
-    return read_table(path, reading, model=like, set_aside=like is None, gaps=True)
+    return read_table(path, reading, model=like, set_aside=True, gaps=True)
 
 
 def _discover(table: Any, degree: int | None) -> Any:
     from vanishing.app.cli.models import library_errors
 
     discover = required("vanishing.laws", "discover", extra="cli")
-    with working("looking for laws"), library_errors("laws"):
-        return discover(table.values, table.shown_names, max_degree=degree)
+    with working("looking for a law", 1.0) as step, library_errors("laws"):
+
+        def show(n_found: int, share: float) -> None:
+            said = f"looking for law {n_found + 1}" if n_found else "looking for a law"
+            step(done=share, what=said)
+
+        return discover(table.values, table.shown_names, max_degree=degree, callback=show)
+
+
+#: Rows that are checked between two steps of the progress bar.
+BLOCK = 500
+
+
+def _check(found: Any, table: Any) -> Any:
+    """Check the rows of a table, a block at a time, with progress."""
+    import dataclasses
+
+    rows: list[Any] = []
+    with working("checking the rows", len(table)) as step:
+        for start in range(0, len(table), BLOCK):
+            block = range(start, min(start + BLOCK, len(table)))
+            names = [table.row_name(i) for i in block]
+            part = found.check(table.values[block], row_names=names)
+            rows += [dataclasses.replace(broken, row=start + broken.row) for broken in part]
+            step(len(block))
+    return dataclasses.replace(part, rows=rows, n_rows=len(table))
 
 
 def _show_laws(found: Any) -> None:

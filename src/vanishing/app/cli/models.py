@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils._param_validation import InvalidParameterError
 
 from vanishing import VanishingDetector, VanishingIdeal
@@ -21,11 +22,12 @@ from vanishing.app.cli.console import (
     note,
     working,
 )
-from vanishing.app.cli.options import Equations, Threshold, Writing
+from vanishing.app.cli.options import Equations, Fitting, Threshold, Writing
 from vanishing.app.cli.tables import PIPE, output_file, write_table
 from vanishing.arrays.namespace import BoolArray, FloatArray, import_extra
+from vanishing.construction.noise import MOST_NOISE
 from vanishing.data.source import too_large_to_square
-from vanishing.data.whole_tables import Table
+from vanishing.data.whole_tables import SUFFIXES, Table
 from vanishing.detectors.clusters import NothingVanishesError
 from vanishing.detectors.contamination import FEWEST_ROWS, N_FITS, fit_to_mixed
 from vanishing.polynomials.monomials import variable_names
@@ -34,6 +36,22 @@ from vanishing.polynomials.monomials import variable_names
 
 #: Rows that are scored at a time, between two steps of the progress bar.
 BLOCK = 5000
+
+
+def is_model_file(path: str) -> bool:
+    """Whether a file is a model, by its content or by what it is called, rather than a table."""
+    if path == PIPE:
+        return False
+    suffixes = Path(path).suffixes
+    if ".safetensors" in suffixes:
+        return True
+    try:
+        with open(path, "rb") as file:
+            beginning = file.read(9)
+    except OSError:  # it is to be made, or cannot be read
+        return not {suffix.lower() for suffix in suffixes} & set(SUFFIXES)
+    # How long the header is, in eight bytes, and the header, which is JSON.
+    return beginning[8:] == b"{" and int.from_bytes(beginning[:8], "little") < 2**32
 
 
 def load_model(path: str) -> Any:
@@ -106,9 +124,15 @@ def library_errors(where: str) -> Iterator[None]:
 
 def nothing_vanishes(smallest: float, tol: float | str) -> str:
     """Say that there is no equation, and which options to try."""
-    words = f"no equation holds up to --tol {tol if isinstance(tol, str) else format(tol, 'g')}"
+    words = "no equation holds "
+    if tol == "auto":
+        words += "to within noise"
+    else:
+        words += f"up to --tol {tol if isinstance(tol, str) else format(tol, 'g')}"
     if not 0 < smallest < np.inf:
         return f"{words}: try a larger --degree"
+    if tol == "auto" and smallest > MOST_NOISE:  # far from any equation
+        return f"{words}; the best one reaches {smallest:.3g}: try a larger --degree"
     step = 10.0 ** np.floor(np.log10(smallest))
     larger = next(m * step for m in (1.5, 2, 3, 5, 10, 15) if m * step >= 1.2 * smallest)
     return (
@@ -126,7 +150,7 @@ def anomaly_scores(model: Any, table: Table) -> FloatArray:
             "a model of classes makes features and has no score; use vanishing transform, or fit "
             "one with --kind detector"
         )
-    if isinstance(core(model), VanishingIdeal) and not core(model).basis_.count():
+    if isinstance(core(model), VanishingIdeal) and not has_equations(model):
         raise ModelError(
             "the model has no equations, so that nothing can break them; fit again with a larger "
             "--tol or --degree"
@@ -176,6 +200,11 @@ def ideals_of(model: Any) -> dict[str, VanishingIdeal]:
     return {str(label): ideal for label, ideal in zip(model.classes_, model.ideals_, strict=True)}
 
 
+def has_equations(model: Any) -> bool:
+    """Whether any polynomial vanishes."""
+    return any(ideal.basis_.count() for ideal in ideals_of(model).values())
+
+
 def choose_ideal(model: Any, name: str | None) -> tuple[str, VanishingIdeal]:
     """Return one ideal of a model; the first, unless one is named."""
     ideals = ideals_of(model)
@@ -222,12 +251,15 @@ def coordinate_names(model: Any, key: str) -> tuple[list[str], str]:
     return [f"u{i}" for i in range(width)], "in the transformed and preprocessed features"
 
 
-# --- Detectors made from options ------------------------------------------------------------------
+# --- Models made from options ---------------------------------------------------------------------
 
 
-def make_ideal(wanted: Equations, *, contrastive: bool) -> VanishingIdeal:
+def make_ideal(wanted: Equations, *, contrastive: bool, tol: float | str = 0.1) -> VanishingIdeal:
     """Return an ideal that is not fitted; contrastive by default where there is a contrast."""
-    chosen: dict[str, Any] = {"normalization": "contrastive" if contrastive else "gradient"}
+    chosen: dict[str, Any] = {
+        "normalization": "contrastive" if contrastive else "gradient",
+        "tol": tol,
+    }
     if wanted.degree is not None:
         chosen["max_degree"] = wanted.degree
     if wanted.normalization is not None:
@@ -238,27 +270,54 @@ def make_ideal(wanted: Equations, *, contrastive: bool) -> VanishingIdeal:
 
 
 def _tolerance(text: str) -> float | str:
-    if text == "gap":
+    if text in ("auto", "gap"):
         return text
     try:
         value = float(text)
     except ValueError:
         value = -1.0
     if not 0 <= value < float("inf"):
-        raise UsageError(f"--tol takes a number from 0 up or 'gap', got {text!r}")
+        raise UsageError(f"--tol takes a number from 0 up, 'auto' or 'gap', got {text!r}")
     return value
 
 
-def refuse_unused(wanted: Equations, threshold: Threshold, reason: str) -> None:
+def refuse_unused(*groups: Any, reason: str) -> None:
     """Refuse options that would have no effect, and say why they have none."""
     given = [
-        f"--{each.name.replace('_', '-')}"
-        for group in (wanted, threshold)
+        f"--{'no-' * (each.default is True)}{each.name.replace('_', '-')}"
+        for group in groups
         for each in dataclasses.fields(group)
         if getattr(group, each.name) != each.default
     ]
     if given:
         raise UsageError(f"{' and '.join(given)} would have no effect: {reason}; leave it out")
+
+
+def fit_equations(
+    table: Table, wanted: Equations, fitting: Fitting, other: Table | None = None
+) -> Any:
+    """Fit an ideal to a table, to standardized columns unless the user wants others."""
+    ideal = make_ideal(wanted, contrastive=other is not None, tol="auto")
+    if ideal.normalization == "contrastive" and other is None:
+        raise UsageError("--normalization contrastive needs a second table: --contrast Y.csv")
+    if ideal.normalization != "contrastive" and other is not None:
+        raise UsageError(
+            f"--normalization {ideal.normalization} uses no contrast; leave --contrast or it out"
+        )
+    _refuse_huge(table)
+    points, contrast = table.for_model, None if other is None else other.values
+    scaler = StandardScaler()
+    with library_errors(table.where), working("fitting degree 1", ideal.max_degree) as step:
+        if fitting.scale:
+            points = scaler.fit_transform(points)
+            contrast = None if other is None else scaler.transform(other.for_model)
+        ideal.set_params(
+            robust=fitting.robust,
+            callback=lambda trace: step(1, what=f"fitting degree {trace.degree + 1}"),
+        )
+        ideal.fit(points, contrast=contrast)
+    ideal.set_params(callback=None)  # which no file could hold
+    return make_pipeline(scaler, ideal) if fitting.scale else ideal
 
 
 def fit_detector(table: Table, threshold: Threshold, wanted: Equations) -> Any:

@@ -132,8 +132,9 @@ class Equations:
         typer.Option(
             "--tol",
             "-t",
-            help="Largest root mean square of an equation on the data; or 'gap'.",
-            show_default=f"0.1; {_RECIPE}",
+            help="Largest root mean square of an equation on the data, in spreads of columns that "
+            "are scaled; 'auto' finds the noise of the data, 'gap' a gap of the spectrum.",
+            show_default=f"auto, 0.1 for classes and single ideals that detect; {_RECIPE}",
         ),
     ] = None
     normalization: Annotated[
@@ -152,6 +153,27 @@ class Equations:
         return (self.degree, self.tol, self.normalization) != (None, None, None)
 
 
+@dataclass(frozen=True)
+class Fitting:
+    """What is done to the table before equations are fitted to it."""
+
+    scale: Annotated[
+        bool,
+        typer.Option(
+            "--scale/--no-scale",
+            help="Whether columns are standardized first; equations are in the columns themselves.",
+        ),
+    ] = True
+    robust: Annotated[
+        bool,
+        typer.Option("--robust", help="Leave out rows that break the equations of most others."),
+    ] = False
+
+
+Raw = Annotated[
+    bool,
+    typer.Option("--raw", help="Equations as fitted, instead of as short as the noise allows."),
+]
 Model = Annotated[
     str, typer.Option("--model", "-m", help="Model file of fit --save or detect --save.")
 ]

@@ -14,7 +14,7 @@ from vanishing.app.cli.console import (
     say,
     visible,
 )
-from vanishing.app.cli.options import Json, Reading
+from vanishing.app.cli.options import Equations, Fitting, Json, Raw, Reading
 
 IdealName = Annotated[
     str | None,
@@ -130,6 +130,7 @@ def _record(model: Any, what: What, name: str | None, digits: int | None) -> dic
 
 
 def _draw(path: str, model: Any, what: What, name: str | None, table: Any) -> None:
+    from vanishing.app.cli.equations import carry_back
     from vanishing.app.cli.models import (
         choose_ideal,
         coordinate_names,
@@ -151,6 +152,12 @@ def _draw(path: str, model: Any, what: What, name: str | None, table: Any) -> No
             "a model does not know where its points are: pass the table with --points to draw them"
         )
     points = None if table is None else preprocess(model, table.for_model)
+    if (
+        table is not None
+        and what == "equations"
+        and not (carried := carry_back(model, key)).meaning
+    ):
+        ideal, points = carried.ideal, table.for_model
     names = {"equations": "ZeroSetDisplay", "spectrum": "SpectrumDisplay", "basis": "BasisDisplay"}
     display = required("vanishing.plotting", names[what], extra="plot")
     with library_errors(path):
@@ -163,20 +170,24 @@ Target = Literal["sympy", "latex", "python", "c", "onnx", "rational"]
 
 
 def export(
-    model: Annotated[str, typer.Argument(help="Model file.")],
+    model: Annotated[str, typer.Argument(help="Model file, or a table to fit.")],
     target: Annotated[Target, typer.Argument(help="What to write.")],
     reading: Reading,
+    wanted: Equations,
+    fitting: Fitting,
     out: Annotated[str, typer.Option("--out", "-o", help="File to write.")] = "-",
     ideal: IdealName = None,
     digits: Annotated[
-        int,
+        int | None,
         typer.Option(
             "--digits",
             min=1,
             max=17,
-            help="Digits of coefficients, more where an equation needs them (latex).",
+            help="Digits of coefficients, more where an equation needs them (sympy, latex).",
+            show_default="as many as the noise leaves",
         ),
-    ] = 4,
+    ] = None,
+    raw: Raw = False,
     name: Annotated[
         str, typer.Option("--name", help="Name of the function (python, c).")
     ] = "evaluate",
@@ -187,16 +198,27 @@ def export(
         str | None,
         typer.Option(
             "--points",
-            help="Exact points to prove equations on (rational): the numbers as they are written.",
+            help="Table of the points: used to shorten the equations (sympy, latex), or to prove "
+            "them on its numbers as they are written (rational).",
         ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Write the equations of a model as SymPy, LaTeX, Python, C, ONNX or exact rationals."""
+    """Write the equations of a model as SymPy, LaTeX, Python, C, ONNX or exact rationals.
+
+    Equations of a table are those that fit finds in it. With a table, SymPy and LaTeX are as short
+    as the noise of the points allows.
+    """
     import sys
 
-    from vanishing.app.cli.models import load_model
-    from vanishing.app.cli.tables import check_outputs, output_file
+    from vanishing.app.cli.models import (
+        core,
+        fit_equations,
+        is_model_file,
+        load_model,
+        refuse_unused,
+    )
+    from vanishing.app.cli.tables import check_inputs, check_outputs, output_file, read_table
 
     if target == "onnx" and out == "-" and (json or sys.stdout.isatty()):
         raise UsageError("an ONNX graph is no text; name a file with --out")
@@ -204,12 +226,24 @@ def export(
         raise UsageError("rational equations are proved on exact points: --points X.csv")
     _check_name(target, name)
     check_outputs([out], [model, points])
-    fitted = load_model(model)
+    table = None
+    if is_model_file(model):
+        refuse_unused(wanted, fitting, reason="a model is fitted already")
+        fitted = load_model(model)
+        if points is not None and target in ("sympy", "latex"):
+            table = read_table(points, reading, model=fitted)
+    else:
+        check_inputs([model])
+        table = read_table(model, reading, set_aside=True)
+        fitted = fit_equations(table, wanted, fitting)
+        if fitting.robust:
+            table = table.keep(core(fitted).inlier_mask_)
     if target == "onnx":
         content = _onnx(fitted, dtype, ideal)
         lines: list[str] = []
     else:
-        lines = _lines(fitted, target, ideal, digits, name, points, reading)
+        lines = _short_lines(fitted, target, ideal, digits, None if raw else table)
+        lines = lines or _lines(fitted, target, ideal, digits, name, points, reading, raw=raw)
         text = "".join(f"{line}\n" for line in lines)
         content = (visible(text) if out == "-" else text).encode()
     if json and out == "-":
@@ -233,14 +267,37 @@ def _check_name(target: Target, name: str) -> None:
         raise UsageError(f"--{error}") from error
 
 
+def _short_lines(
+    model: Any, target: Target, name: str | None, digits: int | None, table: Any
+) -> list[str]:
+    """Write equations as short as the noise of a table allows; none where that does not apply."""
+    from vanishing.app.cli.equations import carry_back, tidy_equations
+    from vanishing.app.cli.models import choose_ideal, is_detector
+
+    if table is None or target not in ("sympy", "latex"):
+        return []
+    ideal, names, meaning = carry_back(model, choose_ideal(model, name)[0])
+    if meaning and is_detector(model):
+        raise UsageError(
+            f"the equations of this detector are {meaning}, where the points of a table are not; "
+            "leave --points out"
+        )
+    found = [] if meaning else tidy_equations(ideal, table.values, names, mix=True, digits=digits)
+    if target == "latex":
+        return [each.latex for each in found or []]
+    return [_sympy_text(each.expression) for each in found or []]
+
+
 def _lines(
     model: Any,
     target: Target,
     key: str | None,
-    digits: int,
+    digits: int | None,
     name: str,
     points: str | None,
     reading: Reading,
+    *,
+    raw: bool,
 ) -> list[str]:
     from vanishing.app.cli.models import (
         choose_ideal,
@@ -273,10 +330,39 @@ def _lines(
             found = write(ideal, _exact_points(points, reading, model), names, **options)
             return [_sympy_text(each.as_expr()) for each in found]
         if target == "sympy":
-            return [_sympy_text(each) for each in write(ideal, names, **options)]
+            found = (
+                write(ideal, names, **options)
+                if raw
+                else _rounded_expressions(ideal, names, digits, **options)
+            )
+            return [_sympy_text(each) for each in found]
         if target == "latex":
-            return list(write(ideal, names, digits=digits, **options))
+            return list(write(ideal, names, digits=17 if raw else digits or 4, **options))
         return [str(write(ideal, names, name=name, **options)).rstrip("\n")]
+
+
+def _rounded_expressions(
+    ideal: Any, names: Any, digits: int | None, preprocessor: Any = None
+) -> list[Any]:
+    """Return SymPy expressions without the terms and digits that do not count on the data."""
+    import numpy as np
+    import sympy
+
+    from vanishing.equations.expansion import choose_terms, equations_of
+
+    equations = equations_of(ideal, names, preprocessor=preprocessor)
+    symbols = [sympy.Symbol(name) for name in equations.names]
+    expressions = []
+    for chosen in choose_terms(equations.basis, equations.scale, digits=digits):
+        of_each = np.broadcast_to(chosen.digits, len(chosen.coefficients)).tolist()
+        each = zip(chosen.exponents.tolist(), chosen.coefficients, of_each, strict=True)
+        terms = [
+            sympy.Float(float(f"{value:.{n_digits}g}"))
+            * sympy.Mul(*(symbol**power for symbol, power in zip(symbols, powers, strict=True)))
+            for powers, value, n_digits in each
+        ]
+        expressions.append(sympy.Add(*terms))
+    return expressions
 
 
 def _sympy_text(expression: Any) -> str:
@@ -328,7 +414,7 @@ def _onnx(model: Any, dtype: str, ideal: str | None) -> bytes:
         return bytes(to_onnx(chosen, dtype=dtype).SerializeToString())
 
 
-# --- ``vanishing info``: versions, threads, device, or what a model file is -----------------------
+# --- ``vanishing info``: what a table or a model file is, or versions, threads and device ---------
 
 #: The packages of each extra that are imported.
 EXTRAS = {
@@ -347,11 +433,27 @@ NEEDED = ("numpy", "scipy", "scikit-learn", "array-api-compat", "threadpoolctl",
 
 
 def info(
-    model: Annotated[str | None, typer.Argument(help="Model file to ")] = None,
+    file: Annotated[str | None, typer.Argument(help="Table or model file to describe.")] = None,
+    *,
+    reading: Reading,
     json: Json = False,
 ) -> None:
-    """Show versions, threads and device; or describe a model file."""
-    record = _installation() if model is None else _file(model)
+    """Describe a table, and suggest what to run; or describe a model file.
+
+    Without a file, show versions, threads and device.
+    """
+    from vanishing.app.cli.models import is_model_file
+
+    if file is not None and not is_model_file(file):
+        from vanishing.app.cli.columns import describe_table, description_record, show_description
+
+        described = describe_table(file, reading)
+        if json:
+            emit(description_record(described))
+        else:
+            show_description(described)
+        return
+    record = _installation() if file is None else _file(file)
     if json:
         emit(record)
         return

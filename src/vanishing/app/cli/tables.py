@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -109,6 +109,8 @@ def _many(raw: OpenTable, text: str, *, lenient: bool = False) -> list[int]:
         ends = part.split("-")
         if part in raw.shown_names or len(ends) != 2 or not all(map(str.isdecimal, ends)):
             found.append(_one(raw, part, lenient=lenient))
+            if found[-1] is None:
+                note(f"{raw.where} has no column {part!r} to leave out")
         else:
             for end in ends:
                 _one(raw, end, lenient=False)  # it must be there
@@ -164,8 +166,8 @@ def read_table(
         Whether the options were meant for another table, so that columns to leave out may be
         missing.
     set_aside : bool
-        Whether to leave out columns that are not numeric, with a note each, instead of raising an
-        error; unless ``--columns`` names them.
+        Whether to leave out columns that are not numeric, with a note, instead of raising an error;
+        unless ``--columns`` names them, or they are those of the model.
     gaps : bool
         Whether values may be missing.
     """
@@ -173,25 +175,20 @@ def read_table(
     with working(f"reading {path}"), table_errors():
         opened = open_input(path, reading)
         chosen = choose(opened, reading, label=label, model_names=known_names, lenient=secondary)
-        if known_width not in (None, len(chosen.features)):
-            raise DataError(
-                f"{opened.where} has {len(chosen.features)} columns to use, expected {known_width} "
-                f"as in {_whose(model)}; choose them with --columns"
-            )
         features = chosen.features
         aside: tuple[SetAside, ...] = ()
-        if set_aside and reading.columns is None:
+        if set_aside and reading.columns is None and known_names is None:
             features, aside = opened.set_texts_aside(features)
-            for name, reason in aside:
-                note(f"{opened.where}: column {name!r} is left out ({reason})")
+            if aside:
+                note(f"{opened.where}: {_say_left_out(aside)}")
             if not features:
                 raise DataError(f"{opened.where} has no column of numbers")
-        try:
-            values = opened.numbers(features)
-        except TableError as error:
-            if secondary:  # a column to leave out may be misspelt
-                _refuse_unknown(opened, reading, error)
-            raise
+        if known_width not in (None, len(features)):
+            raise DataError(
+                f"{opened.where} has {len(features)} columns to use, expected {known_width} "
+                f"as in {_whose(model)}; choose them with --columns"
+            )
+        values = opened.numbers(features)
         if not len(values):
             raise DataError(f"{opened.where} has no rows; at least one is required")
         names = None if opened.names is None else tuple(opened.names[j] for j in features)
@@ -278,13 +275,13 @@ def check_inputs(paths: Sequence[str | None]) -> None:
             raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
 
 
-def _refuse_unknown(opened: OpenTable, reading: Reading, error: TableError) -> None:
-    """Add to an error that a column to leave out is not there."""
-    try:
-        choose(opened, replace(reading, columns=None))
-    except DataError as unknown:
-        message = error.with_remedies(REMEDIES)
-        raise DataError(f"{message}; is a name misspelt? {unknown}") from error
+def _say_left_out(aside: Sequence[SetAside]) -> str:
+    """Say in one line which columns are set aside, and why."""
+    if len(aside) == 1:
+        return f"column {aside[0].name!r} is left out ({aside[0].reason})"
+    shown = ", ".join(f"{name!r} ({reason})" for name, reason in aside[:5])
+    more = f" and {len(aside) - 5} more" if len(aside) > 5 else ""
+    return f"columns {shown}{more} are left out"
 
 
 def _columns_of(model: Any) -> tuple[tuple[str, ...] | None, int | None]:

@@ -1,0 +1,350 @@
+"""A table in words: its columns, their scales, and which commands to run on it."""
+
+import shlex
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import floor, isfinite, log10
+from typing import Any
+
+import numpy as np
+from rich.table import Table as RichTable
+
+from vanishing.app.cli.console import cell, out, say, working
+from vanishing.app.cli.options import Reading
+from vanishing.app.cli.tables import PIPE, choose, open_input, table_errors
+from vanishing.arrays.namespace import FloatArray
+from vanishing.data.whole_tables import OpenTable
+from vanishing.equations.text import significant
+from vanishing.laws.laws import FEWEST_ROWS
+from vanishing.polynomials.monomials import count
+
+# --- What is known of a table ---------------------------------------------------------------------
+
+#: Degrees whose polynomials are counted.
+DEGREES = (1, 2, 3, 4)
+#: Columns that are listed, at most, and characters of a date: the day.
+MOST_COLUMNS, DATE_LENGTH = 40, 10
+#: Share of missing numbers above which a column is of no use.
+MOST_MISSING = 0.5
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table.
+
+    Parameters
+    ----------
+    name : str
+    kind : str
+        "number", "whole number", "yes-no", "constant", "text", "date" or "empty".
+    missing : float
+        Share of cells without a value.
+    low, high : float, str or None
+        Smallest and largest number, or date.
+    spread : float or None
+        Standard deviation of numbers.
+    n_values : int or None
+        Number of different texts or dates.
+    is_unique : bool
+        Whether all texts or dates differ, so that they can name the rows.
+    """
+
+    name: str
+    kind: str
+    missing: float
+    low: float | str | None = None
+    high: float | str | None = None
+    spread: float | None = None
+    n_values: int | None = None
+    is_unique: bool = False
+
+    @property
+    def varies(self) -> bool:
+        """Whether it holds different numbers."""
+        return bool(self.spread)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether numbers are missing from most rows."""
+        return self.n_values is None and self.missing > MOST_MISSING
+
+
+@dataclass(frozen=True)
+class Description:
+    """What ``vanishing info`` says of a table.
+
+    Parameters
+    ----------
+    path, where : str
+        The file, and what it is called.
+    n_rows, n_complete : int
+        All rows, and those without a missing number in columns that are not sparse.
+    columns : list of Column
+    duplicates : list of list of str
+        Names of columns that hold the same numbers.
+    """
+
+    path: str
+    where: str
+    n_rows: int
+    n_complete: int
+    columns: list[Column]
+    duplicates: list[list[str]]
+
+    @property
+    def numeric(self) -> list[Column]:
+        """The columns of numbers that vary."""
+        return [column for column in self.columns if column.varies and not column.is_sparse]
+
+    @property
+    def switches(self) -> list[str]:
+        """Names of the columns of zeros and ones."""
+        return [column.name for column in self.numeric if column.kind == "yes-no"]
+
+    @property
+    def orders(self) -> float:
+        """Orders of magnitude between the smallest and the largest spread."""
+        spreads = [column.spread for column in self.numeric if column.spread]
+        return log10(max(spreads) / min(spreads)) if spreads else 0.0
+
+    @property
+    def n_terms(self) -> dict[int, int]:
+        """Number of terms that a polynomial of the columns has, for each degree."""
+        return {degree: count(len(self.numeric), degree) for degree in DEGREES}
+
+
+def describe_table(path: str, reading: Reading) -> Description:
+    """Read a table of any columns, and describe them."""
+    with working(f"reading {path}"), table_errors():
+        opened = open_input(path, reading)
+        chosen = choose(opened, reading)
+        features, aside = opened.set_texts_aside(chosen.features)
+        values = opened.numbers(features) if features else None
+        texts = [j for j in chosen.features if j not in features]
+        reasons = dict(zip(texts, (each.reason for each in aside), strict=True))
+        columns = []
+        for j in chosen.features:
+            if values is None or j in reasons:
+                columns.append(_describe_text(opened, j, reasons[j]))
+            else:
+                name = opened.shown_names[j]
+                columns.append(_describe_numbers(name, values[:, features.index(j)]))
+        n_rows = len(opened.texts(texts[0])) if values is None else len(values)
+    if values is None:
+        return Description(path, opened.where, n_rows, n_rows, columns, [])
+    finite = np.isfinite(values)
+    n_complete = int(finite[:, finite.mean(axis=0) >= 1 - MOST_MISSING].all(axis=1).sum())
+    duplicates = _find_duplicates([opened.shown_names[j] for j in features], values)
+    return Description(path, opened.where, n_rows, n_complete, columns, duplicates)
+
+
+def _describe_text(opened: OpenTable, j: int, reason: str) -> Column:
+    cells = opened.texts(j).tolist()
+    different = set(cells) - {""}
+    kind = reason.partition(",")[0]
+    is_date = kind == "date" and different  # written so that their order is that of texts
+    return Column(
+        opened.shown_names[j],
+        kind,
+        cells.count("") / max(len(cells), 1),
+        min(different) if is_date else None,
+        max(different) if is_date else None,
+        n_values=len(different),
+        is_unique=len(different) == len(cells),
+    )
+
+
+def _describe_numbers(name: str, values: FloatArray) -> Column:
+    known = values[np.isfinite(values)]
+    missing = 1 - len(known) / max(len(values), 1)
+    if not len(known):
+        return Column(name, "empty", missing)
+    low, high = float(known.min()), float(known.max())
+    kind = "number"
+    if low == high:
+        kind = "constant"
+    elif set(np.unique(known).tolist()) == {0.0, 1.0}:
+        kind = "yes-no"
+    elif np.array_equal(known, np.round(known)):
+        kind = "whole number"
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread = 0.0 if low == high else float(np.std(known))
+    return Column(name, kind, missing, low, high, spread if isfinite(spread) else None)
+
+
+def _find_duplicates(names: Sequence[str], values: FloatArray) -> list[list[str]]:
+    """Group columns that hold the same numbers and lack the same cells; constants do not count."""
+    groups: dict[bytes, list[str]] = {}
+    for name, column in zip(names, values.T, strict=True):
+        known = column[np.isfinite(column)]
+        if len(known) and known.min() < known.max():
+            # -0 is the same number as 0, and a gap is a gap.
+            same = np.where(np.isnan(column), np.nan, column + 0.0)
+            groups.setdefault(same.tobytes(), []).append(name)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+# --- What is said about it ------------------------------------------------------------------------
+
+#: Orders of magnitude between spreads from which on columns are called different.
+DIFFERENT = 1.0
+#: Rows for each term from which on equations with all of them can be told from chance.
+ROWS_PER_TERM = 2
+
+
+def suggest(found: Description) -> list[tuple[str, str]]:
+    """Return commands to run on a table, and what each does."""
+    table = "table.csv" if found.path == PIPE else shlex.quote(found.path)
+    names = [column.name for column in found.columns if column.is_unique]
+    id_option = f" --id {shlex.quote(names[0])}" if names else ""
+    sparse = [column.name for column in found.columns if column.is_sparse]
+    gaps = " --skip-missing" if found.n_complete < found.n_rows else ""
+    if len(found.numeric) < 2:
+        return []
+    suggested = [
+        (f"vanishing laws {table}", "the short equations that the columns satisfy"),
+        (f"vanishing check {table}{id_option}", "the cells that break them"),
+    ]
+    if found.n_complete:
+        suggested += [
+            (
+                f"vanishing detect {table}{id_option}{_drop(sparse)}{gaps}",
+                "the rows that are unlike the others",
+            ),
+            (
+                f"vanishing fit {table}{_drop(sparse + found.switches)}{gaps}",
+                "all equations up to a degree, as a model",
+            ),
+        ]
+    return suggested
+
+
+def _drop(names: Sequence[str]) -> str:
+    return f" --drop {shlex.quote(','.join(names))}" if names else ""
+
+
+def remarks(found: Description) -> list[str]:
+    """Return sentences about scales, duplicates, missing cells and the number of rows."""
+    said = []
+    if found.orders >= DIFFERENT:
+        said.append(
+            f"The spreads of the columns differ by {_many(round(found.orders), 'order')} of "
+            "magnitude: columns are standardized before equations are fitted, so that each of them "
+            "counts (fit --no-scale turns that off)."
+        )
+    for same in found.duplicates:
+        first, *others = map(repr, same)
+        said.append(f"{' and '.join(others)} duplicate{'s' * (len(others) == 1)} {first}.")
+    if found.switches:
+        said.append(
+            f"x^2 = x holds for {' and '.join(map(repr, found.switches))}, which says nothing: "
+            "leave yes-no columns out of fit."
+        )
+    if sparse := [column.name for column in found.columns if column.is_sparse]:
+        said.append(
+            f"Most of {' and '.join(map(repr, sparse))} is missing: laws and check leave such "
+            "columns out; for fit and detect, --drop does that."
+        )
+    if found.n_complete < found.n_rows:
+        said.append(
+            f"Numbers are missing from {found.n_rows - found.n_complete} of {found.n_rows} rows: "
+            "laws and check use the other rows, and check fills in what the laws determine; fit "
+            "and detect leave such rows out with --skip-missing."
+        )
+    if not found.numeric:
+        said.append("No column holds different numbers, so there is no equation to find.")
+        return said
+    enough = [
+        degree
+        for degree, number in found.n_terms.items()
+        if found.n_complete >= ROWS_PER_TERM * number
+    ]
+    first, *others = (f"in degree {degree}" for degree in found.n_terms)
+    numbers = list(found.n_terms.values())
+    counted = ", ".join([f"{numbers[0]} terms {first}", *map("{} {}".format, numbers[1:], others)])
+    said.append(
+        f"Polynomials of the {_many(len(found.numeric), 'column')} of different numbers have up to "
+        f"{counted}. {_many(found.n_complete, 'complete row')} "
+        f"{'is' if found.n_complete == 1 else 'are'} "
+        + (f"enough to fit all up to degree {max(enough)}." if enough else "too few to fit them.")
+    )
+    if found.n_complete >= FEWEST_ROWS and (not enough or max(enough) < 2):
+        said.append("laws looks for short equations, for which fewer rows are enough.")
+    return said
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def show_description(found: Description) -> None:
+    """Print a table of the columns, what there is to say, and what to run."""
+    kinds = Counter(column.kind for column in found.columns)
+    listed = ", ".join(f"{number} {kind}" for kind, number in kinds.most_common())
+    say(f"{found.where}: {_many(found.n_rows, 'row')}, {_many(len(found.columns), 'column')}")
+    shown = RichTable(box=None, pad_edge=False)
+    for title in ("column", "kind", "from", "to", "spread", "missing"):
+        left = title in ("column", "kind")
+        shown.add_column(
+            title, justify="left" if left else "right", overflow="fold", no_wrap=title != "column"
+        )
+    for column in found.columns[:MOST_COLUMNS]:
+        shown.add_row(*map(cell, _row(column)))
+    out().print(shown)
+    if len(found.columns) > MOST_COLUMNS:
+        say(f"... and {len(found.columns) - MOST_COLUMNS} more ({listed}); --json lists them all")
+    say()
+    for sentence in remarks(found):
+        say(sentence)
+    if suggested := suggest(found):
+        say("\ntry:")
+        width = max(len(command) for command, _ in suggested)
+        for command, what in suggested:
+            say(f"  {command:{width}}   # {what}")
+
+
+def _row(column: Column) -> tuple[str, ...]:
+    missing = f"{100 * column.missing:.{1 if column.missing < 0.1 else 0}f} %"
+    kind = column.kind
+    if column.n_values is not None:
+        kind += f", {column.n_values} different"
+    low, high = map(_short, (column.low, column.high))
+    spread = significant(column.spread, 3).replace("\u2212", "-") if column.spread else ""
+    return column.name, kind, low, high, spread, missing if column.missing else ""
+
+
+def _short(value: float | str | None) -> str:
+    """Write a date as it is, whole numbers in full, and others with five digits."""
+    if value is None or isinstance(value, str):
+        return (value or "")[:DATE_LENGTH]
+    if value == round(value) and abs(value) < 1e9:
+        return str(int(value))
+    digits = max(5, floor(log10(abs(value))) + 3) if 1e-9 < abs(value) < 1e6 else 5
+    return significant(value, digits).replace("\u2212", "-")
+
+
+def description_record(found: Description) -> dict[str, Any]:
+    """Return a description, for JSON."""
+    return {
+        "table": found.where,
+        "rows": found.n_rows,
+        "complete_rows": found.n_complete,
+        "columns": [
+            {
+                "name": column.name,
+                "kind": column.kind,
+                "low": column.low,
+                "high": column.high,
+                "spread": column.spread,
+                "missing": column.missing,
+                "different_values": column.n_values,
+            }
+            for column in found.columns
+        ],
+        "orders_of_magnitude": found.orders,
+        "duplicates": found.duplicates,
+        "terms": {str(degree): n for degree, n in found.n_terms.items()},
+        "remarks": remarks(found),
+        "commands": [command for command, _ in suggest(found)],
+    }
