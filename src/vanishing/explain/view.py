@@ -12,7 +12,8 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from vanishing.arrays.namespace import Array, FloatArray, IntArray, move_like, namespace
-from vanishing.equations.onnx.graph import Value
+from vanishing.equations.onnx.graph import Graph, Value
+from vanishing.equations.onnx.polynomials import Polynomials, sums_of_squares
 from vanishing.explain.record import BrokenEquation
 from vanishing.ideal import VanishingIdeal
 from vanishing.polynomials.evaluation import vanishing_along_lines
@@ -197,11 +198,16 @@ class View(ABC):
         """The components that a graph needs."""
         return self.components
 
-    # --- what follows for all of them
-
     def measure(self, z: Array) -> Array:
         """Return D of each component at each row of one image, shape (n_points, n_components)."""
         return namespace(z).stack([c.deviation(z) for c in self.components], axis=1)
+
+    def measure_nodes(self, graph: Graph, z: Value) -> Value:
+        """Add D to a graph, given the coordinates of all images, one below the other."""
+        stack = [Polynomials(c.ideal.basis_, c.center, np.sqrt(c.weights)) for c in self.exported]
+        return sums_of_squares(stack, graph, z, n_images=len(self.images))
+
+    # --- what follows for all of them
 
     def deviations(self, z: FloatArray) -> FloatArray:
         """Return D in each image, shape (n_points, n_images * n_components)."""
