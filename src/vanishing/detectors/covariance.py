@@ -164,17 +164,18 @@ class Span:
 
 
 def find_span(X: FloatArray, sample_weight: FloatArray | None = None) -> Span:
-    """Return the span of rows around their mean, by the eigenvectors of their inner products.
+    """Return the span of rows around their mean, in O(N n min(N, n)) operations.
 
     Parameters
     ----------
     X : array of shape (n_samples, n_features)
-        For more columns than rows, of which no matrix of n_features² numbers is made.
     sample_weight : array of shape (n_samples,), optional
     """
     _, rows = center_rows(X, sample_weight)
-    variances, vectors = np.linalg.eigh(rows @ rows.T)
-    # Smaller ones would not be orthogonal: the inner products have lost half of their digits.
+    tall = rows.shape[1] <= len(rows)
+    variances, vectors = np.linalg.eigh(rows.T @ rows if tall else rows @ rows.T)
+    # The products have lost half of the digits: what is smaller is rounding.
     large = variances > 1e-12 * variances[-1]
-    directions = (vectors[:, large] / np.sqrt(variances[large])).T @ rows
-    return Span(directions, variances[large])
+    variances, vectors = variances[large], vectors[:, large]
+    directions = vectors.T if tall else (vectors / np.sqrt(variances)).T @ rows
+    return Span(directions, variances)

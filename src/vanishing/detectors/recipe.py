@@ -70,9 +70,11 @@ WIDE, ROWS_PER_COLUMN = 100, 10
 #: Share of the rows that centre and covariance of the whole are learned from.
 MOST = 0.75
 #: Weight of the linear equations of the whole, those of the other views being 1.
-LINEAR_WEIGHT = 0.5
-#: Clusters, at most; rows of a cluster, at least; numbers in the equations of all clusters.
-MOST_CLUSTERS, FEWEST_ROWS, CLUSTER_NUMBERS = 40, 8, 2**22
+LINEAR_WEIGHT = 0.25
+#: Clusters at three resolutions, of which the last depends on the number of rows.
+FEW_CLUSTERS, CLUSTERS, MORE_CLUSTERS, ROWS_PER_CLUSTER = 20, 40, 120, 50
+#: Rows of a cluster, at least: fewer describe themselves. Numbers in the equations of all clusters.
+FEWEST_ROWS, CLUSTER_NUMBERS = 8, 2**22
 #: Equations are exact if residuals are below this part of the spread of the columns, and if this
 #: share of the rows keeps them. They are sought where there are so many rows to a column, among
 #: columns with so many different quantiles.
@@ -81,6 +83,8 @@ EXACT, HOLDS, ROWS_PER_EXACT, LEVELS = 1e-3, 0.975, 3, 11
 ALL = 1e12
 #: Spread of the values of a view, at least.
 SMALLEST_SPREAD = 0.01
+#: Spreads from the median beyond which likelihoods are measured by their logarithm.
+FAR = 5.0
 #: Share of the rows whose values are changed less by rounding than by one spread: where equations
 #: are exact nothing else is spread, and it must not be blown up.
 ROUNDED_LESS = 0.95
@@ -166,6 +170,13 @@ class _Member:
         with np.errstate(over="ignore", invalid="ignore"):
             return np.asarray(self.view.value(self.view.measure(image)))
 
+    def standardize(self, shift: float, spread: float, weight: float) -> "_Member":
+        """Return the member whose view has these; only what is far off is measured otherwise."""
+        view = replace(self.view, shift=shift, spread=spread, weight=weight)
+        if isinstance(view, LikelihoodView):
+            view = replace(view, bound=shift + FAR * spread, unit=FAR * spread)
+        return replace(self, view=view)
+
     @property
     def is_exact(self) -> bool:
         """Whether the view is added to the others, and not one of those whose mean is taken."""
@@ -204,16 +215,19 @@ def _standardize(
     spreads = np.maximum(upper - lower, np.maximum(rounding, SMALLEST_SPREAD))
     weights = np.array([member.weight for member in members])[averaged]
     weights /= weights.sum()
-    scores = -((unseen[:, :-1] - medians) / spreads) @ weights - unseen[:, -1]
+    standard = (unseen[:, :-1] - medians) / spreads
+    bent = [isinstance(member.view, LikelihoodView) for member in members]
+    standard[:, np.array(bent)[averaged]] = _bend(standard[:, np.array(bent)[averaged]])
+    scores = -standard @ weights - unseen[:, -1]
     known = iter(zip(medians, spreads, weights, strict=True))
-    standardized = []
-    for member in members:
-        if not member.is_exact:
-            shift, spread, weight = map(float, next(known))
-            view = replace(member.view, shift=shift, spread=spread, weight=weight)
-            member = replace(member, view=view)
-        standardized.append(member)
+    standardized = [m if m.is_exact else m.standardize(*map(float, next(known))) for m in members]
     return standardized, Scored(np.asarray(scores), unseen_weight)
+
+
+def _bend(standard: FloatArray) -> FloatArray:
+    """Return standardized likelihoods as the views measure them."""
+    beyond = np.maximum(standard - FAR, 0.0)
+    return np.where(standard > FAR, FAR + FAR * np.log1p(beyond / FAR), standard)
 
 
 def _quartiles(values: FloatArray, sample_weight: FloatArray | None) -> FloatArray:
@@ -238,7 +252,9 @@ class _Plan(NamedTuple):
 
     wide: bool
     scale: float
+    n_few: int
     n_clusters: int
+    n_more: int
     exact: bool
 
     @classmethod
@@ -248,11 +264,13 @@ class _Plan(NamedTuple):
         n_candidates = dimension * (dimension + 3) // 2  # monomials of degree 1 and 2
         # The smallest size of residuals of quadratic equations that is told from chance.
         scale = FINE_SCALE if n_rows >= ROWS_PER_CANDIDATE * n_candidates else COARSE_SCALE
-        most = min(n_rows // FEWEST_ROWS, CLUSTER_NUMBERS // n_columns**2, MOST_CLUSTERS)
+        most = max(1, min(n_rows // FEWEST_ROWS, CLUSTER_NUMBERS // n_columns**2))
         return cls(
             n_columns > n_rows or (n_columns > WIDE and few),
             scale,
-            max(1, most),
+            min(most, FEW_CLUSTERS),
+            min(most, CLUSTERS),
+            min(most, MORE_CLUSTERS, max(1, n_rows // ROWS_PER_CLUSTER)),
             n_rows >= ROWS_PER_EXACT * n_columns,
         )
 
@@ -262,6 +280,8 @@ def _fit_members(data: _Rows, plan: _Plan, seed: int) -> list[_Member]:
     if plan.wide:
         return [_fit_span(z, sample_weight)]
     kept = concentrate(z, sample_weight, share=MOST)
+    if not np.ptp(z[kept], axis=0).any():  # most rows are the same
+        kept = np.ones(len(z), dtype=bool)
     whole, whole_weight = z[kept], take_weights(sample_weight, kept)
     # Directions of small variance count more, but not as much as under the covariance itself.
     _, covariance = shrunk_covariance(whole, whole_weight)
@@ -270,8 +290,9 @@ def _fit_members(data: _Rows, plan: _Plan, seed: int) -> list[_Member]:
     members = [
         _fit_quadratic(z, sample_weight, plan.scale, seed),
         _fit_linear(whole, whole_weight),
+        _fit_clusters("few clusters", z, sample_weight, flattened, plan.n_few, seed + 1),
         _fit_clusters("clusters", z, sample_weight, unmixed, plan.n_clusters, seed),
-        _fit_clusters("flattened", z, sample_weight, flattened, plan.n_clusters, seed + 1),
+        _fit_clusters("more clusters", z, sample_weight, unmixed, plan.n_more, seed),
     ]
     return members + (_fit_exact(data, seed) if plan.exact else [])
 
@@ -317,7 +338,8 @@ def _fit_quadratic(
         f"whole: {len(components[0].center)} equations of degree <= 2 against {Permuted()}, "
         f"tol={ideal.tol:g}"
     )
-    return _Member(ClusterView(("whole",), components), description, reduction)
+    view = ClusterView(("whole",), components)
+    return _Member(view, description, reduction)
 
 
 def _fit_linear(z: FloatArray, sample_weight: FloatArray | None) -> _Member:

@@ -147,6 +147,7 @@ TINY, SMALL_LOSS = 1e-12, 1e-3
 ALLOWED = 100.0
 #: Numbers of a block of rows that stays in the cache while all clusters are measured.
 CACHED_NUMBERS = 2**15
+LARGEST_FLOAT = float(np.finfo(np.float64).max)
 #: Powers of e below this are less than every float64.
 UNDERFLOW = -746.0
 
@@ -255,10 +256,11 @@ class LinearView(View):
 
 @dataclass(frozen=True, eq=False)
 class LikelihoodView(LinearView):
-    """Minus the log likelihood of a mixture, s = -log Σ_j e^{m_j - D_j / 2}.
+    """Minus the log likelihood of a mixture, ℓ = -log Σ_j e^{m_j - D_j / 2}.
 
     D_j = ‖A_j (z - c_j)‖² is the sum of squares of all linear polynomials of a cluster, in units of
-    their spread: its squared Mahalanobis distance.
+    their spread: its squared Mahalanobis distance. Far from all clusters, beyond a bound b, a
+    logarithm is taken, so that the other views are heard: s = b + u log(1 + (ℓ - b) / u).
 
     Parameters
     ----------
@@ -268,21 +270,36 @@ class LikelihoodView(LinearView):
         c.
     factors : array of shape (n_clusters, n_features, n_features)
         A.
+    bound, unit : float
+        b and u.
     """
 
     log_masses: FloatArray = field(default_factory=lambda: np.zeros(0))
     centers: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
     factors: FloatArray = field(default_factory=lambda: np.zeros((0, 0, 0)))
+    bound: float = LARGEST_FLOAT
+    unit: float = 1.0
 
     def value(self, deviations: Array, k: int = 0) -> Array:
         """Return s."""
         every = self._log_sum(deviations)
+        xp = namespace(deviations)
         with np.errstate(divide="ignore"):
-            return -(namespace(deviations).log(every.sums) + every.largest)[:, 0]
+            likelihood = -(xp.log(every.sums) + every.largest)[:, 0]
+        beyond = xp.maximum(likelihood - self.bound, xp.zeros_like(likelihood))
+        return xp.where(
+            likelihood > self.bound,
+            self.bound + self.unit * xp.log1p(beyond / self.unit),
+            likelihood,
+        )
 
     def slopes(self, deviations: FloatArray, k: int = 0) -> FloatArray:
-        """Return half the probability that a sample belongs to each cluster."""
-        return np.asarray(self._log_sum(deviations).parts / 2)
+        """Return half the probability that a sample belongs to each cluster, less beyond b."""
+        every = self._log_sum(deviations)
+        with np.errstate(divide="ignore"):
+            likelihood = -(np.log(every.sums) + every.largest)
+        beyond = np.maximum(likelihood - self.bound, 0.0)
+        return np.asarray(every.parts / (2 + 2 * beyond / self.unit))
 
     def measure(self, z: Array) -> Array:
         """Return D of each cluster, shape (n_points, n_clusters)."""
@@ -329,7 +346,11 @@ class LikelihoodView(LinearView):
         graph = deviations.graph
         deviations = graph.where(deviations.apply("IsNaN"), np.inf, deviations)
         logs, largest = _log_sum(deviations * -0.5 + self.log_masses, axis=1)
-        return -(logs + largest)
+        likelihood = -(logs + largest)
+        inside = likelihood <= self.bound
+        beyond = graph.where(inside, 0.0, likelihood - self.bound)
+        bent = (beyond * (1 / self.unit) + 1.0).apply("Log") * self.unit + self.bound
+        return graph.where(inside, likelihood, bent)
 
     def _whiten(self, z: FloatArray, one: float) -> FloatArray:
         parts = zip(self.centers, self.factors, strict=True)
@@ -603,8 +624,8 @@ VIEWS = (NormView, ClusterView, ExactView, LikelihoodView, SpanView, Mixture)
 
 # --- Columns that are constant in training, as exact equations ------------------------------------
 
-#: A broken constant column counts like a residual e^10 times the usual one.
-BROKEN_CONSTANT = 10.0
+#: A broken constant column counts more than what all views together usually say of an anomaly.
+BROKEN_CONSTANT = 30.0
 #: Difference from a constant, relative to one plus its size, that is taken for rounding.
 SAME = 1e-9
 
