@@ -81,6 +81,8 @@ FEWEST_ROWS, CLUSTER_NUMBERS = 8, 2**22
 EXACT, HOLDS, ROWS_PER_EXACT, LEVELS = 1e-3, 0.975, 3, 11
 #: A tolerance under which every polynomial of degree 1 vanishes.
 ALL = 1e12
+#: A broken constant counts more than what all views together usually say of an anomaly.
+BROKEN_CONSTANT = 30.0
 #: Spread of the values of a view, at least.
 SMALLEST_SPREAD = 0.01
 #: Spreads from the median beyond which likelihoods are measured by their logarithm.
@@ -132,7 +134,7 @@ def fit_recipe(
     constants = None
     if constant.any():
         chosen.append(f"{int(constant.sum())} constant columns")
-        constants = ConstantColumns(constant, scaler.mean_)
+        constants = ConstantColumns(constant, scaler.mean_, BROKEN_CONSTANT)
     maps = tuple(member.applied for member in members)
     views = [replace(member.view, images=(i,)) for i, member in enumerate(members)]
     return Score(Coordinates(scaler, plain.columns, maps), views, constants), chosen, unseen
@@ -463,5 +465,7 @@ def _fit_clusters(
     factors = (vectors / np.sqrt(variances)[:, None, :]).transpose(0, 2, 1) @ whitening
     log_masses = np.log(sizes / total_weight(sample_weight, len(z)))
     log_masses -= np.sum(np.log(variances), axis=1) / 2
-    view = LikelihoodView((name,), [], log_masses=log_masses, centers=centers, factors=factors)
+    view = LikelihoodView(
+        (name,), [], log_masses=log_masses, centers=centers, factors=factors.reshape(-1, n_columns)
+    )
     return _Member(view, f"{name}: linear equations of {len(centers)} clusters")

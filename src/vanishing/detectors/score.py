@@ -268,15 +268,15 @@ class LikelihoodView(LinearView):
         m, the logarithm of the share of a cluster less that of the volume it fills.
     centers : array of shape (n_clusters, n_features)
         c.
-    factors : array of shape (n_clusters, n_features, n_features)
-        A.
+    factors : array of shape (n_clusters * n_features, n_features)
+        A_1, A_2, ..., one below the other.
     bound, unit : float
         b and u.
     """
 
     log_masses: FloatArray = field(default_factory=lambda: np.zeros(0))
     centers: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
-    factors: FloatArray = field(default_factory=lambda: np.zeros((0, 0, 0)))
+    factors: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
     bound: float = LARGEST_FLOAT
     unit: float = 1.0
 
@@ -301,18 +301,20 @@ class LikelihoodView(LinearView):
         beyond = np.maximum(likelihood - self.bound, 0.0)
         return np.asarray(every.parts / (2 + 2 * beyond / self.unit))
 
+    @property
+    def clusters(self) -> list[tuple[FloatArray, FloatArray]]:
+        """Centre c and matrix A of each cluster."""
+        return list(zip(self.centers, np.split(self.factors, len(self.centers)), strict=True))
+
     def measure(self, z: Array) -> Array:
         """Return D of each cluster, shape (n_points, n_clusters)."""
         xp = namespace(z)
-        centers, factors = move_like(self.centers, z), move_like(self.factors, z)
+        clusters = [(move_like(c, z), move_like(A, z).T) for c, A in self.clusters]
         n_rows = max(1, CACHED_NUMBERS // z.shape[1])
         blocks = []
         for start in range(0, max(1, z.shape[0]), n_rows):
             block = z[start : start + n_rows, :]
-            near = [
-                xp.sum(((block - centers[j]) @ factors[j].T) ** 2, axis=1)
-                for j in range(len(self.centers))
-            ]
+            near = [xp.sum(((block - c) @ factor) ** 2, axis=1) for c, factor in clusters]
             blocks.append(xp.stack(near, axis=1))
         return xp.concat(blocks)
 
@@ -320,9 +322,9 @@ class LikelihoodView(LinearView):
         """Return the derivative of the contribution with respect to z."""
         found = self.measure(z) if deviations is None else deviations
         result = np.zeros_like(z)
-        for j, slope in enumerate(2 * self._factor * self.slopes(found).T):
-            residuals = (z - self.centers[j]) @ self.factors[j].T
-            result += slope[:, None] * (residuals @ self.factors[j])
+        outer = 2 * self._factor * self.slopes(found)
+        for slope, (center, factor) in zip(outer.T, self.clusters, strict=True):
+            result += slope[:, None] * ((z - center) @ factor.T @ factor)
         return result
 
     def residuals(
@@ -330,15 +332,15 @@ class LikelihoodView(LinearView):
     ) -> tuple[FloatArray, FloatArray]:
         """Return the residuals of the cluster that a point most likely belongs to."""
         found = self.measure(z) if deviations is None else deviations
-        j = int(np.argmin(found[0] - 2 * self.log_masses))
-        return self.factors[j] @ (z[0] - self.centers[j]), self.factors[j]
+        center, factor = self.clusters[int(np.argmin(found[0] - 2 * self.log_masses))]
+        return factor @ (z[0] - center), factor
 
     def measure_nodes(self, graph: Graph, z: Value) -> Value:
         """Add D, of shape (n_samples, n_clusters)."""
         n_clusters, width = self.centers.shape
         graph.hold(n_clusters * width)
-        matrix = self.factors.reshape(-1, width).T
-        residuals = z @ matrix - np.einsum("jkl,jl->jk", self.factors, self.centers).ravel()
+        offsets = np.concatenate([factor @ center for center, factor in self.clusters])
+        residuals = z @ self.factors.T - offsets
         return residuals.reshape(-1, n_clusters, width).reduce("SumSquare", axis=2)
 
     def nodes(self, deviations: Value) -> Value:
@@ -353,8 +355,7 @@ class LikelihoodView(LinearView):
         return graph.where(inside, likelihood, bent)
 
     def _whiten(self, z: FloatArray, one: float) -> FloatArray:
-        parts = zip(self.centers, self.factors, strict=True)
-        return np.stack([(z - one * center) @ factor.T for center, factor in parts], axis=1)
+        return np.stack([(z - one * c) @ factor.T for c, factor in self.clusters], axis=1)
 
     def _log_sum(self, deviations: Array) -> "_LogSum":
         xp = namespace(deviations)
@@ -624,8 +625,6 @@ VIEWS = (NormView, ClusterView, ExactView, LikelihoodView, SpanView, Mixture)
 
 # --- Columns that are constant in training, as exact equations ------------------------------------
 
-#: A broken constant column counts more than what all views together usually say of an anomaly.
-BROKEN_CONSTANT = 30.0
 #: Difference from a constant, relative to one plus its size, that is taken for rounding.
 SAME = 1e-9
 
@@ -638,10 +637,13 @@ class ConstantColumns:
     ----------
     constant : bool array of shape (n_features,)
     values : array of shape (n_features,)
+    least : float
+        What a broken constant adds at least.
     """
 
     constant: BoolArray
     values: FloatArray
+    least: float = 10.0
 
     def __call__(
         self, X: Array, /, features: IntArray | EllipsisType = ..., same: float = SAME
@@ -662,7 +664,7 @@ class ConstantColumns:
         constant = move_like(self.constant[features], X)
         distance = xp.abs(xp.where(constant, X - constants, xp.zeros_like(X)))
         broken = distance > same * (1 + xp.abs(constants))
-        return xp.where(broken, BROKEN_CONSTANT + xp.log1p(distance), xp.zeros_like(X))
+        return xp.where(broken, self.least + xp.log1p(distance), xp.zeros_like(X))
 
     def nodes(self, graph: Graph, x: Value) -> Value:
         """Add what all columns together add."""
@@ -670,7 +672,7 @@ class ConstantColumns:
         constants = self.values[columns]
         distance = (x.take(columns, axis=1) - constants).apply("Abs")
         kept = distance <= max(SAME, graph.rounding) * (1 + np.abs(constants))
-        added = (distance + 1.0).apply("Log") + BROKEN_CONSTANT
+        added = (distance + 1.0).apply("Log") + self.least
         # What is no number does not keep a constant.
         return graph.where(kept, 0.0, added).reduce("Sum", axis=1)
 

@@ -595,7 +595,7 @@ def _fits_width(view: LinearView, width: int) -> bool:
                 n_clusters > 0
                 and view.log_masses.ndim == 1
                 and view.centers.shape == (n_clusters, width)
-                and view.factors.shape == (n_clusters, width, width)
+                and view.factors.shape == (n_clusters * width, width)
             )
         case SpanView():
             return (
