@@ -19,6 +19,7 @@ from sklearn.decomposition import PCA
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
+from vanishing.arrays.blocks import map_in_threads, threads_for
 from vanishing.arrays.namespace import (
     Array,
     BoolArray,
@@ -145,8 +146,8 @@ def _map_nodes(applied: Any, graph: Graph, x: Value) -> Value:
 TINY, SMALL_LOSS = 1e-12, 1e-3
 #: Exact equations are broken where residuals are ten times as large as usual.
 ALLOWED = 100.0
-#: Numbers of a block of rows that stays in the cache while all clusters are measured.
-CACHED_NUMBERS = 2**15
+#: Residuals from all clusters that stay in the cache.
+CACHED_NUMBERS = 2**17
 LARGEST_FLOAT = float(np.finfo(np.float64).max)
 #: Powers of e below this are less than every float64.
 UNDERFLOW = -746.0
@@ -302,6 +303,11 @@ class LikelihoodView(LinearView):
         return np.asarray(every.parts / (2 + 2 * beyond / self.unit))
 
     @property
+    def width(self) -> int:
+        """Number of clusters."""
+        return len(self.centers)
+
+    @property
     def clusters(self) -> list[tuple[FloatArray, FloatArray]]:
         """Centre c and matrix A of each cluster."""
         return list(zip(self.centers, np.split(self.factors, len(self.centers)), strict=True))
@@ -309,14 +315,17 @@ class LikelihoodView(LinearView):
     def measure(self, z: Array) -> Array:
         """Return D of each cluster, shape (n_points, n_clusters)."""
         xp = namespace(z)
-        clusters = [(move_like(c, z), move_like(A, z).T) for c, A in self.clusters]
-        n_rows = max(1, CACHED_NUMBERS // z.shape[1])
+        n_clusters, width = self.centers.shape
+        factors = move_like(self.factors, z)
+        offsets = move_like(self._offsets()[:, None], z)
+        n_rows = max(1, CACHED_NUMBERS // len(self.factors))
         blocks = []
         for start in range(0, max(1, z.shape[0]), n_rows):
-            block = z[start : start + n_rows, :]
-            near = [xp.sum(((block - c) @ factor) ** 2, axis=1) for c, factor in clusters]
-            blocks.append(xp.stack(near, axis=1))
-        return xp.concat(blocks)
+            # One sample a column: sums over the short axis are slow where it is the last.
+            residuals = factors @ z[start : start + n_rows, :].T - offsets
+            squares = xp.reshape(residuals * residuals, (n_clusters, width, -1))
+            blocks.append(xp.sum(squares, axis=1))
+        return xp.concat(blocks, axis=1).T
 
     def gradients(self, z: FloatArray, deviations: FloatArray | None = None) -> FloatArray:
         """Return the derivative of the contribution with respect to z."""
@@ -339,8 +348,7 @@ class LikelihoodView(LinearView):
         """Add D, of shape (n_samples, n_clusters)."""
         n_clusters, width = self.centers.shape
         graph.hold(n_clusters * width)
-        offsets = np.concatenate([factor @ center for center, factor in self.clusters])
-        residuals = z @ self.factors.T - offsets
+        residuals = z @ self.factors.T - self._offsets()
         return residuals.reshape(-1, n_clusters, width).reduce("SumSquare", axis=2)
 
     def nodes(self, deviations: Value) -> Value:
@@ -353,6 +361,10 @@ class LikelihoodView(LinearView):
         beyond = graph.where(inside, 0.0, likelihood - self.bound)
         bent = (beyond * (1 / self.unit) + 1.0).apply("Log") * self.unit + self.bound
         return graph.where(inside, likelihood, bent)
+
+    def _offsets(self) -> FloatArray:
+        """Return A c of all clusters."""
+        return np.concatenate([factor @ center for center, factor in self.clusters])
 
     def _whiten(self, z: FloatArray, one: float) -> FloatArray:
         return np.stack([(z - one * c) @ factor.T for c, factor in self.clusters], axis=1)
@@ -680,7 +692,7 @@ class ConstantColumns:
 # --- The score ------------------------------------------------------------------------------------
 
 #: Numbers of one component that are held while rows are scored.
-SCORED_NUMBERS = 2**22
+SCORED_NUMBERS = 2**21
 
 
 @dataclass(frozen=True, eq=False)
@@ -748,11 +760,12 @@ class Score:
 
     def measure(self, X: Array) -> Array:
         """Return s of each view in the array library of X, shape (n_views, n_samples)."""
-        widths = [len(c.center) for view in self.views for c in view.components]
-        n_rows = max(1, SCORED_NUMBERS // max(1, X.shape[1], *widths))
-        blocks = (X[start : start + n_rows, :] for start in range(0, max(1, X.shape[0]), n_rows))
+        widest = max((view.width for view in self.views), default=1)
+        n_rows = max(1, SCORED_NUMBERS // max(1, X.shape[1], widest))
+        blocks = [X[start : start + n_rows, :] for start in range(0, max(1, X.shape[0]), n_rows)]
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            return namespace(X).concat([self._measure(block) for block in blocks], axis=1)
+            found = list(map_in_threads(self._measure, blocks, threads_for(X)))
+            return namespace(X).concat(found, axis=1)
 
     def _measure(self, X: Array) -> Array:
         scaled = self.coordinates.scale(X)

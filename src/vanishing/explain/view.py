@@ -198,6 +198,12 @@ class View(ABC):
         """The components that a graph needs."""
         return self.components
 
+    @property
+    def width(self) -> int:
+        """Most numbers that are held of a sample while it is measured."""
+        bases = [component.ideal.basis_ for component in self.components]
+        return max((part.n_candidates for basis in bases for part in basis.blocks), default=1)
+
     def measure(self, z: Array) -> Array:
         """Return D of each component at each row of one image, shape (n_points, n_components)."""
         return namespace(z).stack([c.deviation(z) for c in self.components], axis=1)

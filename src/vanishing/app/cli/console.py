@@ -144,12 +144,19 @@ def working(what: str, total: int | None = None) -> Iterator[Any]:
     if state.quiet or state.working or not console.is_terminal or console.is_dumb_terminal:
         yield lambda steps=0, *, what=None: None
         return
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     progress = Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         TimeElapsedColumn(),
+        *([] if total is None else [TextColumn("left"), TimeRemainingColumn()]),
         console=console,
         transient=True,
     )
