@@ -324,7 +324,9 @@ class LikelihoodView(LinearView):
             # One sample a column: sums over the short axis are slow where it is the last.
             residuals = factors @ z[start : start + n_rows, :].T - offsets
             squares = xp.reshape(residuals * residuals, (n_clusters, width, -1))
-            blocks.append(xp.sum(squares, axis=1))
+            near = xp.sum(squares, axis=1)
+            # Where numbers overflow, nothing is near.
+            blocks.append(xp.where(xp.isnan(near), xp.full_like(near, xp.inf), near))
         return xp.concat(blocks, axis=1).T
 
     def gradients(self, z: FloatArray, deviations: FloatArray | None = None) -> FloatArray:
@@ -370,10 +372,7 @@ class LikelihoodView(LinearView):
         return np.stack([(z - one * c) @ factor.T for c, factor in self.clusters], axis=1)
 
     def _log_sum(self, deviations: Array) -> "_LogSum":
-        xp = namespace(deviations)
-        infinity = xp.full_like(deviations, xp.inf)
-        reached = xp.where(xp.isnan(deviations), infinity, deviations)
-        return _LogSum.of(move_like(self.log_masses, deviations) - reached / 2, 0.0)
+        return _LogSum.of(move_like(self.log_masses, deviations) - deviations / 2, 0.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from vanishing.arrays.blocks import limit_workers, one_thread
 from vanishing.arrays.namespace import FloatArray, IntArray, move_to_numpy
 from vanishing.construction.normalizations import resolve_normalization
 from vanishing.contrasts import Contrast, Permuted
@@ -151,9 +152,11 @@ class VanishingDetector(Detector):
             train, held_out = self._split(X)
             unseen: Scored | None
             if self.ideal is None:
-                score, fitted.chosen_, unseen = fit_recipe(
-                    train, seed=self.random_state, sample_weight=sample_weight
-                )
+                # Threads would wait for each other in many small products.
+                with one_thread(), limit_workers(1):
+                    score, fitted.chosen_, unseen = fit_recipe(
+                        train, seed=self.random_state, sample_weight=sample_weight
+                    )
             else:
                 score, fitted.chosen_ = self._fit_score(train, sample_weight)
                 unseen = self._score_unseen(train, score, sample_weight)
