@@ -87,6 +87,8 @@ BROKEN_CONSTANT = 30.0
 SMALLEST_SPREAD = 0.01
 #: Spreads from the median beyond which likelihoods are measured by their logarithm.
 FAR = 5.0
+#: Distances of the quartiles from the lower one, beyond which scores are those of gross errors.
+EXTREME = 10.0
 #: Share of the rows whose values are changed less by rounding than by one spread: where equations
 #: are exact nothing else is spread, and it must not be blown up.
 ROUNDED_LESS = 0.95
@@ -223,7 +225,18 @@ def _standardize(
     scores = -standard @ weights - unseen[:, -1]
     known = iter(zip(medians, spreads, weights, strict=True))
     standardized = [m if m.is_exact else m.standardize(*map(float, next(known))) for m in members]
-    return standardized, Scored(np.asarray(scores), unseen_weight)
+    return standardized, _leave_out_extremes(np.asarray(scores), unseen_weight)
+
+
+def _leave_out_extremes(scores: FloatArray, sample_weight: FloatArray | None) -> Scored:
+    """Return the scores without those that are no scores of normal rows.
+
+    In a small table the lowest score of all is the threshold: one gross error would hide itself.
+    """
+    bounded = np.maximum(scores, np.min(scores, where=np.isfinite(scores), initial=0.0))
+    lower, upper = quantiles(bounded, [0.25, 0.75], sample_weight)
+    kept = bounded >= lower - EXTREME * (upper - lower)
+    return Scored(scores[kept], take_weights(sample_weight, kept))
 
 
 def _bend(standard: FloatArray) -> FloatArray:
