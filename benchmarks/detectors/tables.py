@@ -264,6 +264,7 @@ def write(kinds: dict[str, dict[str, dict[str, Any]]]) -> None:
     }
     (HERE / "tables_results.json").write_text(json.dumps(result, indent=1) + "\n")
     lines = ["# Anomaly detection on tables", "", *(__doc__ or "").splitlines()[2:], ""]
+    lines += ["<!-- figures -->", "", "## Machine", ""]
     lines += [f"{key}: {value}  " for key, value in described.items()]
     for kind, tables in kinds.items():
         keys = list(means[kind])
