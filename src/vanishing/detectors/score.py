@@ -19,7 +19,7 @@ from sklearn.decomposition import PCA
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from vanishing.arrays.blocks import map_in_threads, threads_for
+from vanishing.arrays.blocks import map_in_threads, one_thread, threads_for
 from vanishing.arrays.namespace import (
     Array,
     BoolArray,
@@ -320,13 +320,14 @@ class LikelihoodView(LinearView):
         offsets = move_like(self._offsets()[:, None], z)
         n_rows = max(1, CACHED_NUMBERS // len(self.factors))
         blocks = []
-        for start in range(0, max(1, z.shape[0]), n_rows):
-            # One sample a column: sums over the short axis are slow where it is the last.
-            residuals = factors @ z[start : start + n_rows, :].T - offsets
-            squares = xp.reshape(residuals * residuals, (n_clusters, width, -1))
-            near = xp.sum(squares, axis=1)
-            # Where numbers overflow, nothing is near.
-            blocks.append(xp.where(xp.isnan(near), xp.full_like(near, xp.inf), near))
+        with one_thread():  # of BLAS, whose threads would wait for each other in small products
+            for start in range(0, max(1, z.shape[0]), n_rows):
+                # One sample a column: sums over the short axis are slow where it is the last.
+                residuals = factors @ z[start : start + n_rows, :].T - offsets
+                squares = xp.reshape(residuals * residuals, (n_clusters, width, -1))
+                near = xp.sum(squares, axis=1)
+                # Where numbers overflow, nothing is near.
+                blocks.append(xp.where(xp.isnan(near), xp.full_like(near, xp.inf), near))
         return xp.concat(blocks, axis=1).T
 
     def gradients(self, z: FloatArray, deviations: FloatArray | None = None) -> FloatArray:
