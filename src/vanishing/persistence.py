@@ -20,7 +20,13 @@ from sklearn.preprocessing import StandardScaler
 from vanishing.class_features import ClassVanishingFeatures
 from vanishing.construction.moments import KeptRows, Moments, Seen
 from vanishing.detectors.base import Detector
-from vanishing.detectors.score import Coordinates, Mixture
+from vanishing.detectors.score import (
+    Coordinates,
+    LikelihoodView,
+    LinearView,
+    Mixture,
+    SpanView,
+)
 from vanishing.detectors.transformation import TransformationDetector
 from vanishing.detectors.vanishing import VanishingDetector
 from vanishing.explain.view import Component, NearestView, View
@@ -541,16 +547,38 @@ def _check_view(view: View, widths: list[int]) -> None:
         and 0 <= images[0] <= images[-1] < len(widths),
         "a view looks at images that do not exist",
     )
-    fits = n_components > 0
-    if isinstance(view, NearestView):
+    fits = (n_components > 0) != isinstance(view, LinearView)
+    if isinstance(view, NearestView | LinearView):
         fits &= len(images) == 1
     if isinstance(view, Mixture):
         fits &= 0 < view.n_clusters <= n_components == view.n_clusters * len(images)
+    if isinstance(view, LinearView):
+        fits &= _fits_width(view, widths[images[0]])
     require(fits and view.first_cluster >= 0, "a view has not the ideals of its images")
     for component in view.components:
         check_component(component)
         _check_widths([component.ideal], widths[images[0]])
     require(len({widths[i] for i in images}) == 1, "the images of a view have several widths")
+
+
+def _fits_width(view: LinearView, width: int) -> bool:
+    """Whether the matrices of a view take rows of a width."""
+    match view:
+        case LikelihoodView():
+            n_clusters = len(view.log_masses)
+            return (
+                n_clusters > 0
+                and view.log_masses.ndim == 1
+                and view.centers.shape == (n_clusters, width)
+                and view.factors.shape == (n_clusters * width, width)
+            )
+        case SpanView():
+            return (
+                view.center.shape == (width,)
+                and view.variances.ndim == 1
+                and view.directions.shape == (len(view.variances), width)
+            )
+    return False
 
 
 def check_transformation(transformation: Transformation, width: int) -> None:

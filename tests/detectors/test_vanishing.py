@@ -91,8 +91,10 @@ def test_recipe_says_what_it_chose():
     chosen = VanishingDetector().fit(machine(600)).chosen_
     assert [line.split(":")[0] for line in chosen] == [
         "whole",
+        "linear",
         "few clusters",
-        "many clusters",
+        "clusters",
+        "more clusters",
         "1 constant columns",
     ]
     assert "Permuted()" in chosen[0]

@@ -18,7 +18,14 @@ from tests.support.cases import NORMALIZATIONS
 
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
 from vanishing.detectors.score import VIEWS as KINDS
-from vanishing.detectors.score import ClusterView, Mixture, NormView
+from vanishing.detectors.score import (
+    ClusterView,
+    ExactView,
+    LikelihoodView,
+    Mixture,
+    NormView,
+    SpanView,
+)
 from vanishing.transformations import AnyOf, FunctionTransformation, Rotations, Translations
 
 N_SENSORS = 8
@@ -213,8 +220,8 @@ def test_broken_constants_are_mended_by_themselves():
     for explanation, constant in zip(detector.explain(X), X[:, -1], strict=True):
         assert_adds_up(explanation, detector)
         np.testing.assert_allclose(explanation.counterfactual[-2:], [7.0, 0.3])
-        assert explanation.attribution[-2] == pytest.approx(10 + np.log(2))
-        assert (explanation.attribution[-1] > 10) == (constant != 0.3)
+        assert explanation.attribution[-2] == pytest.approx(30 + np.log(2))
+        assert (explanation.attribution[-1] > 30) == (constant != 0.3)
 
 
 @pytest.mark.parametrize(
@@ -266,7 +273,9 @@ def smoothed():
 VIEWS = {
     "norm": (VanishingDetector(contrastive()), 0, NormView),
     "whole": (VanishingDetector(), 0, ClusterView),
-    "many clusters": (VanishingDetector(), 2, ClusterView),
+    "clusters": (VanishingDetector(), 3, LikelihoodView),
+    "exact": (VanishingDetector(), -1, ExactView),
+    "span": (VanishingDetector(), 0, SpanView),
     "transformed": (TransformationDetector(contamination=0.05), 0, Mixture),
     "smoothed, weights": (smoothed(), 0, Mixture),
     "logarithm of a sum": (
@@ -278,10 +287,14 @@ VIEWS = {
 }
 
 
+#: Rows that lead to a view; others are seen by the normal ones.
+ROWS = {"exact": np.column_stack([NORMAL[:, 1:], NORMAL @ np.arange(8)]), "span": NORMAL[:7]}
+
+
 @cache
 def view_and_coordinates(name):
     detector, number, kind = VIEWS[name]
-    landscape = detector.fit(NORMAL).anomaly_score_.landscape()
+    landscape = detector.fit(ROWS.get(name, NORMAL)).anomaly_score_.landscape()
     assert type(landscape.views[number]) is kind
     return landscape.views[number], landscape.maps[number]
 

@@ -1,12 +1,11 @@
-"""The recipe for tables: three views of standardized data, each with a logarithm of its own.
+"""The recipe for tables: views of the whole data and of its clusters, and exact equations.
 
-Quadratic equations of the whole data, and linear equations of a few and of many clusters. What is
-usual is learned from rows that are left out of the fit in turn.
+Rows need not all be normal. No view describes a single row, so that a row which was fitted to is
+scored as if it were new: what is usual is learned from most rows, and small clusters are left out.
 """
 
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -14,29 +13,84 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
 from vanishing.arrays.namespace import FloatArray, IntArray
-from vanishing.contrasts import Contrast, GaussianNoise, Permuted
-from vanishing.detectors.clusters import are_trusted, find_clusters, fit_clusters
-from vanishing.detectors.sample_weights import draw_rows, fit_pca, quantiles, take_weights
-from vanishing.detectors.score import TINY, ClusterView, ConstantColumns, Coordinates, Score
+from vanishing.contrasts import Permuted
+from vanishing.data.source import ArraySource
+from vanishing.detectors.clusters import (
+    FEWEST_ROWS as FEWEST_TO_SPLIT,
+)
+from vanishing.detectors.clusters import (
+    find_clusters,
+    fit_clusters,
+    scale_component,
+)
+from vanishing.detectors.covariance import (
+    center_rows,
+    concentrate,
+    find_shrinkage,
+    find_span,
+    root_of,
+    shrunk_covariance,
+)
+from vanishing.detectors.sample_weights import (
+    draw_rows,
+    fit_pca,
+    quantiles,
+    take_weights,
+    total_weight,
+)
+from vanishing.detectors.score import (
+    ALLOWED,
+    TINY,
+    ClusterView,
+    ConstantColumns,
+    Coordinates,
+    ExactView,
+    LikelihoodView,
+    Score,
+    SpanView,
+    apply,
+)
 from vanishing.detectors.threshold import Scored, apply_to_unseen, move_last_digits
 from vanishing.explain.view import Component, View
 from vanishing.ideal import VanishingIdeal
+from vanishing.transformations import Affine, Transformation
 
+#: Rows that are fitted to, at most: more of them are drawn from.
+MOST_ROWS = 20_000
 #: Rows of a contrast, at least: few rows make noisy sizes.
 CONTRAST_ROWS = 2000
 #: Candidates of degree 2 grow with the square of the dimension.
 LARGEST_DIMENSION = 20
 #: With fewer rows to a candidate, equations hold by chance, and residuals of the rows that they
-#: were fitted to say nothing: all are then measured on a coarse scale, as those of small clusters.
+#: were fitted to say nothing: all are then measured on a coarse scale.
 ROWS_PER_CANDIDATE = 3
 FINE_SCALE, COARSE_SCALE = 1e-6, 0.2
-#: Clusters of the second and third view.
-FEW_CLUSTERS, ROWS_PER_CLUSTER = 10, 10
-MOST_CLUSTERS, ROWS_PER_SMALL_CLUSTER = 80, 25
-#: Spread of log deviations, at least.
+#: With more columns and fewer rows to a column than this there is one view only.
+WIDE, ROWS_PER_COLUMN = 100, 10
+#: Share of the rows that centre and covariance of the whole are learned from.
+MOST = 0.75
+#: Weight of the linear equations of the whole, those of the other views being 1.
+LINEAR_WEIGHT = 0.25
+#: Clusters at three resolutions, of which the last depends on the number of rows.
+FEW_CLUSTERS, CLUSTERS, MORE_CLUSTERS, ROWS_PER_CLUSTER = 20, 40, 120, 50
+#: Rows of a cluster, at least: fewer describe themselves. Numbers in the equations of all clusters.
+FEWEST_ROWS, CLUSTER_NUMBERS = 8, 2**22
+#: Equations are exact if residuals are below this part of the spread of the columns, and if this
+#: share of the rows keeps them. They are sought where there are so many rows to a column, among
+#: columns with so many different quantiles.
+EXACT, HOLDS, ROWS_PER_EXACT, LEVELS = 1e-3, 0.975, 3, 11
+#: A tolerance under which every polynomial of degree 1 vanishes.
+ALL = 1e12
+#: A broken constant counts more than what all views together usually say of an anomaly.
+BROKEN_CONSTANT = 30.0
+#: Spread of the values of a view, at least.
 SMALLEST_SPREAD = 0.01
-#: Share of the rows whose log deviations are changed less by rounding than by one spread: where
-#: equations are exact nothing else is spread, and it must not be blown up.
+#: Spreads from the median beyond which likelihoods are measured by their logarithm.
+FAR = 5.0
+#: Distances of the quartiles from the lower one, beyond which scores are those of gross errors.
+EXTREME = 10.0
+#: Share of the rows whose values are changed less by rounding than by one spread: where equations
+#: are exact nothing else is spread, and it must not be blown up.
 ROUNDED_LESS = 0.95
 
 
@@ -49,7 +103,7 @@ def fit_recipe(
     ----------
     X : array of shape (n_samples, n_features)
     seed : int
-        Of contrasts, clustering, and of the rows that are left out.
+        Of contrasts, clustering, and of the rows that are drawn or left out.
     sample_weight : array of shape (n_samples,), optional
 
     Returns
@@ -65,94 +119,137 @@ def fit_recipe(
     scaler.fit(X, sample_weight=sample_weight)
     # Up to rounding. A small unit, such as picofarads in farads, does not make it constant.
     constant = scaler.var_ <= (1e-15 + 1e-12 * np.abs(scaler.mean_)) ** 2
+    chosen = []
+    if len(X) > MOST_ROWS:
+        chosen.append(f"fitted to {MOST_ROWS} of {len(X)} rows")
+        drawn = np.random.default_rng(seed).choice(len(X), MOST_ROWS, replace=False)
+        X, sample_weight = X[np.sort(drawn)], take_weights(sample_weight, np.sort(drawn))
     plain = Coordinates(scaler, np.flatnonzero(~constant))
     members: list[_Member] = []
-    views: list[View] = []
     unseen = Scored(np.zeros(len(X)), sample_weight)
     if not constant.all():
         z, rounded = (plain.scale(x) for x in (X, move_last_digits(X)))
         plan = _Plan.of(*z.shape)
-        members = _fit_members(z, sample_weight, plan, seed)
-        shifts, spreads, unseen = _standardize(members, z, rounded, plan, seed, sample_weight)
-        views = [
-            ClusterView(
-                (member.name,),
-                member.components,
-                (i,),
-                shift=float(shifts[i]),
-                spread=float(spreads[i]),
-                weight=1 / len(members),
-            )
-            for i, member in enumerate(members)
-        ]
-    chosen = [member.description for member in members]
+        data = _Rows(z, rounded, sample_weight)
+        members, unseen = _standardize(_fit_members(data, plan, seed), data, plan, seed)
+        chosen += [member.description for member in members]
     constants = None
     if constant.any():
         chosen.append(f"{int(constant.sum())} constant columns")
-        constants = ConstantColumns(constant, scaler.mean_)
-    maps = tuple(member.reduction for member in members)
-    coordinates = Coordinates(scaler, plain.columns, maps)
-    return Score(coordinates, views, constants), chosen, unseen
+        constants = ConstantColumns(constant, scaler.mean_, BROKEN_CONSTANT)
+    maps = tuple(member.applied for member in members)
+    views = [replace(member.view, images=(i,)) for i, member in enumerate(members)]
+    return Score(Coordinates(scaler, plain.columns, maps), views, constants), chosen, unseen
+
+
+class _Rows(NamedTuple):
+    """Standardized rows, the same with other rounding errors, and their weights."""
+
+    z: FloatArray
+    rounded: FloatArray
+    sample_weight: FloatArray | None
+
+    def take(self, which: IntArray) -> "_Rows":
+        return _Rows(self.z[which], self.rounded[which], take_weights(self.sample_weight, which))
 
 
 @dataclass(frozen=True, eq=False)
 class _Member:
-    """One part of the recipe, not yet knowing what is usual."""
+    """A view of the recipe, with the map to its coordinates."""
 
-    name: str
+    view: View
     description: str
-    reduction: PCA | None
-    components: list[Component]
+    applied: PCA | Transformation | None = None
+    weight: float = 1.0
 
-    def log_deviations(self, z: FloatArray) -> FloatArray:
-        view = ClusterView((self.name,), self.components)
-        reduced = z if self.reduction is None else np.asarray(self.reduction.transform(z))
-        return np.asarray(view.value(view.measure(reduced)))
+    def measure(self, z: FloatArray) -> FloatArray:
+        """Return s at each row."""
+        match self.applied:
+            case None:
+                image = z
+            case Transformation():
+                image = np.asarray(self.applied(z))
+            case _:
+                image = np.asarray(apply(self.applied, z))
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(self.view.value(self.view.measure(image)))
+
+    def standardize(self, shift: float, spread: float, weight: float) -> "_Member":
+        """Return the member whose view has these; only what is far off is measured otherwise."""
+        view = replace(self.view, shift=shift, spread=spread, weight=weight)
+        if isinstance(view, LikelihoodView):
+            view = replace(view, bound=shift + FAR * spread, unit=FAR * spread)
+        return replace(self, view=view)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the view is added to the others, and not one of those whose mean is taken."""
+        return isinstance(self.view, ExactView)
 
 
 def _standardize(
-    members: list[_Member],
-    z: FloatArray,
-    rounded: FloatArray,
-    plan: "_Plan",
-    seed: int,
-    sample_weight: FloatArray | None,
-) -> tuple[FloatArray, FloatArray, Scored]:
-    """Return median and spread of the log deviations of each member, and scores of unseen rows.
-
-    ``rounded`` are the rows z with other rounding errors.
-    """
+    members: list[_Member], data: _Rows, plan: "_Plan", seed: int
+) -> tuple[list[_Member], Scored]:
+    """Return the members with median and spread of their values, and scores of unseen rows."""
+    averaged = np.array([not member.is_exact for member in members])
 
     def measure(members: list[_Member], z: FloatArray) -> FloatArray:
-        return np.stack([member.log_deviations(z) for member in members], axis=1)
+        return np.stack([member.measure(z) for member in members], axis=1)
 
     def fit_and_measure(rest: IntArray, unseen: IntArray) -> FloatArray:
-        fold = _fit_members(z[rest], take_weights(sample_weight, rest), plan, seed)
-        return measure(fold, z[unseen])
+        fold = _fit_members(data.take(rest), plan, seed)
+        found = measure([member for member in fold if not member.is_exact], data.z[unseen])
+        exact = [member.measure(data.z[unseen]) for member in fold if member.is_exact]
+        return np.column_stack([found, sum(exact, np.zeros(len(unseen)))])
 
-    seen = measure(members, z)
-    unseen, unseen_weight = seen, sample_weight
-    if not all(are_trusted(member.components, len(z)) for member in members):
+    every = measure(members, data.z)
+    seen = np.column_stack([every[:, averaged], every[:, ~averaged].sum(axis=1)])
+    unseen, unseen_weight = seen, data.sample_weight
+    if len(data.z) >= FEWEST_TO_SPLIT:
         with suppress(ValueError):  # some of the rows are all the same, though not all are
-            unseen, which = apply_to_unseen(len(z), fit_and_measure, seed=seed)
-            unseen_weight = take_weights(sample_weight, which)
+            unseen, which = apply_to_unseen(len(data.z), fit_and_measure, seed=seed)
+            unseen_weight = take_weights(data.sample_weight, which)
     # Rows that were fitted to keep the equations at least as well as others. Where they do not, the
     # fits without some rows have found fewer or other equations, and say too little of this one.
     lower, medians, upper = np.maximum(
-        _quartiles(unseen, unseen_weight), _quartiles(seen, sample_weight)
+        _quartiles(unseen[:, :-1], unseen_weight), _quartiles(seen[:, :-1], data.sample_weight)
     )
-    distances = _distances(seen, measure(members, rounded))
-    rounding = quantiles(distances, [ROUNDED_LESS], sample_weight)[0]
+    distances = _distances(every, measure(members, data.rounded))[:, averaged]
+    rounding = quantiles(distances, [ROUNDED_LESS], data.sample_weight)[0]
     spreads = np.maximum(upper - lower, np.maximum(rounding, SMALLEST_SPREAD))
-    scores = np.asarray(-np.mean((unseen - medians) / spreads, axis=1))
-    return medians, spreads, Scored(scores, unseen_weight)
+    weights = np.array([member.weight for member in members])[averaged]
+    weights /= weights.sum()
+    standard = (unseen[:, :-1] - medians) / spreads
+    bent = [isinstance(member.view, LikelihoodView) for member in members]
+    standard[:, np.array(bent)[averaged]] = _bend(standard[:, np.array(bent)[averaged]])
+    scores = -standard @ weights - unseen[:, -1]
+    known = iter(zip(medians, spreads, weights, strict=True))
+    standardized = [m if m.is_exact else m.standardize(*map(float, next(known))) for m in members]
+    return standardized, _leave_out_extremes(np.asarray(scores), unseen_weight)
 
 
-def _quartiles(deviations: FloatArray, sample_weight: FloatArray | None) -> FloatArray:
-    """Return the quartiles of each column of log deviations, shape (3, n_columns)."""
+def _leave_out_extremes(scores: FloatArray, sample_weight: FloatArray | None) -> Scored:
+    """Return the scores without those that are no scores of normal rows.
+
+    In a small table the lowest score of all is the threshold: one gross error would hide itself.
+    """
+    bounded = np.maximum(scores, np.min(scores, where=np.isfinite(scores), initial=0.0))
+    lower, upper = quantiles(bounded, [0.25, 0.75], sample_weight)
+    kept = bounded >= lower - EXTREME * (upper - lower)
+    return Scored(scores[kept], take_weights(sample_weight, kept))
+
+
+def _bend(standard: FloatArray) -> FloatArray:
+    """Return standardized likelihoods as the views measure them."""
+    beyond = np.maximum(standard - FAR, 0.0)
+    return np.where(standard > FAR, FAR + FAR * np.log1p(beyond / FAR), standard)
+
+
+def _quartiles(values: FloatArray, sample_weight: FloatArray | None) -> FloatArray:
+    """Return the quartiles of each column, shape (3, n_columns)."""
     # Beyond all numbers, where equations overflow, is as far as the farthest.
-    farthest = np.max(deviations, axis=0, where=np.isfinite(deviations), initial=np.log(TINY))
-    return quantiles(np.minimum(deviations, farthest), [0.25, 0.5, 0.75], sample_weight)
+    farthest = np.max(values, axis=0, where=np.isfinite(values), initial=np.log(TINY))
+    return quantiles(np.minimum(values, farthest), [0.25, 0.5, 0.75], sample_weight)
 
 
 def _distances(first: FloatArray, second: FloatArray) -> FloatArray:
@@ -168,48 +265,62 @@ class _Plan(NamedTuple):
     scores of a fit to one.
     """
 
+    wide: bool
     scale: float
     n_few: int
-    n_many: int
+    n_clusters: int
+    n_more: int
+    exact: bool
 
     @classmethod
     def of(cls, n_rows: int, n_columns: int) -> "_Plan":
-        most = max(1, n_rows // ROWS_PER_CLUSTER)
-        n_many = int(np.clip(n_rows // ROWS_PER_SMALL_CLUSTER, 1, MOST_CLUSTERS))
+        few = n_rows < ROWS_PER_COLUMN * n_columns
         dimension = min(n_columns, LARGEST_DIMENSION)
         n_candidates = dimension * (dimension + 3) // 2  # monomials of degree 1 and 2
         # The smallest size of residuals of quadratic equations that is told from chance.
         scale = FINE_SCALE if n_rows >= ROWS_PER_CANDIDATE * n_candidates else COARSE_SCALE
-        return cls(scale, min(FEW_CLUSTERS, most), n_many)
+        most = max(1, min(n_rows // FEWEST_ROWS, CLUSTER_NUMBERS // n_columns**2))
+        return cls(
+            n_columns > n_rows or (n_columns > WIDE and few),
+            scale,
+            min(most, FEW_CLUSTERS),
+            min(most, CLUSTERS),
+            min(most, MORE_CLUSTERS, max(1, n_rows // ROWS_PER_CLUSTER)),
+            n_rows >= ROWS_PER_EXACT * n_columns,
+        )
 
 
-def _fit_members(
-    z: FloatArray, sample_weight: FloatArray | None, plan: _Plan, seed: int
-) -> list[_Member]:
-    shuffled, moved = Permuted(), GaussianNoise(0.5)
-    scale, n_few, n_many = plan
-    data = (z, sample_weight)
-    return [
-        _fit_member("whole", *data, 1, shuffled, seed, degree=2, tol=0.5, smallest_scale=scale),
-        _fit_member("few clusters", *data, n_few, shuffled, seed, smallest_scale=0.03),
-        _fit_member("many clusters", *data, n_many, moved, seed, smallest_scale=COARSE_SCALE),
+def _fit_members(data: _Rows, plan: _Plan, seed: int) -> list[_Member]:
+    z, _, sample_weight = data
+    if plan.wide:
+        return [_fit_span(z, sample_weight)]
+    kept = concentrate(z, sample_weight, share=MOST)
+    if not np.ptp(z[kept], axis=0).any():  # most rows are the same
+        kept = np.ones(len(z), dtype=bool)
+    whole, whole_weight = z[kept], take_weights(sample_weight, kept)
+    # Directions of small variance count more, but not as much as under the covariance itself.
+    _, covariance = shrunk_covariance(whole, whole_weight)
+    flattened = root_of(covariance, -0.25)
+    unmixed = np.eye(z.shape[1])
+    members = [
+        _fit_quadratic(z, sample_weight, plan.scale, seed),
+        _fit_linear(whole, whole_weight),
+        _fit_clusters("few clusters", z, sample_weight, flattened, plan.n_few, seed + 1),
+        _fit_clusters("clusters", z, sample_weight, unmixed, plan.n_clusters, seed),
+        _fit_clusters("more clusters", z, sample_weight, unmixed, plan.n_more, seed),
     ]
+    return members + (_fit_exact(data, seed) if plan.exact else [])
 
 
-def _fit_member(
-    name: str,
-    z: FloatArray,
-    sample_weight: FloatArray | None,
-    n_clusters: int,
-    contrast: Contrast,
-    seed: int,
-    *,
-    degree: int = 1,
-    tol: float = 0.9,
-    smallest_scale: float,
+# --- Views of the whole data ----------------------------------------------------------------------
+
+
+def _fit_quadratic(
+    z: FloatArray, sample_weight: FloatArray | None, smallest_scale: float, seed: int
 ) -> _Member:
+    """Fit quadratic equations of the whole data against permuted columns."""
     reduction = None
-    if degree > 1 and z.shape[1] > LARGEST_DIMENSION:
+    if z.shape[1] > LARGEST_DIMENSION:
         reduction = PCA(min(LARGEST_DIMENSION, len(z)), random_state=seed)
         reduction.set_output(transform="default")
         variances = fit_pca(reduction, z, sample_weight).explained_variance_
@@ -220,19 +331,154 @@ def _fit_member(
         z = reduction.transform(z)
     rng = np.random.default_rng(seed)
     n_contrast = max(len(z), CONTRAST_ROWS)
-    other = contrast.make(draw_rows(z, sample_weight, rng, n_contrast), rng, n_contrast)
-    ideal = VanishingIdeal(
-        max_degree=degree, tol=tol, normalization="contrastive", reduction="gram"
-    )
-    labels = find_clusters(z, n_clusters, seed=seed, sample_weight=sample_weight)
-    fit = partial(fit_clusters, smallest_scale=smallest_scale, sample_weight=sample_weight)
+    contrast = Permuted().make(draw_rows(z, sample_weight, rng, n_contrast), rng, n_contrast)
+    ideal = VanishingIdeal(max_degree=2, tol=0.5, normalization="contrastive", reduction="gram")
+    one = np.zeros(len(z), dtype=np.intp)
+
+    def fit(ideal: VanishingIdeal) -> list[Component]:
+        return fit_clusters(
+            z,
+            one,
+            contrast,
+            ideal,
+            smallest_scale=smallest_scale,
+            sample_weight=sample_weight,
+        )
+
     try:
-        components = fit(z, labels, other, ideal)
+        components = fit(ideal)
     except ValueError:  # nothing is below the tolerance: take every direction there is
-        components = fit(z, labels, other, ideal.set_params(tol=1e6))
-    n_equations = sum(len(component.center) for component in components)
+        components = fit(ideal.set_params(tol=1e6))
     description = (
-        f"{name}: {n_equations} equations of degree <= {degree} on {len(components)} "
-        f"clusters against {contrast}, tol={ideal.tol:g}"
+        f"whole: {len(components[0].center)} equations of degree <= 2 against {Permuted()}, "
+        f"tol={ideal.tol:g}"
     )
-    return _Member(name, description, reduction, components)
+    view = ClusterView(("whole",), components)
+    return _Member(view, description, reduction)
+
+
+def _fit_linear(z: FloatArray, sample_weight: FloatArray | None) -> _Member:
+    """Fit all linear equations of most of the rows, in units of their shrunk spread."""
+    shrinkage = find_shrinkage(z, sample_weight)
+    ideal = _fit_every_direction(z, sample_weight)
+    scale = np.sqrt(shrinkage.shrink(ideal.extents_**2))
+    component = scale_component(ideal, np.zeros(len(scale)), scale)
+    description = (
+        f"linear: {len(scale)} equations of degree 1 on {MOST:.0%} of the rows, "
+        f"shrinkage {shrinkage.rho:.2g}"
+    )
+    return _Member(ClusterView(("linear",), [component]), description, weight=LINEAR_WEIGHT)
+
+
+def _fit_span(z: FloatArray, sample_weight: FloatArray | None) -> _Member:
+    """Fit linear equations of few rows and many columns, in the span of the rows and outside."""
+    shrinkage = find_shrinkage(z, sample_weight)
+    span = find_span(z, sample_weight)
+    view = SpanView(
+        ("span",),
+        [],
+        center=shrinkage.mean,
+        directions=span.directions,
+        variances=shrinkage.shrink(span.variances),
+        rest=shrinkage.rest,
+    )
+    n_directions, n_columns = span.directions.shape
+    description = (
+        f"span: {n_directions} directions of {n_columns}, and the distance from their span, "
+        f"shrinkage {shrinkage.rho:.2g}"
+    )
+    return _Member(view, description)
+
+
+def _fit_exact(data: _Rows, seed: int) -> list[_Member]:
+    """Fit linear equations that hold exactly in nearly all rows, if there are any."""
+    z, rounded, sample_weight = data
+    # Columns of few values keep equations with each other by chance, until they do not.
+    steps = np.diff(quantiles(z, np.linspace(0.05, 0.95, LEVELS), sample_weight), axis=0)
+    varying = np.all(steps > 0, axis=0)
+    if varying.sum() < 2:
+        return []
+    applied = None
+    sought = z
+    if not varying.all():
+        applied = Affine("varying columns", np.diag(varying.astype(float)), np.zeros(len(varying)))
+        noise = np.random.default_rng(seed).standard_normal(z.shape)
+        # Noise has no equations. A constant would have one.
+        sought = np.where(varying, z, noise)
+        z, rounded = applied(z), applied(rounded)
+    kept = concentrate(z[:, varying], sample_weight, share=MOST, ridge=1e-12)
+    ideal = VanishingIdeal(max_degree=1, tol=EXACT, reduction="tsqr")
+    ideal.fit_part(ArraySource(sought[kept]), sample_weight=take_weights(sample_weight, kept))
+    if not ideal.basis_.count():
+        return []
+    values = ideal.basis_.evaluate(z)
+    rounding = np.max(np.abs(values - ideal.basis_.evaluate(rounded)), axis=0)
+    typical = np.sqrt(ideal.extents_**2 + rounding**2 + TINY**2)
+    holds = quantiles(np.abs(values) / typical, [HOLDS], sample_weight)[0] <= np.sqrt(ALLOWED)
+    if not holds.any():
+        return []
+    component = Component(ideal, np.zeros(len(typical)), typical, 1 / typical**2)
+    component = component.restrict(np.where(holds, component.weights / holds.sum(), 0.0))
+    description = f"exact: {int(holds.sum())} equations of degree 1 that nearly all rows keep"
+    return [_Member(ExactView(("exact",), [component]), description, applied)]
+
+
+def _fit_every_direction(z: FloatArray, sample_weight: FloatArray | None) -> VanishingIdeal:
+    """Return the ideal of all linear polynomials with a gradient of length 1 and mean 0 on z."""
+    ideal = VanishingIdeal(max_degree=1, tol=ALL, reduction="gram")
+    return ideal.fit_part(ArraySource(z), sample_weight=sample_weight)
+
+
+# --- Mixtures of clusters -------------------------------------------------------------------------
+
+
+def _fit_clusters(
+    name: str,
+    z: FloatArray,
+    sample_weight: FloatArray | None,
+    mixing: FloatArray,
+    n_clusters: int,
+    seed: int,
+) -> _Member:
+    """Fit all linear equations of each cluster.
+
+    Covariances of clusters are shrunk towards that of all rows around the centres of their
+    clusters.
+
+    Parameters
+    ----------
+    name : str
+    z : array of shape (n_samples, n_features)
+    sample_weight : array of shape (n_samples,) or None
+    mixing : array of shape (n_features, n_features)
+        Symmetric; clusters are sought in the coordinates z @ mixing.
+    n_clusters, seed : int
+    """
+    points = z @ mixing
+    labels = find_clusters(points, n_clusters, seed=seed, sample_weight=sample_weight)
+    sizes = np.bincount(labels)
+    large = np.flatnonzero(sizes >= min(FEWEST_ROWS, sizes.max()))
+    clusters = [np.flatnonzero(labels == label) for label in large]
+    weights = [take_weights(sample_weight, own) for own in clusters]
+    rows = [center_rows(z[own], weight) for own, weight in zip(clusters, weights, strict=True)]
+    centers = np.stack([center for center, _ in rows])
+    around = np.concatenate(
+        [z[own] - center for own, center in zip(clusters, centers, strict=True)]
+    )
+    in_clusters = take_weights(sample_weight, np.concatenate(clusters))
+    _, within = shrunk_covariance(around @ mixing, in_clusters)
+    # In these coordinates it is the identity.
+    whitening = root_of(within, -0.5) @ mixing
+    sizes = np.array([total_weight(w, len(own)) for own, w in zip(clusters, weights, strict=True)])
+    n_columns = z.shape[1]
+    covariances = np.stack([(own @ whitening.T).T @ (own @ whitening.T) for _, own in rows])
+    variances, vectors = np.linalg.eigh(covariances)
+    share = (sizes / (sizes + n_columns))[:, None]
+    variances = share * np.maximum(variances, 0.0) + (1 - share)
+    factors = (vectors / np.sqrt(variances)[:, None, :]).transpose(0, 2, 1) @ whitening
+    log_masses = np.log(sizes / total_weight(sample_weight, len(z)))
+    log_masses -= np.sum(np.log(variances), axis=1) / 2
+    view = LikelihoodView(
+        (name,), [], log_masses=log_masses, centers=centers, factors=factors.reshape(-1, n_columns)
+    )
+    return _Member(view, f"{name}: linear equations of {len(centers)} clusters")

@@ -5,8 +5,9 @@ coordinates after scaling, a transformation and preprocessing. To add a kind of 
 subclass of ``View`` or ``NearestView`` here and list it in ``VIEWS``, so that model files know it.
 """
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from math import log
 from operator import add
@@ -18,6 +19,7 @@ from sklearn.decomposition import PCA
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
+from vanishing.arrays.blocks import map_in_threads, one_thread, threads_for
 from vanishing.arrays.namespace import (
     Array,
     BoolArray,
@@ -32,7 +34,8 @@ from vanishing.arrays.namespace import (
 )
 from vanishing.data.inputs import prepare_for_sklearn
 from vanishing.explain.attribution import Landscape, nothing_by_itself
-from vanishing.explain.view import Component, NearestView, View
+from vanishing.explain.record import BrokenEquation
+from vanishing.explain.view import Component, Deviations, NearestView, OnLines, Through, View
 from vanishing.transformations import Affine, Composition, Gather, Transformation
 
 if TYPE_CHECKING:
@@ -146,6 +149,11 @@ def _map_nodes(applied: Any, graph: "Graph", x: "Value") -> "Value":
 
 #: Added to deviations, and to losses, before their logarithm is taken.
 TINY, SMALL_LOSS = 1e-12, 1e-3
+#: Exact equations are broken where residuals are ten times as large as usual.
+ALLOWED = 100.0
+#: Residuals from all clusters that stay in the cache.
+CACHED_NUMBERS = 2**17
+LARGEST_FLOAT = float(np.finfo(np.float64).max)
 #: Powers of e below this are less than every float64.
 UNDERFLOW = -746.0
 
@@ -190,6 +198,265 @@ class ClusterView(NearestView):
         graph = deviations.graph
         deviations = graph.where(deviations.apply("IsNaN"), np.inf, deviations)
         return (deviations.reduce("Min", axis=0) + TINY).apply("Log")
+
+
+class ExactView(NearestView):
+    """Equations that hold exactly, up to noise far below the spread: s = log(1 + D / allowed).
+
+    Close to zero as long as they hold. A row that breaks one by far more than noise is anomalous,
+    whatever the other views say of it.
+    """
+
+    def of_nearest(self, deviation: Array) -> Array:
+        """Return log(1 + D / allowed)."""
+        return namespace(deviation).log1p(deviation / ALLOWED)
+
+    def slope_of_nearest(self, deviation: FloatArray) -> FloatArray:
+        """Return the derivative of log(1 + D / allowed)."""
+        return 1 / (deviation + ALLOWED)
+
+    def importance(self, component: Component, values: FloatArray) -> FloatArray:
+        """Return the residuals in units of what is typical."""
+        return np.asarray(np.abs(values - component.center) / component.typical)
+
+    def nodes(self, deviations: "Value") -> "Value":
+        """Add log(1 + D / allowed)."""
+        return (deviations.take(0, axis=0) / ALLOWED + 1.0).apply("Log")
+
+
+@dataclass(frozen=True, eq=False)
+class LinearView(View):
+    """A view whose linear equations are rows of matrices, too many for an ideal of their own."""
+
+    def equations(
+        self, z: FloatArray, deviations: FloatArray
+    ) -> list[tuple[float, BrokenEquation]]:
+        """Return nothing: there are more equations than anyone would read."""
+        return []
+
+    def lines(self, directions: Any) -> Through:
+        """Return D(z + t v), each the square of a vector that is linear in t."""
+        dense = directions if isinstance(directions, np.ndarray) else directions.toarray()
+        steps = self._whiten(dense, 0.0)
+        lengths = np.linalg.norm(steps, axis=2)
+        units = steps / np.where(lengths > 0, lengths, 1.0)[:, :, None]
+
+        def through(points: FloatArray, which: IntArray) -> OnLines:
+            starts, chosen = self._whiten(points, 1.0), units[which]
+            along = np.sum(chosen * starts, axis=2)
+            across = np.linalg.norm(starts - along[:, :, None] * chosen, axis=2)
+            triangles = np.zeros((2, 2, *along.shape))
+            triangles[0, 0], triangles[0, 1], triangles[1, 1] = lengths[which], along, across
+            return Deviations(triangles)
+
+        return through
+
+    @abstractmethod
+    def _whiten(self, z: FloatArray, one: float) -> FloatArray:
+        """Return vectors whose squared lengths are D, shape (n_points, n_deviations, n_equations).
+
+        The constant terms of the equations are multiplied by ``one``: without them, they say how
+        the vectors change in a direction.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class LikelihoodView(LinearView):
+    """Minus the log likelihood of a mixture, ℓ = -log Σ_j e^{m_j - D_j / 2}.
+
+    D_j = ‖A_j (z - c_j)‖² is the sum of squares of all linear polynomials of a cluster, in units of
+    their spread: its squared Mahalanobis distance. Far from all clusters, beyond a bound b, a
+    logarithm is taken, so that the other views are heard: s = b + u log(1 + (ℓ - b) / u).
+
+    Parameters
+    ----------
+    log_masses : array of shape (n_clusters,)
+        m, the logarithm of the share of a cluster less that of the volume it fills.
+    centers : array of shape (n_clusters, n_features)
+        c.
+    factors : array of shape (n_clusters * n_features, n_features)
+        A_1, A_2, ..., one below the other.
+    bound, unit : float
+        b and u.
+    """
+
+    log_masses: FloatArray = field(default_factory=lambda: np.zeros(0))
+    centers: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
+    factors: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
+    bound: float = LARGEST_FLOAT
+    unit: float = 1.0
+
+    def value(self, deviations: Array, k: int = 0) -> Array:
+        """Return s."""
+        every = self._log_sum(deviations)
+        xp = namespace(deviations)
+        with np.errstate(divide="ignore"):
+            likelihood = -(xp.log(every.sums) + every.largest)[:, 0]
+        beyond = xp.maximum(likelihood - self.bound, xp.zeros_like(likelihood))
+        return xp.where(
+            likelihood > self.bound,
+            self.bound + self.unit * xp.log1p(beyond / self.unit),
+            likelihood,
+        )
+
+    def slopes(self, deviations: FloatArray, k: int = 0) -> FloatArray:
+        """Return half the probability that a sample belongs to each cluster, less beyond b."""
+        every = self._log_sum(deviations)
+        with np.errstate(divide="ignore"):
+            likelihood = -(np.log(every.sums) + every.largest)
+        beyond = np.maximum(likelihood - self.bound, 0.0)
+        return np.asarray(every.parts / (2 + 2 * beyond / self.unit))
+
+    @property
+    def width(self) -> int:
+        """Number of clusters."""
+        return len(self.centers)
+
+    @property
+    def clusters(self) -> list[tuple[FloatArray, FloatArray]]:
+        """Centre c and matrix A of each cluster."""
+        return list(zip(self.centers, np.split(self.factors, len(self.centers)), strict=True))
+
+    def measure(self, z: Array) -> Array:
+        """Return D of each cluster, shape (n_points, n_clusters)."""
+        xp = namespace(z)
+        n_clusters, width = self.centers.shape
+        factors = move_like(self.factors, z)
+        offsets = move_like(self._offsets()[:, None], z)
+        n_rows = max(1, CACHED_NUMBERS // len(self.factors))
+        blocks = []
+        with one_thread():  # of BLAS, whose threads would wait for each other in small products
+            for start in range(0, max(1, z.shape[0]), n_rows):
+                # One sample a column: sums over the short axis are slow where it is the last.
+                residuals = factors @ z[start : start + n_rows, :].T - offsets
+                squares = xp.reshape(residuals * residuals, (n_clusters, width, -1))
+                near = xp.sum(squares, axis=1)
+                # Where numbers overflow, nothing is near.
+                blocks.append(xp.where(xp.isnan(near), xp.full_like(near, xp.inf), near))
+        return xp.concat(blocks, axis=1).T
+
+    def gradients(self, z: FloatArray, deviations: FloatArray | None = None) -> FloatArray:
+        """Return the derivative of the contribution with respect to z."""
+        found = self.measure(z) if deviations is None else deviations
+        result = np.zeros_like(z)
+        outer = 2 * self._factor * self.slopes(found)
+        for slope, (center, factor) in zip(outer.T, self.clusters, strict=True):
+            result += slope[:, None] * ((z - center) @ factor.T @ factor)
+        return result
+
+    def residuals(
+        self, z: FloatArray, deviations: FloatArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the residuals of the cluster that a point most likely belongs to."""
+        found = self.measure(z) if deviations is None else deviations
+        center, factor = self.clusters[int(np.argmin(found[0] - 2 * self.log_masses))]
+        return factor @ (z[0] - center), factor
+
+    def measure_nodes(self, graph: "Graph", z: "Value") -> "Value":
+        """Add D, of shape (n_samples, n_clusters)."""
+        n_clusters, width = self.centers.shape
+        graph.hold(n_clusters * width)
+        residuals = z @ self.factors.T - self._offsets()
+        return residuals.reshape(-1, n_clusters, width).reduce("SumSquare", axis=2)
+
+    def nodes(self, deviations: "Value") -> "Value":
+        """Add s."""
+        graph = deviations.graph
+        deviations = graph.where(deviations.apply("IsNaN"), np.inf, deviations)
+        logs, largest = _log_sum(deviations * -0.5 + self.log_masses, axis=1)
+        likelihood = -(logs + largest)
+        inside = likelihood <= self.bound
+        beyond = graph.where(inside, 0.0, likelihood - self.bound)
+        bent = (beyond * (1 / self.unit) + 1.0).apply("Log") * self.unit + self.bound
+        return graph.where(inside, likelihood, bent)
+
+    def _offsets(self) -> FloatArray:
+        """Return A c of all clusters."""
+        return np.concatenate([factor @ center for center, factor in self.clusters])
+
+    def _whiten(self, z: FloatArray, one: float) -> FloatArray:
+        return np.stack([(z - one * c) @ factor.T for c, factor in self.clusters], axis=1)
+
+    def _log_sum(self, deviations: Array) -> "_LogSum":
+        return _LogSum.of(move_like(self.log_masses, deviations) - deviations / 2, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class SpanView(LinearView):
+    """Logarithm of the deviation from one linear ideal of few rows and many columns, s = log D.
+
+    D is the mean square of the principal components of the rows, in units of their shrunk spread,
+    and of the distance from their span. The distance stands for the exact equations of all other
+    directions, which are one projector.
+
+    Parameters
+    ----------
+    center : array of shape (n_features,)
+    directions : array of shape (n_directions, n_features)
+        Orthonormal.
+    variances : array of shape (n_directions,)
+    rest : float
+        The variance of the other directions.
+    """
+
+    center: FloatArray = field(default_factory=lambda: np.zeros(0))
+    directions: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
+    variances: FloatArray = field(default_factory=lambda: np.zeros(0))
+    rest: float = 1.0
+
+    def value(self, deviations: Array, k: int = 0) -> Array:
+        """Return log D."""
+        return namespace(deviations).log(deviations[:, 0] + TINY)
+
+    def slopes(self, deviations: FloatArray, k: int = 0) -> FloatArray:
+        """Return the derivative of log D."""
+        return 1 / (deviations + TINY)
+
+    def measure(self, z: Array) -> Array:
+        """Return D, shape (n_points, 1)."""
+        xp = namespace(z)
+        inside, outside = self._project(z - move_like(self.center, z))
+        total = xp.sum(inside**2 / move_like(self.variances, z), axis=1)
+        total = total + xp.sum(outside**2, axis=1) / self.rest
+        return total[:, None] / len(self.center)
+
+    def gradients(self, z: FloatArray, deviations: FloatArray | None = None) -> FloatArray:
+        """Return the derivative of the contribution with respect to z."""
+        inside, outside = self._project(z - self.center)
+        slopes = (inside / self.variances) @ self.directions + outside / self.rest
+        outer = self._factor * self.slopes(self.measure(z))
+        return np.asarray(2 / len(self.center) * outer * slopes)
+
+    def residuals(
+        self, z: FloatArray, deviations: FloatArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the coordinates in units of their spread, and their Jacobian."""
+        return self._whiten(z, 1.0)[0, 0], self._whiten(np.eye(len(self.center)), 0.0)[:, 0].T
+
+    def measure_nodes(self, graph: "Graph", z: "Value") -> "Value":
+        """Add D, of shape (n_samples,)."""
+        graph.hold(2 * len(self.center))
+        moved = z - self.center
+        inside = moved @ self.directions.T
+        outside = moved - inside @ self.directions
+        total = (inside * (1 / np.sqrt(self.variances))).reduce("SumSquare", axis=1)
+        total = total + outside.reduce("SumSquare", axis=1) * (1 / self.rest)
+        return total * (1 / len(self.center))
+
+    def nodes(self, deviations: "Value") -> "Value":
+        """Add log D."""
+        return (deviations + TINY).apply("Log")
+
+    def _whiten(self, z: FloatArray, one: float) -> FloatArray:
+        inside, outside = self._project(z - one * self.center)
+        whitened = np.hstack([inside / np.sqrt(self.variances), outside / np.sqrt(self.rest)])
+        return np.asarray(whitened / np.sqrt(len(self.center)))[:, None]
+
+    def _project(self, moved: Array) -> tuple[Array, Array]:
+        """Return the principal components of rows, and what is left of them outside the span."""
+        directions = move_like(self.directions, moved)
+        inside = moved @ directions.T
+        return inside, moved - inside @ directions
 
 
 # The score of the paper (eq. score), in log space. Components j = (k, c) are the ideals of cluster
@@ -370,13 +637,11 @@ def _log_add(total: "Value", other: float) -> "Value":
 
 
 #: All kinds of views, for model files.
-VIEWS = (NormView, ClusterView, Mixture)
+VIEWS = (NormView, ClusterView, ExactView, LikelihoodView, SpanView, Mixture)
 
 
 # --- Columns that are constant in training, as exact equations ------------------------------------
 
-#: A broken constant column counts like a residual e^10 times the usual one.
-BROKEN_CONSTANT = 10.0
 #: Difference from a constant, relative to one plus its size, that is taken for rounding.
 SAME = 1e-9
 
@@ -389,10 +654,13 @@ class ConstantColumns:
     ----------
     constant : bool array of shape (n_features,)
     values : array of shape (n_features,)
+    least : float
+        What a broken constant adds at least.
     """
 
     constant: BoolArray
     values: FloatArray
+    least: float = 10.0
 
     def __call__(
         self, X: Array, /, features: IntArray | EllipsisType = ..., same: float = SAME
@@ -413,7 +681,7 @@ class ConstantColumns:
         constant = move_like(self.constant[features], X)
         distance = xp.abs(xp.where(constant, X - constants, xp.zeros_like(X)))
         broken = distance > same * (1 + xp.abs(constants))
-        return xp.where(broken, BROKEN_CONSTANT + xp.log1p(distance), xp.zeros_like(X))
+        return xp.where(broken, self.least + xp.log1p(distance), xp.zeros_like(X))
 
     def nodes(self, graph: "Graph", x: "Value") -> "Value":
         """Add what all columns together add."""
@@ -421,7 +689,7 @@ class ConstantColumns:
         constants = self.values[columns]
         distance = (x.take(columns, axis=1) - constants).apply("Abs")
         kept = distance <= max(SAME, graph.rounding) * (1 + np.abs(constants))
-        added = (distance + 1.0).apply("Log") + BROKEN_CONSTANT
+        added = (distance + 1.0).apply("Log") + self.least
         # What is no number does not keep a constant.
         return graph.where(kept, 0.0, added).reduce("Sum", axis=1)
 
@@ -429,7 +697,7 @@ class ConstantColumns:
 # --- The score ------------------------------------------------------------------------------------
 
 #: Numbers of one component that are held while rows are scored.
-SCORED_NUMBERS = 2**22
+SCORED_NUMBERS = 2**21
 
 
 @dataclass(frozen=True, eq=False)
@@ -497,11 +765,12 @@ class Score:
 
     def measure(self, X: Array) -> Array:
         """Return s of each view in the array library of X, shape (n_views, n_samples)."""
-        widest = max((len(c.center) for view in self.views for c in view.components), default=1)
-        n_rows = max(1, SCORED_NUMBERS // widest)
-        blocks = (X[start : start + n_rows, :] for start in range(0, max(1, X.shape[0]), n_rows))
+        widest = max((view.width for view in self.views), default=1)
+        n_rows = max(1, SCORED_NUMBERS // max(1, X.shape[1], widest))
+        blocks = [X[start : start + n_rows, :] for start in range(0, max(1, X.shape[0]), n_rows)]
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            return namespace(X).concat([self._measure(block) for block in blocks], axis=1)
+            found = list(map_in_threads(self._measure, blocks, threads_for(X)))
+            return namespace(X).concat(found, axis=1)
 
     def _measure(self, X: Array) -> Array:
         scaled = self.coordinates.scale(X)
@@ -556,7 +825,7 @@ class Score:
             views = [
                 (view, view.images.index(i))
                 for view in self.views
-                if i in view.images and not view.borrows
+                if i in view.images and view.components and not view.borrows
             ]
             components = [c for view, k in views for c in view.components[view.own(k)]]
             if views:
@@ -587,20 +856,12 @@ class Score:
 
     def nodes(self, graph: "Graph", x: "Value") -> "Value":
         """Add the nodes of S, of shape (n_samples,), to a graph."""
-        from vanishing.equations.onnx import Polynomials, sums_of_squares
-
         points: dict[tuple[int, ...], Value] = {}
         terms = [] if self.constants is None else [self.constants.nodes(graph, x)]
         for view in self.views:
             if view.images not in points:
                 points[view.images] = self.coordinates.nodes(graph, x, view.images)
-            stack = [
-                Polynomials(c.ideal.basis_, c.center, np.sqrt(c.weights)) for c in view.exported
-            ]
-            deviations = sums_of_squares(
-                stack, graph, points[view.images], n_images=len(view.images)
-            )
-            s = view.nodes(deviations)
+            s = view.nodes(view.measure_nodes(graph, points[view.images]))
             if (view.shift, view.spread, view.weight) != (0.0, 1.0, 1.0):
                 s = (s - view.shift) / view.spread * view.weight
             terms.append(s)

@@ -10,6 +10,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from vanishing.arrays.blocks import limit_workers, one_thread
 from vanishing.arrays.namespace import FloatArray, IntArray, move_to_numpy
 from vanishing.construction.normalizations import resolve_normalization
 from vanishing.contrasts import Contrast, Permuted
@@ -34,12 +35,16 @@ class VanishingDetector(Detector):
     With an ``ideal`` it is one model, with score ‖G(x)‖: with the vca or gradient normalization
     these are the paper's baselines, with the contrastive one the contrast is made out of X.
 
-    Without arguments it is a recipe for tables of any size and scale. Columns are standardized,
-    and three views are combined, each a sum of squared residuals in units of what is usual for
-    normal data: quadratic equations of the whole data against permuted columns, and linear
-    equations of a few and of many clusters. The score is the mean of the three logarithms, each
-    standardized on rows that were left out of the fit in turn. Columns that are constant in
-    training are exact equations.
+    Without arguments it is a recipe for tables of any size and scale, of which most rows are
+    normal. Columns are standardized, and the score is a mean of views, each standardized on rows
+    that were left out of the fit in turn: quadratic equations of the whole data against permuted
+    columns, linear equations of three quarters of the rows, and the likelihood of clusters, each
+    with all of its linear equations, at three resolutions. No view describes a single row, so that
+    rows which were fitted to are judged as new ones are. A row that breaks an equation which holds
+    exactly in nearly all others, such as a sum, or a column that is constant in training, is
+    anomalous whatever the other views say. Tables with more columns than rows, or with more than
+    100 columns and few rows, have one view: linear equations in the span of the rows, and the
+    distance from that span, under a shrunk covariance. Of more than 20,000 rows, 20,000 are drawn.
 
     Parameters
     ----------
@@ -151,9 +156,11 @@ class VanishingDetector(Detector):
             train, held_out = self._split(X)
             unseen: Scored | None
             if self.ideal is None:
-                score, fitted.chosen_, unseen = fit_recipe(
-                    train, seed=self.random_state, sample_weight=sample_weight
-                )
+                # Threads would wait for each other in many small products.
+                with one_thread(), limit_workers(1):
+                    score, fitted.chosen_, unseen = fit_recipe(
+                        train, seed=self.random_state, sample_weight=sample_weight
+                    )
             else:
                 score, fitted.chosen_ = self._fit_score(train, sample_weight)
                 unseen = self._score_unseen(train, score, sample_weight)

@@ -17,7 +17,7 @@ from vanishing.ideal import VanishingIdeal
 from vanishing.polynomials.evaluation import vanishing_along_lines
 
 if TYPE_CHECKING:
-    from vanishing.equations.onnx_graph import Value
+    from vanishing.equations.onnx_graph import Graph, Value
 
 # --- What all scores are made of: an ideal, and what is usual for its polynomials -----------------
 
@@ -199,11 +199,24 @@ class View(ABC):
         """The components that a graph needs."""
         return self.components
 
-    # --- what follows for all of them
+    @property
+    def width(self) -> int:
+        """Most numbers that are held of a sample while it is measured."""
+        bases = [component.ideal.basis_ for component in self.components]
+        return max((part.n_candidates for basis in bases for part in basis.blocks), default=1)
 
     def measure(self, z: Array) -> Array:
         """Return D of each component at each row of one image, shape (n_points, n_components)."""
         return namespace(z).stack([c.deviation(z) for c in self.components], axis=1)
+
+    def measure_nodes(self, graph: "Graph", z: "Value") -> "Value":
+        """Add D to a graph, given the coordinates of all images, one below the other."""
+        from vanishing.equations.onnx import Polynomials, sums_of_squares  # a fit needs none of it
+
+        stack = [Polynomials(c.ideal.basis_, c.center, np.sqrt(c.weights)) for c in self.exported]
+        return sums_of_squares(stack, graph, z, n_images=len(self.images))
+
+    # --- what follows for all of them
 
     def deviations(self, z: FloatArray) -> FloatArray:
         """Return D in each image, shape (n_points, n_images * n_components)."""

@@ -14,7 +14,7 @@ from vanishing.app.cli.console import cell, out, say, working
 from vanishing.app.cli.options import Reading
 from vanishing.app.cli.tables import PIPE, choose, open_input, table_errors
 from vanishing.arrays.namespace import FloatArray
-from vanishing.data.whole_tables import OpenTable
+from vanishing.data.csv_files import OpenTable
 from vanishing.equations.text import significant
 from vanishing.laws.laws import FEWEST_ROWS
 from vanishing.polynomials.monomials import count

@@ -79,7 +79,7 @@ def detect(
     otherwise a mixture of many local ones.
 
     Without --train and --model the detector is fitted to the data itself, most of which should then
-    be normal; each row is scored by a fit that left it out.
+    be normal.
     """
     from vanishing.app.cli.findings import find, findings_record, show_findings
     from vanishing.app.cli.models import library_errors, row_column, truth

@@ -337,7 +337,8 @@ def fit_to_itself(table: Table, threshold: Threshold, wanted: Equations) -> Any:
         )
     detector = _detector(table, threshold, wanted)
     _refuse_huge(table)
-    if len(table) < FEWEST_ROWS:
+    is_recipe = isinstance(detector, VanishingDetector) and detector.ideal is None
+    if is_recipe or len(table) < FEWEST_ROWS:  # which does not describe a single row
         return fit_detector(table, threshold, wanted)
     note(f"no --train: {table.where} is judged by itself, in {N_FITS} fits")
     with library_errors(table.where), working("fitting parts of the rows", N_FITS) as step:
