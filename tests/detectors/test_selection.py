@@ -23,8 +23,10 @@ def digits():
 
 def candidates():
     return {
-        "rotations": TransformationDetector(Rotations(SHAPE), preprocessor=PCA(12)),
-        "shifts": TransformationDetector(Translations(SHAPE, shift=2), preprocessor=PCA(12)),
+        "rotations": TransformationDetector(Rotations(SHAPE), preprocessor=PCA(12, random_state=0)),
+        "shifts": TransformationDetector(
+            Translations(SHAPE, shift=2), preprocessor=PCA(12, random_state=0)
+        ),
         "one equation": make_pipeline(
             PCA(3), VanishingDetector(VanishingIdeal(max_degree=1, tol=10.0))
         ),

@@ -5,8 +5,8 @@ coordinates after scaling, a transformation and preprocessing. To add a kind of 
 subclass of ``View`` or ``NearestView`` here and list it in ``VIEWS``, so that model files know it.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import partial, reduce
 from math import log
 from operator import add
@@ -18,12 +18,15 @@ from sklearn.decomposition import PCA
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
+from vanishing.arrays.blocks import map_in_threads, threads_for
 from vanishing.arrays.namespace import (
     Array,
     BoolArray,
     FloatArray,
     IntArray,
     is_array,
+    is_on_cpu,
+    lazy,
     machine_epsilon,
     make_columns_contiguous,
     move_like,
@@ -100,6 +103,49 @@ class Coordinates:
         """Return the coordinates of several images side by side."""
         scaled = self.scale(X)
         return np.hstack([self.preprocess(self.transform(i, scaled)) for i in which])
+
+    def each(self, X: Array) -> Iterator[Array]:
+        """Yield the coordinates of all images, one after the other."""
+        scaled = self.scale(X)
+        if self._projection is None:
+            for i in range(len(self.maps)):
+                yield self.preprocess(self.transform(i, scaled))
+            return
+        # One product for all images, and no image in full.
+        center, matrix, offsets = (move_like(part, scaled) for part in self._projection)
+        projected = matrix @ (scaled - center).T + offsets[:, None]
+        width = projected.shape[0] // len(self.maps)
+        for start in range(0, projected.shape[0], width):
+            yield projected[start : start + width, :].T
+
+    @lazy
+    def _projection(self) -> tuple[FloatArray, FloatArray, FloatArray] | None:
+        """Maps that move pixels, and principal components after them, as one matrix.
+
+        Returns
+        -------
+        center : array of shape (n_columns,)
+        matrix : array of shape (n_images * n_coordinates, n_columns)
+        offsets : array of shape (n_images * n_coordinates,)
+            The coordinates of all images are matrix (x - center) + offsets.
+        """
+        gathers = [each for each in self.maps if isinstance(each, Gather)]
+        if type(self.preprocessor) is not PCA or len(gathers) < len(self.maps):
+            return None
+        components = self.preprocessor.components_.astype(np.float64)
+        center = self.preprocessor.mean_.astype(np.float64)
+        if self.preprocessor.whiten:
+            components = components / np.sqrt(self.preprocessor.explained_variance_)[:, None]
+        matrices, offsets = [], []
+        for gather in gathers:
+            matrix = np.zeros_like(components)
+            np.add.at(matrix, (slice(None), gather.columns), components)
+            matrices.append(matrix)
+            offsets.append(components @ (center[gather.columns] - center))
+        return center, np.concatenate(matrices), np.concatenate(offsets)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def nodes(self, graph: Graph, x: Value, which: Sequence[int]) -> Value:
         """Add the coordinates of several images to a graph, one image below the other."""
@@ -209,11 +255,19 @@ class Mixture(View):
         ε.
     logarithm : bool
         Whether s is log(loss + δ).
+    metric : array of shape (n_coordinates, n_coordinates) or None
+        W with W W' the inverse covariance of the contrast, if all clusters have it in common.
     """
 
     n_clusters: int = 1
     smoothing: float = 0.0
     logarithm: bool = False
+    metric: FloatArray | None = None
+
+    @property
+    def common_metric(self) -> FloatArray | None:
+        """Coordinates in which deviations are distances less a few squares."""
+        return self.metric
 
     def own(self, k: int) -> slice:
         """Return the components of transformation k."""
@@ -424,8 +478,8 @@ class ConstantColumns:
 
 # --- The score ------------------------------------------------------------------------------------
 
-#: Numbers of one component that are held while rows are scored.
-SCORED_NUMBERS = 2**22
+#: Numbers of one view that are held while rows are scored, on an accelerator and on a processor.
+SCORED_NUMBERS = (2**28, 2**19)
 
 
 @dataclass(frozen=True, eq=False)
@@ -493,22 +547,32 @@ class Score:
 
     def measure(self, X: Array) -> Array:
         """Return s of each view in the array library of X, shape (n_views, n_samples)."""
-        widest = max((len(c.center) for view in self.views for c in view.components), default=1)
-        n_rows = max(1, SCORED_NUMBERS // widest)
-        blocks = (X[start : start + n_rows, :] for start in range(0, max(1, X.shape[0]), n_rows))
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            return namespace(X).concat([self._measure(block) for block in blocks], axis=1)
+        n_rows = max(1, self._most_rows(X))
+        blocks = [X[start : start + n_rows, :] for start in range(0, max(1, X.shape[0]), n_rows)]
+        threads = threads_for(X) if len(blocks) > 1 else 1
+        measured = list(map_in_threads(self._measure, blocks, threads))
+        return namespace(X).concat(measured, axis=1)
+
+    def _most_rows(self, X: Array) -> int:
+        """Return how many rows to measure at a time."""
+        widest = max(
+            (
+                max(len(view.components), *(len(c.center) for c in view.components))
+                for view in self.views
+            ),
+            default=1,
+        )
+        return SCORED_NUMBERS[is_on_cpu(X)] // widest
 
     def _measure(self, X: Array) -> Array:
-        scaled = self.coordinates.scale(X)
         values: list[list[Array]] = [[] for _ in self.views]
-        for i in range(len(self.coordinates.maps)):  # one image at a time is held
-            z = self.coordinates.preprocess(self.coordinates.transform(i, scaled))
-            for view, found in zip(self.views, values, strict=True):
-                if i in view.images:
-                    found.append(view.value(view.measure(z), len(found)))
-        combined = [view.combine(found) for view, found in zip(self.views, values, strict=True)]
-        return namespace(X).stack(combined)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # in each thread
+            for i, z in enumerate(self.coordinates.each(X)):
+                for view, found in zip(self.views, values, strict=True):
+                    if i in view.images:
+                        found.append(view.value(view.measure(z), len(found)))
+            combined = [view.combine(found) for view, found in zip(self.views, values, strict=True)]
+            return namespace(X).stack(combined)
 
     def add_up(self, measured: Array) -> Array:
         """Return the sum of the views, given s of each."""
@@ -539,7 +603,7 @@ class Score:
     def standardize(self, shifts: FloatArray, spreads: FloatArray) -> "Score":
         """Return the score whose views have another shift and spread."""
         views = [
-            replace(view, shift=float(shift), spread=float(spread))
+            view.standardize(float(shift), float(spread))
             for view, shift, spread in zip(self.views, shifts, spreads, strict=True)
         ]
         return replace(self, views=views)

@@ -3,16 +3,17 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import reduce
 from operator import add
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.linalg import block_diag
 
-from vanishing.arrays.namespace import Array, FloatArray, IntArray, move_like, namespace
+from vanishing.arrays.namespace import Array, FloatArray, IntArray, lazy, move_like, namespace
 from vanishing.equations.onnx.graph import Value
+from vanishing.explain.quadratic import LinearDeviations, LinearForms
 from vanishing.explain.record import BrokenEquation
 from vanishing.ideal import VanishingIdeal
 from vanishing.polynomials.evaluation import vanishing_along_lines
@@ -52,6 +53,17 @@ class Component:
     def deviation(self, z: Array) -> Array:
         """Return D(z)."""
         return self.residuals(z) ** 2 @ move_like(self.weights, z)
+
+    def linear_forms(self) -> LinearForms:
+        """Return √u (G(z) - c), where all g have degree 1."""
+        basis, roots = self.ideal.basis_, np.sqrt(self.weights)
+        slopes = np.zeros((basis.n_features, len(self.center)))
+        offsets = self.center
+        if len(self.center):
+            first = basis.blocks[0]
+            slopes[first.left] = first.vanishing * roots
+            offsets = (first.vanishing_lower[0] + self.center) * roots
+        return LinearForms(slopes, offsets)
 
     # Along a line z + t v every equation is a polynomial r_g(t) of low degree d, and D(t) is known
     # everywhere on the line from a triangle of (d + 1)² numbers: with A the matrix whose columns
@@ -197,11 +209,24 @@ class View(ABC):
         """The components that a graph needs."""
         return self.components
 
+    @property
+    def common_metric(self) -> FloatArray | None:
+        """Coordinates of all components, as in ``LinearDeviations``, if that makes them alike."""
+        return None
+
     # --- what follows for all of them
 
     def measure(self, z: Array) -> Array:
         """Return D of each component at each row of one image, shape (n_points, n_components)."""
+        if self._linear is not None:
+            return self._linear(z)
         return namespace(z).stack([c.deviation(z) for c in self.components], axis=1)
+
+    def standardize(self, shift: float, spread: float) -> Self:
+        """Return the view with another shift and spread."""
+        view = replace(self, shift=shift, spread=spread)
+        vars(view).update(_linear=self._linear)  # the components are the same
+        return view
 
     def deviations(self, z: FloatArray) -> FloatArray:
         """Return D in each image, shape (n_points, n_images * n_components)."""
@@ -298,6 +323,16 @@ class View(ABC):
                 )
                 found.append((float(count), equation))
         return found
+
+    @lazy
+    def _linear(self) -> LinearDeviations | None:
+        """All components at once, if they are several and linear."""
+        if len(self.components) < 2 or any(c.degree > 1 for c in self.components):
+            return None
+        return LinearDeviations([c.linear_forms() for c in self.components], self.common_metric)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @property
     def _factor(self) -> float:
