@@ -101,6 +101,8 @@ class Coordinates:
 
     def images(self, which: Sequence[int], X: FloatArray) -> FloatArray:
         """Return the coordinates of several images side by side."""
+        if self._projection is not None and len(which) == len(self.maps):
+            return np.hstack(list(self.each(X)))
         scaled = self.scale(X)
         return np.hstack([self.preprocess(self.transform(i, scaled)) for i in which])
 

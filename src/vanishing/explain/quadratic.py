@@ -97,7 +97,7 @@ class _Layers:
         points : array of shape (n_numbers, n_points)
         moved : _Moved
         """
-        buffer = np.empty_like(total) if array_api_compat.is_numpy_array(total) else None
+        buffer = np.empty_like(total) if isinstance(total, np.ndarray) else None
         for matrix in self.matrices:
             layer = moved(matrix, points)
             n_ideals = layer.shape[0]
@@ -116,8 +116,8 @@ class _Moved:
         self._copies: dict[tuple[object, ...], tuple[FloatArray, Array]] = {}
 
     def __call__(self, matrix: FloatArray, like: Array) -> Array:
-        if array_api_compat.is_numpy_array(like):
-            return move_like(matrix, like)
+        if isinstance(like, np.ndarray):
+            return matrix if like.dtype == np.float64 else move_like(matrix, like)
         key = (id(matrix), type(like), like.dtype, array_api_compat.device(like))
         if key not in self._copies:
             # The matrix is kept with its copy, so that its id is not reused.
@@ -220,3 +220,68 @@ def _find_differences(ideals: Sequence[LinearForms], metric: FloatArray) -> _Dif
     return _Differences(
         metric, np.linalg.solve(metric.T, middle), np.asarray(centers) - middle, directions
     )
+
+
+# --- All polynomials side by side, for gradients and for lines z + t v ----------------------------
+
+
+class WideForms:
+    """The polynomials of many linear ideals as the columns of one matrix.
+
+    Parameters
+    ----------
+    ideals : sequence of LinearForms
+        At least one.
+    """
+
+    def __init__(self, ideals: Sequence[LinearForms]) -> None:
+        self.slopes = np.hstack([each.slopes for each in ideals])
+        self.offsets = np.concatenate([each.offsets for each in ideals])
+        self.counts = np.array([len(each.offsets) for each in ideals])
+        self._some = np.flatnonzero(self.counts)
+        self._starts = np.cumsum(np.append(0, self.counts[self._some]))[:-1]
+
+    def add_up(self, values: FloatArray) -> FloatArray:
+        """Return the sums over the polynomials of each ideal, shape (n_rows, n_ideals)."""
+        sums = np.zeros((len(values), len(self.counts)))
+        if self._some.size:
+            sums[:, self._some] = np.add.reduceat(values, self._starts, axis=1)
+        return sums
+
+    def triangles(self, points: FloatArray, slopes: FloatArray) -> FloatArray:
+        """Return R of each line z + t v, by Gram-Schmidt (``Component`` in ``view.py``).
+
+        Parameters
+        ----------
+        points : array of shape (n_lines, n_coordinates), or (1, n_coordinates)
+            z.
+        slopes : array of shape (n_lines, n_polynomials)
+            v times the slopes of the polynomials.
+
+        Returns
+        -------
+        array of shape (n_ideals, n_lines, 2, 2)
+        """
+        residuals = points @ self.slopes - self.offsets
+        lengths = np.sqrt(self.add_up(slopes**2))
+        along = self.add_up(slopes * residuals) / np.where(lengths > 0, lengths, 1.0)
+        share = along / np.where(lengths > 0, lengths, 1.0)
+        rest = residuals - np.repeat(share, self.counts, axis=1) * slopes
+        across = np.sqrt(self.add_up(rest**2))
+        found = np.stack([lengths, along, np.zeros_like(across), across], axis=-1)
+        return np.asarray(found.reshape(*across.shape, 2, 2).transpose(1, 0, 2, 3))
+
+    def pull_back(self, z: FloatArray, slopes: FloatArray) -> FloatArray:
+        """Return Σ_j s_j ∇D_j at each row of z.
+
+        Parameters
+        ----------
+        z : array of shape (n_points, n_coordinates)
+        slopes : array of shape (n_points, n_ideals)
+            s_j.
+        """
+        kept = np.repeat((slopes != 0).any(axis=0), self.counts)
+        columns = self.slopes[:, kept]
+        residuals = z @ columns - self.offsets[kept]
+        residuals *= np.repeat(2 * slopes, self.counts, axis=1)[:, kept]
+        return np.asarray(residuals @ columns.T)
