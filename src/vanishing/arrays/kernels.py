@@ -19,10 +19,19 @@ import array_api_compat
 import numpy as np
 import numpy.typing as npt
 from scipy import LowLevelCallable
-from scipy.linalg import cython_lapack
+from scipy.linalg import cython_lapack, lapack, solve_triangular
 
 from vanishing.arrays.blocks import one_thread
-from vanishing.arrays.namespace import Array, FloatArray, is_on_cpu, machine_epsilon, namespace
+from vanishing.arrays.namespace import (
+    Array,
+    FloatArray,
+    IntArray,
+    is_on_cpu,
+    machine_epsilon,
+    move_to_host,
+    move_to_numpy,
+    namespace,
+)
 
 # --- Products of rows, the inner loop of evaluating nested polynomials ----------------------------
 
@@ -245,6 +254,8 @@ def _precision(matrix: Matrix) -> np.dtype[Any]:
 
 #: Between these sizes squares neither overflow nor lose digits, even in long sums.
 SMALLEST, LARGEST = 1e-140, 1e140
+#: Rows of a pivoted Cholesky factor after which an accelerator is asked for the last pivot.
+CHECKED = 128
 
 
 def triangular_factor(values: Array) -> Array:
@@ -274,6 +285,63 @@ def merge_triangular(first: Array, second: Array) -> Array:
         return merge_factors(first, second)
     xp = namespace(first)
     return triangular_factor(xp.concat([first, second], axis=0).T)
+
+
+def pivoted_cholesky(matrix: Array, smallest: float) -> tuple[IntArray, FloatArray]:
+    """Factor a positive semidefinite matrix, the largest pivot first.
+
+    Parameters
+    ----------
+    matrix : array of shape (n, n)
+        May be overwritten.
+    smallest : float
+        Pivots up to this are taken for zero.
+
+    Returns
+    -------
+    pivots : int array of shape (rank,)
+        Which rows were taken, in this order.
+    diagonal : array of shape (rank,)
+        Of the triangular factor: the square roots of the pivots.
+    """
+    if array_api_compat.is_numpy_array(matrix):
+        # A symmetric matrix is its transpose in the column-major order of LAPACK.
+        triangle, order, rank, _ = lapack.dpstrf(matrix.T, tol=smallest, overwrite_a=True)
+        return order[:rank] - 1, np.diag(triangle)[:rank].copy()
+    # Row by row, without waiting for the accelerator in between: pivots stay there until the end.
+    xp = namespace(matrix)
+    n_rows = matrix.shape[0]
+    rest = xp.asarray(xp.linalg.diagonal(matrix), copy=True)
+    triangle = xp.zeros_like(matrix)
+    order = xp.zeros(n_rows, dtype=xp.int64, device=matrix.device)
+    pivots = xp.zeros(n_rows, dtype=matrix.dtype, device=matrix.device)
+    for k in range(n_rows):
+        place = xp.reshape(xp.argmax(rest), (1,))
+        pivot = xp.clip(xp.take(rest, place), smallest, None)
+        row = xp.take(matrix, place, axis=0)[0, :]
+        if k:
+            row = row - xp.take(triangle[:k, :], place, axis=1)[:, 0] @ triangle[:k, :]
+        row = row / xp.sqrt(pivot)
+        triangle[k, :] = row
+        order[k : k + 1], pivots[k : k + 1] = place, pivot
+        rest = rest - row * row
+        rest[place] = -xp.inf
+        if k % CHECKED == CHECKED - 1 and float(pivot[0]) <= smallest:
+            break
+    found = move_to_numpy(pivots)
+    rank = int(np.argmax(found <= smallest)) if (found <= smallest).any() else n_rows
+    return move_to_host(order)[:rank], np.sqrt(found[:rank])
+
+
+def solve_upper(triangle: Array, right: Array) -> Array:
+    """Return the solution of R x = b for an upper triangular R."""
+    if array_api_compat.is_torch_array(triangle):
+        import torch
+
+        return torch.linalg.solve_triangular(triangle, right, upper=True)
+    if array_api_compat.is_numpy_array(triangle):
+        return solve_triangular(triangle, right, check_finite=False)
+    return namespace(triangle).linalg.solve(triangle, right)
 
 
 def norms(matrix: FloatArray) -> FloatArray:

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from vanishing.arrays.blocks import all_threads, one_thread
-from vanishing.arrays.namespace import BoolArray, FloatArray
+from vanishing.arrays.namespace import Array, BoolArray, FloatArray
 from vanishing.construction.candidates import Candidates, Form, Products, Stage, choose_candidates
 from vanishing.construction.gsvd import SAFETY, Side, Solution, solve
 from vanishing.construction.normalizations import Normalization
@@ -89,7 +89,8 @@ def _most_candidates(basis: PolynomialBasis) -> int:
     """Bound the number of candidates of the next degree by that of all products."""
     if not basis.blocks:
         return basis.n_features
-    return int(basis.blocks[0].nonvanishing.shape[1] * basis.blocks[-1].nonvanishing.shape[1])
+    n_first, n_last = (basis.blocks[i].nonvanishing.shape[1] for i in (0, -1))
+    return n_first * (n_first + 1) // 2 if len(basis.blocks) == 1 else n_first * n_last
 
 
 # --- What goes into a degree, and what comes out --------------------------------------------------
@@ -149,6 +150,8 @@ class State:
         The smallest nonvanishing extent of the last degree that had one, for ``tol="gap"``.
     n_rows : float
         Number of points, or the sum of their weights; 0 until it is known.
+    near : array or None
+        Something on the accelerator that holds the rows, if they are on one.
     """
 
     basis: PolynomialBasis
@@ -156,6 +159,7 @@ class State:
     contrast_terms: tuple[FloatArray, ...] = (np.ones(1),)
     reference: float | None = None
     n_rows: float = 0.0
+    near: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,6 +253,7 @@ def grow(
         products=settings.products,
         uses_all_products=settings.normalization.uses_all_products,
         memory_budget=settings.memory_budget,
+        near=state.near,
     )
     stage = Stage(
         n_features=basis.n_features,
@@ -276,7 +281,7 @@ def grow(
     points = Side(residual, rms, unit * error, terms, unit)
     form = settings.normalization.form(stage)
     _check_finite(source, contrast, points, form)
-    solution = solve(points, form)
+    solution = solve(points, form, stage.on_points.near)
 
     ascending = np.argsort(solution.extents, kind="stable")
     spectrum = solution.extents[ascending]
@@ -320,6 +325,7 @@ def grow(
         contrast_terms,
         float(kept.min()) if kept.size else state.reference,
         n_rows,
+        stage.on_points.near,
     )
     return grown, trace
 
