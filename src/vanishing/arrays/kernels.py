@@ -287,7 +287,7 @@ def merge_triangular(first: Array, second: Array) -> Array:
     return triangular_factor(xp.concat([first, second], axis=0).T)
 
 
-def pivoted_cholesky(matrix: Array, smallest: float) -> tuple[IntArray, FloatArray]:
+def pivoted_cholesky(matrix: Array, smallest: float, most: int) -> tuple[IntArray, FloatArray]:
     """Factor a positive semidefinite matrix, the largest pivot first.
 
     Parameters
@@ -296,6 +296,8 @@ def pivoted_cholesky(matrix: Array, smallest: float) -> tuple[IntArray, FloatArr
         May be overwritten.
     smallest : float
         Pivots up to this are taken for zero.
+    most : int
+        A bound on the rank.
 
     Returns
     -------
@@ -308,29 +310,52 @@ def pivoted_cholesky(matrix: Array, smallest: float) -> tuple[IntArray, FloatArr
         # A symmetric matrix is its transpose in the column-major order of LAPACK.
         triangle, order, rank, _ = lapack.dpstrf(matrix.T, tol=smallest, overwrite_a=True)
         return order[:rank] - 1, np.diag(triangle)[:rank].copy()
-    # Row by row, without waiting for the accelerator in between: pivots stay there until the end.
-    xp = namespace(matrix)
-    n_rows = matrix.shape[0]
-    rest = xp.asarray(xp.linalg.diagonal(matrix), copy=True)
-    triangle = xp.zeros_like(matrix)
-    order = xp.zeros(n_rows, dtype=xp.int64, device=matrix.device)
-    pivots = xp.zeros(n_rows, dtype=matrix.dtype, device=matrix.device)
-    for k in range(n_rows):
-        place = xp.reshape(xp.argmax(rest), (1,))
-        pivot = xp.clip(xp.take(rest, place), smallest, None)
-        row = xp.take(matrix, place, axis=0)[0, :]
-        if k:
-            row = row - xp.take(triangle[:k, :], place, axis=1)[:, 0] @ triangle[:k, :]
-        row = row / xp.sqrt(pivot)
-        triangle[k, :] = row
-        order[k : k + 1], pivots[k : k + 1] = place, pivot
-        rest = rest - row * row
-        rest[place] = -xp.inf
-        if k % CHECKED == CHECKED - 1 and float(pivot[0]) <= smallest:
+    if array_api_compat.is_torch_array(matrix):
+        order, found = _pivot_rows(matrix, smallest, most)
+        return order, np.sqrt(found)
+    return pivoted_cholesky(move_to_numpy(matrix), smallest, most)
+
+
+def _pivot_rows(matrix: Array, smallest: float, most: int) -> tuple[IntArray, FloatArray]:
+    """Return the pivots of a torch tensor, their places and their sizes.
+
+    Row by row, in few short calls and without waiting for the accelerator in between: the places of
+    the pivots stay there until the end.
+    """
+    import torch
+
+    rest = torch.diagonal(matrix).clone()
+    triangle = torch.empty((most, matrix.shape[0]), dtype=matrix.dtype, device=matrix.device)
+    order = torch.zeros(most, dtype=torch.int64, device=matrix.device)
+    pivots = torch.zeros_like(rest[:most])
+    for k in range(most):
+        pivot, place = pivots[k : k + 1], order[k : k + 1]
+        torch.max(rest, dim=0, keepdim=True, out=(pivot, place))
+        row, known = triangle[k : k + 1, :], triangle[:k, :]
+        along = torch.index_select(known, 1, place)
+        torch.addmm(torch.index_select(matrix, 0, place), along.T, known, alpha=-1, out=row)
+        # What is left of the last pivots is rounding; it may be negative.
+        row *= torch.rsqrt(torch.clamp(pivot, min=smallest))
+        rest.addcmul_(row[0], row[0], value=-1)
+        rest.index_fill_(0, place, -torch.inf)
+        if k % CHECKED == CHECKED - 1 and float(pivot) <= smallest:
             break
     found = move_to_numpy(pivots)
-    rank = int(np.argmax(found <= smallest)) if (found <= smallest).any() else n_rows
-    return move_to_host(order)[:rank], np.sqrt(found[:rank])
+    rank = int(np.argmin(np.append(found > smallest, False)))
+    return move_to_host(order)[:rank], found[:rank]
+
+
+def cholesky_or_none(matrix: Array) -> Array | None:
+    """Return R with R'R = A, upper triangular; None if A is not positive definite."""
+    if array_api_compat.is_torch_array(matrix):
+        import torch
+
+        factor, failed = torch.linalg.cholesky_ex(matrix, upper=True)
+        return factor if int(failed) == 0 else None
+    try:
+        return namespace(matrix).linalg.cholesky(matrix, upper=True)
+    except np.linalg.LinAlgError:
+        return None
 
 
 def solve_upper(triangle: Array, right: Array) -> Array:

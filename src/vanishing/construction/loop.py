@@ -89,7 +89,7 @@ def _most_candidates(basis: PolynomialBasis) -> int:
     """Bound the number of candidates of the next degree by that of all products."""
     if not basis.blocks:
         return basis.n_features
-    n_first, n_last = (basis.blocks[i].nonvanishing.shape[1] for i in (0, -1))
+    n_first, n_last = (int(basis.blocks[i].nonvanishing.shape[1]) for i in (0, -1))
     return n_first * (n_first + 1) // 2 if len(basis.blocks) == 1 else n_first * n_last
 
 

@@ -12,7 +12,13 @@ import numpy as np
 from scipy.linalg import get_lapack_funcs, solve_triangular
 
 from vanishing.arrays.blocks import block_rows, limit_workers
-from vanishing.arrays.kernels import gram, merge_triangular, norms, triangular_factor
+from vanishing.arrays.kernels import (
+    cholesky_or_none,
+    gram,
+    merge_triangular,
+    norms,
+    triangular_factor,
+)
 from vanishing.arrays.namespace import (
     Array,
     FloatArray,
@@ -139,14 +145,15 @@ class Gram:
 
         Columns are scaled to norm 1 first, so that the accuracy is relative to each column.
         """
-        matrix = move_to_numpy(summary.matrix) / summary.n_rows
-        if not np.isfinite(matrix).all():
-            return Factor(matrix, summary.n_rows, summary.eps)  # the caller reports it
-        scale = np.sqrt(np.diag(matrix))
-        inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
         near = _find_accelerator(summary.matrix)
-        scaled = matrix * inverse[:, None] * inverse
-        factor = _triangular_root(scaled, summary.eps) * scale
+        factor = None if near is None else _root_on_accelerator(summary)
+        if factor is None:
+            matrix = move_to_numpy(summary.matrix) / summary.n_rows
+            if not np.isfinite(matrix).all():
+                return Factor(matrix, summary.n_rows, summary.eps)  # the caller reports it
+            scale = np.sqrt(np.diag(matrix))
+            inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
+            factor = _triangular_root(matrix * inverse[:, None] * inverse, summary.eps) * scale
         if summary.units is not None:
             factor = factor * summary.units
         # Eigenvalues have errors of a few eps relative to 1, and R is their square root.
@@ -184,6 +191,19 @@ def _find_accelerator(summary: Array) -> Array | None:
         return None
     xp = namespace(summary)
     return xp.zeros(1, dtype=xp.float64, device=summary.device)
+
+
+def _root_on_accelerator(summary: GramSummary) -> FloatArray | None:
+    """Return the triangular root of the mean by Cholesky, if no pivot is too small."""
+    xp = namespace(summary.matrix)
+    matrix = xp.astype(summary.matrix, xp.float64) / summary.n_rows
+    scale = xp.sqrt(xp.linalg.diagonal(matrix))
+    factor = cholesky_or_none(matrix / scale[:, None] / scale)
+    if factor is None:
+        return None
+    if not float(xp.min(xp.linalg.diagonal(factor))) > SMALLEST_PIVOT * np.sqrt(summary.eps):
+        return None
+    return move_to_numpy(factor * scale)
 
 
 def _triangular_root(matrix: FloatArray, eps: float) -> FloatArray:

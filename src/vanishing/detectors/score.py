@@ -140,9 +140,9 @@ class Coordinates:
             components = components / np.sqrt(self.preprocessor.explained_variance_)[:, None]
         matrices, offsets = [], []
         for gather in gathers:
-            matrix = np.zeros_like(components)
-            np.add.at(matrix, (slice(None), gather.columns), components)
-            matrices.append(matrix)
+            moved = np.zeros((len(center), len(components)))
+            np.add.at(moved, gather.columns, components.T)
+            matrices.append(moved.T)
             offsets.append(components @ (center[gather.columns] - center))
         return center, np.concatenate(matrices), np.concatenate(offsets)
 

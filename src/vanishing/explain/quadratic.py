@@ -14,9 +14,11 @@ a distance, the nonvanishing ones are subtracted, of which there are few:
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import array_api_compat
 import numpy as np
+import numpy.typing as npt
 
 from vanishing.arrays.namespace import Array, FloatArray, IntArray, move_like, namespace
 
@@ -113,9 +115,9 @@ class _Moved:
     """Copies of matrices in the library and on the device of the data, made once."""
 
     def __init__(self) -> None:
-        self._copies: dict[tuple[object, ...], tuple[FloatArray, Array]] = {}
+        self._copies: dict[tuple[object, ...], tuple[npt.NDArray[Any], Array]] = {}
 
-    def __call__(self, matrix: FloatArray, like: Array) -> Array:
+    def __call__(self, matrix: npt.NDArray[Any], like: Array) -> Array:
         if isinstance(like, np.ndarray):
             return matrix if like.dtype == np.float64 else move_like(matrix, like)
         key = (id(matrix), type(like), like.dtype, array_api_compat.device(like))

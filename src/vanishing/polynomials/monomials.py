@@ -407,7 +407,9 @@ def independent_products(
     scale = slope if near is None else move_like(slope, near)
     matrix *= scale[:, None] * scale
     smallest = (CLEARLY_DEPENDENT * norms.max(initial=0.0)) ** 2
-    order, diagonal = pivoted_cholesky(matrix, smallest)
+    n_monomials = count(n_variables, degree) - count(n_variables, degree - 1)
+    most = min(n_monomials, n_products)
+    order, diagonal = pivoted_cholesky(matrix, smallest, most)
     if (diagonal <= CLEARLY_INDEPENDENT * norms[order]).any():
         return None
     return np.sort(order)
