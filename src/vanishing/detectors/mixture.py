@@ -454,22 +454,25 @@ def learn_weights(
     return replace(mixture, components=kept)
 
 
-#: Difference of two copies, relative to their size, that is rounding.
-ROUNDING = 1e-12
+def find_identical(copies: Sequence[Array], rounding: float = 0.0) -> frozenset[tuple[int, int]]:
+    """Return which two copies of the data are the same.
 
+    Parameters
+    ----------
+    copies : sequence of arrays of shape (n_samples, n_coordinates)
+    rounding : float
+        Differences that do not count, relative to the largest number.
+    """
 
-def find_identical(copies: Sequence[Array]) -> frozenset[tuple[int, int]]:
-    """Return which two copies of the data are the same, up to rounding."""
+    def are_equal(first: Array, second: Array) -> bool:
+        xp = namespace(first)
+        return bool(xp.max(xp.abs(first - second)) <= rounding * xp.max(xp.abs(first)))
+
     return frozenset(
         (i, k)
         for (i, first), (k, second) in combinations(enumerate(copies), 2)
-        if _are_equal(first[:1, :], second[:1, :]) and _are_equal(first, second)
+        if are_equal(first[:1, :], second[:1, :]) and are_equal(first, second)
     )
-
-
-def _are_equal(first: Array, second: Array) -> bool:
-    xp = namespace(first)
-    return bool(xp.max(xp.abs(first - second)) <= ROUNDING * xp.max(xp.abs(first)))
 
 
 def refuse_identical(

@@ -55,6 +55,8 @@ from vanishing.transformations import (
 
 #: Scores of so many rows, at most, are taken from fits to other rows where they set thresholds.
 FEWEST_ROWS, FEW_ROWS = 10, 2000
+#: Difference of two copies of the data, relative to their size, that is rounding.
+ROUNDING = 1e-12
 
 
 class TransformationDetector(Detector):
@@ -318,7 +320,9 @@ class TransformationDetector(Detector):
             preprocessor = fit_preprocessor(self.preprocessor, rows, transformations, sample_weight)
             coordinates = replace(coordinates, preprocessor=preprocessor)
         copies = list(coordinates.each(train))
-        refuse_identical(find_identical(copies), transformations)
+        # Principal components of images whose pixels are the same may differ by rounding.
+        rounding = ROUNDING if isinstance(self.preprocessor, PCA) else 0.0
+        refuse_identical(find_identical(copies, rounding), transformations)
         raw = move_to_numpy(coordinates.preprocess(coordinates.scale(train)))
         names = [transformation.name for transformation in transformations]
         labelings = [

@@ -197,7 +197,10 @@ class _Differences:
 def _find_differences(ideals: Sequence[LinearForms], metric: FloatArray) -> _Differences | None:
     """Write the forms as differences, or return None if that takes more products."""
     n_coordinates = len(metric)
-    inverse = np.linalg.inv(metric)
+    try:
+        inverse = np.linalg.inv(metric)
+    except np.linalg.LinAlgError:
+        return None
     centers, directions = [], []
     for each in ideals:
         slopes = inverse @ each.slopes
