@@ -22,8 +22,6 @@ from vanishing.ideal import VanishingIdeal
 ROWS_PER_DIMENSION = 2
 #: With fewer rows, threads of k-means wait for each other longer than they work.
 ROWS_FOR_THREADS = 10_000
-#: Rows among which the best of several starts of k-means is sought, at most.
-ROWS_FOR_STARTS = 10_000
 
 
 def resolutions_of(n_components: Any) -> list[int]:
@@ -37,41 +35,22 @@ def resolutions_of(n_components: Any) -> list[int]:
 
 
 def find_clusters(
-    points: FloatArray,
-    n_clusters: int,
-    *,
-    seed: int,
-    n_init: int = 1,
-    sample_weight: FloatArray | None = None,
+    points: FloatArray, n_clusters: int, *, seed: int, sample_weight: FloatArray | None = None
 ) -> IntArray:
-    """Label points by k-means with at most ``n_clusters`` labels 0, 1, ... without holes.
-
-    Of ``n_init`` starts the best one is taken. With many points only some of them are used to find
-    it: what a start leads to depends on chance more than on the number of points.
-    """
+    """Label points by k-means with at most ``n_clusters`` labels 0, 1, ... without holes."""
     if n_clusters <= 1:
         return np.zeros(len(points), dtype=np.intp)
     n_threads = 1 if len(points) < ROWS_FOR_THREADS else None
     with limit_threads(n_threads, "openmp"), warnings.catch_warnings():
         # Fewer distinct points than clusters: there are then fewer clusters.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        means = KMeans(n_clusters, n_init=n_init, random_state=seed)
-        if n_init > 1 and len(points) > ROWS_FOR_STARTS:
-            rng = np.random.default_rng(seed)
-            some = np.sort(rng.choice(len(points), size=ROWS_FOR_STARTS, replace=False))
-            means.fit(points[some], sample_weight=take_weights(sample_weight, some))
-            means = KMeans(n_clusters, init=means.cluster_centers_, n_init=1, random_state=seed)
+        means = KMeans(n_clusters, n_init=1, random_state=seed)
         labels = means.fit(points, sample_weight=sample_weight).labels_
     return np.unique(labels, return_inverse=True)[1].astype(np.intp)
 
 
 def find_large_clusters(
-    points: FloatArray,
-    n_clusters: int,
-    *,
-    seed: int,
-    n_init: int = 1,
-    sample_weight: FloatArray | None = None,
+    points: FloatArray, n_clusters: int, *, seed: int, sample_weight: FloatArray | None = None
 ) -> IntArray:
     """Label points; clusters with too few rows for their dimension join their neighbours.
 
@@ -80,8 +59,7 @@ def find_large_clusters(
     points : array of shape (n_samples, n_dimensions)
     n_clusters : int
         Upper bound.
-    seed, n_init : int
-        Of k-means, see ``find_clusters``.
+    seed : int
     sample_weight : array of shape (n_samples,), optional
         The number of rows of a cluster does not depend on it.
 
@@ -93,9 +71,7 @@ def find_large_clusters(
     n_samples, n_dimensions = points.shape
     fewest = ROWS_PER_DIMENSION * n_dimensions
     n_clusters = max(1, min(n_clusters, n_samples // fewest))
-    labels = find_clusters(
-        points, n_clusters, seed=seed, n_init=n_init, sample_weight=sample_weight
-    )
+    labels = find_clusters(points, n_clusters, seed=seed, sample_weight=sample_weight)
     n_clusters = int(labels.max()) + 1
     centers = np.stack([points[labels == label].mean(axis=0) for label in range(n_clusters)])
     sizes = np.bincount(labels, minlength=n_clusters)
