@@ -75,7 +75,7 @@ def markdown(record: dict[str, Any], starts: list[dict[str, Any]]) -> str:
             "10,000 images scored in s": f"{row['score_10000_median']:.2f}",
             "AUC × 100, even against odd": f"{row['auc_even_odd']:.1f}",
         }
-        for row in starts[-1]["rows"]
+        for row in starts[0]["rows"]
         if "auc_even_odd" in row
     ]
     parts = [

@@ -88,18 +88,20 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--commit", default="unknown", help="what is measured")
     arguments = parser.parse_args()
-    rows = []
-    for size in FITS:
-        rows.append(fit_ideal(*size))
-        print(rows[-1], flush=True)
-    for name in LOADERS:
-        folder = Path(os.environ.get("VANISHING_DATA", "")) / name.lower()
-        if folder.is_dir():
-            rows.append(fit_images(name))
-            print(rows[-1], flush=True)
     starts = json.loads(arguments.out.read_text()) if arguments.out.exists() else []
+    rows: list[dict[str, Any]] = []
     record = {"commit": arguments.commit, "device": torch.cuda.get_device_name(), "rows": rows}
-    arguments.out.write_text(json.dumps([*starts, record], indent=1) + "\n")
+
+    def keep(row: dict[str, Any]) -> None:
+        print(row, flush=True)
+        rows.append(row)
+        arguments.out.write_text(json.dumps([*starts, record], indent=1, ensure_ascii=False) + "\n")
+
+    for size in FITS:
+        keep(fit_ideal(*size))
+    for name in LOADERS:
+        if (Path(os.environ.get("VANISHING_DATA", "")) / name.lower()).is_dir():
+            keep(fit_images(name))
 
 
 if __name__ == "__main__":
