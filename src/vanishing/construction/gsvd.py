@@ -428,19 +428,33 @@ def _cs_decomposition(
     if rank >= MANY_COLUMNS and _is_regular(squares := q_a.T @ q_a):
         eigenvalues, w = np.linalg.eigh(squares)
         return w, np.sqrt(eigenvalues), np.sqrt(1.0 - eigenvalues)
-    _, singular, wt = svd(q_a, full_matrices=True, check_finite=False)
+    _, singular, wt = _find_singular_vectors(q_a)
     alpha = np.zeros(rank)
     alpha[: singular.shape[0]] = singular
     w = wt.T
     # If alpha is near 1, sqrt(1 - alpha²) has no digits of beta: q_b separates those directions.
     large = alpha > np.sqrt(0.5)
-    _, singular, zt = svd(q_b @ w[:, large], full_matrices=True, check_finite=False)
+    _, singular, zt = _find_singular_vectors(q_b @ w[:, large])
     w[:, large] = w[:, large] @ zt.T
     beta = np.sqrt(np.maximum(0.0, 1.0 - alpha**2))
     beta[large] = 0.0
     beta[np.flatnonzero(large)[: singular.shape[0]]] = singular
     alpha[large] = np.sqrt(np.maximum(0.0, 1.0 - beta[large] ** 2))
     return w, alpha, beta
+
+
+def _find_singular_vectors(matrix: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the full singular value decomposition.
+
+    The fast method of LAPACK, divide and conquer, sometimes fails where many singular values are
+    the same. The slower one does not.
+    """
+    try:
+        found = svd(matrix, full_matrices=True, check_finite=False)
+    except np.linalg.LinAlgError:
+        found = svd(matrix, full_matrices=True, check_finite=False, lapack_driver="gesvd")
+    left, singular, right = found
+    return left, singular, right
 
 
 def _is_regular(squares: FloatArray) -> bool:
@@ -629,6 +643,6 @@ def inverse_factor(matrix: FloatArray) -> FloatArray:
 def _null_directions(points: Side, plain: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return orthonormal y for which ``plain @ y`` is zero on the points, and all others."""
     on_points = points.factor @ plain
-    y = svd(on_points, full_matrices=True, check_finite=False)[2].T
+    y = _find_singular_vectors(on_points)[2].T
     null = norms(on_points @ y) <= points.noise(plain @ y)
     return np.asarray(y[:, null]), np.asarray(y[:, ~null])
