@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from vanishing.arrays.blocks import block_rows
+from vanishing.arrays.blocks import block_rows, one_thread
 from vanishing.arrays.namespace import (
     Array,
     FloatArray,
@@ -227,7 +227,8 @@ class Detector(HasIdeal, Saveable, OutlierMixin, BaseEstimator):
             )
         landscape = self.anomaly_score_.landscape()
         names = tuple(get_feature_names(self))
-        return [landscape.explain(x, n_equations, names) for x in X]
+        with one_thread():  # of BLAS, whose threads would wait for each other on small products
+            return [landscape.explain(x, n_equations, names) for x in X]
 
     def onnx_outputs(self, graph: Graph, x: Value) -> list[Output]:
         """Add scores, decision and label to a graph of ONNX.

@@ -345,7 +345,8 @@ def fit_linear_components(
     metric : array of shape (n_coordinates, n_coordinates) or None
         Of ``Mixture``.
     """
-    points = _measure_sets(copies, rows_of_cluster, sample_weight)
+    with limit_threads(1 if len(rows_of_cluster) > 1 else None):  # many small products
+        points = _measure_sets(copies, rows_of_cluster, sample_weight)
     metric = None
     if len(rows_of_cluster) == 1:
         contrasts = points.join(1.0 - np.eye(len(points)))

@@ -6,6 +6,7 @@ subclass of ``View`` or ``NearestView`` here and list it in ``VIEWS``, so that m
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, fields, replace
 from functools import partial, reduce
 from math import log
@@ -18,7 +19,7 @@ from sklearn.decomposition import PCA
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from vanishing.arrays.blocks import map_in_threads, threads_for
+from vanishing.arrays.blocks import map_in_threads, one_thread, threads_for
 from vanishing.arrays.namespace import (
     Array,
     BoolArray,
@@ -551,8 +552,9 @@ class Score:
         """Return s of each view in the array library of X, shape (n_views, n_samples)."""
         n_rows = max(1, self._most_rows(X))
         blocks = [X[start : start + n_rows, :] for start in range(0, max(1, X.shape[0]), n_rows)]
-        threads = threads_for(X) if len(blocks) > 1 else 1
-        measured = list(map_in_threads(self._measure, blocks, threads))
+        # Many products of a block are small: threads of BLAS would wait for each other.
+        with one_thread() if isinstance(X, np.ndarray) else nullcontext():
+            measured = list(map_in_threads(self._measure, blocks, threads_for(X)))
         return namespace(X).concat(measured, axis=1)
 
     def _most_rows(self, X: Array) -> int:
