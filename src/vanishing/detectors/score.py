@@ -630,6 +630,7 @@ class Score:
                 found.append(Part(view.names[k], components, partial(at.image, i), in_features))
         return found
 
+    @lazy
     def landscape(self) -> Landscape:
         """The score as a function of the features, for explanations."""
         assert self.normal is not None
@@ -648,6 +649,9 @@ class Score:
             self.few_features,
             nothing_by_itself if self.constants is None else self.constants,
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def nodes(self, graph: Graph, x: Value) -> Value:
         """Add the nodes of S, of shape (n_samples,), to a graph."""
