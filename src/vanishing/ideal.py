@@ -375,6 +375,21 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         self._keep(found)
         return self
 
+    def adopt(self, found: Construction) -> Self:
+        """Take over polynomials that were constructed elsewhere, as if they were fitted.
+
+        Parameters
+        ----------
+        found : Construction
+
+        Returns
+        -------
+        self
+        """
+        self.n_features_in_ = found.basis.n_features
+        self._keep(found)
+        return self
+
     def partial_fit(
         self, X: Any, y: Any = None, *, contrast: Any = None, sample_weight: Any = None
     ) -> Self:

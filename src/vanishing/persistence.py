@@ -552,6 +552,8 @@ def _check_view(view: View, widths: list[int]) -> None:
         fits &= len(images) == 1
     if isinstance(view, Mixture):
         fits &= 0 < view.n_clusters <= n_components == view.n_clusters * len(images)
+        width = widths[images[0]]
+        fits &= view.metric is None or view.metric.shape == (width, width)
     if isinstance(view, LinearView):
         fits &= _fits_width(view, widths[images[0]])
     require(fits and view.first_cluster >= 0, "a view has not the ideals of its images")

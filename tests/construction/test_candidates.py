@@ -8,7 +8,12 @@ from tests.support.cases import KNOWN_IDEALS, NORMALIZATIONS, counts, fit
 
 from vanishing import VanishingIdeal
 from vanishing.arrays.blocks import BudgetError
-from vanishing.polynomials.monomials import independent_columns
+from vanishing.polynomials.monomials import (
+    independent_columns,
+    independent_products,
+    leading_forms,
+    multiply_forms,
+)
 
 
 @given(
@@ -76,3 +81,29 @@ def test_budget_below_everything_is_refused_with_numbers():
         BudgetError, match=r"degree 1 has 31 columns.* 97.6 KiB, .* 9.77 KiB.*memory_budget"
     ):
         VanishingIdeal(memory_budget=10_000).fit(X)
+
+
+def near_torch():
+    return pytest.importorskip("torch").zeros(1, dtype=pytest.importorskip("torch").float64)
+
+
+@pytest.mark.parametrize("place", [lambda: None, near_torch], ids=["processor", "torch"])
+@pytest.mark.parametrize("relations", [0, 1, 3])
+def test_products_are_chosen_as_by_pivoted_qr(place, relations):
+    rng = np.random.default_rng(relations)
+    X = rng.normal(size=(500, 6))
+    for k in range(relations):
+        X[:, k] = X[:, k + 1] * X[:, k + 2]
+    blocks = VanishingIdeal(max_degree=2, tol=1e-6).fit(X).basis_.blocks
+    forms = leading_forms(blocks)
+    n_variables, n_forms = blocks[0].nonvanishing.shape[1], forms.shape[1]
+    left, right = np.repeat(np.arange(n_variables), n_forms), np.tile(range(n_forms), n_variables)
+    expected, _ = independent_columns(multiply_forms(forms, n_variables, 3, left, right))
+    found = independent_products(forms, n_variables, 3, place())
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_products_that_nearly_depend_on_others_are_left_to_pivoted_qr():
+    forms = np.eye(3)
+    forms[:, 2] = [1.0, 0.0, 1e-6]
+    assert independent_products(forms, 2, 3) is None

@@ -1,11 +1,14 @@
 """The generalized problem: planted null and infinite directions, scales, signs."""
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vanishing.construction.gsvd import Side, fix_signs, solve_pair
+from vanishing.construction import gsvd
+from vanishing.construction.gsvd import Side, fix_signs, solve_on_accelerator, solve_pair
 
 EPS = np.finfo(float).eps
 
@@ -32,12 +35,14 @@ def planted(rng, n_regular, n_null, n_infinite, n_common, scale_a, scale_b):
     seed=st.integers(0, 2**32 - 1),
     sizes=st.tuples(*[st.integers(0, 5)] * 4).filter(any),
     scales=st.tuples(*[st.integers(-6, 6)] * 2),
+    many=st.sampled_from([1, 128]),
 )
-def test_planted_directions_are_recovered(seed, sizes, scales):
+def test_planted_directions_are_recovered(seed, sizes, scales, many):
     n_regular, n_null, n_infinite, n_common = sizes
     scale_a, scale_b = 10.0 ** scales[0], 10.0 ** scales[1]
     a, b, extents = planted(np.random.default_rng(seed), *sizes, scale_a, scale_b)
-    solution = solve_pair(side(a), side(b))
+    with patch.object(gsvd, "MANY_COLUMNS", many):  # with at least so many, eigenvectors may do
+        solution = solve_pair(side(a), side(b))
     assert solution.dropped == n_common
     assert solution.unbounded.shape[1] == n_infinite
     zero = solution.extents <= solution.noise
@@ -91,3 +96,23 @@ def test_same_bits_every_time():
 def test_signs_follow_the_largest_entry_and_ties_the_first():
     vectors = np.array([[-1.0, 0.1, -2.0], [1.0 + 1e-9, -3.0, 0.0]])
     np.testing.assert_array_equal(np.sign(fix_signs(vectors)), [[1, -1, 1], [-1, 1, 0]])
+
+
+def test_an_accelerator_finds_the_same():
+    torch = pytest.importorskip("torch")
+    near = torch.zeros(1, dtype=torch.float64)
+    rng = np.random.default_rng(0)
+    b = rng.standard_normal((40, 30))
+    extents = np.linspace(0.1, 1, 30)
+    a = extents[:, None] * (np.linalg.qr(rng.standard_normal((30, 30)))[0] @ np.linalg.qr(b)[1])
+    expected, found = solve_pair(side(a), side(b)), solve_on_accelerator(side(a), side(b), near)
+    np.testing.assert_allclose(found.extents, extents, rtol=1e-10)
+    np.testing.assert_allclose(found.vectors, expected.vectors, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(found.doubt, expected.doubt, rtol=1e-6)
+
+
+@pytest.mark.parametrize("sizes", [(5, 1, 0, 0), (5, 0, 1, 0), (5, 0, 0, 1)])
+def test_an_accelerator_leaves_hard_problems_to_the_processor(sizes):
+    torch = pytest.importorskip("torch")
+    a, b, _ = planted(np.random.default_rng(0), *sizes, 1.0, 1.0)
+    assert solve_on_accelerator(side(a), side(b), torch.zeros(1, dtype=torch.float64)) is None

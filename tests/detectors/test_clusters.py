@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from vanishing.detectors.clusters import ROWS_PER_DIMENSION, ContrastDraw, find_large_clusters
+from vanishing.detectors.clusters import ROWS_PER_DIMENSION, find_large_clusters
 
 
 def blobs(sizes, n_dimensions=3, seed=0):
@@ -39,13 +39,3 @@ def test_never_more_clusters_than_the_rows_carry(n_rows, n_clusters):
     labels = find_large_clusters(blobs([n_rows]), n_clusters, seed=0)
     assert labels.max() + 1 <= max(1, min(n_clusters, n_rows // (ROWS_PER_DIMENSION * 3)))
     assert set(labels) == set(range(labels.max() + 1))
-
-
-def test_contrast_leaves_out_one_component():
-    draw = ContrastDraw(np.repeat([0, 1], [10, 20]), n_copies=2, seed=0)
-    # Stacked: rows 0-9 and 10-29 of the first copy, 30-39 and 40-59 of the second.
-    np.testing.assert_array_equal(draw.others(1, 100), [*range(10), *range(30, 60)])
-    few = draw.others(1, 15)
-    assert len(set(few.tolist())) == 15
-    assert not set(few.tolist()) & set(range(10, 30))
-    assert few.tolist() != draw.others(3, 15).tolist()

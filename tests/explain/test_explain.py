@@ -294,7 +294,7 @@ ROWS = {"exact": np.column_stack([NORMAL[:, 1:], NORMAL @ np.arange(8)]), "span"
 @cache
 def view_and_coordinates(name):
     detector, number, kind = VIEWS[name]
-    landscape = detector.fit(ROWS.get(name, NORMAL)).anomaly_score_.landscape()
+    landscape = detector.fit(ROWS.get(name, NORMAL)).anomaly_score_.landscape
     assert type(landscape.views[number]) is kind
     return landscape.views[number], landscape.maps[number]
 
@@ -343,7 +343,7 @@ def circle(normalization):
 @pytest.mark.parametrize("radius", [0.05, 0.9, 1.0001, 3.0])
 def test_projection_onto_a_circle(normalization, radius):
     """Where features are mended together, as pixels are, the nearest point is the radial one."""
-    landscape = circle(normalization).anomaly_score_.landscape()
+    landscape = circle(normalization).anomaly_score_.landscape
     landscape = replace(landscape, few_features=False, scale=np.ones(2))
     for angle in (0.1, 4.0):
         on_circle = np.array([np.cos(angle), np.sin(angle)])

@@ -177,7 +177,7 @@ def one_by_one(landscape, point, features, values):
 @pytest.mark.parametrize("name", CHANGED.keys())
 def test_scores_of_changes(name):
     detector, X = detector_and_faults(name)
-    landscape = detector.anomaly_score_.landscape()
+    landscape = detector.anomaly_score_.landscape
     rng = np.random.default_rng(2)
     features = np.r_[np.arange(X.shape[1]), [3, 3, 6]]  # in any order, some again
     for point in X:

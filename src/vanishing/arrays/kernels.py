@@ -19,10 +19,19 @@ import array_api_compat
 import numpy as np
 import numpy.typing as npt
 from scipy import LowLevelCallable
-from scipy.linalg import cython_lapack
+from scipy.linalg import cython_lapack, lapack, solve_triangular
 
 from vanishing.arrays.blocks import one_thread
-from vanishing.arrays.namespace import Array, FloatArray, is_on_cpu, machine_epsilon, namespace
+from vanishing.arrays.namespace import (
+    Array,
+    FloatArray,
+    IntArray,
+    is_on_cpu,
+    machine_epsilon,
+    move_to_host,
+    move_to_numpy,
+    namespace,
+)
 
 # --- Products of rows, the inner loop of evaluating nested polynomials ----------------------------
 
@@ -245,6 +254,8 @@ def _precision(matrix: Matrix) -> np.dtype[Any]:
 
 #: Between these sizes squares neither overflow nor lose digits, even in long sums.
 SMALLEST, LARGEST = 1e-140, 1e140
+#: Rows of a pivoted Cholesky factor after which an accelerator is asked for the last pivot.
+CHECKED = 128
 
 
 def triangular_factor(values: Array) -> Array:
@@ -274,6 +285,88 @@ def merge_triangular(first: Array, second: Array) -> Array:
         return merge_factors(first, second)
     xp = namespace(first)
     return triangular_factor(xp.concat([first, second], axis=0).T)
+
+
+def pivoted_cholesky(matrix: Array, smallest: float, most: int) -> tuple[IntArray, FloatArray]:
+    """Factor a positive semidefinite matrix, the largest pivot first.
+
+    Parameters
+    ----------
+    matrix : array of shape (n, n)
+        May be overwritten.
+    smallest : float
+        Pivots up to this are taken for zero.
+    most : int
+        A bound on the rank.
+
+    Returns
+    -------
+    pivots : int array of shape (rank,)
+        Which rows were taken, in this order.
+    diagonal : array of shape (rank,)
+        Of the triangular factor: the square roots of the pivots.
+    """
+    if array_api_compat.is_numpy_array(matrix):
+        # A symmetric matrix is its transpose in the column-major order of LAPACK.
+        triangle, order, rank, _ = lapack.dpstrf(matrix.T, tol=smallest, overwrite_a=True)
+        return order[:rank] - 1, np.diag(triangle)[:rank].copy()
+    if array_api_compat.is_torch_array(matrix):
+        order, found = _pivot_rows(matrix, smallest, most)
+        return order, np.sqrt(found)
+    return pivoted_cholesky(move_to_numpy(matrix), smallest, most)
+
+
+def _pivot_rows(matrix: Array, smallest: float, most: int) -> tuple[IntArray, FloatArray]:
+    """Return the pivots of a torch tensor, their places and their sizes.
+
+    Row by row, in few short calls and without waiting for the accelerator in between: the places of
+    the pivots stay there until the end.
+    """
+    import torch
+
+    rest = torch.diagonal(matrix).clone()
+    triangle = torch.empty((most, matrix.shape[0]), dtype=matrix.dtype, device=matrix.device)
+    order = torch.zeros(most, dtype=torch.int64, device=matrix.device)
+    pivots = torch.zeros_like(rest[:most])
+    for k in range(most):
+        pivot, place = pivots[k : k + 1], order[k : k + 1]
+        torch.max(rest, dim=0, keepdim=True, out=(pivot, place))
+        row, known = triangle[k : k + 1, :], triangle[:k, :]
+        along = torch.index_select(known, 1, place)
+        torch.addmm(torch.index_select(matrix, 0, place), along.T, known, alpha=-1, out=row)
+        # What is left of the last pivots is rounding; it may be negative.
+        row *= torch.rsqrt(torch.clamp(pivot, min=smallest))
+        rest.addcmul_(row[0], row[0], value=-1)
+        rest.index_fill_(0, place, -torch.inf)
+        if k % CHECKED == CHECKED - 1 and float(pivot) <= smallest:
+            break
+    found = move_to_numpy(pivots)
+    rank = int(np.argmin(np.append(found > smallest, False)))
+    return move_to_host(order)[:rank], found[:rank]
+
+
+def cholesky_or_none(matrix: Array) -> Array | None:
+    """Return R with R'R = A, upper triangular; None if A is not positive definite."""
+    if array_api_compat.is_torch_array(matrix):
+        import torch
+
+        factor, failed = torch.linalg.cholesky_ex(matrix, upper=True)
+        return factor if int(failed) == 0 else None
+    try:
+        return namespace(matrix).linalg.cholesky(matrix, upper=True)
+    except np.linalg.LinAlgError:
+        return None
+
+
+def solve_upper(triangle: Array, right: Array) -> Array:
+    """Return the solution of R x = b for an upper triangular R."""
+    if array_api_compat.is_torch_array(triangle):
+        import torch
+
+        return torch.linalg.solve_triangular(triangle, right, upper=True)
+    if array_api_compat.is_numpy_array(triangle):
+        return solve_triangular(triangle, right, check_finite=False)
+    return namespace(triangle).linalg.solve(triangle, right)
 
 
 def norms(matrix: FloatArray) -> FloatArray:

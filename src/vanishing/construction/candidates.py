@@ -19,6 +19,7 @@ from vanishing.polynomials.monomials import (
     Expansion,
     count,
     independent_columns,
+    independent_products,
     leading_forms,
     multiply_forms,
 )
@@ -32,6 +33,8 @@ from vanishing.polynomials.monomials import (
 # So redundant products are found from coefficients alone, before anything is evaluated on the data.
 
 Products = Literal["independent", "all"]
+#: Choosing among fewer products is fast in any way.
+MANY_PRODUCTS = 512
 
 
 class Candidates(NamedTuple):
@@ -49,6 +52,7 @@ def choose_candidates(
     products: Products,
     uses_all_products: bool,
     memory_budget: int,
+    near: Array | None = None,
 ) -> Candidates:
     """Choose the candidates of the degree after ``blocks``.
 
@@ -64,6 +68,8 @@ def choose_candidates(
     memory_budget : int
         Bytes that the matrices of this choice and of the candidates may take. If they would take
         more, only the polynomials of largest extent are multiplied further.
+    near : array, optional
+        Any array on the accelerator that is to be used.
     """
     degree = len(blocks) + 1
     n_lower = 1 + sum(block.nonvanishing.shape[1] for block in blocks)
@@ -103,8 +109,12 @@ def choose_candidates(
         first_order = (left <= right) | (left >= n_kept)
         left, right = left[first_order], right[first_order]
     elif prune:
-        forms = multiply_forms(leading_forms(blocks), n_first, degree, left, right)
-        chosen, _ = independent_columns(forms)
+        forms = leading_forms(blocks)[:, :n_kept]
+        chosen = None
+        if len(left) >= MANY_PRODUCTS and 2 * 8 * len(left) ** 2 <= memory_budget:
+            chosen = independent_products(forms, n_first, degree, near)
+        if chosen is None:
+            chosen, _ = independent_columns(multiply_forms(forms, n_first, degree, left, right))
         left, right = left[chosen], right[chosen]
     return Candidates(left, right, n_last - n_kept)
 

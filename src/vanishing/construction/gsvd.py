@@ -19,8 +19,15 @@ from itertools import pairwise
 import numpy as np
 from scipy.linalg import get_lapack_funcs, lapack, qr, solve_triangular, svd
 
-from vanishing.arrays.kernels import norms, triangular_factor
-from vanishing.arrays.namespace import FloatArray, IntArray
+from vanishing.arrays.kernels import norms, solve_upper, triangular_factor
+from vanishing.arrays.namespace import (
+    Array,
+    FloatArray,
+    IntArray,
+    move_like,
+    move_to_numpy,
+    namespace,
+)
 from vanishing.construction.candidates import Coordinates, Form
 
 # --- Bounds on rounding errors --------------------------------------------------------------------
@@ -41,6 +48,9 @@ TIE_SAFETY = 8.0
 EPS = float(np.finfo(np.float64).eps)
 #: Stacks better conditioned than this need no pivoting.
 WELL_CONDITIONED = 1e-9
+#: With at least so many columns, eigenvectors are computed instead of singular vectors, which take
+#: three times as long, if no α² and no β² is smaller than this: they are known to eleven digits.
+MANY_COLUMNS, REGULAR = 128, 1e-5
 #: Directions that are zero up to this error may be treated as exactly zero.
 EXACT_NULL = 1e-12
 #: Rounding errors up to this fraction of the size of the terms are those of the data itself: a
@@ -151,7 +161,7 @@ class Solution:
     reduced: FloatArray | None = None
 
 
-def solve(points: Side, form: Form) -> Solution:
+def solve(points: Side, form: Form, near: Array | None = None) -> Solution:
     """Solve the problem for A = ``points`` and B = ``form``, as the form is given.
 
     Parameters
@@ -159,12 +169,17 @@ def solve(points: Side, form: Form) -> Solution:
     points : Side
     form : Form
         Its coordinates or its subspace are used if it has some.
+    near : array, optional
+        Any array on an accelerator, to which large problems are moved.
     """
     if form.coordinates is not None:
         return solve_in_coordinates(points, form.coordinates)
     sizes = Side(form.factor, form.scale, form.error, form.scale, points.unit)
     if form.subspace is None:
-        return solve_pair(points, sizes)
+        found = None
+        if near is not None and len(points.scale) >= MANY_COLUMNS:
+            found = solve_on_accelerator(points, sizes, near)
+        return solve_pair(points, sizes) if found is None else found
     u = form.subspace
     inside = solve_pair(points.restrict(u), sizes.restrict(u))
     return replace(
@@ -178,19 +193,63 @@ def solve(points: Side, form: Form) -> Solution:
 # --- The problem for factors of ordinary grading --------------------------------------------------
 
 
+@dataclass(frozen=True, eq=False)
+class _Scaling:
+    """Factors that make all columns of the stack about as large, and both sides of equal weight.
+
+    Columns are scaled by their size before projection, which their rounding errors are relative
+    to: dividing by the size of a small residual would only amplify its noise.
+
+    Parameters
+    ----------
+    weight_a, weight_b : float
+        Of the sides.
+    columns : array of shape (n_columns,)
+    noise : float
+        Bound on the rounding errors of the scaled stack.
+    """
+
+    weight_a: float
+    weight_b: float
+    columns: FloatArray
+    noise: float
+
+    @classmethod
+    def of(cls, points: Side, form: Side) -> "_Scaling":
+        weight_a, weight_b = (
+            float(_inverse(norms(each.scale[:, None])[0])) for each in (points, form)
+        )
+        d = _inverse(np.hypot(points.scale * weight_a, form.scale * weight_b))
+        if len(d) >= MANY_COLUMNS:
+            # Projection may leave much less of one side than of the other. With equal weights of
+            # what is left, α and β are about the same, and eigenvalues are as good as singular
+            # values.
+            sizes = [norms(each.factor * d) for each in (points, form)]
+            whole = [float(norms(each[:, None])[0]) for each in sizes]
+            if all(0 < size < np.inf for size in whole):
+                largest = float(np.max(np.hypot(sizes[0] / whole[0], sizes[1] / whole[1])))
+                weight_a, weight_b = (1 / (size * largest) for size in whole)
+        error = np.maximum(points.error * weight_a, form.error * weight_b)
+        noise = SAFETY * float(np.max(d * error, initial=0.0))
+        return cls(weight_a, weight_b, d, noise)
+
+    @property
+    def resolution(self) -> float:
+        """Extents below this are lost in the stack.
+
+        There a vector of size 1 under the form has length weight_b, and its part on X,
+        weight_a ‖A v‖, has an error of eps times that.
+        """
+        return SAFETY * EPS * float(_inverse(np.float64(self.weight_a)) * self.weight_b)
+
+
 def solve_pair(points: Side, form: Side) -> Solution:
     """Solve the problem for A = ``points`` and B = ``form``."""
     n_columns = points.scale.shape[0]
-    # Scale the stack: columns get norm about 1, both sides equal weight. Columns are scaled by
-    # their size before projection, which their rounding errors are relative to: dividing by the
-    # size of a small residual would only amplify its noise.
-    weight_a, weight_b = (_inverse(norms(each.scale[:, None])[0]) for each in (points, form))
-    d = _inverse(np.hypot(points.scale * weight_a, form.scale * weight_b))
-    a = _compress(points.factor * (weight_a * d))
-    b = _compress(form.factor * (weight_b * d))
-    noise = SAFETY * float(
-        np.max(d * np.maximum(points.error * weight_a, form.error * weight_b), initial=0.0)
-    )
+    scaling = _Scaling.of(points, form)
+    d, noise = scaling.columns, scaling.noise
+    a = _compress(points.factor * (scaling.weight_a * d))
+    b = _compress(form.factor * (scaling.weight_b * d))
     stacked, height = np.vstack([a, b]), len(a)
     del a, b  # square matrices, of which there are many here
     trusted = max(points.trusted, form.trusted)
@@ -227,9 +286,8 @@ def solve_pair(points: Side, form: Side) -> Solution:
 
     found: FloatArray = vectors[:, finite] / norm_b[finite]
     unbounded = vectors[:, infinite] / norm_a[infinite]
-    # In the stack a vector of size 1 under the form has length weight_b, and its part on X,
-    # weight_a ‖A v‖, has an error of eps times that. If A itself is more accurate, refine.
-    resolution = SAFETY * EPS * float(_inverse(weight_a) * weight_b)
+    # If A itself is more accurate than the stack, refine.
+    resolution = scaling.resolution
     extents = points.norms(found)
     if np.any((extents > points.noise(found)) & (extents <= resolution)):
         found = _refine(found, unbounded, points, form)
@@ -367,19 +425,44 @@ def _cs_decomposition(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return orthogonal W and the singular values of q_a W and q_b W (alpha² + beta² = 1)."""
     rank = q_a.shape[1]
-    _, singular, wt = svd(q_a, full_matrices=True, check_finite=False)
+    if rank >= MANY_COLUMNS and _is_regular(squares := q_a.T @ q_a):
+        eigenvalues, w = np.linalg.eigh(squares)
+        return w, np.sqrt(eigenvalues), np.sqrt(1.0 - eigenvalues)
+    _, singular, wt = _find_singular_vectors(q_a)
     alpha = np.zeros(rank)
     alpha[: singular.shape[0]] = singular
     w = wt.T
     # If alpha is near 1, sqrt(1 - alpha²) has no digits of beta: q_b separates those directions.
     large = alpha > np.sqrt(0.5)
-    _, singular, zt = svd(q_b @ w[:, large], full_matrices=True, check_finite=False)
+    _, singular, zt = _find_singular_vectors(q_b @ w[:, large])
     w[:, large] = w[:, large] @ zt.T
     beta = np.sqrt(np.maximum(0.0, 1.0 - alpha**2))
     beta[large] = 0.0
     beta[np.flatnonzero(large)[: singular.shape[0]]] = singular
     alpha[large] = np.sqrt(np.maximum(0.0, 1.0 - beta[large] ** 2))
     return w, alpha, beta
+
+
+def _find_singular_vectors(matrix: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the full singular value decomposition.
+
+    The fast method of LAPACK, divide and conquer, sometimes fails where many singular values are
+    the same. The slower one does not.
+    """
+    try:
+        found = svd(matrix, full_matrices=True, check_finite=False)
+    except np.linalg.LinAlgError:
+        found = svd(matrix, full_matrices=True, check_finite=False, lapack_driver="gesvd")
+    left, singular, right = found
+    return left, singular, right
+
+
+def _is_regular(squares: FloatArray) -> bool:
+    """Say whether all eigenvalues are far enough from 0 and 1."""
+    identity = np.eye(len(squares))
+    (potrf,) = get_lapack_funcs(("potrf",), (squares,))
+    bounded = (squares - REGULAR * identity, (1.0 - REGULAR) * identity - squares)
+    return all(potrf(matrix, overwrite_a=True)[1] == 0 for matrix in bounded)
 
 
 def fix_signs(vectors: FloatArray) -> FloatArray:
@@ -404,6 +487,67 @@ def estimate_condition(triangle: FloatArray) -> float:
     """Estimate the condition number of a triangular matrix."""
     reciprocal = _reciprocal_condition(triangle)
     return 1.0 / reciprocal if reciprocal > 0 else float("inf")
+
+
+# --- The problem on an accelerator ----------------------------------------------------------------
+#
+# Singular values take an accelerator longer than a processor, and it knows no pivoting. It does not
+# need them where the stack is well conditioned and no α and no β is small, as for most data with
+# noise. Other problems are solved on the processor.
+
+
+def solve_on_accelerator(points: Side, form: Side, near: Array) -> Solution | None:
+    """Solve the problem for A = ``points`` and B = ``form``; None if that takes more care.
+
+    Parameters
+    ----------
+    points, form : Side
+    near : array
+        Any array on the accelerator.
+    """
+    n_columns = len(points.scale)
+    if len(points.factor) < n_columns or not (points.scale.all() and form.scale.all()):
+        return None
+    scaling = _Scaling.of(points, form)
+    xp = namespace(near)
+    a, b, d, identity = (
+        move_like(np.asarray(each, dtype=np.float64), near)
+        for each in (points.factor, form.factor, scaling.columns, np.eye(n_columns))
+    )
+    q, triangle = xp.linalg.qr(xp.concat([a * (scaling.weight_a * d), b * (scaling.weight_b * d)]))
+    inverse = solve_upper(triangle, identity)
+    sizes = [float(xp.max(xp.sum(xp.abs(each), axis=0))) for each in (triangle, inverse)]
+    condition = sizes[0] * sizes[1]
+    # The Frobenius norm of the inverse bounds the smallest singular value from below.
+    smallest = 1 / float(xp.linalg.vector_norm(inverse))
+    if not (condition * WELL_CONDITIONED < 1 and smallest > scaling.noise):
+        return None
+    q_a = q[: a.shape[0], :]
+    squares, w = xp.linalg.eigh(q_a.T @ q_a)
+    if not (float(squares[0]) > REGULAR and float(squares[-1]) < 1 - REGULAR):
+        return None
+    vectors = d[:, None] * (inverse @ w)
+    vectors = vectors / xp.sqrt(xp.sum((b @ vectors) ** 2, axis=0))
+    extents = move_to_numpy(xp.sqrt(xp.sum((a @ vectors) ** 2, axis=0)))
+    found = move_to_numpy(vectors)
+    noise = points.noise(found)
+    if not (extents > np.maximum(noise, scaling.resolution)).all():
+        return None
+    if not (form.noise(found) <= KNOWN_SIZE).all():
+        return None
+    found, extents = fix_rotation(found, extents, points, scaling.noise)
+    rounding = SAFETY * EPS * scaling.resolution
+    doubt = np.maximum(points.noise(found), rounding)
+    return Solution(
+        vectors=fix_signs(found),
+        extents=extents,
+        noise=np.minimum(doubt, np.maximum(points.negligible(found), rounding)),
+        doubt=doubt,
+        unbounded=np.zeros((n_columns, 0)),
+        dropped=0,
+        lost=0,
+        condition=condition,
+    )
 
 
 # --- The problem for forms of any grading ---------------------------------------------------------
@@ -499,6 +643,6 @@ def inverse_factor(matrix: FloatArray) -> FloatArray:
 def _null_directions(points: Side, plain: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return orthonormal y for which ``plain @ y`` is zero on the points, and all others."""
     on_points = points.factor @ plain
-    y = svd(on_points, full_matrices=True, check_finite=False)[2].T
+    y = _find_singular_vectors(on_points)[2].T
     null = norms(on_points @ y) <= points.noise(plain @ y)
     return np.asarray(y[:, null]), np.asarray(y[:, ~null])

@@ -97,7 +97,8 @@ def _most_candidates(basis: PolynomialBasis) -> int:
     """Bound the number of candidates of the next degree by that of all products."""
     if not basis.blocks:
         return basis.n_features
-    return int(basis.blocks[0].nonvanishing.shape[1] * basis.blocks[-1].nonvanishing.shape[1])
+    n_first, n_last = (int(basis.blocks[i].nonvanishing.shape[1]) for i in (0, -1))
+    return n_first * (n_first + 1) // 2 if len(basis.blocks) == 1 else n_first * n_last
 
 
 # --- What goes into a degree, and what comes out --------------------------------------------------
@@ -154,6 +155,8 @@ class State:
         The smallest nonvanishing extent of the last degree that had one, for ``tol="gap"``.
     n_rows : float
         Number of points, or the sum of their weights; 0 until it is known.
+    near : array or None
+        Something on the accelerator that holds the rows, if they are on one.
     """
 
     basis: PolynomialBasis
@@ -161,6 +164,7 @@ class State:
     contrast_terms: tuple[FloatArray, ...] = (np.ones(1),)
     reference: float | None = None
     n_rows: float = 0.0
+    near: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,6 +268,7 @@ def grow(
         products=settings.products,
         uses_all_products=settings.normalization.uses_all_products,
         memory_budget=settings.memory_budget,
+        near=state.near,
     )
     stage = Stage(
         n_features=basis.n_features,
@@ -325,6 +330,7 @@ def grow(
         contrast_terms,
         float(kept.min()) if kept.size else state.reference,
         n_rows,
+        stage.on_points.near,
     )
     return grown, trace
 
@@ -373,7 +379,7 @@ def _solve_degree(
     points = Side(residual, rms, unit * error, terms, unit)
     form = settings.normalization.form(stage)
     _check_finite(stage.source, stage.contrast, points, form)
-    solution = solve(points, form)
+    solution = solve(points, form, stage.on_points.near)
     extents, bound = solution.extents, 0.0
     if isinstance(settings.tol, Noise):
         lengths: FloatArray = np.ones(len(extents))

@@ -12,10 +12,17 @@ import numpy as np
 from scipy.linalg import get_lapack_funcs, solve_triangular
 
 from vanishing.arrays.blocks import block_rows, limit_workers
-from vanishing.arrays.kernels import gram, merge_triangular, norms, triangular_factor
+from vanishing.arrays.kernels import (
+    cholesky_or_none,
+    gram,
+    merge_triangular,
+    norms,
+    triangular_factor,
+)
 from vanishing.arrays.namespace import (
     Array,
     FloatArray,
+    is_on_cpu,
     machine_epsilon,
     move_like,
     move_to_numpy,
@@ -43,11 +50,14 @@ class Factor:
         Number of rows, or the sum of their weights.
     relative_error : float
         Size of the rounding errors of R relative to the norms of its columns.
+    near : array or None
+        Something on the accelerator that holds the rows, if they are on one.
     """
 
     R: FloatArray
     n_rows: float
     relative_error: float
+    near: Array | None = None
 
     @property
     def column_rms(self) -> FloatArray:
@@ -135,16 +145,19 @@ class Gram:
 
         Columns are scaled to norm 1 first, so that the accuracy is relative to each column.
         """
-        matrix = move_to_numpy(summary.matrix) / summary.n_rows
-        if not np.isfinite(matrix).all():
-            return Factor(matrix, summary.n_rows, summary.eps)  # the caller reports it
-        scale = np.sqrt(np.diag(matrix))
-        inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
-        factor = _triangular_root(matrix * inverse[:, None] * inverse, summary.eps) * scale
+        near = _find_accelerator(summary.matrix)
+        factor = None if near is None else _root_on_accelerator(summary)
+        if factor is None:
+            matrix = move_to_numpy(summary.matrix) / summary.n_rows
+            if not np.isfinite(matrix).all():
+                return Factor(matrix, summary.n_rows, summary.eps)  # the caller reports it
+            scale = np.sqrt(np.diag(matrix))
+            inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
+            factor = _triangular_root(matrix * inverse[:, None] * inverse, summary.eps) * scale
         if summary.units is not None:
             factor = factor * summary.units
         # Eigenvalues have errors of a few eps relative to 1, and R is their square root.
-        return Factor(factor, summary.n_rows, float(np.sqrt(summary.eps / 64)))
+        return Factor(factor, summary.n_rows, float(np.sqrt(summary.eps / 64)), near)
 
 
 def _squares_hold(matrix: Array) -> bool:
@@ -170,6 +183,27 @@ def _in_units(summary: GramSummary, units: FloatArray) -> GramSummary:
     """Change the units of a summary."""
     ratio = move_like(_units(summary) / units, summary.matrix)
     return summary._replace(matrix=summary.matrix * ratio[:, None] * ratio, units=units)
+
+
+def _find_accelerator(summary: Array) -> Array | None:
+    """Return a small array beside a summary on an accelerator; None on a processor."""
+    if is_on_cpu(summary):
+        return None
+    xp = namespace(summary)
+    return xp.zeros(1, dtype=xp.float64, device=summary.device)
+
+
+def _root_on_accelerator(summary: GramSummary) -> FloatArray | None:
+    """Return the triangular root of the mean by Cholesky, if no pivot is too small."""
+    xp = namespace(summary.matrix)
+    matrix = xp.astype(summary.matrix, xp.float64) / summary.n_rows
+    scale = xp.sqrt(xp.linalg.diagonal(matrix))
+    factor = cholesky_or_none(matrix / scale[:, None] / scale)
+    if factor is None:
+        return None
+    if not float(xp.min(xp.linalg.diagonal(factor))) > SMALLEST_PIVOT * np.sqrt(summary.eps):
+        return None
+    return move_to_numpy(factor * scale)
 
 
 def _triangular_root(matrix: FloatArray, eps: float) -> FloatArray:
@@ -218,7 +252,7 @@ class Tsqr:
     def resolve(self, summary: TriangularSummary) -> Factor:
         """Scale R to means."""
         factor = move_to_numpy(summary.R) / np.sqrt(summary.n_rows)
-        return Factor(factor, summary.n_rows, summary.eps)
+        return Factor(factor, summary.n_rows, summary.eps, _find_accelerator(summary.R))
 
 
 # --- What a reduction is, and the names of the two that ship with the library ---------------------

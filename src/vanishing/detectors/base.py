@@ -201,7 +201,7 @@ class Detector(HasIdeal, Saveable, OutlierMixin, BaseEstimator):
                 f"the score of row {beyond[0]} is not finite: it is too far from normal data "
                 "to be explained; leave it out"
             )
-        landscape = self.anomaly_score_.landscape()
+        landscape = self.anomaly_score_.landscape
         names = tuple(get_feature_names(self))
         with one_thread():  # of BLAS, whose threads would wait for each other in small products
             return [landscape.explain(x, n_equations, names) for x in X]

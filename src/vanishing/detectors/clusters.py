@@ -87,33 +87,6 @@ def find_large_clusters(
     return np.unique(labels, return_inverse=True)[1]
 
 
-class ContrastDraw:
-    """Draws rows of all components but one, out of all copies stacked on each other.
-
-    Parameters
-    ----------
-    labels : int array of shape (n_samples,)
-        Cluster of each row, the same in each copy.
-    n_copies : int
-    seed : int
-    """
-
-    def __init__(self, labels: IntArray, n_copies: int, seed: int) -> None:
-        n_clusters = int(labels.max()) + 1
-        self.component = np.concatenate([i * n_clusters + labels for i in range(n_copies)])
-        self.sizes = np.bincount(self.component)
-        # One order for all components, which begin at different places: shuffling each time takes
-        # longer than the fits.
-        self.order = np.random.default_rng(seed).permutation(len(self.component))
-
-    def others(self, own: int, most: int) -> IntArray:
-        """Return at most ``most`` rows that do not belong to component ``own``, sorted."""
-        n_rows = len(self.order)
-        places = (own * most + np.arange(min(n_rows, most + self.sizes[own]))) % n_rows
-        drawn = self.order[places]
-        return np.sort(drawn[self.component[drawn] != own][:most])
-
-
 # --- The ideal of each cluster --------------------------------------------------------------------
 
 #: With more rows to a candidate, unseen rows score as those that were fitted to.

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from typing import Literal
@@ -21,10 +22,13 @@ from vanishing.arrays.namespace import (
     namespace,
     take_rows,
 )
-from vanishing.construction.normalizations import resolve_normalization
+from vanishing.construction.candidates import EPS
+from vanishing.construction.linear import PointSets, fit_linear
+from vanishing.construction.normalizations import Contrastive, resolve_normalization
+from vanishing.construction.passes import Gram, resolve_reduction
 from vanishing.data.inputs import label_error
 from vanishing.data.source import ArraySource, ConcatenatedSource, SampleSource, add_weights
-from vanishing.detectors.clusters import ContrastDraw, scale_component
+from vanishing.detectors.clusters import scale_component
 from vanishing.detectors.sample_weights import take_weights, total_weight, weighted_mean
 from vanishing.detectors.score import ClusterView, Mixture, value_and_slopes
 from vanishing.explain.view import Component
@@ -172,9 +176,11 @@ def descend(problem: WeightProblem) -> FloatArray:
 # --- The ideals of all transformed copies of the data, cluster by cluster -------------------------
 #
 # The data is clustered once. Every cluster under every transformation is a component with an ideal
-# of its own, contrasted with all other components. One cluster is the paper.
+# of its own. One cluster is the paper: a copy is contrasted with all other copies. Of several
+# clusters each is contrasted with all copies of all clusters, its own few rows included: a common
+# contrast makes the ideals alike, and D of all of them cheap (``explain/quadratic.py``).
 
-#: Rows of all other clusters that a cluster is contrasted with, at most.
+#: Rows of all copies that clusters are contrasted with, at most, if their equations are not linear.
 CONTRAST_ROWS = 60_000
 #: Numbers that the problem of the weights may hold; rows are drawn to fit.
 WEIGHT_NUMBERS = 2**27
@@ -244,49 +250,154 @@ def fit_mixture(
     n_clusters = int(labels.max()) + 1
     rows_of_cluster = [np.flatnonzero(labels == c) for c in range(n_clusters)]
     places = [(i, rows) for i in range(len(copies)) for rows in rows_of_cluster]
-    if n_clusters > 1:
-        stacked = namespace(copies[0]).concat(list(copies))
-        draw = ContrastDraw(labels, len(copies), seed)
-
-    def points_of(own: int) -> Array:
-        i, rows = places[own]
-        return copies[i] if n_clusters == 1 else take_rows(copies[i], rows)
+    found: list[Component | None] = [None] * len(places)
+    metric = None
+    if ideal is not None and is_linear(ideal):
+        found, metric = fit_linear_components(copies, rows_of_cluster, ideal, sample_weight)
+    shared = None
+    if n_clusters > 1 and None in found:
+        shared = _draw_contrast(copies, sample_weight, seed)
 
     def contrast_of(own: int) -> SampleSource:
-        if n_clusters == 1:
-            return ConcatenatedSource(
-                [
-                    add_weights(ArraySource(c), sample_weight)
-                    for k, c in enumerate(copies)
-                    if k != own
-                ]
-            )
-        others = draw.others(own, CONTRAST_ROWS)
-        of_others = take_weights(sample_weight, others % len(labels))
-        return add_weights(ArraySource(take_rows(stacked, others)), of_others)
+        if shared is not None:
+            return shared
+        others = [c for k, c in enumerate(copies) if k != own]
+        return ConcatenatedSource([add_weights(ArraySource(c), sample_weight) for c in others])
 
     def fit_one(own: int) -> Component:
-        points = points_of(own)
-        i = places[own][0]
+        i, rows = places[own]
+        points = copies[i] if n_clusters == 1 else take_rows(copies[i], rows)
         name = f"transformation {i} ({names[i]!r})"
-        own_weight = take_weights(sample_weight, places[own][1])
+        own_weight = take_weights(sample_weight, rows)
         source = add_weights(ArraySource(points), own_weight)
         fitted = fit_component(source, contrast_of(own), ideal, name)
         values = move_to_numpy(fitted.basis_.evaluate(points))
         return describe_component(fitted, values, center=center, sample_weight=own_weight)
 
+    missing = [own for own, component in enumerate(found) if component is None]
     # Threads: the work is in BLAS and LAPACK, and the copies are shared. Many small problems run
     # fastest with one BLAS thread each.
     parallel = Parallel(n_jobs=n_jobs, prefer="threads")
     with limit_threads(1 if n_clusters > 1 or parallel.n_jobs not in (None, 1) else None):
-        components = parallel(delayed(fit_one)(own) for own in range(len(places)))
+        fitted = dict(zip(missing, parallel(delayed(fit_one)(own) for own in missing), strict=True))
     return Mixture(
         tuple(names),
-        components,
+        [fitted[own] if each is None else each for own, each in enumerate(found)],
         tuple(range(len(copies))),
         n_clusters=n_clusters,
         smoothing=smoothing,
+        metric=metric,
     )
+
+
+def _draw_contrast(
+    copies: Sequence[Array], sample_weight: FloatArray | None, seed: int
+) -> SampleSource:
+    """Draw rows of all copies together."""
+    n_rows = int(copies[0].shape[0])
+    total = n_rows * len(copies)
+    drawn = np.arange(total)
+    if total > CONTRAST_ROWS:
+        chosen = np.random.default_rng(seed).choice(total, size=CONTRAST_ROWS, replace=False)
+        drawn = np.sort(chosen)
+    parts = [take_rows(z, drawn[drawn // n_rows == i] % n_rows) for i, z in enumerate(copies)]
+    rows = namespace(copies[0]).concat(parts)
+    return add_weights(ArraySource(rows), take_weights(sample_weight, drawn % n_rows))
+
+
+# --- Linear ideals of all clusters at once, from their means and covariances ----------------------
+
+
+def is_linear(ideal: VanishingIdeal) -> bool:
+    """Say whether an ideal asks for nothing but linear equations of Gram matrices."""
+    return (
+        ideal.max_degree == 1
+        and ideal.tol != "gap"
+        and ideal.tol_norm == "rms"
+        and ideal.max_nonvanishing is None
+        and ideal.callback is None
+        and type(resolve_normalization(ideal.normalization)) is Contrastive
+        and type(resolve_reduction(ideal.reduction)) is Gram
+    )
+
+
+def fit_linear_components(
+    copies: Sequence[Array],
+    rows_of_cluster: Sequence[IntArray],
+    ideal: VanishingIdeal,
+    sample_weight: FloatArray | None,
+) -> tuple[list[Component | None], FloatArray | None]:
+    """Fit linear ideals to all clusters of all copies.
+
+    Parameters
+    ----------
+    copies : sequence of arrays of shape (n_samples, n_coordinates)
+    rows_of_cluster : sequence of int arrays
+        Rows of each cluster.
+    ideal : VanishingIdeal
+        For which ``is_linear`` holds.
+    sample_weight : array of shape (n_samples,), optional
+
+    Returns
+    -------
+    components : list of Component or None
+        None where the fit has to look at the rows, or nothing vanishes.
+    metric : array of shape (n_coordinates, n_coordinates) or None
+        Of ``Mixture``.
+    """
+    with limit_threads(1 if len(rows_of_cluster) > 1 else None):  # many small products
+        points = _measure_sets(copies, rows_of_cluster, sample_weight)
+    metric = None
+    if len(rows_of_cluster) == 1:
+        contrasts = points.join(1.0 - np.eye(len(points)))
+    else:
+        contrasts = points.join(np.ones((1, len(points))))
+        variances, axes = np.linalg.eigh(contrasts.covariances[0])
+        if variances[0] > EPS * variances[-1]:
+            metric = axes / np.sqrt(variances)
+    fresh: VanishingIdeal = clone(ideal)
+    components: list[Component | None] = []
+    for found in fit_linear(points, contrasts, float(ideal.tol)):
+        if found is None or found.basis.count() == 0:
+            components.append(None)
+            continue
+        fitted = copy(fresh).adopt(found)
+        # The polynomials have mean 0 on their cluster, and there their extents are what is typical.
+        extents = fitted.extents_
+        components.append(Component(fitted, np.zeros_like(extents), extents, np.ones_like(extents)))
+    return components, metric
+
+
+def _measure_sets(
+    copies: Sequence[Array], rows_of_cluster: Sequence[IntArray], sample_weight: FloatArray | None
+) -> PointSets:
+    """Return means and covariances of all clusters of all copies."""
+    xp = namespace(copies[0])
+    order = np.concatenate(rows_of_cluster)
+    stops = np.cumsum([0, *map(len, rows_of_cluster)]).tolist()
+    weights = take_weights(sample_weight, order)
+    means, covariances, sizes = [], [], []
+    for z in copies:
+        sorted_rows = take_rows(z, order)
+        for start, stop in pairwise(stops):
+            rows = sorted_rows[start:stop, :]
+            if weights is None:
+                size, mean = float(stop - start), xp.mean(rows, axis=0)
+                apart = rows - mean
+            else:
+                own = move_like(weights[start:stop], rows)
+                size = float(weights[start:stop].sum())
+                mean = own @ rows / size
+                apart = (rows - mean) * xp.sqrt(own)[:, None]
+            means.append(mean)
+            covariances.append(apart.T @ apart / size)
+            sizes.append(size)
+    return PointSets(
+        np.array(sizes), move_to_numpy(xp.stack(means)), move_to_numpy(xp.stack(covariances))
+    )
+
+
+# --- Weights of a fitted mixture ------------------------------------------------------------------
 
 
 def learn_weights(
@@ -344,12 +455,24 @@ def learn_weights(
     return replace(mixture, components=kept)
 
 
-def find_identical(copies: Sequence[Array]) -> frozenset[tuple[int, int]]:
-    """Return which two copies of the data are the same."""
+def find_identical(copies: Sequence[Array], rounding: float = 0.0) -> frozenset[tuple[int, int]]:
+    """Return which two copies of the data are the same.
+
+    Parameters
+    ----------
+    copies : sequence of arrays of shape (n_samples, n_coordinates)
+    rounding : float
+        Differences that do not count, relative to the largest number.
+    """
+
+    def are_equal(first: Array, second: Array) -> bool:
+        xp = namespace(first)
+        return bool(xp.max(xp.abs(first - second)) <= rounding * xp.max(xp.abs(first)))
+
     return frozenset(
         (i, k)
         for (i, first), (k, second) in combinations(enumerate(copies), 2)
-        if bool(namespace(first).all(first == second))
+        if are_equal(first[:1, :], second[:1, :]) and are_equal(first, second)
     )
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.decomposition import PCA
-from sklearn.utils.validation import has_fit_parameter
 
 from vanishing.arrays.namespace import Array, FloatArray, take_rows
 from vanishing.data.source import check_weights
@@ -137,29 +136,3 @@ def fit_pca(pca: PCA, X: FloatArray, sample_weight: FloatArray | None) -> PCA:
     pca.explained_variance_ = pca.explained_variance_ * factor
     pca.noise_variance_ = pca.noise_variance_ * factor
     return pca
-
-
-def check_takes_weights(preprocessor: Any) -> None:
-    """Raise if a preprocessor cannot be fitted to weighted rows."""
-    if preprocessor is None or type(preprocessor) is PCA:
-        return
-    if not has_fit_parameter(preprocessor, "sample_weight"):
-        raise ValueError(
-            f"sample_weight was passed, but the preprocessor {type(preprocessor).__name__} takes "
-            "none; use PCA or one whose fit takes sample_weight, leave it out, or repeat the rows"
-        )
-
-
-def fit_preprocessor(preprocessor: Any, copies: Any, sample_weight: FloatArray | None) -> Any:
-    """Fit a preprocessor to copies of the rows, one after the other, with the same weights."""
-    if sample_weight is None:
-        return preprocessor.fit(copies)
-    if not isinstance(copies, np.ndarray):  # scikit-learn would mix two libraries
-        raise ValueError(
-            "sample_weight beside a preprocessor takes NumPy arrays, or "
-            "sklearn.set_config(array_api_dispatch=False)"
-        )
-    weights = np.tile(sample_weight, len(copies) // len(sample_weight))
-    if type(preprocessor) is PCA:
-        return fit_pca(preprocessor, copies, weights)
-    return preprocessor.fit(copies, sample_weight=weights)

@@ -6,8 +6,9 @@ subclass of ``View`` or ``NearestView`` here and list it in ``VIEWS``, so that m
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, fields, replace
 from functools import partial, reduce
 from math import log
 from operator import add
@@ -26,6 +27,8 @@ from vanishing.arrays.namespace import (
     FloatArray,
     IntArray,
     is_array,
+    is_on_cpu,
+    lazy,
     machine_epsilon,
     make_columns_contiguous,
     move_like,
@@ -101,8 +104,53 @@ class Coordinates:
 
     def images(self, which: Sequence[int], X: FloatArray) -> FloatArray:
         """Return the coordinates of several images side by side."""
+        if self._projection is not None and len(which) == len(self.maps):
+            return np.hstack(list(self.each(X)))
         scaled = self.scale(X)
         return np.hstack([self.preprocess(self.transform(i, scaled)) for i in which])
+
+    def each(self, X: Array) -> Iterator[Array]:
+        """Yield the coordinates of all images, one after the other."""
+        scaled = self.scale(X)
+        if self._projection is None:
+            for i in range(len(self.maps)):
+                yield self.preprocess(self.transform(i, scaled))
+            return
+        # One product for all images, and no image in full.
+        center, matrix, offsets = (move_like(part, scaled) for part in self._projection)
+        projected = matrix @ (scaled - center).T + offsets[:, None]
+        width = projected.shape[0] // len(self.maps)
+        for start in range(0, projected.shape[0], width):
+            yield projected[start : start + width, :].T
+
+    @lazy
+    def _projection(self) -> tuple[FloatArray, FloatArray, FloatArray] | None:
+        """Maps that move pixels, and principal components after them, as one matrix.
+
+        Returns
+        -------
+        center : array of shape (n_columns,)
+        matrix : array of shape (n_images * n_coordinates, n_columns)
+        offsets : array of shape (n_images * n_coordinates,)
+            The coordinates of all images are matrix (x - center) + offsets.
+        """
+        gathers = [each for each in self.maps if isinstance(each, Gather)]
+        if type(self.preprocessor) is not PCA or len(gathers) < len(self.maps):
+            return None
+        components = self.preprocessor.components_.astype(np.float64)
+        center = self.preprocessor.mean_.astype(np.float64)
+        if self.preprocessor.whiten:
+            components = components / np.sqrt(self.preprocessor.explained_variance_)[:, None]
+        matrices, offsets = [], []
+        for gather in gathers:
+            moved = np.zeros((len(center), len(components)))
+            np.add.at(moved, gather.columns, components.T)
+            matrices.append(moved.T)
+            offsets.append(components @ (center[gather.columns] - center))
+        return center, np.concatenate(matrices), np.concatenate(offsets)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def nodes(self, graph: "Graph", x: "Value", which: Sequence[int]) -> "Value":
         """Add the coordinates of several images to a graph, one image below the other."""
@@ -480,11 +528,19 @@ class Mixture(View):
         ε.
     logarithm : bool
         Whether s is log(loss + δ).
+    metric : array of shape (n_coordinates, n_coordinates) or None
+        W with W W' the inverse covariance of the contrast, if all clusters have it in common.
     """
 
     n_clusters: int = 1
     smoothing: float = 0.0
     logarithm: bool = False
+    metric: FloatArray | None = None
+
+    @property
+    def common_metric(self) -> FloatArray | None:
+        """Coordinates in which deviations are distances less a few squares."""
+        return self.metric
 
     def own(self, k: int) -> slice:
         """Return the components of transformation k."""
@@ -696,8 +752,8 @@ class ConstantColumns:
 
 # --- The score ------------------------------------------------------------------------------------
 
-#: Numbers of one component that are held while rows are scored.
-SCORED_NUMBERS = 2**21
+#: Numbers of one view that are held while rows are scored, on an accelerator and on a processor.
+SCORED_NUMBERS = (2**28, 2**19)
 
 
 @dataclass(frozen=True, eq=False)
@@ -765,23 +821,27 @@ class Score:
 
     def measure(self, X: Array) -> Array:
         """Return s of each view in the array library of X, shape (n_views, n_samples)."""
-        widest = max((view.width for view in self.views), default=1)
-        n_rows = max(1, SCORED_NUMBERS // max(1, X.shape[1], widest))
+        n_rows = max(1, self._most_rows(X))
         blocks = [X[start : start + n_rows, :] for start in range(0, max(1, X.shape[0]), n_rows)]
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            found = list(map_in_threads(self._measure, blocks, threads_for(X)))
-            return namespace(X).concat(found, axis=1)
+        # Many products of a block are small: threads of BLAS would wait for each other.
+        with one_thread() if isinstance(X, np.ndarray) else nullcontext():
+            measured = list(map_in_threads(self._measure, blocks, threads_for(X)))
+        return namespace(X).concat(measured, axis=1)
+
+    def _most_rows(self, X: Array) -> int:
+        """Return how many rows to measure at a time."""
+        widths = (max(view.width, len(view.components)) for view in self.views)
+        return int(SCORED_NUMBERS[is_on_cpu(X)] // max(1, X.shape[1], *widths))
 
     def _measure(self, X: Array) -> Array:
-        scaled = self.coordinates.scale(X)
         values: list[list[Array]] = [[] for _ in self.views]
-        for i in range(len(self.coordinates.maps)):  # one image at a time is held
-            z = self.coordinates.preprocess(self.coordinates.transform(i, scaled))
-            for view, found in zip(self.views, values, strict=True):
-                if i in view.images:
-                    found.append(view.value(view.measure(z), len(found)))
-        combined = [view.combine(found) for view, found in zip(self.views, values, strict=True)]
-        return namespace(X).stack(combined)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # in each thread
+            for i, z in enumerate(self.coordinates.each(X)):
+                for view, found in zip(self.views, values, strict=True):
+                    if i in view.images:
+                        found.append(view.value(view.measure(z), len(found)))
+            combined = [view.combine(found) for view, found in zip(self.views, values, strict=True)]
+            return namespace(X).stack(combined)
 
     def add_up(self, measured: Array) -> Array:
         """Return the sum of the views, given s of each."""
@@ -812,7 +872,7 @@ class Score:
     def standardize(self, shifts: FloatArray, spreads: FloatArray) -> "Score":
         """Return the score whose views have another shift and spread."""
         views = [
-            replace(view, shift=float(shift), spread=float(spread))
+            view.standardize(float(shift), float(spread))
             for view, shift, spread in zip(self.views, shifts, spreads, strict=True)
         ]
         return replace(self, views=views)
@@ -835,6 +895,7 @@ class Score:
                 found.append(Part(view.names[k], components, partial(at.image, i), in_features))
         return found
 
+    @lazy
     def landscape(self) -> Landscape:
         """The score as a function of the features, for explanations."""
         assert self.normal is not None
@@ -853,6 +914,9 @@ class Score:
             self.few_features,
             nothing_by_itself if self.constants is None else self.constants,
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def nodes(self, graph: "Graph", x: "Value") -> "Value":
         """Add the nodes of S, of shape (n_samples,), to a graph."""

@@ -38,12 +38,8 @@ from vanishing.detectors.mixture import (
     measure_distance,
     refuse_identical,
 )
-from vanishing.detectors.sample_weights import (
-    check_takes_weights,
-    fit_preprocessor,
-    mean_and_variance,
-    take_weights,
-)
+from vanishing.detectors.preprocessing import check_takes_weights, fit_preprocessor
+from vanishing.detectors.sample_weights import mean_and_variance, take_weights
 from vanishing.detectors.score import Coordinates, Mixture, Score
 from vanishing.detectors.threshold import Scored, apply_to_unseen
 from vanishing.explain.view import Component, View
@@ -59,6 +55,8 @@ from vanishing.transformations import (
 
 #: Scores of so many rows, at most, are taken from fits to other rows where they set thresholds.
 FEWEST_ROWS, FEW_ROWS = 10, 2000
+#: Difference of two copies of the data, relative to their size, that is rounding.
+ROUNDING = 1e-12
 
 
 class TransformationDetector(Detector):
@@ -318,27 +316,30 @@ class TransformationDetector(Detector):
         if self.transformations is None:
             scaler = StandardScaler().fit(move_to_numpy(train), sample_weight=sample_weight)
         coordinates = Coordinates(scaler, None, transformations)
-        scaled = coordinates.scale(train)
-        images = range(len(transformations))
         if self.preprocessor is not None:
             # In the precision of the data, where nothing has scaled it.
-            rows = train if scaler is None else scaled
-            union = namespace(train).concat([each(rows) for each in transformations])
-            preprocessor = fit_preprocessor(
-                clone(self.preprocessor), prepare_for_sklearn(union), sample_weight
-            )
+            rows = train if scaler is None else coordinates.scale(train)
+            preprocessor = fit_preprocessor(self.preprocessor, rows, transformations, sample_weight)
             coordinates = replace(coordinates, preprocessor=preprocessor)
-        copies = [coordinates.preprocess(coordinates.transform(i, scaled)) for i in images]
-        refuse_identical(find_identical(copies), transformations)
-        raw = move_to_numpy(coordinates.preprocess(scaled))
+        copies = list(coordinates.each(train))
+        # Principal components of images whose pixels are the same may differ by rounding.
+        rounding = ROUNDING if isinstance(self.preprocessor, PCA) else 0.0
+        refuse_identical(find_identical(copies, rounding), transformations)
+        raw = move_to_numpy(coordinates.preprocess(coordinates.scale(train)))
         names = [transformation.name for transformation in transformations]
-        mixtures = []
-        for k in resolutions:
-            labels = find_large_clusters(
-                raw, k, seed=self.random_state, sample_weight=sample_weight
-            )
-            mixtures.append(self._fit_mixture(copies, labels, names, sample_weight))
-        score = self._combine(coordinates, mixtures)
+        labelings = [
+            find_large_clusters(raw, k, seed=self.random_state, sample_weight=sample_weight)
+            for k in resolutions
+        ]
+        # Few rows carry few clusters, and several resolutions may come out as the same.
+        distinct = [
+            labels
+            for i, labels in enumerate(labelings)
+            if not any(np.array_equal(labels, before) for before in labelings[:i])
+        ]
+        counts = [sum(np.array_equal(labels, other) for other in labelings) for labels in distinct]
+        mixtures = [self._fit_mixture(copies, labels, names, sample_weight) for labels in distinct]
+        score = self._combine(coordinates, mixtures, counts)
         measured = score.measure(train)
         mean, variance = mean_and_variance(move_to_host(measured).T, sample_weight)
         score = self._standardize(score, mean, variance)
@@ -382,11 +383,14 @@ class TransformationDetector(Detector):
             )
         return mixture
 
-    def _combine(self, coordinates: Coordinates, mixtures: list[Mixture]) -> Score:
+    def _combine(
+        self, coordinates: Coordinates, mixtures: list[Mixture], counts: list[int]
+    ) -> Score:
         """Return the paper's loss of one mixture, or the mean of several views.
 
         Losses at several resolutions, and distances from the nearest cluster, have sizes of their
-        own. Their logarithms are standardized on the training data.
+        own. Their logarithms are standardized on the training data. A mixture counts as often as
+        there are resolutions that lead to it.
         """
         views: list[View] = list(mixtures)
         if len(mixtures) > 1 or self.distance_weight > 0:
@@ -396,9 +400,15 @@ class TransformationDetector(Detector):
                 for mixture, first in zip(mixtures, firsts, strict=False)
             ]
             distances = [measure_distance(loss) for loss in losses if self.distance_weight > 0]
-            total = len(losses) + self.distance_weight * len(distances)
-            views = [replace(view, weight=1 / total) for view in losses]
-            views += [replace(view, weight=self.distance_weight / total) for view in distances]
+            total = sum(counts) * (1 + self.distance_weight)
+            views = [
+                replace(view, weight=count / total)
+                for view, count in zip(losses, counts, strict=True)
+            ]
+            views += [
+                replace(view, weight=self.distance_weight * count / total)
+                for view, count in zip(distances, counts, strict=False)
+            ]
         return Score(coordinates, views, few_features=coordinates.scaler is not None)
 
     def _standardize(self, score: Score, mean: FloatArray, variance: FloatArray) -> Score:
@@ -479,7 +489,7 @@ class TransformationDetector(Detector):
         components = [self._fit_copy(copies, i, names[i]) for i in range(len(copies))]
         places = tuple(range(len(copies)))
         mixture = Mixture(names, components, places, smoothing=self.smoothing)
-        score = self._combine(coordinates, [mixture])
+        score = self._combine(coordinates, [mixture], [1])
         found = find_moments(MappedSource(source, lambda x: score.measure(x).T))
         return self._standardize(score, found.mean, found.variance)
 

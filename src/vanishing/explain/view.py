@@ -1,17 +1,18 @@
 """Views: the summands of a score, each a function of coordinates affine in the features."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy.linalg import block_diag
 
-from vanishing.arrays.namespace import Array, FloatArray, IntArray, move_like, namespace
+from vanishing.arrays.namespace import Array, FloatArray, IntArray, lazy, move_like, namespace
+from vanishing.explain.quadratic import LinearDeviations, LinearForms, WideForms
 from vanishing.explain.record import BrokenEquation
 from vanishing.ideal import VanishingIdeal
 from vanishing.polynomials.evaluation import vanishing_along_lines
@@ -49,11 +50,47 @@ class Component:
 
     def residuals(self, z: Array) -> Array:
         """Return G(z) - c."""
-        return self.ideal.basis_.evaluate(z) - move_like(self.center, z)
+        if self._linear is None:
+            return self.ideal.basis_.evaluate(z) - move_like(self.center, z)
+        return z @ move_like(self._linear.slopes, z) - move_like(self._linear.offsets, z)
+
+    def jacobian(self, z: FloatArray) -> FloatArray:
+        """Return the derivatives of G at one point, shape (n_polynomials, n_coordinates)."""
+        if self._linear is None:
+            return np.asarray(self.ideal.basis_.jacobian(z)[0])
+        return self._linear.slopes.T
 
     def deviation(self, z: Array) -> Array:
         """Return D(z)."""
         return self.residuals(z) ** 2 @ move_like(self.weights, z)
+
+    def pull_back(self, z: FloatArray, slopes: FloatArray) -> FloatArray:
+        """Return slope · ∇D at each row of z."""
+        outer = 2 * slopes[:, None] * self.weights * self.residuals(z)
+        if self._linear is None:
+            return np.asarray(self.ideal.basis_.pullback(z, outer))
+        return np.asarray(outer @ self._linear.slopes.T)
+
+    def linear_forms(self) -> LinearForms:
+        """Return √u (G(z) - c), where all g have degree 1."""
+        assert self._linear is not None
+        roots = np.sqrt(self.weights)
+        return LinearForms(self._linear.slopes * roots, self._linear.offsets * roots)
+
+    @lazy
+    def _linear(self) -> LinearForms | None:
+        """G(z) - c, if all g have degree 1: evaluating those takes one product."""
+        if self.degree > 1:
+            return None
+        slopes = np.zeros((self.ideal.basis_.n_features, len(self.center)))
+        if not len(self.center):
+            return LinearForms(slopes, self.center)
+        first = self.ideal.basis_.blocks[0]
+        slopes[first.left] = first.vanishing
+        return LinearForms(slopes, first.vanishing_lower[0] + self.center)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     # Along a line z + t v every equation is a polynomial r_g(t) of low degree d, and D(t) is known
     # everywhere on the line from a triangle of (d + 1)² numbers: with A the matrix whose columns
@@ -65,24 +102,6 @@ class Component:
     def degree(self) -> int:
         """Largest degree of the polynomials."""
         return int(self.ideal.basis_.degrees().max(initial=0))
-
-    def slopes(self, directions: Any) -> FloatArray:
-        """Return how much √u g changes in each direction, where all g have degree 1."""
-        basis = self.ideal.basis_
-        origin = np.zeros((1, basis.n_features))
-        slopes = vanishing_along_lines(basis.blocks, origin, directions)[1]
-        return np.asarray(np.sqrt(self.weights) * slopes.T)
-
-    def linear_triangles(self, points: FloatArray, slopes: FloatArray) -> FloatArray:
-        """Return R for each line, shape (n_lines, 2, 2), by Gram-Schmidt."""
-        residuals = np.sqrt(self.weights) * self.residuals(points)
-        lengths = np.linalg.norm(slopes, axis=1)
-        units = slopes / np.where(lengths > 0, lengths, 1.0)[:, None]
-        along = units @ residuals[0] if len(points) == 1 else np.sum(units * residuals, axis=1)
-        units *= -along[:, None]
-        units += residuals
-        across = np.linalg.norm(units, axis=1)
-        return np.stack([np.stack([lengths, along], 1), np.stack([0 * across, across], 1)], 1)
 
     def triangles(self, points: FloatArray, directions: Any) -> FloatArray:
         """Return R for each line, of as many rows as there are equations, d + 1 at most."""
@@ -205,8 +224,17 @@ class View(ABC):
         bases = [component.ideal.basis_ for component in self.components]
         return max((part.n_candidates for basis in bases for part in basis.blocks), default=1)
 
+    @property
+    def common_metric(self) -> FloatArray | None:
+        """Coordinates of all components, as in ``LinearDeviations``, if that makes them alike."""
+        return None
+
+    # --- what follows for all of them
+
     def measure(self, z: Array) -> Array:
         """Return D of each component at each row of one image, shape (n_points, n_components)."""
+        if self._linear is not None:
+            return self._linear(z)
         return namespace(z).stack([c.deviation(z) for c in self.components], axis=1)
 
     def measure_nodes(self, graph: "Graph", z: "Value") -> "Value":
@@ -216,11 +244,16 @@ class View(ABC):
         stack = [Polynomials(c.ideal.basis_, c.center, np.sqrt(c.weights)) for c in self.exported]
         return sums_of_squares(stack, graph, z, n_images=len(self.images))
 
-    # --- what follows for all of them
+    def standardize(self, shift: float, spread: float) -> Self:
+        """Return the view with another shift and spread."""
+        view = replace(self, shift=shift, spread=spread)
+        vars(view).update(_linear=self._linear)  # the components are the same
+        return view
 
     def deviations(self, z: FloatArray) -> FloatArray:
         """Return D in each image, shape (n_points, n_images * n_components)."""
-        return np.hstack([self.measure(part) for part in self._split(z)])
+        measured = self.measure(np.vstack(self._split(z)))
+        return np.hstack(np.split(measured, len(self.images)))
 
     def contribution(self, deviations: FloatArray) -> FloatArray:
         """Return what the view adds to the score, given D in each image."""
@@ -240,11 +273,15 @@ class View(ABC):
         result = np.zeros_like(z)
         images = zip(self._split(z), self._split(found), self._split(result), strict=True)
         for k, (part, near, gradient) in enumerate(images):
-            for slope, component in zip(self.slopes(near, k).T, self.components, strict=True):
-                slope = slope * outer
-                rows = np.abs(slope) > NEGLIGIBLE
+            slopes = self.slopes(near, k) * np.reshape(outer, (-1, 1))
+            slopes = np.where(np.abs(slopes) > NEGLIGIBLE, slopes, 0.0)
+            if self._forms is not None:
+                gradient += self._forms.pull_back(part, slopes)
+                continue
+            for slope, component in zip(slopes.T, self.components, strict=True):
+                rows = slope != 0
                 if rows.any():
-                    gradient[rows] += _pull_back(component, part[rows], slope[rows])
+                    gradient[rows] += component.pull_back(part[rows], slope[rows])
         return result
 
     def lines(self, directions: Any) -> Through:
@@ -286,7 +323,7 @@ class View(ABC):
         for _, component, part in self._nearest(z, found):
             roots = np.sqrt(component.weights)
             values.append(roots * component.residuals(part)[0])
-            jacobians.append(roots[:, None] * component.ideal.basis_.jacobian(part)[0])
+            jacobians.append(roots[:, None] * component.jacobian(part))
         return np.concatenate(values), block_diag(*jacobians)
 
     def equations(
@@ -314,6 +351,23 @@ class View(ABC):
                 found.append((float(count), equation))
         return found
 
+    @lazy
+    def _linear(self) -> LinearDeviations | None:
+        """All components at once, if they are several and linear."""
+        if len(self.components) < 2 or any(c.degree > 1 for c in self.components):
+            return None
+        return LinearDeviations([c.linear_forms() for c in self.components], self.common_metric)
+
+    @lazy
+    def _forms(self) -> WideForms | None:
+        """The polynomials of all components side by side, if they are linear."""
+        if any(c.degree > 1 for c in self.components):
+            return None
+        return WideForms([c.linear_forms() for c in self.components])
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
     @property
     def _factor(self) -> float:
         return self.weight / self.spread
@@ -334,12 +388,6 @@ class View(ABC):
             cluster = int(np.argmin(near[0, self.own(k)]))
             found.append((cluster, self.components[self.own(k)][cluster], part))
         return found
-
-
-def _pull_back(component: Component, z: FloatArray, slopes: FloatArray) -> FloatArray:
-    """Return slope · ∇D at each row of z."""
-    outer = 2 * slopes[:, None] * component.weights * component.residuals(z)
-    return np.asarray(component.ideal.basis_.pullback(z, outer))
 
 
 @dataclass(frozen=True, eq=False)
@@ -375,7 +423,7 @@ class NearestView(View):
             rows, component = nearest == j, self.components[j]
             # f' may divide by D: then the rounding errors of D have to be those of its gradient.
             slope = self._factor * self.slope_of_nearest(component.deviation(z[rows]))
-            result[rows] = _pull_back(component, z[rows], slope)
+            result[rows] = component.pull_back(z[rows], slope)
         return result
 
     @property
@@ -461,15 +509,18 @@ class Bundle:
     """
 
     def __init__(self, components: Sequence[Component], directions: Any) -> None:
-        self.components = components
         self.directions = directions
-        self.degree = max(one.degree for one in components)
-        # Slopes of linear equations are the same at every point.
-        n_numbers = directions.shape[0] * sum(len(one.center) for one in components)
-        self.slopes = [
-            one.slopes(directions) if one.degree == 1 and n_numbers <= KEPT else None
-            for one in components
-        ]
+        self.size = 1 + max(1, *(one.degree for one in components))
+        self.n_components = len(components)
+        self.curved = [(j, one) for j, one in enumerate(components) if one.degree > 1]
+        self.straight = [j for j, one in enumerate(components) if one.degree <= 1]
+        self.forms: WideForms | None = None
+        self.slopes: FloatArray | None = None
+        if self.straight:
+            self.forms = WideForms([components[j].linear_forms() for j in self.straight])
+            # Slopes of linear equations are the same at every point.
+            if directions.shape[0] * len(self.forms.offsets) <= KEPT:
+                self.slopes = directions @ self.forms.slopes
 
     def through(self, points: FloatArray, which: IntArray) -> "Deviations":
         """Return the deviations along some of the lines.
@@ -480,28 +531,34 @@ class Bundle:
             Where t is 0.
         which : int array of shape (n_chosen,)
         """
-        size = self.degree + 1
-        triangles = np.zeros((len(self.components), len(which), size, size))
-        for one, slopes, result in zip(self.components, self.slopes, triangles, strict=True):
-            widest = max((block.n_candidates for block in one.ideal.basis_.blocks), default=1)
-            at_a_time = max(1, NUMBERS // (widest * size))
-            for start in range(0, len(which), at_a_time):
-                some = slice(start, start + at_a_time)
-                met = points if len(points) == 1 else points[some]
-                found = self._triangles(one, slopes, met, which[some])
+        size = self.size
+        triangles = np.zeros((self.n_components, len(which), size, size))
+        if self.forms is not None:
+            for some, met in _cut(points, len(which), len(self.forms.offsets)):
+                slopes = self._slopes(self.forms, which[some])
+                # Higher powers are zero. They come first, as rows that are empty.
+                triangles[self.straight, some, -2:, -2:] = self.forms.triangles(met, slopes)
+        for j, one in self.curved:
+            widest = max(block.n_candidates for block in one.ideal.basis_.blocks)
+            for some, met in _cut(points, len(which), widest * size):
+                found = one.triangles(met, self.directions[which[some]])
                 n_rows, n_columns = found.shape[1:]
-                # Powers that are not there are zero. They come first, as rows that are empty.
                 first = size - n_columns
-                result[some, first : first + n_rows, first:] = found
+                triangles[j, some, first : first + n_rows, first:] = found
         return Deviations(np.ascontiguousarray(triangles.transpose(2, 3, 1, 0)))
 
-    def _triangles(
-        self, one: Component, slopes: FloatArray | None, points: FloatArray, which: IntArray
-    ) -> FloatArray:
-        if one.degree != 1:
-            return one.triangles(points, self.directions[which])
-        kept = one.slopes(self.directions[which]) if slopes is None else slopes[which]
-        return one.linear_triangles(points, kept)
+    def _slopes(self, forms: WideForms, which: IntArray) -> FloatArray:
+        if self.slopes is not None:
+            return self.slopes[which]
+        return np.asarray(self.directions[which] @ forms.slopes)
+
+
+def _cut(points: FloatArray, n_lines: int, width: int) -> Iterator[tuple[slice, FloatArray]]:
+    """Yield slices of lines that take ``width`` numbers each, with the points they go through."""
+    at_a_time = max(1, NUMBERS // max(1, width))
+    for start in range(0, n_lines, at_a_time):
+        some = slice(start, start + at_a_time)
+        yield some, points if len(points) == 1 else points[some]
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import qr
 
-from vanishing.arrays.namespace import Array, FloatArray, IntArray, lazy, namespace
+from vanishing.arrays.kernels import pivoted_cholesky
+from vanishing.arrays.namespace import Array, FloatArray, IntArray, lazy, move_like, namespace
 from vanishing.polynomials.evaluation import DegreeBlock
 
 # --- Monomials of bounded degree: exponents, products with a variable, derivatives, values --------
@@ -371,8 +372,7 @@ def independent_columns(matrix: FloatArray) -> tuple[IntArray, FloatArray]:
     """
     n_columns = matrix.shape[1]
     norms = np.linalg.norm(matrix, axis=0)
-    # A slope far above rounding, and far below any difference that matters, breaks ties.
-    slope = 1.0 - TIE * np.arange(n_columns) / max(1, n_columns)
+    slope = _tie_breaker(n_columns)
     triangle, order = qr(matrix * slope, mode="r", pivoting=True, check_finite=False)
     residuals = np.abs(np.diag(triangle))
     independent = residuals > DEPENDENT * norms[order[: len(residuals)]]
@@ -380,6 +380,79 @@ def independent_columns(matrix: FloatArray) -> tuple[IntArray, FloatArray]:
     unpermuted = np.empty((rank, n_columns))
     unpermuted[:, order] = triangle[:rank]
     return np.sort(order[:rank]), unpermuted / slope
+
+
+#: Relative residuals of independent and of dependent columns, if their Gram matrix is to tell.
+CLEARLY_INDEPENDENT, CLEARLY_DEPENDENT = 1e-4, 1e-7
+
+
+def independent_products(
+    forms: FloatArray, n_variables: int, degree: int, near: Array | None = None
+) -> IntArray | None:
+    """Choose products of all variables and all forms as ``independent_columns`` does, but faster.
+
+    A pivoted Cholesky factorization of the Gram matrix takes the same columns as a pivoted QR
+    factorization of the products. It squares all residuals, and so cannot tell a column that
+    nearly depends on others from one that does.
+
+    Parameters
+    ----------
+    forms : array of shape (n_monomials of degree - 1, n_forms)
+    n_variables, degree : int
+    near : array, optional
+        Any array on the accelerator that is to be used.
+
+    Returns
+    -------
+    int array of shape (rank,) or None
+        Numbers of the products, ascending: that of variable i and form j is i · n_forms + j. None
+        if some of them are neither clearly independent nor clearly dependent.
+    """
+    n_products = n_variables * forms.shape[1]
+    norms = np.tile(np.linalg.norm(forms, axis=0), n_variables)
+    slope = _tie_breaker(n_products)
+    matrix = _gram_of_products(forms, n_variables, degree, near)
+    scale = slope if near is None else move_like(slope, near)
+    matrix *= scale[:, None] * scale
+    smallest = (CLEARLY_DEPENDENT * norms.max(initial=0.0)) ** 2
+    n_monomials = count(n_variables, degree) - count(n_variables, degree - 1)
+    most = min(n_monomials, n_products)
+    order, diagonal = pivoted_cholesky(matrix, smallest, most)
+    if (diagonal <= CLEARLY_INDEPENDENT * norms[order]).any():
+        return None
+    return np.sort(order)
+
+
+def _gram_of_products(
+    forms: FloatArray, n_variables: int, degree: int, near: Array | None
+) -> Array:
+    """Return the Gram matrix of all products, shape (n_products, n_products)."""
+    table = monomials(n_variables, degree)
+    start, below = table.first_of(degree), table.first_of(degree - 1)
+    raised = table.times_variable[:, below:] - start
+    n_forms = forms.shape[1]
+    if near is not None:
+        xp, moved = namespace(near), move_like(forms, near)
+        shape = (len(table) - start, n_variables * n_forms)
+        products = xp.zeros(shape, dtype=near.dtype, device=near.device)
+        for i, rows in enumerate(raised):
+            products[move_like(rows, near), i * n_forms : (i + 1) * n_forms] = moved
+        return products.T @ products
+    # z_i f and z_k h have the monomials in common that contain both variables, which are few.
+    place = np.full((n_variables, len(table) - start), -1)
+    np.put_along_axis(place, raised, np.arange(len(forms))[None, :], axis=1)
+    matrix = np.empty((n_variables, n_forms, n_variables, n_forms))
+    for i in range(n_variables):
+        for k in range(i, n_variables):
+            common = (place[i] >= 0) & (place[k] >= 0)
+            matrix[i, :, k] = forms[place[i, common]].T @ forms[place[k, common]]
+            matrix[k, :, i] = matrix[i, :, k].T
+    return matrix.reshape(n_variables * n_forms, -1)
+
+
+def _tie_breaker(n_columns: int) -> FloatArray:
+    """Return a slope far above rounding, and far below any difference that matters."""
+    return np.asarray(1.0 - TIE * np.arange(n_columns) / max(1, n_columns))
 
 
 # --- Coefficients of nested polynomials on monomials ----------------------------------------------

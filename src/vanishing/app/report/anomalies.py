@@ -102,7 +102,7 @@ def _explain(given: Given, rows: Sequence[int]) -> tuple[list[tuple[int, Explana
     n_beyond = len(rows) - len(near)
     found: list[tuple[int, Explanation]] = []
     try:
-        landscape = given.detector.anomaly_score_.landscape()
+        landscape = given.detector.anomaly_score_.landscape
         for row in near:
             found.append((row, landscape.explain(given.X[row], EQUATIONS, given.names)))
             elapsed = time.perf_counter() - started

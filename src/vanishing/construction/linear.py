@@ -1,0 +1,171 @@
+"""Linear equations of many point sets at once, from their means and covariances.
+
+At degree 1 the generalized problem needs nothing of the points but their mean and covariance, and
+many sets of points make a stack of small matrices. What is solved here is the same problem as in
+``gsvd.py``, by Cholesky factors and eigenvalues: that loses half of the digits, like Gram matrices,
+and sets whose extents come near to that are left to the usual way.
+"""
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from vanishing.arrays.blocks import map_in_threads, one_thread, threads_for
+from vanishing.arrays.namespace import FloatArray
+from vanishing.construction.gsvd import EXTENT_TIE, fix_signs
+from vanishing.construction.loop import Construction, DegreeTrace
+from vanishing.polynomials.basis import PolynomialBasis
+from vanishing.polynomials.evaluation import DegreeBlock
+
+#: Pivots of the scaled Cholesky factor below this are too small.
+SMALLEST_PIVOT = 1e-5
+#: Extents below this may be rounding errors: eigenvalues have errors of eps, and they are roots.
+SMALLEST_EXTENT = 1e-5
+#: Sets of points that a thread works on at a time.
+STACKED = 64
+
+
+@dataclass(frozen=True, eq=False)
+class PointSets:
+    """Means and covariances of sets of points.
+
+    Parameters
+    ----------
+    n_rows : array of shape (n_sets,)
+        Numbers of points, or the sums of their weights.
+    means : array of shape (n_sets, n_features)
+    covariances : array of shape (n_sets, n_features, n_features)
+        Mean products of the deviations from the mean.
+    """
+
+    n_rows: FloatArray
+    means: FloatArray
+    covariances: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.n_rows)
+
+    def take(self, which: slice) -> "PointSets":
+        """Return some of the sets."""
+        return PointSets(self.n_rows[which], self.means[which], self.covariances[which])
+
+    def join(self, members: FloatArray) -> "PointSets":
+        """Return unions of sets; all terms are positive, so that no digits cancel.
+
+        Parameters
+        ----------
+        members : array of shape (n_unions, n_sets)
+            1 where a union contains a set, 0 elsewhere.
+        """
+        n_rows = members @ self.n_rows
+        shares = members * self.n_rows / n_rows[:, None]
+        means = shares @ self.means
+        covariances = np.tensordot(shares, self.covariances, axes=1)
+        for share, mean, covariance in zip(shares, means, covariances, strict=True):
+            apart = self.means - mean
+            covariance += (share[:, None] * apart).T @ apart
+        return PointSets(n_rows, means, covariances)
+
+
+def fit_linear(points: PointSets, contrasts: PointSets, tol: float) -> list[Construction | None]:
+    """Find the linear polynomials that vanish on each set, normalized on its contrast.
+
+    Parameters
+    ----------
+    points : PointSets
+    contrasts : PointSets
+        One for each set of points, or one for all of them.
+    tol : float
+
+    Returns
+    -------
+    list of Construction or None
+        None for sets on which extents are too small, or the contrast too flat, to be known.
+    """
+    starts = range(0, len(points), STACKED)
+
+    def solve(start: int) -> list[Construction | None]:
+        some = slice(start, start + STACKED)
+        contrast = contrasts if len(contrasts) == 1 else contrasts.take(some)
+        return _solve_stack(points.take(some), contrast, tol)
+
+    with one_thread():
+        parts = list(map_in_threads(solve, starts, threads_for(points.means)))
+    return [found for part in parts for found in part]
+
+
+def _solve_stack(points: PointSets, contrasts: PointSets, tol: float) -> list[Construction | None]:
+    started = time.perf_counter()
+    n_features = points.means.shape[1]
+    apart = contrasts.means - points.means
+    # The polynomials are made orthogonal to 1 on the points, where their mean is zero.
+    sizes = contrasts.covariances + apart[:, :, None] * apart[:, None, :]
+    scale = np.sqrt(np.diagonal(sizes, axis1=1, axis2=2))
+    if not (np.isfinite(scale).all() and (scale > 0).all()):
+        return [None] * len(points)
+    outer = scale[:, :, None] * scale[:, None, :]
+    try:
+        lower = np.linalg.cholesky(sizes / outer)
+    except np.linalg.LinAlgError:
+        return [None] * len(points)
+    pivots = np.diagonal(lower, axis1=1, axis2=2)
+    inverse = np.linalg.inv(lower)
+    squares = inverse @ (points.covariances / outer) @ inverse.transpose(0, 2, 1)
+    if not np.isfinite(squares).all():
+        return [None] * len(points)
+    eigenvalues, vectors = np.linalg.eigh(squares)
+    extents = np.sqrt(np.maximum(eigenvalues, 0.0))
+    vectors = inverse.transpose(0, 2, 1) @ vectors / scale[:, :, None]
+    ties = extents[:, 1:] - extents[:, :-1] <= EXTENT_TIE * extents[:, 1:]
+    is_known = (
+        (pivots.min(axis=1) > SMALLEST_PIVOT)
+        & (extents[:, 0] > SMALLEST_EXTENT)
+        & ~ties.any(axis=1)
+    )
+    conditions = pivots.max(axis=1) / pivots.min(axis=1)
+    seconds = (time.perf_counter() - started) / len(points)
+    left, right = np.arange(n_features), np.zeros(n_features, dtype=np.intp)
+    found: list[Construction | None] = []
+    for j, known in enumerate(is_known):
+        if not known:
+            found.append(None)
+            continue
+        signed, extent = fix_signs(vectors[j]), extents[j]
+        n_vanishing = int(np.sum(extent <= tol))
+        block = DegreeBlock(
+            left=left,
+            right=right,
+            projection=points.means[j][None, :].copy(),
+            # Size 1 on the points, the largest extents first.
+            nonvanishing=np.ascontiguousarray(
+                (signed[:, n_vanishing:] / extent[n_vanishing:])[:, ::-1]
+            ),
+            vanishing=np.ascontiguousarray(signed[:, :n_vanishing]),
+            extents=extent[:n_vanishing].copy(),
+        )
+        n_nonvanishing = n_features - n_vanishing
+        trace = DegreeTrace(
+            degree=1,
+            candidates=n_features,
+            rank=n_features,
+            vanishing=n_vanishing,
+            nonvanishing=n_nonvanishing,
+            dropped=0,
+            unbounded=0,
+            cut=0,
+            left_out=0,
+            tol=tol,
+            condition=float(conditions[j]),
+            spectrum=extent.copy(),
+            seconds=seconds,
+        )
+        found.append(
+            Construction(
+                PolynomialBasis(n_features, (block,)),
+                (trace,),
+                "max_degree" if n_nonvanishing else "exhausted",
+                float(points.n_rows[j]),
+            )
+        )
+    return found

@@ -1,0 +1,182 @@
+"""Fitting a preprocessor to all transformed copies of the data together."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.decomposition import PCA
+from sklearn.utils.validation import has_fit_parameter
+
+from vanishing.arrays.blocks import block_rows
+from vanishing.arrays.namespace import (
+    Array,
+    FloatArray,
+    is_on_cpu,
+    move_like,
+    move_to_numpy,
+    namespace,
+)
+from vanishing.data.inputs import prepare_for_sklearn
+from vanishing.detectors.sample_weights import fit_pca, take_weights, total_weight
+from vanishing.transformations import Gather, Transformation
+
+
+def check_takes_weights(preprocessor: Any) -> None:
+    """Raise if a preprocessor cannot be fitted to weighted rows."""
+    if preprocessor is None or type(preprocessor) is PCA:
+        return
+    if not has_fit_parameter(preprocessor, "sample_weight"):
+        raise ValueError(
+            f"sample_weight was passed, but the preprocessor {type(preprocessor).__name__} takes "
+            "none; use PCA or one whose fit takes sample_weight, leave it out, or repeat the rows"
+        )
+
+
+def fit_preprocessor(
+    template: Any,
+    rows: Array,
+    transformations: Sequence[Transformation],
+    sample_weight: FloatArray | None,
+) -> Any:
+    """Fit a preprocessor to all copies of the rows, one below the other, with the same weights.
+
+    Parameters
+    ----------
+    template : transformer
+        Left as it is.
+    rows : array of shape (n_samples, n_features)
+    transformations : sequence of Transformation
+        They make the copies.
+    sample_weight : array of shape (n_samples,) or None
+
+    Returns
+    -------
+    transformer
+    """
+    preprocessor = clone(template)
+    n_copies = len(transformations)
+    if _takes_covariance(preprocessor, n_copies * int(rows.shape[0]), int(rows.shape[1])):
+        total = n_copies * total_weight(sample_weight, int(rows.shape[0]))
+        moments = _measure_union(rows, transformations, sample_weight)
+        return set_components(preprocessor, *moments, total)
+    copies = prepare_for_sklearn(namespace(rows).concat([each(rows) for each in transformations]))
+    if sample_weight is None:
+        return preprocessor.fit(copies)
+    if not isinstance(copies, np.ndarray):  # scikit-learn would mix two libraries
+        raise ValueError(
+            "sample_weight beside a preprocessor takes NumPy arrays, or "
+            "sklearn.set_config(array_api_dispatch=False)"
+        )
+    weights = np.tile(sample_weight, n_copies)
+    if type(preprocessor) is PCA:
+        return fit_pca(preprocessor, copies, weights)
+    return preprocessor.fit(copies, sample_weight=weights)
+
+
+# --- Principal components of all copies, none of which is made ------------------------------------
+#
+# With many more rows than columns scikit-learn takes the eigenvectors of the covariance. That of
+# an image whose pixels are moved is that of the image with rows and columns moved, so that one pass
+# over the rows gives the covariance of all copies.
+
+#: Rows per column, and columns at most, for which scikit-learn takes the covariance.
+ROWS_PER_COLUMN, MOST_COLUMNS = 10, 1000
+
+
+def _takes_covariance(preprocessor: Any, n_rows: int, n_columns: int) -> bool:
+    """Say whether the principal components are those of the covariance."""
+    if type(preprocessor) is not PCA or not isinstance(preprocessor.n_components, int):
+        return False
+    if not 0 < preprocessor.n_components <= n_columns:
+        return False  # scikit-learn says what is wrong
+    many = n_rows >= ROWS_PER_COLUMN * n_columns and n_columns <= MOST_COLUMNS
+    solver = preprocessor.svd_solver
+    return solver == "covariance_eigh" or (solver == "auto" and n_rows > 500 and many)
+
+
+def _measure_union(
+    rows: Array, transformations: Sequence[Transformation], sample_weight: FloatArray | None
+) -> tuple[FloatArray, FloatArray]:
+    """Return mean and covariance of all copies together."""
+    known = None
+    if any(isinstance(each, Gather) for each in transformations):
+        known = _measure(rows, None, sample_weight)
+    moments = []
+    for each in transformations:
+        if known is not None and isinstance(each, Gather):
+            mean, covariance = known
+            moved = each.columns
+            moments.append((mean[moved], covariance[np.ix_(moved, moved)]))
+        else:
+            moments.append(_measure(rows, each, sample_weight))
+    means = np.stack([mean for mean, _ in moments])
+    middle = means.mean(axis=0)
+    apart = means - middle
+    within = sum(covariance for _, covariance in moments)
+    return middle, (within + apart.T @ apart) / len(moments)
+
+
+def _measure(
+    rows: Array, transformation: Transformation | None, sample_weight: FloatArray | None
+) -> tuple[FloatArray, FloatArray]:
+    """Return mean and covariance of one copy, in double precision, block by block."""
+    xp = namespace(rows)
+    n_rows = int(rows.shape[0])
+    at_a_time = block_rows(2 * int(rows.shape[1]), cpu=is_on_cpu(rows))
+    starts = range(0, n_rows, at_a_time)
+    total = total_weight(sample_weight, n_rows)
+
+    def block(start: int) -> tuple[Array, Array | None]:
+        some = rows[start : start + at_a_time, :]
+        image = some if transformation is None else transformation(some)
+        image = xp.astype(image, xp.float64)
+        weights = take_weights(sample_weight, slice(start, start + at_a_time))
+        return image, None if weights is None else move_like(weights, image)
+
+    def sum_block(start: int) -> Array:
+        image, weights = block(start)
+        return xp.sum(image, axis=0) if weights is None else weights @ image
+
+    mean = sum(sum_block(start) for start in starts) / total
+
+    def multiply_block(start: int) -> Array:
+        image, weights = block(start)
+        apart = image - mean
+        if weights is not None:
+            apart *= xp.sqrt(weights)[:, None]
+        return apart.T @ apart
+
+    products = sum(multiply_block(start) for start in starts)
+    return move_to_numpy(mean), move_to_numpy(products) / total
+
+
+def set_components(pca: PCA, mean: FloatArray, covariance: FloatArray, n_rows: float) -> PCA:
+    """Fit principal components to a mean and a covariance, as scikit-learn fits them to rows.
+
+    Parameters
+    ----------
+    pca : PCA
+        With a whole number of components.
+    mean : array of shape (n_features,)
+    covariance : array of shape (n_features, n_features)
+        Divided by ``n_rows``.
+    n_rows : float
+        Number of rows, or the sum of their weights.
+    """
+    n_features, n_components = len(mean), pca.n_components
+    eigenvalues, vectors = np.linalg.eigh(covariance * (n_rows / max(n_rows - 1, 1)))
+    # Less than zero by rounding only.
+    variances, axes = np.maximum(eigenvalues[::-1], 0.0), vectors.T[::-1]
+    largest = np.argmax(np.abs(axes), axis=1)
+    axes = axes * np.sign(axes[np.arange(n_features), largest])[:, None]
+    pca.mean_ = mean
+    pca.components_ = np.ascontiguousarray(axes[:n_components])
+    pca.explained_variance_ = variances[:n_components]
+    pca.explained_variance_ratio_ = pca.explained_variance_ / variances.sum()
+    pca.singular_values_ = np.sqrt(pca.explained_variance_ * max(n_rows - 1, 1))
+    rest = variances[n_components:]
+    pca.noise_variance_ = float(rest.mean()) if rest.size else 0.0
+    pca.n_components_, pca.n_samples_ = n_components, round(n_rows)
+    pca.n_features_in_ = n_features
+    return pca
