@@ -10,7 +10,8 @@ from sklearn.decomposition import PCA, IncrementalPCA
 
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal, load
 from vanishing.data import as_source
-from vanishing.detectors.base import Moments, find_moments, sample_rows
+from vanishing.data.source import sample_rows
+from vanishing.detectors.base import Moments, find_moments
 from vanishing.transformations import FunctionTransformation, Rotations
 
 CONTRASTIVE = VanishingIdeal(max_degree=2, tol=0.5, normalization="contrastive")
@@ -203,13 +204,12 @@ def test_moments_do_not_depend_on_blocks_and_survive_an_offset():
 
 def test_drawn_rows_are_equally_likely_and_do_not_depend_on_blocks():
     X = np.arange(3000.0)[:, None]
-    with patch("vanishing.detectors.base.DRAWN_NUMBERS", 300):
-        drawn = sample_rows(as_source(X), seed=1)
-        again = sample_rows(as_source(chunks(X, 50)), seed=1)
-        many = np.concatenate([sample_rows(as_source(X), seed=s)[:, 0] for s in range(40)])
+    drawn = sample_rows(as_source(X), 300, seed=1)
+    again = sample_rows(as_source(chunks(X, 50)), 300, seed=1)
+    many = np.concatenate([sample_rows(as_source(X), 300, seed=s)[:, 0] for s in range(40)])
     np.testing.assert_array_equal(drawn, again)
     assert len(np.unique(drawn)) == 300
     assert (np.diff(drawn[:, 0]) > 0).all()
     counted = np.histogram(many, bins=10, range=(0, 3000))[0]  # 1200 expected in each
     assert np.abs(counted - 1200).max() < 5 * np.sqrt(1200)
-    assert sample_rows(as_source(X[:50]), seed=0).tolist() == X[:50].tolist()
+    assert sample_rows(as_source(X[:50]), 300, seed=0).tolist() == X[:50].tolist()
