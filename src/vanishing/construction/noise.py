@@ -409,7 +409,9 @@ def search_moments(
     if level < WORTH_CORRECTING * spread or highest < max_degree:
         return Noise(level, spread, degree, levels), None
     noise = Noise(level, spread, degree, levels, corrected=True)
-    return noise, whole.correct(level**2, highest, affine.n_rows)
+    # What is taken out leaves moments of points: the pooled level may be a little more than that.
+    variance, _ = whole.first_singular(degree)
+    return noise, whole.correct(min(variance, level**2), highest, affine.n_rows)
 
 
 def spread_of(affine: Factor) -> float:
