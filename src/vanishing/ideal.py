@@ -208,7 +208,7 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
     robust : bool, default=False
         Whether to leave out rows that break the equations of most others, up to a fifth of all
         rows: ``fit`` first looks for polynomials that are close to most rows, whatever the rest
-        does, by random starts and weights that fall with the distance |g|/‖∇g‖.
+        does, by random starts and weights that fall with the distance ``|g|/‖∇g‖``.
     reduction : {"tsqr", "gram"} or Reduction, default="tsqr"
         How rows are summarized. "gram" is faster, and takes extents below about 1e-7 of the size
         of the candidates (3e-3 in float32) for zero; use it with tolerances well above that.
