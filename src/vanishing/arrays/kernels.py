@@ -178,7 +178,8 @@ def factor_by_cholesky(values: Array) -> Array | None:
 #
 # SciPy's wrappers hold the GIL while LAPACK works, so that threads would wait for each other. The
 # same routines are C functions in ``scipy.linalg.cython_lapack``, which ctypes calls with the GIL
-# released.
+# released. Where that is not possible (an interpreter other than CPython, a LAPACK with integers of
+# 64 bits) NumPy does the work.
 
 #: Columns per panel of the blocked Householder factorization; fastest of 16, 32, 64 as measured.
 PANEL = 32
@@ -193,6 +194,8 @@ def qr_factor(values: Matrix) -> Matrix:
     rank = min(n_columns, n_rows)
     if rank == 0:
         return np.zeros((0, n_columns), dtype=values.dtype)
+    if not _has_pointers():
+        return np.asarray(np.linalg.qr(values.T, mode="r"))
     panel = min(PANEL, rank)
     reflectors = np.empty((rank, panel), dtype=values.dtype)
     work = np.empty((n_columns, panel), dtype=values.dtype)
@@ -207,6 +210,8 @@ def merge_factors(first: Matrix, second: Matrix) -> Matrix:
     if height == 0:
         return first
     dtype = _precision(first)
+    if not _has_pointers():
+        return np.asarray(np.linalg.qr(np.vstack([first, second]).astype(dtype), mode="r"))
     upper = first.T.astype(dtype, order="C")  # a copy in the column-major order of LAPACK
     lower = second.T.astype(dtype, order="C")
     panel = min(PANEL, n_columns)
@@ -237,9 +242,24 @@ def _call(routine: str, *arguments: int | Matrix) -> None:
 
 
 @cache
+def _has_pointers() -> bool:
+    """Return whether ctypes can call the routines, and their integers have 32 bits."""
+    try:
+        signatures = [_callable(name).signature for name in ("dgeqrt", "dtpqrt")]
+        _routine("geqrt", "d")
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return False
+    return all(signature.startswith("void (int *, int *") for signature in signatures)
+
+
+def _callable(name: str) -> Any:
+    return LowLevelCallable.from_cython(cython_lapack, name)
+
+
+@cache
 def _routine(name: str, precision: str) -> Any:
     """Return a function of SciPy's LAPACK, which takes pointers only."""
-    callable_ = LowLevelCallable.from_cython(cython_lapack, precision + name)
+    callable_ = _callable(precision + name)
     address = ctypes.pythonapi.PyCapsule_GetPointer
     address.restype, address.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     pointer = address(callable_.function, callable_.signature.encode())
