@@ -27,7 +27,7 @@ SHOWN := /^(numpy|scipy|scikit-learn|onnx|onnxruntime|pandas|dask)$$/
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo quick test test-all test-newest test-lowest lint house docs bench reproduce clean distclean
+.PHONY: help demo quick test test-all test-newest test-lowest lint house docs dist bench reproduce clean distclean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -57,11 +57,18 @@ test-newest: .venv-newest/.installed  ## run the tests with the newest versions 
 test-lowest: .venv-lowest/.installed  ## run the tests with the lowest versions that pyproject.toml allows
 	$(ONE_THREAD) .venv-lowest/bin/python -m pytest $(PYTEST_OPTIONS) -m "not slow and not gpu" $(PYTEST_ARGS)
 
-lint: $(VENV)/.installed-lint  ## check style, types, layers and changelog fragments
+lint: $(VENV)/.installed-lint  ## check style, types, layers, workflow files and changelog fragments
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/zizmor --offline --quiet .github
+	@echo "$(BIN)/check-jsonschema"
+	@$(BIN)/check-jsonschema -q --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	@$(BIN)/check-jsonschema -q --builtin-schema vendor.github-issue-forms \
+	  .github/ISSUE_TEMPLATE/bug.yml .github/ISSUE_TEMPLATE/idea.yml
+	@$(BIN)/check-jsonschema -q --builtin-schema vendor.dependabot .github/dependabot.yml
+	@$(BIN)/check-jsonschema -q --builtin-schema vendor.citation-file-format CITATION.cff
 	@echo "$(BIN)/towncrier build --draft"
 	@out=$$($(BIN)/towncrier build --draft --version next 2>&1) || { echo "$$out" >&2; exit 1; }
 
@@ -70,6 +77,10 @@ house: $(VENV)/.installed-test  ## measure the source tree: files, lines, files 
 
 docs: $(VENV)/.installed-docs  ## build the documentation into docs/_build/html, run its gallery
 	$(ONE_THREAD) $(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+
+# The environments of the checks hold what users get: no constraints.
+dist: $(VENV)/.installed-test  ## build the wheel and the sdist into dist, and test them in empty environments
+	PIP_CONSTRAINT= PIP_BUILD_CONSTRAINT= $(ONE_THREAD) $(BIN)/python tools/distribution.py
 
 bench: $(VENV)/.installed-demo  ## measure time and memory, and say what became slower
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.speed

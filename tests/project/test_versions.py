@@ -112,3 +112,24 @@ def test_aliases_conform():
     plain = alias("plain", list[int])
     assert conforms([1], plain)
     assert not conforms(["1"], plain)
+
+
+# --- the version of the package ------------------------------------------------------------------
+
+
+def test_the_version_is_the_same_everywhere():
+    import vanishing
+
+    cited = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    recipe = (ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8")
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"\nversion: {vanishing.__version__}\n" in cited
+    assert f'\n  version: "{vanishing.__version__}"\n' in recipe
+    assert f"## {vanishing.__version__} (" in changes
+
+
+def test_the_recipe_asks_for_what_the_package_does():
+    recipe = (ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8")
+    for requirement in project()["dependencies"]:
+        name, bound = requirement.split(">=")
+        assert f"    - {name} >={bound}\n" in recipe
