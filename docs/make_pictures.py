@@ -1,4 +1,4 @@
-"""Make the pictures of docs/plots.md and docs/report.md; run from the root of the repository.
+"""Make the pictures of README.md, docs/plots.md and docs/report.md; run from the root of the repository.
 
 The picture of the report needs Playwright and Chromium, and is left as it is without them.
 """
@@ -11,11 +11,12 @@ import numpy as np
 import pandas as pd
 from matplotlib import pyplot as plt
 
-from vanishing import VanishingDetector, VanishingIdeal
+from vanishing import VanishingDetector, VanishingIdeal, discover
 from vanishing.app.report import write_report
 from vanishing.datasets import make_variety
 from vanishing.plotting import BasisDisplay, SpectrumDisplay, ZeroSetDisplay
 
+ROOT = Path(__file__).parents[1]
 OUTPUT = Path(__file__).parent / "_static"
 
 
@@ -24,6 +25,86 @@ def save(display, name, dpi=100):
     path = OUTPUT / f"{name}.png"
     display.figure_.savefig(path, dpi=dpi, metadata={"Software": None})
     plt.close(display.figure_)
+
+
+#: A card that follows the theme of the page it is shown on.
+CARD = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img"
+  aria-label="{label}" font-family="ui-sans-serif, system-ui, 'Segoe UI', Helvetica, Arial, sans-serif">
+<style>
+  .card {{ fill: #ffffff; stroke: #d0d7de; }} .head {{ fill: #f3f5f8; }}
+  .line {{ stroke: #e4e8ec; }} text {{ fill: #1f2328; font-size: 15px; }}
+  .name {{ fill: #57606a; font-size: 13.5px; }} .law {{ font-size: 15px; }}
+  .wrong {{ fill: #fff0e0; stroke: #c04a00; stroke-width: 2; }} .was {{ fill: #a33e00; }}
+  .mine {{ fill: #0a6640; font-weight: 600; }} .say {{ fill: #57606a; font-size: 14px; }}
+  @media (prefers-color-scheme: dark) {{
+    .card {{ fill: #14181d; stroke: #3a424c; }} .head {{ fill: #1c222a; }}
+    .line {{ stroke: #2a313a; }} text {{ fill: #e6edf3; }} .name, .say {{ fill: #9aa5b1; }}
+    .wrong {{ fill: #3b2410; stroke: #ff9a4d; }} .was {{ fill: #ffb27a; }} .mine {{ fill: #6fdca5; }}
+  }}
+</style>
+<rect class="card" x="1" y="1" width="{inner}" height="{tall}" rx="10"/>
+{content}
+</svg>
+"""
+
+
+def broken_cell():
+    """A table whose broken cell is found, as `vanishing check` finds it."""
+    table = pd.read_csv(ROOT / "examples" / "data" / "accounts.csv")
+    laws = discover(table)
+    found = laws.check(table).to_frame()
+    first = found.iloc[0]
+    around = table.iloc[first["row"] - 2 : first["row"] + 3]
+    edge, wide, high, top = 24, 84, 34, 46
+    centers = [edge + 40 + wide * i for i in range(len(around.columns))]
+    width = edge + wide * len(centers) + 10
+    content = [f'<rect class="head" x="2" y="2" width="{width - 4}" height="{top - 8}" rx="9"/>']
+    content += [
+        f'<text class="name" x="{x}" y="27" text-anchor="middle">{name}</text>'
+        for x, name in zip(centers, around.columns, strict=True)
+    ]
+    for line, (number, row) in enumerate(around.iterrows()):
+        y = top + high * line
+        for x, (name, value) in zip(centers, row.items(), strict=True):
+            if number == first["row"] and name == first["cell"]:
+                content.append(
+                    f'<rect class="wrong" x="{x - 38}" y="{y}" width="76" height="{high - 4}" '
+                    'rx="6"/>'
+                    f'<text class="was" x="{x}" y="{y + 20}" text-anchor="middle" '
+                    f'text-decoration="line-through">{value}</text>'
+                )
+            else:
+                content.append(f'<text x="{x}" y="{y + 20}" text-anchor="middle">{value}</text>')
+    bottom = top + high * len(around) + 6
+    content.append(f'<path class="line" d="M2 {bottom}H{width - 2}"/>')
+    broken = set(first["law"].split("; ")) if isinstance(first["law"], str) else set()
+    for line, law in enumerate(laws.equations):
+        y = bottom + 30 + 27 * line
+        text = str(law).replace("*", " × ")
+        sign = "✗" if any(str(law) in name for name in broken) else "✓"
+        style = "was" if sign == "✗" else "mine"
+        content.append(f'<text class="{style}" x="{edge}" y="{y}">{sign}</text>')
+        content.append(f'<text class="law" x="{edge + 24}" y="{y}">{text}</text>')
+    content.append(
+        f'<text class="mine" x="{width - edge}" y="{bottom + 44}" text-anchor="end" '
+        f'style="font-size: 19px">{first["cell"]} = {first["fix"]:.0f} would fix it</text>'
+        f'<text class="say" x="{width - edge}" y="{bottom + 70}" text-anchor="end">'
+        f"3 laws found in the table itself, 2 of them broken in {around.iloc[2, 0]}</text>"
+    )
+    height = bottom + 30 + 27 * len(laws.equations)
+    label = (
+        f"Five rows of a table of accounts. The cell {first['cell']} {first['value']:.0f} is marked: "
+        f"it breaks two of the laws found, {first['fix']:.0f} would fix it."
+    )
+    picture = CARD.format(
+        width=width,
+        height=height,
+        inner=width - 2,
+        tall=height - 2,
+        label=label,
+        content="\n".join(content),
+    )
+    (OUTPUT / "broken_cell.svg").write_text(picture, encoding="utf-8")
 
 
 def plane():
@@ -90,5 +171,5 @@ def report():
 
 if __name__ == "__main__":
     plt.switch_backend("agg")
-    for make in (plane, space, spectrum, basis, report):
+    for make in (broken_cell, plane, space, spectrum, basis, report):
         make()

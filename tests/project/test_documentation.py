@@ -66,5 +66,5 @@ def test_gallery_lists_its_examples():
 
 
 def test_measured_figures_are_found():
-    assert speed_table().count("MAVI") == 8
+    assert speed_table().count("MAVI") == 9
     assert "Mean AUC" in tables_summary()
