@@ -1,4 +1,4 @@
-"""Make the pictures of README.md, docs/plots.md and docs/report.md; run from the root of the repository.
+"""Make the pictures of README.md, docs/plots.md and docs/report.md; run from the root.
 
 The picture of the report needs Playwright and Chromium, and is left as it is without them.
 """
@@ -29,7 +29,8 @@ def save(display, name, dpi=100):
 
 #: A card that follows the theme of the page it is shown on.
 CARD = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img"
-  aria-label="{label}" font-family="ui-sans-serif, system-ui, 'Segoe UI', Helvetica, Arial, sans-serif">
+  aria-label="{label}"
+  font-family="ui-sans-serif, system-ui, 'Segoe UI', Helvetica, Arial, sans-serif">
 <style>
   .card {{ fill: #ffffff; stroke: #d0d7de; }} .head {{ fill: #f3f5f8; }}
   .line {{ stroke: #e4e8ec; }} text {{ fill: #1f2328; font-size: 15px; }}
@@ -39,7 +40,8 @@ CARD = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}"
   @media (prefers-color-scheme: dark) {{
     .card {{ fill: #14181d; stroke: #3a424c; }} .head {{ fill: #1c222a; }}
     .line {{ stroke: #2a313a; }} text {{ fill: #e6edf3; }} .name, .say {{ fill: #9aa5b1; }}
-    .wrong {{ fill: #3b2410; stroke: #ff9a4d; }} .was {{ fill: #ffb27a; }} .mine {{ fill: #6fdca5; }}
+    .wrong {{ fill: #3b2410; stroke: #ff9a4d; }} .was {{ fill: #ffb27a; }}
+    .mine {{ fill: #6fdca5; }}
   }}
 </style>
 <rect class="card" x="1" y="1" width="{inner}" height="{tall}" rx="10"/>
@@ -93,8 +95,8 @@ def broken_cell():
     )
     height = bottom + 30 + 27 * len(laws.equations)
     label = (
-        f"Five rows of a table of accounts. The cell {first['cell']} {first['value']:.0f} is marked: "
-        f"it breaks two of the laws found, {first['fix']:.0f} would fix it."
+        f"Five rows of a table of accounts. The cell {first['cell']} {first['value']:.0f} is "
+        f"marked: it breaks two of the laws found, {first['fix']:.0f} would fix it."
     )
     picture = CARD.format(
         width=width,
