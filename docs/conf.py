@@ -77,6 +77,7 @@ sphinx_gallery_conf = {
     "backreferences_dir": "generated/backreferences",
     "doc_module": ("vanishing",),
     "image_srcset": ["2x"],
+    "thumbnail_size": (480, 336),
     "ignore_repr_types": r"matplotlib",  # the last call of a block may return a label
     "show_memory": False,
     "show_signature": False,

@@ -171,7 +171,39 @@ def report():
         browser.close()
 
 
+#: The part of a picture that can be read in the gallery: number of the picture; left, top, right,
+#: bottom as shares of its size.
+THUMBNAILS = {
+    "conserved_quantity": (1, (0.0, 0.0, 0.42, 1.0)),
+    "contrast": (1, (0.0, 0.0, 0.25, 1.0)),
+    "coupler_curve": (1, (0.08, 0.05, 0.85, 0.93)),
+    "epipolar": (1, (0.36, 0.08, 0.68, 1.0)),
+    "explanation": (2, (0.0, 0.0, 1.0, 1.0)),
+    "gas_law": (1, (0.5, 0.0, 1.0, 1.0)),
+    "images": (3, (0.0, 0.1, 0.5, 1.0)),
+    "loop_invariant": (1, (0.0, 0.09, 1.0, 1.0)),
+    "normalizations": (1, (0.05, 0.0, 0.24, 0.54)),
+    "tables": (1, (0.03, 0.05, 1.0, 1.0)),
+    "tolerance": (1, (0.0, 0.0, 0.333, 1.0)),
+    "tuning": (1, (0.0, 0.0, 1.0, 1.0)),
+}
+
+
+def thumbnails():
+    """Cut the thumbnails of the gallery out of its pictures, after `make docs`."""
+    from PIL import Image, ImageOps
+
+    for name, (number, box) in THUMBNAILS.items():
+        path = ROOT / f"docs/auto_examples/images/sphx_glr_plot_{name}_{number:03d}_2_00x.png"
+        if not path.exists():
+            continue
+        picture = Image.open(path).convert("RGB")
+        corners = [round(share * picture.size[i % 2]) for i, share in enumerate(box)]
+        part = ImageOps.pad(picture.crop(corners), (480, 336), color="white")
+        part.quantize(64).save(OUTPUT / "thumbnails" / f"{name}.png", optimize=True)
+
+
 if __name__ == "__main__":
     plt.switch_backend("agg")
-    for make in (broken_cell, plane, space, spectrum, basis, report):
+    for make in (broken_cell, plane, space, spectrum, basis, report, thumbnails):
         make()

@@ -8,6 +8,8 @@ this motion? Quantities that are constant along a trajectory are equations of it
 those of degree 2 can be found without knowing the body or the laws of motion.
 """
 
+# sphinx_gallery_thumbnail_path = "_static/thumbnails/conserved_quantity.png"
+
 import numpy as np
 import sympy
 from matplotlib import pyplot as plt

@@ -7,6 +7,8 @@ given four different contrasts here. Nothing else is changed, and the equation t
 not the same.
 """
 
+# sphinx_gallery_thumbnail_path = "_static/thumbnails/contrast.png"
+
 import numpy as np
 from matplotlib import pyplot as plt
 

@@ -9,6 +9,8 @@ terms of its highest degree are those of (x² + y²)³. Here the equation is fou
 alone.
 """
 
+# sphinx_gallery_thumbnail_path = "_static/thumbnails/coupler_curve.png"
+
 import numpy as np
 import sympy
 from matplotlib import pyplot as plt
@@ -85,6 +87,6 @@ for point, name in ((0.4 * A[i], "crank"), (0.5 * (B[i] + [GROUND, 0]), "rocker"
     axis.annotate(name, point, xytext=(9, -6), textcoords="offset points", color=INK)
 axis.annotate("P", P[i], xytext=(6, 8), textcoords="offset points", color=SEEN, weight="bold")
 axis.legend(frameon=False, loc="lower center", ncols=2, bbox_to_anchor=(0.5, -0.04))
-axis.set(aspect="equal")
+axis.set(aspect="equal", title="A four-bar linkage: its coupler point P draws a curve of degree 6")
 axis.axis("off")
 plt.show()

@@ -13,6 +13,8 @@ and its nine coefficients are the *fundamental matrix* F. Here it is found from 
 although every tenth of them is wrong.
 """
 
+# sphinx_gallery_thumbnail_path = "_static/thumbnails/epipolar.png"
+
 import numpy as np
 import sympy
 from matplotlib import pyplot as plt

@@ -7,6 +7,8 @@ the physics. It learns the equations from normal readings, and says for an alarm
 are broken and which sensors break them.
 """
 
+# sphinx_gallery_thumbnail_path = "_static/thumbnails/explanation.png"
+
 import numpy as np
 import pandas as pd
 from matplotlib import pyplot as plt
@@ -92,7 +94,8 @@ for broken, who in np.argwhere(named):
     axis.text(who, broken, named[broken, who], ha="center", va="center", color=color)
 axis.set_xticks(range(7), names, rotation=45, ha="right")
 axis.set_yticks(range(7), names)
-axis.set(xlabel="named first", ylabel="broken")
+axis.set(xlabel="sensor named first", ylabel="broken sensor")
+axis.set_title("Ten faults of each sensor, and which one is named")
 axis.tick_params(length=0)
 axis.spines[:].set_visible(False)
 plt.show()

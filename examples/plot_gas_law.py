@@ -7,6 +7,8 @@ instruments, each with an error of half a percent. Which equation ties them toge
 said beforehand except that its degree is at most 2.
 """
 
+# sphinx_gallery_thumbnail_path = "_static/thumbnails/gas_law.png"
+
 import numpy as np
 import sympy
 from matplotlib import pyplot as plt

@@ -6,6 +6,8 @@ A detector learns from images of 0, 2, 4, 6 and 8 alone. Then it scores all ten 
 ones of which it has never seen.
 """
 
+# sphinx_gallery_thumbnail_path = "_static/thumbnails/images.png"
+
 import numpy as np
 from matplotlib import pyplot as plt
 from sklearn.decomposition import PCA
@@ -26,7 +28,8 @@ print(f"{len(normal)} even digits to learn from, {len(is_even)} digits to score"
 # hold on the images turned by that angle and not on those turned by the others.
 
 rotations = Rotations(image_shape=digits.image_shape)
-figure, axes = plt.subplots(1, 4, figsize=(7, 2), layout="constrained")
+figure, axes = plt.subplots(1, 4, figsize=(7, 2.3), layout="constrained")
+figure.suptitle("One digit in the four transformations")
 for panel, rotation in zip(axes, rotations.for_width(normal.shape[1]), strict=True):
     panel.imshow(rotation(normal[:1]).reshape(digits.image_shape), cmap="gray_r")
     panel.set(title=rotation.name, xticks=[], yticks=[])
@@ -40,11 +43,12 @@ detector = TransformationDetector(rotations, preprocessor=PCA(12, random_state=0
 scores = detector.fit(normal).score_samples(digits.test_images)
 print(f"AUC: {roc_auc_score(is_even, scores):.3f}")
 
-figure, axis = plt.subplots(figsize=(7, 2.6), layout="constrained")
+figure, axis = plt.subplots(figsize=(7, 3), layout="constrained")
 bins = np.geomspace(0.1, 200, 40)
 axis.hist(-scores[is_even], bins, alpha=0.7, color="#0072B2", label="even: normal")
 axis.hist(-scores[~is_even], bins, alpha=0.7, color="#E69F00", label="odd: never seen")
 axis.set(xscale="log", xlabel="anomaly score (minus score_samples)", ylabel="images")
+axis.set_title("Scores of test images")
 axis.legend(frameon=False)
 axis.spines[["top", "right"]].set_visible(False)
 
@@ -52,7 +56,8 @@ axis.spines[["top", "right"]].set_visible(False)
 # Which are the odd digits that it finds strangest, and which even ones are false alarms? Numbers
 # are anomaly scores.
 
-figure, axes = plt.subplots(2, 9, figsize=(9, 2.6), layout="constrained")
+figure, axes = plt.subplots(2, 9, figsize=(9, 2.8), layout="constrained")
+figure.suptitle("The strangest odd and even digits, with their anomaly scores")
 order = np.argsort(scores)
 for row, chosen, color in ((axes[0], ~is_even, "#A36F00"), (axes[1], is_even, "#0072B2")):
     for panel, image in zip(row, order[chosen[order]], strict=False):

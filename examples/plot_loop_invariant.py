@@ -17,6 +17,8 @@ Why is it right? A proof needs the *invariant* of the loop: what holds whenever 
 reached. Here equations are found in recorded states of the program, made exact, and then proved.
 """
 
+# sphinx_gallery_thumbnail_path = "_static/thumbnails/loop_invariant.png"
+
 import numpy as np
 import sympy
 from matplotlib import pyplot as plt
@@ -88,7 +90,7 @@ for name, step in steps.items():
 # a square is left, whose side is the greatest common divisor, here 1.
 
 COLORS = ("#0072B2", "#56B4E9", "#E69F00", "#D55E00", "#009E73")
-figure, axis = plt.subplots(figsize=(8.5, 3.2), layout="constrained")
+figure, axis = plt.subplots(figsize=(8.5, 3.6), layout="constrained")
 left, bottom, turns, was_wide = 0, 0, 0, True
 for a, b, *_ in states(58, 21):
     side, is_wide = min(a, b), a > b
@@ -100,6 +102,7 @@ for a, b, *_ in states(58, 21):
         axis.text(*middle, side, ha="center", va="center", color="white", fontsize=6 + 0.7 * side)
     left, bottom = (left + side, bottom) if is_wide else (left, bottom + side)
     was_wide = is_wide
-axis.set(xlim=(0, 58), ylim=(0, 21), aspect="equal")
-axis.axis("off")
+axis.set(xlim=(0, 58), ylim=(0, 21), aspect="equal", xticks=[0, 21, 42, 58], yticks=[0, 16, 21])
+axis.set_title("gcd(58, 21): the side of each square is what one turn of the loop subtracts")
+axis.spines[:].set_visible(False)
 plt.show()

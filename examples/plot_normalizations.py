@@ -7,6 +7,8 @@ its size. The rule decides which equation counts as the one that holds best. Her
 arc of an ellipse, with noise, and for each of the five rules the quadric that it prefers.
 """
 
+# sphinx_gallery_thumbnail_path = "_static/thumbnails/normalizations.png"
+
 import numpy as np
 from matplotlib import pyplot as plt
 

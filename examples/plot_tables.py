@@ -6,6 +6,8 @@ Tables: a detector without choices, and a threshold with a guarantee
 thirty measurements. It learns from benign ones, and malignant ones are the anomalies.
 """
 
+# sphinx_gallery_thumbnail_path = "_static/thumbnails/tables.png"
+
 import numpy as np
 from matplotlib import pyplot as plt
 from sklearn.datasets import load_breast_cancer
@@ -66,8 +68,8 @@ for name, parameters in CHOICES.items():
 # %%
 # The scores of the last split, and the threshold (``offset_``): what lies left of it is an alarm.
 
-figure, axis = plt.subplots(figsize=(7, 2.6), layout="constrained")
-bins = np.linspace(-8, 2, 41)
+figure, axis = plt.subplots(figsize=(7, 3.6), layout="constrained")
+bins = np.linspace(np.quantile(detector.score_samples(malignant), 0.02), 2, 41)
 for rows, color, name in (
     (unseen_benign, "#0072B2", "benign, unseen"),
     (malignant, "#E69F00", "malignant"),
@@ -75,7 +77,8 @@ for rows, color, name in (
     axis.hist(detector.score_samples(rows), bins, density=True, alpha=0.7, color=color, label=name)
 axis.axvline(detector.offset_, color="#333333")
 axis.text(detector.offset_, axis.get_ylim()[1], " threshold", va="top", color="#333333")
-axis.set(xlabel="score_samples", yticks=[])
-axis.legend(frameon=False)
+axis.set(xlabel="score (score_samples)", ylabel="share of rows", yticks=[])
+axis.set_title("Scores of unseen rows: alarms lie left of the threshold")
+axis.legend(frameon=False, loc="center left")
 axis.spines[["left", "top", "right"]].set_visible(False)
 plt.show()

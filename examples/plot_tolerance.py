@@ -7,6 +7,8 @@ the *spectrum* first, the extents of all polynomials of a degree: where it has a
 tolerance in the gap gives the same equations.
 """
 
+# sphinx_gallery_thumbnail_path = "_static/thumbnails/tolerance.png"
+
 import numpy as np
 from matplotlib import pyplot as plt
 
