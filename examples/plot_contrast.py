@@ -1,6 +1,6 @@
 """
-Choosing Y: what the equations are for
-======================================
+Choosing the contrast: what the equations are for
+=================================================
 
 The contrast Y says what an equation should tell X from. The same X, points along half a circle, is
 given four different contrasts here. Nothing else is changed, and the equation that holds best is
