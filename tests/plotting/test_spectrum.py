@@ -7,7 +7,7 @@ import pytest
 from matplotlib import pyplot as plt
 from matplotlib.colors import to_hex
 
-from vanishing import VanishingDetector, VanishingIdeal
+from vanishing import VanishingIdeal
 from vanishing.datasets import make_variety
 from vanishing.plotting import SpectrumDisplay
 from vanishing.plotting.spectrum import SMALLEST
@@ -99,9 +99,6 @@ def test_drawing_into_axes():
 
 
 def test_errors(monkeypatch):
-    detector = VanishingDetector().fit(make_variety("circle", 50, noise=0.01))
-    with pytest.raises(TypeError, match=r"got VanishingDetector; .*detector.ideals_\[0\]\[0\]"):
-        SpectrumDisplay.from_estimator(detector)
     with pytest.raises(ValueError, match="3 features"):
         SpectrumDisplay.from_estimator(fitted(), np.zeros((4, 2)))
     monkeypatch.setitem(sys.modules, "matplotlib", None)

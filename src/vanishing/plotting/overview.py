@@ -94,8 +94,9 @@ class BasisDisplay:
 
         Parameters
         ----------
-        ideal : VanishingIdeal
-            Fitted.
+        ideal : VanishingIdeal, Pipeline or VanishingDetector
+            Fitted. The polynomials of a pipeline are carried back to its columns. Of a detector it
+            is the first ideal, that of all rows.
         X : array-like of shape (n_samples, n_features), optional
             Points from which the shares of the variables are computed; at most 2000 are used.
             Without X no shares are drawn, since an ideal does not know the spread of its variables.

@@ -77,8 +77,9 @@ class SpectrumDisplay:
 
         Parameters
         ----------
-        ideal : VanishingIdeal
-            Fitted.
+        ideal : VanishingIdeal, Pipeline or VanishingDetector
+            Fitted. The polynomials of a pipeline are carried back to its columns. Of a detector it
+            is the first ideal, that of all rows.
         X : array-like of shape (n_samples, n_features), optional
             Other points than those of the fit: the root mean square of each vanishing polynomial on
             them is drawn as well. Equations that hold by chance are large there.

@@ -175,8 +175,9 @@ class ZeroSetDisplay:
 
         Parameters
         ----------
-        ideal : VanishingIdeal
-            Fitted to points with two or three features.
+        ideal : VanishingIdeal, Pipeline or VanishingDetector
+            Fitted to points with two or three features. The polynomials of a pipeline are carried
+            back to its columns. Of a detector it is the first ideal, that of all rows.
         X, contrast : array-like of shape (n_samples, n_features), optional
             Points to draw.
         polynomials : int or sequence of int, optional

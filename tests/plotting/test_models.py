@@ -1,0 +1,70 @@
+"""Displays of pipelines and detectors: the polynomials in the columns of the data."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.decomposition import PCA
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
+
+from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
+from vanishing.datasets import make_variety
+from vanishing.plotting import BasisDisplay, SpectrumDisplay, ZeroSetDisplay
+from vanishing.plotting.style import fitted_ideal
+
+DISPLAYS = [BasisDisplay, SpectrumDisplay, ZeroSetDisplay]
+
+
+@pytest.fixture(scope="module")
+def table():
+    points = make_variety("ellipse", 300, noise=0.01, random_state=0)
+    return pd.DataFrame(points * [100, 0.1] + [500, 2], columns=["length", "weight"])
+
+
+def models(table):
+    ideal = VanishingIdeal(tol=0.1)
+    return {
+        "pipeline": make_pipeline(StandardScaler(), ideal).fit(table),
+        "two steps": make_pipeline(StandardScaler(), PCA(2), ideal).fit(table),
+        "default detector": VanishingDetector().fit(table),
+        "detector": VanishingDetector(ideal).fit(table),
+        "detector behind a scaler": make_pipeline(
+            StandardScaler(), VanishingDetector(VanishingIdeal(tol=0.1))
+        ).fit(table),
+    }
+
+
+def test_polynomials_are_carried_back(table):
+    for name, model in models(table).items():
+        carried = fitted_ideal(model)
+        assert carried.n_features_in_ == 2
+        assert carried.feature_names_in_.tolist() == ["length", "weight"], name
+        if name in ("pipeline", "two steps"):
+            np.testing.assert_allclose(carried.transform(table), model.transform(table), atol=1e-9)
+            assert not hasattr(model[-1], "feature_names_in_")
+
+
+def test_the_default_detector_shows_its_view_of_all_rows(table):
+    detector = VanishingDetector().fit(table)
+    carried = fitted_ideal(detector)
+    image = detector.anomaly_score_.coordinates.image(0, table.to_numpy())
+    expected = detector.ideals_[0][0].basis_.evaluate(image)
+    np.testing.assert_allclose(carried.basis_.evaluate(table.to_numpy()), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("display", DISPLAYS)
+def test_every_display_takes_every_model(table, display):
+    for model in models(table).values():
+        shown = display.from_estimator(model, table)
+        assert shown.figure_ is not None
+
+
+def test_others_are_refused(table):
+    with pytest.raises(TypeError, match="pipeline that ends in one, or a detector, got StandardSc"):
+        fitted_ideal(StandardScaler().fit(table))
+    with pytest.raises(TypeError, match=r"detector\.ideals_\[transformation\]\[cluster\]"):
+        fitted_ideal(TransformationDetector().fit(table))
+    bins = KBinsDiscretizer(3, encode="ordinal", quantile_method="averaged_inverted_cdf")
+    ideal = VanishingIdeal(tol=0.5)
+    with pytest.raises(ValueError, match="carried back through StandardScaler"):
+        fitted_ideal(make_pipeline(bins, ideal).fit(table))
