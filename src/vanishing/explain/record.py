@@ -228,6 +228,13 @@ class Explanation:
     def _order(self) -> IntArray:
         return np.argsort(-self.attribution, kind="stable")
 
+    def __repr__(self) -> str:
+        changed = [self.feature_names[j] for j in np.flatnonzero(self.changed)]
+        return (
+            f"Explanation(score={self.score:.4g}, "
+            f"counterfactual_score={self.counterfactual_score:.4g}, changed={changed})"
+        )
+
     def __str__(self) -> str:
         if not self.attribution.any():
             return f"score {self.score:.4g}, as is usual for normal samples"
