@@ -174,6 +174,9 @@ def report():
 #: The part of a picture that can be read in the gallery: number of the picture; left, top, right,
 #: bottom as shares of its size.
 THUMBNAILS = {
+    "accounts": (1, (0.0, 0.06, 1.0, 1.0)),
+    "digit_contrast": (1, (0.0, 0.0, 1.0, 1.0)),
+    "lab_sheet": (1, (0.0, 0.05, 1.0, 1.0)),
     "conserved_quantity": (1, (0.0, 0.0, 0.42, 1.0)),
     "contrast": (1, (0.0, 0.0, 0.25, 1.0)),
     "coupler_curve": (1, (0.08, 0.05, 0.85, 0.93)),

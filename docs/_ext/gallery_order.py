@@ -1,6 +1,9 @@
-"""The order of the examples in the gallery: stories first, then choices, then detectors."""
+"""The order of the examples in the gallery: lessons and stories first, then choices, then detectors."""
 
 ORDER = (
+    "plot_accounts.py",
+    "plot_lab_sheet.py",
+    "plot_digit_contrast.py",
     "plot_epipolar.py",
     "plot_coupler_curve.py",
     "plot_gas_law.py",

@@ -1,0 +1,99 @@
+"""
+Accounts: the laws of a table, and the two cells that break them
+================================================================
+
+A table of accounts, five years by month. Somebody typed two numbers wrong. Nobody says which
+columns belong together, or that anything is wrong: the table itself does.
+"""
+
+# sphinx_gallery_thumbnail_path = "_static/thumbnails/accounts.png"
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib import pyplot as plt
+
+from vanishing import discover
+
+here = Path("data") if Path("data/accounts.csv").exists() else Path("examples/data")
+table = pd.read_csv(here / "accounts.csv", index_col="month")
+table.head()
+
+# %%
+# Laws
+# ----
+# ``discover`` finds the short equations that nearly all rows keep. A few wrong cells do not hide
+# them.
+
+laws = discover(table)
+print(laws)
+
+# %%
+# Broken cells
+# ------------
+# ``check`` names the cell that breaks laws, and the value that would restore all of them. One wrong
+# cell may break several laws; a wrong sum and its parts are told apart by the other laws.
+
+findings = laws.check(table)
+print(findings)
+
+# %%
+# As a frame, to mend the table with:
+
+frame = findings.to_frame()
+frame[["row", "cell", "value", "fix", "probability"]]
+
+# %%
+
+mended = table.copy()
+for finding in frame.itertuples():
+    mended.loc[finding.row, finding.cell] = finding.fix
+assert len(laws.check(mended).to_frame()) == 0
+assert {(f.row, f.cell) for f in frame.itertuples()} == {
+    ("2021-05", "costs"),
+    ("2023-06", "profit"),
+}
+
+# %%
+# How far each month is off, law by law. Two months stand out, and which laws they break says which
+# cell it is: costs are in both sums, profit is in one.
+
+residuals = laws.residuals(table)
+n_laws = len(laws.equations)
+figure, axes = plt.subplots(n_laws, figsize=(8, 4.4), sharex=True, layout="constrained")
+for axis, law, values in zip(axes, laws.equations, np.transpose(residuals), strict=True):
+    broken = np.abs(values) > 1
+    axis.vlines(np.arange(len(table))[~broken], 0, values[~broken], color="#B0B0B0")
+    axis.axhline(0, color="#B0B0B0", lw=1)
+    axis.plot(np.flatnonzero(broken), values[broken], "o", color="#D55E00", ms=8)
+    for month in np.flatnonzero(broken):
+        axis.annotate(
+            table.index[month],
+            (month, values[month]),
+            xytext=(8, 0),
+            textcoords="offset points",
+            va="center",
+            color="#A33E00",
+        )
+    axis.set_title(str(law), loc="left", fontsize=10.5)
+    axis.set_ylabel("off by")
+    axis.margins(y=0.3)
+    axis.spines[["top", "right"]].set_visible(False)
+axes[-1].set_xticks(range(0, 60, 12), table.index[::12])
+figure.suptitle("Residuals of the laws: two months break them")
+plt.show()
+
+# %%
+# Missing cells
+# -------------
+# Cells that are missing are filled in where the laws leave one value.
+
+gaps = mended.astype(float)
+gaps.loc["2022-03", "sales"] = np.nan
+gaps.loc["2022-07", ["wages", "rent"]] = np.nan
+print(laws.check(gaps))
+
+# %%
+# The first is filled in. The other two are in one law only, which cannot give both of them, and
+# nothing is made up.
