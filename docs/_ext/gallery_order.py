@@ -1,4 +1,4 @@
-"""The order of the examples in the gallery: lessons and stories first, then choices, then detectors."""
+"""The order of the examples in the gallery: lessons, stories, choices, detectors."""
 
 ORDER = (
     "plot_accounts.py",

@@ -454,3 +454,13 @@ def test_euclidean_tolerance_grows_with_the_sample(normalization):
     assert [step.tol for step in same_number.trace_] == [0.01, 0.01]
     if normalization != "vca":
         assert counts(same_share) == counts(once)
+
+
+@pytest.mark.parametrize("normalization", ["gradient", "gradient-weighted", "coefficient", "vca"])
+def test_a_column_of_zeros_in_chunks(normalization):
+    """The decomposition mixed it with columns of other sizes: an extent of 1e-41 beside 1e2."""
+    grid = np.stack(np.meshgrid(range(3), range(3), range(1), range(3)), -1).reshape(-1, 4)
+    X = grid * 2.0 ** np.array([7, -2, 8, -16])
+    ideal = VanishingIdeal(tol=0, normalization=normalization)
+    assert [step.vanishing for step in ideal.fit(np.array_split(X, 3)).trace_] == [1, 0]
+    assert [step.vanishing for step in ideal.fit(X).trace_] == [1, 0]

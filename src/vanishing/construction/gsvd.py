@@ -643,6 +643,10 @@ def inverse_factor(matrix: FloatArray) -> FloatArray:
 def _null_directions(points: Side, plain: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return orthonormal y for which ``plain @ y`` is zero on the points, and all others."""
     on_points = points.factor @ plain
-    y = _find_singular_vectors(on_points)[2].T
-    null = norms(on_points @ y) <= points.noise(plain @ y)
-    return np.asarray(y[:, null]), np.asarray(y[:, ~null])
+    # A column that is zero everywhere has no rounding errors. Beside others the decomposition would
+    # give it some, which nothing would tell from values.
+    is_zero = ~on_points.any(axis=0)
+    rest = np.eye(len(is_zero))[:, ~is_zero]
+    y = rest @ _find_singular_vectors(on_points[:, ~is_zero])[2].T
+    is_null = norms(on_points @ y) <= points.noise(plain @ y)
+    return np.hstack([np.eye(len(is_zero))[:, is_zero], y[:, is_null]]), y[:, ~is_null]

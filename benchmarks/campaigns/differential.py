@@ -1,0 +1,447 @@
+"""Random small fits against exact arithmetic: counts and spans of the equations of rational points.
+
+The coordinates are integers, times powers of two, so that the truth is known: the rank of the
+monomials on the points is computed over the rationals, and the polynomials that vanish are its
+null space. A fit with ``tol=0`` has to find as many nonvanishing polynomials in each degree as the
+rank grows by, and equations whose multiples span that null space, no more and no less.
+
+Data: random points, grids, lines and planes, curves, repeated points, orthogonal designs, few
+points in many dimensions; offsets; scales from 1e-150 to 1e150, of all columns or of each;
+contrasts that are generic, nearly on the variety, or of few points. Fits: every normalization,
+construction and reduction; NumPy, array-api-strict and torch; double and single precision; arrays,
+chunks, weights in place of repeated rows.
+
+A case is *unclear* if the smallest singular value that is not zero is within rounding errors of
+zero for the precision of the fit: nothing can be decided there, and nothing is compared.
+Everywhere else a difference is a failure. Norms of coefficients depend on the units, and Gram
+matrices resolve no extents below 1e-7 of the largest: such fits get columns of ordinary size.
+
+    python -m benchmarks.campaigns.differential --cases 2000
+    python -m benchmarks.campaigns.differential --cases 100000 --jobs 16 --out results.json
+"""
+
+import argparse
+import json
+import os
+import sys
+import time
+import warnings
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from itertools import combinations_with_replacement
+from math import comb
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from benchmarks.machine import describe
+from sympy import ZZ
+from sympy.polys.matrices import DomainMatrix
+
+from vanishing import VanishingIdeal
+from vanishing.ideal import ContrastError, UndecidedWarning
+
+NORMALIZATIONS = ("gradient", "gradient-weighted", "coefficient", "vca", "contrastive")
+CONSTRUCTIONS = ("vca", "abm", "oavi", "abm-gradient")
+#: Ratios of singular values that can be told from rounding errors: by reduction and precision.
+CLEAR = {
+    ("tsqr", "float64"): 1e-7,
+    ("gram", "float64"): 3e-4,
+    ("tsqr", "float32"): 1e-2,
+    ("gram", "float32"): 3e-1,
+}
+#: Rounding errors of polynomials, relative to their size away from the points.
+NOISE = {
+    ("tsqr", "float64"): 1e-8,
+    ("gram", "float64"): 1e-4,
+    ("tsqr", "float32"): 1e-2,
+    ("gram", "float32"): 1e-1,
+}
+
+
+# --- data -----------------------------------------------------------------------------------------
+
+
+def random_points(rng, n_rows, n_columns):
+    return rng.integers(-5, 6, (n_rows, n_columns))
+
+
+def grid(rng, n_rows, n_columns):
+    axes = [np.arange(rng.integers(1, 4)) for _ in range(n_columns)]
+    return np.stack(np.meshgrid(*axes), -1).reshape(-1, n_columns)
+
+
+def flat(rng, n_rows, n_columns):
+    """Points of a line or a plane."""
+    dimension = int(rng.integers(1, max(2, n_columns)))
+    directions = rng.integers(-2, 3, (dimension, n_columns))
+    return rng.integers(-4, 5, (n_rows, dimension)) @ directions + rng.integers(-3, 4, n_columns)
+
+
+def curve(rng, n_rows, n_columns):
+    """Points (t, t², ...), in another order of the columns."""
+    t = rng.integers(-4, 5, n_rows)
+    powers = rng.integers(1, 4, n_columns)
+    return t[:, None] ** powers
+
+
+def repeated(rng, n_rows, n_columns):
+    few = random_points(rng, int(rng.integers(1, 5)), n_columns)
+    return few[rng.integers(len(few), size=n_rows)]
+
+
+def orthogonal(rng, n_rows, n_columns):
+    """A design of ±1: all singular values of degree 1 are the same."""
+    design = np.array(np.meshgrid(*[[-1, 1]] * n_columns)).reshape(n_columns, -1).T
+    return design[rng.permutation(len(design))[: max(1, n_rows)]]
+
+
+def few(rng, n_rows, n_columns):
+    return random_points(rng, int(rng.integers(1, 4)), n_columns)
+
+
+KINDS = (random_points, grid, flat, curve, repeated, orthogonal, few)
+
+
+@dataclass(frozen=True)
+class Case:
+    """Integer points, the map to the coordinates that are fitted, and how."""
+
+    seed: int
+    kind: str
+    points: Any
+    contrast: Any
+    scale: Any
+    degree: int
+    settings: dict[str, Any]
+    backend: str
+    dtype: str
+    source: str
+
+    def coordinates(self, integers):
+        """Return the coordinates that are fitted; exact, since scales are powers of two."""
+        return np.asarray(integers, dtype=np.float64) * self.scale
+
+
+def make_case(seed, backends):
+    """Draw a case."""
+    rng = np.random.default_rng(seed)
+    n_columns = int(rng.integers(1, 5))
+    degree = int(rng.integers(1, 5 if n_columns < 4 else 4))
+    kind = KINDS[seed % len(KINDS)]
+    points = kind(rng, int(rng.integers(1, 31)), n_columns)
+    construction = str(rng.choice(CONSTRUCTIONS, p=[0.55, 0.15, 0.15, 0.15]))
+    settings = {"construction": construction, "tol": 0.0, "max_degree": degree}
+    contrast = None
+    if construction == "vca":
+        settings["normalization"] = str(rng.choice(NORMALIZATIONS))
+        settings["products"] = str(rng.choice(["independent", "all"]))
+        if settings["normalization"] == "vca":
+            # With all products, vca counts combinations that are zero everywhere (Kera, 2019).
+            settings["products"] = "independent"
+    elif rng.random() < 0.3:
+        settings["normalization"] = "contrastive"
+    if settings.get("normalization") == "contrastive":
+        contrast = make_contrast(rng, points)
+    settings["reduction"] = str(rng.choice(["tsqr", "gram"], p=[0.75, 0.25]))
+    backend = str(rng.choice(backends))
+    dtype = str(rng.choice(["float64", "float32"], p=[0.85, 0.15]))
+    source = str(rng.choice(["array", "chunks", "weights"], p=[0.6, 0.2, 0.2]))
+    coarse = dtype == "float32" or settings["reduction"] == "gram"
+    by_coefficients = settings.get("normalization") == "coefficient" or construction == "abm"
+    if coarse or by_coefficients:
+        scale = 2.0 ** rng.integers(-4, 5)
+    elif rng.random() < 0.5:
+        scale = 2.0 ** rng.integers(-498 // degree, 499 // degree)
+    else:
+        scale = 2.0 ** rng.integers(-20, 21, n_columns)
+    if not coarse and rng.random() < 0.2:
+        moved = rng.integers(-200, 201, n_columns)
+        points = points + moved
+        contrast = None if contrast is None else contrast + moved
+    return Case(
+        seed, kind.__name__, points, contrast, scale, degree, settings, backend, dtype, source
+    )
+
+
+def make_contrast(rng, points):
+    """Draw a contrast: generic, few points, or the points themselves with one moved."""
+    which = rng.integers(3)
+    if which == 0:
+        return random_points(rng, int(rng.integers(1, 41)), points.shape[1])
+    if which == 1:
+        return random_points(rng, int(rng.integers(1, 4)), points.shape[1])
+    moved = points.copy()
+    moved[rng.integers(len(points))] += rng.integers(-2, 3, points.shape[1])
+    return moved
+
+
+# --- truth ----------------------------------------------------------------------------------------
+
+
+def exponents_up_to(n_columns, degree):
+    """Return the exponents of all monomials, by degree."""
+    rows = [np.zeros(n_columns, dtype=int)]
+    for total in range(1, degree + 1):
+        for chosen in combinations_with_replacement(range(n_columns), total):
+            rows.append(np.bincount(chosen, minlength=n_columns))
+    return np.array(rows)
+
+
+def null_space(points, degree):
+    """Return the ranks of the monomials up to each degree, and the polynomials that vanish."""
+    exponents = exponents_up_to(points.shape[1], degree)
+    distinct = np.unique(points, axis=0)
+    values = [
+        [
+            int(np.prod([int(x) ** int(e) for x, e in zip(row, power, strict=True)], dtype=object))
+            for power in exponents
+        ]
+        for row in distinct
+    ]
+    matrix = DomainMatrix(values, (len(distinct), len(exponents)), ZZ)
+    totals = exponents.sum(axis=1)
+    reduced, pivots = matrix.to_field().rref()
+    ranks = [sum(totals[p] <= t for p in pivots) for t in range(degree + 1)]
+    # Each column without a pivot is a combination of pivots of no higher degree.
+    free = [j for j in range(len(exponents)) if j not in pivots]
+    dense = reduced.to_list()
+    vectors = np.zeros((len(exponents), len(free)), dtype=object)
+    for k, j in enumerate(free):
+        vectors[j, k] = 1
+        for i, p in enumerate(pivots):
+            vectors[p, k] = -dense[i][j]
+    return ranks, exponents, vectors
+
+
+def evaluate(exponents, vectors, where):
+    """Evaluate polynomials with rational coefficients at integer points, without rounding."""
+    found = np.empty((len(where), vectors.shape[1]))
+    monomials = [
+        [
+            int(np.prod([int(x) ** int(e) for x, e in zip(row, power, strict=True)], dtype=object))
+            for power in exponents
+        ]
+        for row in where
+    ]
+    for i, row in enumerate(monomials):
+        for k in range(vectors.shape[1]):
+            total = sum((v * m for v, m in zip(vectors[:, k], row, strict=True) if v), 0)
+            found[i, k] = float(total)
+    return found
+
+
+def margin(points, degree, ranks):
+    """Return the smallest singular value that is not zero, relative to the largest.
+
+    Columns are centred and scaled, as the first degree of a fit does.
+    """
+    centred = points - points.mean(axis=0)
+    size = np.sqrt(np.mean(centred**2, axis=0))
+    standard = centred / np.where(size == 0, 1.0, size)
+    worst = 1.0
+    exponents = exponents_up_to(points.shape[1], degree)
+    monomials = np.prod(standard[:, None, :] ** exponents[None], axis=2)
+    monomials /= np.maximum(np.sqrt(np.mean(monomials**2, axis=0)), 1e-300)
+    for t in range(1, degree + 1):
+        part = monomials[:, exponents.sum(axis=1) <= t]
+        singular = np.linalg.svd(part, compute_uv=False)
+        worst = min(worst, singular[ranks[t] - 1] / singular[0])
+    return float(worst)
+
+
+# --- comparison -----------------------------------------------------------------------------------
+
+
+def fit(case):
+    """Fit the case as it says, and return the ideal in NumPy."""
+    X = case.coordinates(case.points).astype(case.dtype)
+    Y = None if case.contrast is None else case.coordinates(case.contrast).astype(case.dtype)
+    weights = None
+    if case.source == "weights":
+        X, counts = np.unique(X, axis=0, return_counts=True)
+        weights = counts.astype(np.float64)
+    ideal = VanishingIdeal(**case.settings)
+    if case.source == "chunks":
+        return ideal.fit(np.array_split(X, 3) if len(X) > 3 else [X], contrast=Y)
+    if case.backend == "torch":
+        import torch
+
+        X = torch.from_numpy(X)
+        Y = None if Y is None else torch.from_numpy(Y)
+    elif case.backend == "strict":
+        import array_api_strict
+
+        X = array_api_strict.asarray(X)
+        Y = None if Y is None else array_api_strict.asarray(Y)
+    return ideal.fit(X, contrast=Y, sample_weight=weights)
+
+
+def compare(case):
+    """Return what is wrong with the fit of a case, or that nothing is."""
+    ranks, exponents, vectors = null_space(case.points, case.degree)
+    smallest = margin(case.points, case.degree, ranks)
+    clear = smallest > CLEAR[case.settings["reduction"], case.dtype]
+    if case.contrast is not None:
+        # Sizes on the contrast count as well.
+        distinct = np.unique(case.contrast, axis=0)
+        clear &= margin(distinct, case.degree, null_space(distinct, case.degree)[0]) > 1e-5
+    undecided = False
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            ideal = fit(case)
+        undecided = any(issubclass(w.category, UndecidedWarning) for w in caught)
+    except ContrastError:
+        if not clear:
+            return "unclear"
+        both = np.vstack([case.points, case.contrast])
+        same = null_space(both, case.degree)[0] == ranks
+        return "refused" if same else "wrong: the contrast was refused"
+    except ValueError as error:
+        if "standardize the columns" in str(error) or "rescale the data" in str(error):
+            return "too large"
+        raise
+    if not clear:
+        return "unclear"
+    if undecided:
+        return "undecided"
+    found = np.bincount(ideal.basis_.degrees(which="nonvanishing"), minlength=case.degree + 1)
+    expected = np.diff(ranks, prepend=0)
+    if found.tolist() != expected.tolist():
+        return f"wrong: nonvanishing {found.tolist()}, rank grows by {expected.tolist()}"
+    return compare_spans(case, ideal, exponents, vectors)
+
+
+def compare_spans(case, ideal, exponents, vectors):
+    """Compare the multiples of the equations found with all polynomials that vanish."""
+    rng = np.random.default_rng(case.seed)
+    low, high = case.points.min(axis=0), case.points.max(axis=0)
+    n_all = comb(case.points.shape[1] + case.degree, case.degree)
+    where = rng.integers(low - 3, high + 4, (3 * n_all, case.points.shape[1]))
+    truth = evaluate(exponents, vectors, where)
+    known = np.empty((len(where), 0))
+    if case.contrast is not None:
+        both = null_space(np.vstack([case.points, case.contrast]), case.degree)
+        known = evaluate(both[1], both[2], where)
+    values = np.asarray(ideal.basis_.evaluate(case.coordinates(where)), dtype=np.float64)
+    degrees = ideal.basis_.degrees()
+    centred = (where - where.mean(axis=0)) / np.maximum(where.std(axis=0), 1e-9)
+    products = [known]
+    for degree in range(1, case.degree + 1):
+        chosen = values[:, degrees == degree]
+        for power in exponents_up_to(case.points.shape[1], case.degree - degree):
+            products.append(chosen * np.prod(centred**power, axis=1)[:, None])
+    spanned = np.hstack(products)
+    spanned = spanned / np.maximum(np.linalg.norm(spanned, axis=0), 1e-300)
+    truth = truth / np.maximum(np.linalg.norm(truth, axis=0), 1e-300)
+    # Both are evaluated at more points than there are monomials: equal spans are equal ideals.
+    if not truth.shape[1]:
+        return "right" if not values.shape[1] else "wrong: equations where nothing vanishes"
+    if not spanned.shape[1]:
+        return "wrong: no equation found"
+    left, singular, _ = np.linalg.svd(spanned, full_matrices=False)
+    size = truth.shape[1]
+    if len(singular) < size:
+        return f"wrong: {len(singular)} multiples of equations, {size} polynomials vanish"
+    noise = NOISE[case.settings["reduction"], case.dtype]
+    beyond = singular[size] / singular[0] if len(singular) > size else 0.0
+    if beyond > noise:
+        return f"wrong: the equations span more than what vanishes, by {beyond:.1e}"
+    basis = np.linalg.qr(truth)[0]
+    lost = np.linalg.norm(basis - left[:, :size] @ (left[:, :size].T @ basis), axis=0).max()
+    smallest = singular[size - 1] / singular[0]
+    if lost > 1e-3 and smallest < 1e3 * noise:
+        # The multiples of the equations nearly depend on each other: not what is compared here.
+        return "unclear" if smallest > noise else f"wrong: {smallest:.1e} is left of a polynomial"
+    return f"wrong: a polynomial that vanishes is {lost:.1e} off" if lost > 1e-3 else "right"
+
+
+# --- campaign -------------------------------------------------------------------------------------
+
+
+@dataclass
+class Tally:
+    """Outcomes, and the cases that failed."""
+
+    counts: Counter = field(default_factory=Counter)
+    failures: list = field(default_factory=list)
+
+
+def run(start, stop, backends):
+    """Run the cases of some seeds."""
+    tally = Tally()
+    for seed in range(start, stop):
+        case = make_case(seed, backends)
+        try:
+            outcome = compare(case)
+        except Exception as error:
+            outcome = f"wrong: {type(error).__name__}: {error}"
+        tally.counts[outcome.partition(":")[0]] += 1
+        if outcome.startswith("wrong"):
+            what = {
+                "seed": seed,
+                "kind": case.kind,
+                "outcome": outcome,
+                "settings": case.settings,
+                "backend": case.backend,
+                "dtype": case.dtype,
+                "source": case.source,
+            }
+            tally.failures.append(what)
+    return tally
+
+
+def available_backends():
+    """Return the array libraries that are installed."""
+    import importlib.util
+
+    found = ["numpy", "numpy"]
+    found += ["strict"] if importlib.util.find_spec("array_api_strict") else []
+    found += ["torch"] if importlib.util.find_spec("torch") else []
+    return found
+
+
+def main():
+    """Run a campaign, print and write what it found."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cases", type=int, default=2000)
+    parser.add_argument("--start", type=int, default=0, help="first seed")
+    parser.add_argument("--jobs", type=int, default=1, help="number of processes")
+    parser.add_argument("--out", type=Path, help="JSON file to write")
+    arguments = parser.parse_args()
+    backends, began = available_backends(), time.perf_counter()
+    stop = arguments.start + arguments.cases
+    bounds = np.linspace(arguments.start, stop, max(1, arguments.cases // 250) + 1).astype(int)
+    total = Tally()
+    with ProcessPoolExecutor(arguments.jobs) as pool:
+        parts = pool.map(run, bounds[:-1], bounds[1:], [backends] * (len(bounds) - 1))
+        for done, tally in zip(bounds[1:], parts, strict=True):
+            total.counts += tally.counts
+            total.failures += tally.failures
+            for failure in tally.failures:
+                print(failure, flush=True)
+            if (done - arguments.start) % 5000 < 250:
+                print(
+                    f"{done - arguments.start} cases, {time.perf_counter() - began:.0f} s",
+                    flush=True,
+                )
+    print(dict(total.counts))
+    if arguments.out:
+        found = {
+            "command": "python -m benchmarks.campaigns.differential "
+            f"--cases {arguments.cases} --start {arguments.start}",
+            "machine": describe(),
+            "seconds": round(time.perf_counter() - began, 1),
+            "seeds": [arguments.start, stop - 1],
+            "backends": sorted(set(backends)),
+            "counts": dict(total.counts),
+            "failures": total.failures,
+        }
+        arguments.out.write_text(json.dumps(found, indent=1) + os.linesep, encoding="utf-8")
+    return 1 if total.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
