@@ -4,6 +4,7 @@
 PYTHON ?= python3
 WORKERS ?= 2
 PYTEST_ARGS ?=
+CASES ?= 5000
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -27,7 +28,7 @@ SHOWN := /^(numpy|scipy|scikit-learn|onnx|onnxruntime|pandas|dask)$$/
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo quick test test-all test-newest test-lowest lint house docs dist bench reproduce clean distclean
+.PHONY: help demo quick test test-all test-newest test-lowest lint house docs dist bench fuzz reproduce clean distclean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -84,6 +85,9 @@ dist: $(VENV)/.installed-test  ## build the wheel and the sdist into dist, and t
 
 bench: $(VENV)/.installed-demo  ## measure time and memory, and say what became slower
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.speed
+
+fuzz: $(VENV)/.installed-test  ## compare random fits with exact arithmetic; CASES=100000 for more
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.campaigns.differential --cases $(CASES) --jobs $(WORKERS)
 
 reproduce: $(VENV)/.installed-test  ## make the paper's tables and figures, ours beside them
 	$(BIN)/python -m experiments $(EXPERIMENTS)

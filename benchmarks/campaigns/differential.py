@@ -354,7 +354,8 @@ def compare_spans(case, ideal, exponents, vectors):
     smallest = singular[size - 1] / singular[0]
     if lost > 1e-3 and smallest < 1e3 * noise:
         # The multiples of the equations nearly depend on each other: not what is compared here.
-        return "unclear" if smallest > noise else f"wrong: {smallest:.1e} is left of a polynomial"
+        is_noise = smallest < noise / 30
+        return f"wrong: {smallest:.1e} is left of a polynomial" if is_noise else "unclear"
     return f"wrong: a polynomial that vanishes is {lost:.1e} off" if lost > 1e-3 else "right"
 
 

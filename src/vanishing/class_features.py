@@ -1,6 +1,5 @@
 """ClassVanishingFeatures: one ideal for each class, their values as features."""
 
-import warnings
 from copy import copy
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -41,7 +40,8 @@ class ClassVanishingFeatures(HasIdeal, Saveable, TransformerMixin, BaseEstimator
     of all other classes are the contrast. The features abs(g(x)) are small on the class of g and
     large on the others, so that a linear classifier on all of them separates classes that
     polynomials separate (Livni et al., 2013). A class on which no polynomial vanishes gives no
-    features, and a warning; those of the other classes may still tell it apart.
+    features (``len(ideals_[i].extents_)`` is 0); those of the others may still tell it apart. If
+    no class has any, raise ``tol`` or ``max_degree`` of the ideal.
 
     Parameters
     ----------
@@ -155,15 +155,6 @@ class ClassVanishingFeatures(HasIdeal, Saveable, TransformerMixin, BaseEstimator
         if errors and not any(ideal.basis_.count() for ideal in fitted.ideals_):
             index, first = next(iter(errors.items()))
             raise ContrastError(f"the ideal of class {classes[index]} failed: {first}") from first
-        has_none = np.array([ideal.basis_.count() == 0 for ideal in fitted.ideals_])
-        if has_none.any():
-            names = ", ".join(map(str, classes[has_none][:10]))
-            warnings.warn(
-                f"no polynomial vanishes on {has_none.sum()} of {len(classes)} classes ({names}), "
-                "which give no features; raise tol or max_degree of the ideal",
-                UserWarning,
-                stacklevel=2,
-            )
         take_over(self, fitted)
         return self
 

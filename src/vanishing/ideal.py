@@ -49,7 +49,7 @@ from vanishing.saving import Saveable
 if TYPE_CHECKING:
     from vanishing.equations.onnx_graph import Graph, Output, Value
 
-__all__ = ["InterpolationWarning", "UndecidedWarning", "VanishingIdeal"]
+__all__ = ["FragileWarning", "InterpolationWarning", "UndecidedWarning", "VanishingIdeal"]
 
 
 # --- Errors and warnings of a fit -----------------------------------------------------------------
@@ -61,6 +61,10 @@ class ContrastError(ValueError):
 
 class UndecidedWarning(UserWarning):
     """Rounding errors hide whether a polynomial vanishes."""
+
+
+class FragileWarning(UserWarning):
+    """An extent is so close to the tolerance that rounding errors decide about its polynomial."""
 
 
 class InterpolationWarning(UserWarning):
@@ -133,6 +137,21 @@ def warn_of_undecided(found: Construction) -> None:
             f"as equations nor as nonvanishing{stopped}. Centre and scale the columns of X, lower "
             "max_degree, use more distinct contrast points, or set tol above the rounding errors",
             UndecidedWarning,
+            stacklevel=4,
+        )
+
+
+def warn_of_fragile(found: Construction) -> None:
+    """Warn of extents that differ from the tolerance by no more than their rounding errors."""
+    fragile = [step for step in found.trace if step.fragile]
+    if fragile:
+        counts = ", ".join(f"{step.fragile} of degree {step.degree}" for step in fragile)
+        warnings.warn(
+            f"the extents of some polynomials ({counts}) are equal to the tolerance up to rounding "
+            "errors: on another machine they may be decided otherwise, and with them all higher "
+            "degrees. Set tol between two extents (trace_[i].spectrum), or use double precision "
+            "and reduction='tsqr'",
+            FragileWarning,
             stacklevel=4,
         )
 
@@ -369,6 +388,7 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
             if self.tol != 0:  # which is exact algebra on purpose
                 warn_of_interpolation(found, points)
             warn_of_undecided(found)
+            warn_of_fragile(found)
         warn_of_left_out(found, settings.memory_budget, stacklevel=4)
         take_over(self, fitted)
         self.__dict__.pop("_seen", None)

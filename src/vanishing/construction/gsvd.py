@@ -645,8 +645,8 @@ def _null_directions(points: Side, plain: FloatArray) -> tuple[FloatArray, Float
     on_points = points.factor @ plain
     # A column that is zero everywhere has no rounding errors. Beside others the decomposition would
     # give it some, which nothing would tell from values.
-    is_zero = ~on_points.any(axis=0)
-    rest = np.eye(len(is_zero))[:, ~is_zero]
-    y = rest @ _find_singular_vectors(on_points[:, ~is_zero])[2].T
+    is_zero = norms(on_points) == 0
+    unit = np.eye(plain.shape[1])
+    y = unit[:, ~is_zero] @ _find_singular_vectors(on_points[:, ~is_zero])[2].T
     is_null = norms(on_points @ y) <= points.noise(plain @ y)
-    return np.hstack([np.eye(len(is_zero))[:, is_zero], y[:, is_null]]), y[:, ~is_null]
+    return np.hstack([unit[:, is_zero], y[:, is_null]]), np.asarray(y[:, ~is_null])

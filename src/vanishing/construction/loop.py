@@ -205,6 +205,15 @@ class DegreeTrace:
     closest : float
         With ``tol="auto"``, the distance of X from the closest polynomial of the degree, by rows
         that it was not fitted to; NaN otherwise.
+    margin : float
+        The smallest factor by which an extent would have to change for its polynomial to be
+        decided otherwise. Near 1 a decision is fragile: other rows of the same kind may turn it.
+    fragile : int
+        Polynomials whose extent is so close to the tolerance that rounding errors may turn the
+        decision.
+    amplification : float
+        The largest rounding error of a nonvanishing polynomial on X, in units of eps: errors of
+        lower degrees pile up in it.
     """
 
     degree: int
@@ -222,6 +231,9 @@ class DegreeTrace:
     seconds: float
     undecided: int = 0
     closest: float = np.nan
+    margin: float = np.inf
+    fragile: int = 0
+    amplification: float = 1.0
 
 
 # --- One degree -----------------------------------------------------------------------------------
@@ -294,6 +306,8 @@ def grow(
     is_nonvanishing = solved.is_decided & ~vanishes
     nonvanishing, cut = _scale_nonvanishing(solution, is_nonvanishing, settings.max_nonvanishing)
     nonvanishing *= size
+    # F_t = C V_F: the errors of the candidates add up, relative to the size of F_t on X.
+    rounding = solved.error @ np.abs(nonvanishing) / size
     block = DegreeBlock(
         left=candidates.left,
         right=candidates.right,
@@ -318,6 +332,9 @@ def grow(
         seconds=time.perf_counter() - started,
         undecided=int(np.sum(~solved.is_decided)) + solution.lost,
         closest=settings.tol.closest(stage.degree) if isinstance(settings.tol, Noise) else np.nan,
+        margin=find_margin(solution, solved.bound, vanishes),
+        fragile=count_fragile(solution, solved.bound),
+        amplification=float(np.max(rounding, initial=1.0)),
     )
     kept = solution.extents[is_nonvanishing]
     contrast_terms = state.contrast_terms
@@ -325,8 +342,7 @@ def grow(
         contrast_terms = (*contrast_terms, solved.form.terms @ np.abs(nonvanishing))
     grown = State(
         PolynomialBasis(basis.n_features, (*basis.blocks, block)),
-        # F_t = C V_F: the errors of the candidates add up, relative to the size of F_t on X.
-        (*state.rounding, solved.error @ np.abs(nonvanishing) / size),
+        (*state.rounding, rounding),
         contrast_terms,
         float(kept.min()) if kept.size else state.reference,
         n_rows,
@@ -350,6 +366,8 @@ class Solved:
     extents : array of shape (n_directions,)
         Root mean square of each direction on X, its noise included.
     tol : float
+    bound : float or array of shape (n_directions,)
+        The extents up to which the tolerance lets directions vanish.
     vanishes, is_decided : bool arrays of shape (n_directions,)
     """
 
@@ -359,6 +377,7 @@ class Solved:
     solution: Solution
     extents: FloatArray
     tol: float
+    bound: float | FloatArray
     vanishes: BoolArray
     is_decided: BoolArray
 
@@ -397,7 +416,7 @@ def _solve_degree(
     else:
         bound = tol = settings.tol * size
     decided = decide(solution.extents, solution.noise, solution.doubt, bound)
-    return Solved(projection, error, form, solution, extents, float(tol), *decided)
+    return Solved(projection, error, form, solution, extents, float(tol), bound, *decided)
 
 
 def _amplification(state: State, candidates: Candidates) -> FloatArray:
@@ -491,6 +510,46 @@ def decide(
     is_clear = doubt <= SAFETY * bound
     vanishes = (extents <= bound) & is_clear
     return vanishes, vanishes | (extents > np.maximum(tol, doubt))
+
+
+def find_margin(solution: Solution, bound: float | FloatArray, vanishes: BoolArray) -> float:
+    """Return the smallest factor by which an extent would have to change to be decided otherwise.
+
+    Parameters
+    ----------
+    solution : Solution
+    bound : float or array of shape (n_polynomials,)
+        Extents up to this vanish by the tolerance.
+    vanishes : bool array of shape (n_polynomials,)
+
+    Returns
+    -------
+    float
+        Infinite if there is no polynomial, or all extents are zero.
+    """
+    extents, limit = solution.extents, np.maximum(bound, solution.doubt)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        factors = np.where(vanishes, limit / extents, extents / limit)
+    return float(np.nanmin(factors, initial=np.inf))
+
+
+def count_fragile(solution: Solution, bound: float | FloatArray) -> int:
+    """Count extents that differ from the tolerance by no more than their rounding errors.
+
+    Parameters
+    ----------
+    solution : Solution
+    bound : float or array of shape (n_polynomials,)
+        Extents up to this vanish by the tolerance. Where it is no larger than the rounding errors,
+        these decide, and ``decide`` has its own rules for them.
+
+    Returns
+    -------
+    int
+    """
+    rounding = solution.doubt / SAFETY  # about as large as the errors are
+    is_near = np.abs(solution.extents - bound) <= rounding
+    return int(np.sum(is_near & (SAFETY * solution.doubt < bound)))
 
 
 # --- The noise of the points as the tolerance -----------------------------------------------------

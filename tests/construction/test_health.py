@@ -1,0 +1,56 @@
+"""What a fit says about its own decisions: margins, fragile decisions, amplified errors."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from vanishing import VanishingIdeal
+from vanishing.datasets import make_variety
+from vanishing.ideal import FragileWarning
+
+
+def line(spread):
+    """Points whose second column has the given root mean square."""
+    x = np.array([-1.0, -1.0, 1.0, 1.0])
+    return np.column_stack([10 * x, spread * np.array([1.0, -1.0, 1.0, -1.0])])
+
+
+@pytest.mark.parametrize("spread", [0.5, 0.9, 1.1, 4.0])
+def test_the_margin_is_the_factor_to_the_tolerance(spread):
+    step = VanishingIdeal(max_degree=1, tol=1.0).fit(line(spread)).trace_[0]
+    assert step.vanishing == (spread < 1)
+    assert step.margin == pytest.approx(max(spread, 1 / spread))
+    assert step.fragile == 0
+
+
+@pytest.mark.parametrize("factor", [1.0, 1 - 2e-16, 1 + 2e-16])
+def test_an_extent_at_the_tolerance_is_fragile(factor):
+    with pytest.warns(FragileWarning, match=r"1 of degree 1\) are equal to the tolerance"):
+        step = VanishingIdeal(max_degree=1, tol=1.0).fit(line(factor)).trace_[0]
+    assert step.fragile == 1
+    assert step.margin == pytest.approx(1, abs=1e-12)
+
+
+def test_single_precision_is_fragile_in_a_wider_range():
+    X = line(1 + 1e-7)
+    VanishingIdeal(max_degree=1, tol=1.0).fit(X)
+    with pytest.warns(FragileWarning):
+        VanishingIdeal(max_degree=1, tol=1.0).fit(X.astype(np.float32))
+
+
+@pytest.mark.parametrize("tol", [0, 1e-13])
+def test_exact_equations_are_not_fragile(tol):
+    X = make_variety("viviani", 200, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        steps = VanishingIdeal(max_degree=3, tol=tol).fit(X).trace_
+    assert all(step.margin > 1 for step in steps)
+
+
+def test_errors_pile_up_with_the_degree():
+    X = np.linspace(-1, 1, 40)[:, None]
+    steps = VanishingIdeal(max_degree=20, tol=0).fit(X).trace_
+    amplification = [step.amplification for step in steps]
+    assert amplification == sorted(amplification)
+    assert amplification[-1] > 10 * amplification[0]
