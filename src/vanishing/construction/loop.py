@@ -13,7 +13,7 @@ from vanishing.arrays.blocks import all_threads, block_rows, one_thread
 from vanishing.arrays.kernels import norms
 from vanishing.arrays.namespace import Array, BoolArray, FloatArray, move_like, move_to_numpy
 from vanishing.construction.candidates import Candidates, Form, Products, Stage, choose_candidates
-from vanishing.construction.gsvd import SAFETY, TIE_SAFETY, Side, Solution, solve
+from vanishing.construction.gsvd import SAFETY, Side, Solution, solve
 from vanishing.construction.moments import Moments, factor_affine
 from vanishing.construction.noise import Noise, search_moments, search_spectra, spread_of
 from vanishing.construction.normalizations import Gradient, Normalization
@@ -547,7 +547,7 @@ def count_fragile(solution: Solution, bound: float | FloatArray) -> int:
     -------
     int
     """
-    rounding = solution.doubt * (TIE_SAFETY / SAFETY)  # a few times the errors
+    rounding = 2 * solution.doubt / SAFETY  # about as large as the errors are
     is_near = np.abs(solution.extents - bound) <= rounding
     return int(np.sum(is_near & (SAFETY * solution.doubt < bound)))
 
