@@ -464,7 +464,7 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
             on_contrast = seen.contrast.source("contrast")
         # More rows are to come: that these are few, or that nothing tells them from the contrast,
         # is no reason to complain.
-        found, _ = self._construct(seen.points.source("X"), on_contrast, settings)
+        found, _ = self._construct(seen.points.source("X"), on_contrast, settings, seen.ranges)
         warn_of_left_out(found, settings.memory_budget, stacklevel=3)
         take_over(self, fitted)
         self._seen = seen
@@ -510,13 +510,15 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         points: SampleSource,
         contrast: SampleSource | None,
         settings: Settings | BorderSettings,
+        ranges: FloatArray | None = None,
     ) -> tuple[Construction, Noise | None]:
         """Run the construction, with the noise of X as its tolerance if that is to be found."""
         bound, callback = self.max_degree, self.callback
         if isinstance(settings, BorderSettings):
-            return construct_border_basis(
-                points, contrast, settings, max_degree=bound, callback=callback
-            ), None
+            found = construct_border_basis(
+                points, contrast, settings, max_degree=bound, callback=callback, ranges=ranges
+            )
+            return found, None
         noise, corrected = None, None
         if self.tol == "auto":
             noise, moments = find_noise(points, bound, settings)

@@ -16,13 +16,13 @@ from scipy.linalg import eigh, solve_triangular
 
 from vanishing.arrays.blocks import all_threads, one_thread
 from vanishing.arrays.kernels import norms, triangular_factor
-from vanishing.arrays.namespace import Array, FloatArray, IntArray, move_to_numpy, namespace
+from vanishing.arrays.namespace import FloatArray, IntArray
 from vanishing.construction.candidates import EPS, Form, Stage, check_columns
 from vanishing.construction.gsvd import COARSE, EXACT, SAFETY, estimate_condition
 from vanishing.construction.l1_ball import fit_in_ball, fit_with_few_terms
 from vanishing.construction.loop import LARGE, Construction, DegreeTrace, StopReason, decide
 from vanishing.construction.normalizations import Normalization
-from vanishing.construction.passes import Pass, Reduction
+from vanishing.construction.passes import Pass, Reduction, find_ranges
 from vanishing.data.source import SampleSource
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.evaluation import DegreeBlock
@@ -300,6 +300,7 @@ def construct_border_basis(
     *,
     max_degree: int | None,
     callback: Callable[[DegreeTrace], object] | None = None,
+    ranges: FloatArray | None = None,
 ) -> Construction:
     """Run ABM or OAVI.
 
@@ -312,12 +313,16 @@ def construct_border_basis(
         None runs until no term joins O.
     callback : callable, optional
         Called with the trace of each degree when it is done.
+    ranges : array of shape (2, n_features), optional
+        The least and the largest value of each column, if they are known.
     """
     construction = settings.construction
     state = State.start(source.n_features)
     trace: list[DegreeTrace] = []
     reason: StopReason = "max_degree"
-    box = find_box(source) if isinstance(construction, Oavi) else None
+    box = None
+    if isinstance(construction, Oavi):
+        box = scale_to_box(find_ranges(source) if ranges is None else ranges)
     full = construction.border == "full"
     with one_thread():  # of BLAS; passes have threads of their own
         while max_degree is None or len(trace) < max_degree:
@@ -364,17 +369,15 @@ class Frame(NamedTuple):
         return bounds
 
 
-def find_box(source: SampleSource) -> Frame:
-    """Return coordinates in which all columns reach from -1 to 1, in one pass."""
+def scale_to_box(ranges: FloatArray) -> Frame:
+    """Return coordinates in which all columns reach from -1 to 1.
 
-    def find_range(x: Array, root_weights: Array | None = None) -> FloatArray:
-        xp = namespace(x)
-        return np.stack([move_to_numpy(xp.min(x, axis=0)), move_to_numpy(xp.max(x, axis=0))])
-
-    def join(first: FloatArray, second: FloatArray) -> FloatArray:
-        return np.stack([np.minimum(first[0], second[0]), np.maximum(first[1], second[1])])
-
-    low, high = source.map_reduce(find_range, join, max_rows=2**16).astype(np.float64)
+    Parameters
+    ----------
+    ranges : array of shape (2, n_features)
+        The least and the largest value of each column.
+    """
+    low, high = ranges.astype(np.float64)
     unit = high / 2 - low / 2
     return Frame(low / 2 + high / 2, np.where(unit > 0, unit, 1.0))
 
@@ -781,7 +784,8 @@ def sort_out(
         extent = fit.residual / size if size > 0 else np.inf
         generator = None
         if not is_known:
-            vanishes, _ = decide(*np.array([[extent], [fit.noise / size], [fit.doubt / size]]), tol)
+            extents, noise, doubt = np.array([[extent], [fit.noise / size], [fit.doubt / size]])
+            vanishes, _ = decide(extents, noise, doubt, tol)
             if not vanishes[0]:
                 found.undecided += 1
                 continue

@@ -289,6 +289,32 @@ def resolve_reduction(reduction: "str | Reduction") -> Reduction:
 
 # --- A pass over the rows of a source -------------------------------------------------------------
 
+
+def find_ranges(source: SampleSource) -> FloatArray:
+    """Return the least and the largest value of each column.
+
+    Parameters
+    ----------
+    source : SampleSource
+
+    Returns
+    -------
+    array of shape (2, n_features)
+    """
+
+    def find(x: Array, root_weights: Array | None = None) -> FloatArray:
+        xp = namespace(x)
+        return np.stack([move_to_numpy(xp.min(x, axis=0)), move_to_numpy(xp.max(x, axis=0))])
+
+    rows = block_rows(source.n_features, cpu=source.cpu)
+    return source.map_reduce(find, join_ranges, max_rows=rows)
+
+
+def join_ranges(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return the ranges of two sets of rows together."""
+    return np.stack([np.minimum(first[0], second[0]), np.maximum(first[1], second[1])])
+
+
 #: Square matrices that a thread holds, at most.
 SQUARES_PER_THREAD = 3.5
 
