@@ -16,7 +16,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from vanishing import equations as export
 from vanishing.arrays.blocks import format_bytes
-from vanishing.arrays.namespace import Array, FloatArray, namespace
+from vanishing.arrays.namespace import Array, BoolArray, FloatArray, namespace
 from vanishing.construction.border import (
     BorderConstruction,
     BorderSettings,
@@ -422,6 +422,25 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         self.n_features_in_ = found.basis.n_features
         self._keep(found)
         return self
+
+    def restrict(self, kept: BoolArray) -> Self:
+        """Return a fitted copy with some of the vanishing polynomials.
+
+        Parameters
+        ----------
+        kept : bool array of shape (n_vanishing,)
+
+        Returns
+        -------
+        VanishingIdeal
+        """
+        restricted = copy(self)
+        restricted.basis_ = self.basis_.restrict(kept)
+        if self.order_ideal_ is not None:
+            restricted.order_ideal_ = replace(
+                self.order_ideal_, leading_terms=self.order_ideal_.leading_terms[kept]
+            )
+        return restricted
 
     def partial_fit(
         self, X: Any, y: Any = None, *, contrast: Any = None, sample_weight: Any = None
