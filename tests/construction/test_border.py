@@ -1,5 +1,6 @@
 """Border bases: O and G satisfy their definitions, and are those of slow references."""
 
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -18,7 +19,9 @@ from tests.support.border import (
 from tests.support.cases import gaussian_contrast
 
 from vanishing import VanishingDetector, VanishingIdeal, load
+from vanishing.algebra import hilbert_function, minimal_generators
 from vanishing.construction.border import Abm, AbmGradient, Oavi, resolve_construction
+from vanishing.construction.normalizations import Normalization
 from vanishing.datasets import make_variety
 
 NAMES = ("abm", "abm-gradient", "oavi")
@@ -335,3 +338,44 @@ def test_model_files_exports_and_detectors(construction, tmp_path):
     detector = VanishingDetector(VanishingIdeal(construction=construction, tol=0.1)).fit(X)
     scores = detector.score_samples(np.vstack([X[:1], [[0.0, 0.0, 0.0]]]))
     assert scores[0] > scores[1]
+
+
+@pytest.mark.parametrize("kind", NAMES)
+@pytest.mark.parametrize("name", ["viviani", "twisted-cubic", "sphere"])
+def test_algebra_of_border_bases_is_that_of_vca(name, kind):
+    exact = exact_points(name)
+    X = exact.astype(np.float64)
+    border, vca = fit(X, kind, max_degree=3), fit(X, "vca", max_degree=3)
+    np.testing.assert_array_equal(hilbert_function(border.basis_), hilbert_function(vca.basis_))
+    assert minimal_generators(border.basis_).count() == minimal_generators(vca.basis_).count()
+    assert all(
+        polynomial(*point) == 0 for polynomial in border.to_rational(exact) for point in exact
+    )
+
+
+def test_a_custom_normalization_measures_border_bases_too():
+    @dataclass(frozen=True)
+    class Origin(Normalization):
+        """The absolute value at one point."""
+
+        def form(self, stage):
+            return stage.form(stage.values(np.zeros((1, 2))))
+
+    X = NOISY["noisy circle"]
+    for kind in ("abm", "oavi"):
+        ideal = fit(X, kind, tol=0.2, max_degree=2, normalization=Origin())
+        assert ideal.basis_.count() > 0
+        np.testing.assert_allclose(ideal.transform(np.zeros((1, 2))), 1.0)
+
+
+def test_a_restricted_ideal_keeps_its_leading_terms():
+    ideal = fit(NOISY["wine"], "oavi", tol=0.15, max_degree=3)
+    kept = np.arange(ideal.basis_.count()) % 2 == 0
+    part = ideal.restrict(kept)
+    np.testing.assert_array_equal(
+        part.order_ideal_.leading_terms, ideal.order_ideal_.leading_terms[kept]
+    )
+    np.testing.assert_array_equal(
+        part.transform(NOISY["wine"]), ideal.transform(NOISY["wine"])[:, kept]
+    )
+    assert len(ideal.order_ideal_.leading_terms) == ideal.basis_.count()
