@@ -375,7 +375,7 @@ def test_a_restricted_ideal_keeps_its_leading_terms():
     np.testing.assert_array_equal(
         part.order_ideal_.leading_terms, ideal.order_ideal_.leading_terms[kept]
     )
-    np.testing.assert_array_equal(
-        part.transform(NOISY["wine"]), ideal.transform(NOISY["wine"])[:, kept]
+    np.testing.assert_allclose(
+        part.transform(NOISY["wine"]), ideal.transform(NOISY["wine"])[:, kept], atol=1e-12
     )
     assert len(ideal.order_ideal_.leading_terms) == ideal.basis_.count()
