@@ -30,6 +30,7 @@ from vanishing import (
     VanishingDetector,
     VanishingIdeal,
 )
+from vanishing.construction.border import AbmGradient, Oavi
 from vanishing.construction.normalizations import Gradient, Normalization
 from vanishing.construction.passes import Gram
 from vanishing.contrasts import GaussianNoise, Mixture, Permuted, Uniform
@@ -87,6 +88,9 @@ IDEALS = {
     "until exhausted": VanishingIdeal(max_degree=None, tol=0.5, max_nonvanishing=2),
     "objects": VanishingIdeal(normalization=Gradient(), reduction=Gram(), tol=np.float64(0.2)),
     "vca": VanishingIdeal(normalization="vca", tol_norm="euclidean", tol=1.0, products="all"),
+    "abm": VanishingIdeal(construction="abm", tol=0.2, max_degree=3),
+    "oavi": VanishingIdeal(construction=Oavi(order="degrevlex", oracle="l1"), tol=0.2),
+    "full border": VanishingIdeal(construction=AbmGradient(border="full"), tol=0.9),
 }
 CONTRASTIVE = VanishingIdeal(normalization="contrastive", tol=0.9)
 DETECTORS = {

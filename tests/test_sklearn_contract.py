@@ -20,6 +20,7 @@ from vanishing import (
     VanishingDetector,
     VanishingIdeal,
 )
+from vanishing.construction.border import Oavi
 from vanishing.construction.normalizations import Contrastive, Gradient, resolve_normalization
 from vanishing.construction.passes import Gram
 from vanishing.data import as_source
@@ -40,6 +41,8 @@ ESTIMATORS = [
     VanishingIdeal(normalization=Gradient(), reduction=Gram(), max_degree=1, tol=10.0),
     VanishingIdeal(max_degree=3, tol="gap", reduction="gram", max_nonvanishing=4),
     VanishingIdeal(normalization="vca", tol_norm="euclidean", tol=1.0, output="signed"),
+    *(VanishingIdeal(construction=name, tol=0.5) for name in ("abm", "abm-gradient", "oavi")),
+    VanishingIdeal(construction=Oavi(oracle="l1", border="full"), normalization="gradient"),
     ClassVanishingFeatures(),
     ClassVanishingFeatures(VanishingIdeal(tol=1.0), n_jobs=2),
     TransformationDetector(),

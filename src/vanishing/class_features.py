@@ -12,7 +12,6 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from vanishing.arrays.namespace import Array, namespace
-from vanishing.construction.normalizations import resolve_normalization
 from vanishing.data.inputs import (
     check_new_points,
     is_chunked,
@@ -123,7 +122,7 @@ class ClassVanishingFeatures(HasIdeal, Saveable, TransformerMixin, BaseEstimator
                 "two are required"
             )
         template = self._default_ideal() if self.ideal is None else self.ideal
-        contrastive = resolve_normalization(template.normalization).needs_contrast
+        contrastive = template.needs_contrast
         parts = []
         for index in range(len(classes)):
             own = of_class == index
@@ -140,7 +139,9 @@ class ClassVanishingFeatures(HasIdeal, Saveable, TransformerMixin, BaseEstimator
                 raise label_error(error, f"the ideal of class {classes[index]} failed") from error
             try:
                 if contrastive:
-                    check_discriminates(ideal.basis_, ideal.trace_, ideal.memory_budget)
+                    check_discriminates(
+                        ideal.basis_, ideal.trace_, ideal.order_ideal_, ideal.memory_budget
+                    )
             except ContrastError as error:
                 # The other classes may have equations of their own.
                 return ideal, error

@@ -16,7 +16,13 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from vanishing import equations as export
 from vanishing.arrays.blocks import format_bytes
-from vanishing.arrays.namespace import Array, FloatArray, namespace
+from vanishing.arrays.namespace import Array, BoolArray, FloatArray, namespace
+from vanishing.construction.border import (
+    BorderConstruction,
+    BorderSettings,
+    construct_border_basis,
+    resolve_construction,
+)
 from vanishing.construction.candidates import choose_candidates
 from vanishing.construction.loop import (
     Construction,
@@ -44,6 +50,7 @@ from vanishing.data.inputs import (
 )
 from vanishing.data.source import SampleSource, add_weights
 from vanishing.polynomials.basis import PolynomialBasis
+from vanishing.polynomials.order_ideal import OrderIdeal
 from vanishing.saving import Saveable
 
 if TYPE_CHECKING:
@@ -71,24 +78,27 @@ class InterpolationWarning(UserWarning):
     """Equations hold because there are too few rows, not because of the data."""
 
 
-def check_contrast(normalization: Normalization, *, given: bool, known: bool = False) -> None:
+def check_contrast(
+    normalization: Normalization | None, *, given: bool, known: bool = False
+) -> None:
     """Refuse a contrast that is not used, and the lack of one that is needed.
 
     Parameters
     ----------
-    normalization : Normalization
+    normalization : Normalization or None
     given : bool
         Whether a contrast was passed.
     known : bool
         Whether there is one from earlier calls.
     """
-    name = type(normalization).__name__
-    if normalization.needs_contrast and not (given or known):
+    needed = normalization is not None and normalization.needs_contrast
+    name = "leading coefficient" if normalization is None else type(normalization).__name__
+    if needed and not (given or known):
         raise ValueError(
             f"the {name} normalization measures polynomials on a second set of points: pass "
             "fit(X, contrast=Y), or choose normalization='gradient', which needs none"
         )
-    if not normalization.needs_contrast and given:
+    if given and not needed:
         raise ValueError(
             f"a contrast was passed, but the {name} normalization does not use one: leave it out, "
             "or choose normalization='contrastive'"
@@ -96,7 +106,10 @@ def check_contrast(normalization: Normalization, *, given: bool, known: bool = F
 
 
 def check_discriminates(
-    basis: PolynomialBasis, trace: tuple[DegreeTrace, ...], memory_budget: int
+    basis: PolynomialBasis,
+    trace: tuple[DegreeTrace, ...],
+    order_ideal: OrderIdeal | None,
+    memory_budget: int,
 ) -> None:
     """Refuse a contrast on which every polynomial that vanishes on X vanishes too."""
     if basis.count("vanishing") or not any(step.dropped for step in trace):
@@ -105,16 +118,18 @@ def check_discriminates(
         return  # rounding errors may hide a difference
     lost = []
     for step in trace:
-        # Redundant products are dropped too, but are no relations of the data.
-        blocks = basis.blocks[: step.degree - 1]
-        distinct = choose_candidates(
-            basis.n_features,
-            blocks,
-            products="independent",
-            uses_all_products=False,
-            memory_budget=memory_budget,
-        )
-        n_lost = len(distinct.left) - step.vanishing - step.nonvanishing - step.cut - step.undecided
+        n_lost = step.dropped
+        if order_ideal is None:
+            # Redundant products are dropped too, but are no relations of the data.
+            distinct = choose_candidates(
+                basis.n_features,
+                basis.blocks[: step.degree - 1],
+                products="independent",
+                uses_all_products=False,
+                memory_budget=memory_budget,
+            )
+            kept = step.vanishing + step.nonvanishing + step.cut + step.undecided
+            n_lost = len(distinct.left) - kept
         if n_lost > 0:
             lost.append((step.degree, n_lost))
     if lost:
@@ -211,8 +226,16 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         noise. Noise of more than 0.3 % of the spread is taken out of the moments of X, so that it
         does not bias the equations. Rounding errors are recognized, so that 0 finds exact
         relations.
-    normalization : str or Normalization, default="gradient"
-        "contrastive", "gradient", "gradient-weighted", "coefficient" or "vca".
+    construction : str or BorderConstruction, default="vca"
+        "vca" finds all polynomials of a degree at once, as combinations of products. "abm",
+        "abm-gradient" and "oavi" find border bases: fewer polynomials, each with a leading term,
+        written in an order ideal of monomials, ``order_ideal_``. Objects such as
+        ``Oavi(oracle="l1")`` of ``vanishing.construction.border`` have options of their own.
+    normalization : str, Normalization or None, default=None
+        "contrastive", "gradient", "gradient-weighted", "coefficient" or, for VCA only, "vca". None
+        stands for the construction's own: "gradient" for VCA, "coefficient" for ABM,
+        "gradient-weighted" for "abm-gradient", and leading coefficient 1 on columns scaled to [-1,
+        1] for OAVI.
     tol_norm : {"rms", "euclidean"}, default="rms"
         Whether ``tol`` bounds the root mean square on X, or the Euclidean norm of all values as in
         the paper (which grows with the sample). With "euclidean" the vca normalization is the
@@ -248,6 +271,10 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         Root mean square on X of each vanishing polynomial, in the order of ``transform``'s columns.
     trace_ : tuple of DegreeTrace
         One record per degree.
+    order_ideal_ : OrderIdeal or None
+        Of a border basis: the ``terms`` of O, the ``leading_terms`` of the vanishing polynomials
+        and the ``sparsity`` of these. The nonvanishing polynomials are the monomials of O in
+        shifted and scaled columns. None for VCA.
     noise_ : Noise or None
         With ``tol="auto"``, the noise of X: its ``level`` in the units of X, its ``share`` of the
         spread, and ``levels``, the distance of X from the closest polynomial of each degree.
@@ -282,6 +309,7 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
     basis_: PolynomialBasis
     trace_: tuple[DegreeTrace, ...]
     stop_reason_: StopReason
+    order_ideal_: OrderIdeal | None = None
     noise_: Noise | None = None
     inlier_mask_: npt.NDArray[np.bool_] | None = None
     _seen: Seen | None = None
@@ -289,7 +317,8 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "max_degree": [Interval(Integral, 1, None, closed="left"), None],
         "tol": [Interval(Real, 0, None, closed="left"), StrOptions({"auto", "gap"})],
-        "normalization": [str, Normalization],
+        "construction": [str, BorderConstruction],
+        "normalization": [str, Normalization, None],
         "tol_norm": [StrOptions({"rms", "euclidean"})],
         "products": [StrOptions({"independent", "all"})],
         "max_nonvanishing": [Interval(Integral, 1, None, closed="left"), None],
@@ -305,7 +334,8 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         *,
         max_degree: int | None = 2,
         tol: float | Literal["gap", "auto"] = 0.1,
-        normalization: str | Normalization = "gradient",
+        construction: str | BorderConstruction = "vca",
+        normalization: str | Normalization | None = None,
         tol_norm: Literal["rms", "euclidean"] = "rms",
         products: Literal["independent", "all"] = "independent",
         max_nonvanishing: int | None = None,
@@ -317,6 +347,7 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
     ) -> None:
         self.max_degree = max_degree
         self.tol = tol
+        self.construction = construction
         self.normalization = normalization
         self.tol_norm = tol_norm
         self.products = products
@@ -384,7 +415,9 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         found, fitted.noise_ = self._construct(points, other, settings)
         if not part:
             if other is not None:
-                check_discriminates(found.basis, found.trace, settings.memory_budget)
+                check_discriminates(
+                    found.basis, found.trace, found.order_ideal, settings.memory_budget
+                )
             if self.tol != 0:  # which is exact algebra on purpose
                 warn_of_interpolation(found, points)
             warn_of_undecided(found)
@@ -409,6 +442,25 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         self.n_features_in_ = found.basis.n_features
         self._keep(found)
         return self
+
+    def restrict(self, kept: BoolArray) -> Self:
+        """Return a fitted copy with some of the vanishing polynomials.
+
+        Parameters
+        ----------
+        kept : bool array of shape (n_vanishing,)
+
+        Returns
+        -------
+        VanishingIdeal
+        """
+        restricted = copy(self)
+        restricted.basis_ = self.basis_.restrict(kept)
+        if self.order_ideal_ is not None:
+            restricted.order_ideal_ = replace(
+                self.order_ideal_, leading_terms=self.order_ideal_.leading_terms[kept]
+            )
+        return restricted
 
     def partial_fit(
         self, X: Any, y: Any = None, *, contrast: Any = None, sample_weight: Any = None
@@ -447,11 +499,11 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         other = None if contrast is None else check_contrast_source(fitted, contrast)
         seen = Seen.update(self._seen, points, other, degree, self.memory_budget)
         on_contrast = None
-        if settings.normalization.needs_contrast and seen.contrast is not None:
+        if self.needs_contrast and seen.contrast is not None:
             on_contrast = seen.contrast.source("contrast")
         # More rows are to come: that these are few, or that nothing tells them from the contrast,
         # is no reason to complain.
-        found, _ = self._construct(seen.points.source("X"), on_contrast, settings)
+        found, _ = self._construct(seen.points.source("X"), on_contrast, settings, seen.ranges)
         warn_of_left_out(found, settings.memory_budget, stacklevel=3)
         take_over(self, fitted)
         self._seen = seen
@@ -493,34 +545,43 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         return seen.points.degree
 
     def _construct(
-        self, points: SampleSource, contrast: SampleSource | None, settings: Settings
+        self,
+        points: SampleSource,
+        contrast: SampleSource | None,
+        settings: Settings | BorderSettings,
+        ranges: FloatArray | None = None,
     ) -> tuple[Construction, Noise | None]:
         """Run the construction, with the noise of X as its tolerance if that is to be found."""
+        bound, callback = self.max_degree, self.callback
+        if isinstance(settings, BorderSettings):
+            found = construct_border_basis(
+                points, contrast, settings, max_degree=bound, callback=callback, ranges=ranges
+            )
+            return found, None
         noise, corrected = None, None
         if self.tol == "auto":
-            noise, moments = find_noise(points, self.max_degree, settings)
+            noise, moments = find_noise(points, bound, settings)
             settings = replace(settings, tol=noise)
             corrected = None if moments is None else moments.source(points.name)
         found = construct(
-            points,
-            contrast,
-            settings,
-            max_degree=self.max_degree,
-            callback=self.callback,
-            corrected=corrected,
+            points, contrast, settings, max_degree=bound, callback=callback, corrected=corrected
         )
         if corrected is not None:
             found = replace(found, basis=measure_extents(found.basis, points))
         return found, noise
 
-    def _settings(self) -> Settings:
+    def _settings(self) -> Settings | BorderSettings:
+        construction = resolve_construction(self.construction)
+        if construction is not None:
+            return self._border_settings(construction)
         if self.tol == "auto" and self.tol_norm == "euclidean":
             raise ValueError(
                 "tol='auto' finds the noise of a single value, which is a root mean square: choose "
                 "tol_norm='rms', or give tol as a number"
             )
+        name = "gradient" if self.normalization is None else self.normalization
         return Settings(
-            normalization=resolve_normalization(self.normalization),
+            normalization=resolve_normalization(name),
             tol=self.tol if self.tol == "gap" else 0.0 if self.tol == "auto" else float(self.tol),
             paper_norm=self.tol_norm == "euclidean",
             products=self.products,
@@ -529,8 +590,50 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
             memory_budget=self.memory_budget,
         )
 
+    def _border_settings(self, construction: BorderConstruction) -> BorderSettings:
+        """Return the settings of a border basis; refuse what has no meaning for one."""
+        name = type(construction).__name__
+        unused = {
+            "products": self.products != "independent",
+            "max_nonvanishing": self.max_nonvanishing is not None,
+        }
+        for parameter, given in unused.items():
+            if given:
+                raise ValueError(
+                    f"{parameter} chooses products of VCA, and {name} goes through the border of "
+                    "its order ideal: leave it out, or choose construction='vca'"
+                )
+        if isinstance(self.tol, str):
+            raise ValueError(
+                f"tol={self.tol!r} looks at all extents of a degree, but {name} decides for each "
+                "term before it knows the next: give tol as a number, or choose construction='vca'"
+            )
+        chosen = construction.normalization if self.normalization is None else self.normalization
+        normalization = None if chosen is None else resolve_normalization(chosen)
+        if normalization is not None and normalization.uses_all_products:
+            raise ValueError(
+                f"the {type(normalization).__name__} normalization measures coefficients on "
+                f"products, which {name} has none of: leave it out, or choose another one"
+            )
+        return BorderSettings(
+            construction=construction,
+            normalization=normalization,
+            tol=float(self.tol),
+            paper_norm=self.tol_norm == "euclidean",
+            reduction=resolve_reduction(self.reduction),
+            memory_budget=self.memory_budget,
+        )
+
+    @property
+    def needs_contrast(self) -> bool:
+        """Whether ``fit`` needs a contrast."""
+        return self.normalization is not None and (
+            resolve_normalization(self.normalization).needs_contrast
+        )
+
     def _keep(self, found: Construction) -> None:
         self.basis_ = found.basis
+        self.order_ideal_ = found.order_ideal
         self.trace_ = found.trace
         self.stop_reason_ = found.stop_reason
 

@@ -34,6 +34,7 @@ from vanishing.ideal import VanishingIdeal
 from vanishing.laws.laws import Laws
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.monomials import count
+from vanishing.polynomials.order_ideal import OrderIdeal
 from vanishing.saving import (
     DTYPES,
     FORMAT,
@@ -391,8 +392,8 @@ def check_basis(basis: PolynomialBasis) -> None:
             and block.nonvanishing.shape == (n_candidates, n_nonvanishing)
             and block.vanishing.shape == (n_candidates, n_vanishing)
             and block.extents.shape == (n_vanishing,)
-            # They are linearly independent.
-            and n_nonvanishing + n_vanishing <= n_candidates,
+            # Each of the two is linearly independent.
+            and max(n_nonvanishing, n_vanishing) <= n_candidates,
             f"the matrices of degree {degree} do not fit each other",
         )
         require(
@@ -412,12 +413,34 @@ def check_ideal(ideal: VanishingIdeal) -> None:
     )
     require(len(ideal.trace_) > 0, "an ideal has no trace")
     require(all(step.spectrum.ndim == 1 for step in ideal.trace_), "a spectrum is not 1-D")
+    if ideal.order_ideal_ is not None:
+        check_order_ideal(ideal.order_ideal_, ideal.basis_)
     if (seen := vars(ideal).get("_seen")) is not None:
         check_seen(seen, ideal.n_features_in_)
 
 
+def check_order_ideal(order_ideal: OrderIdeal, basis: PolynomialBasis) -> None:
+    """Check the terms of a border basis."""
+    width = basis.n_features
+    for terms in (order_ideal.terms, order_ideal.leading_terms):
+        require(
+            terms.ndim == 2 and terms.shape[1] == width and bool((terms >= 0).all()),
+            f"the terms of an order ideal are not those of {width} columns",
+        )
+    require(
+        np.array_equal(order_ideal.leading_terms.sum(axis=1), basis.degrees())
+        and 0 < len(order_ideal.terms) <= basis.count("nonvanishing"),
+        "an order ideal does not fit its polynomials",
+    )
+
+
 def check_seen(seen: Seen, width: int) -> None:
     """Check what is kept of the rows of partial fits."""
+    require(
+        seen.ranges is None
+        or (seen.ranges.shape == (2, width) and bool(np.isfinite(seen.ranges).all())),
+        f"the ranges of partial fits are not those of {width} columns",
+    )
     for kept in (seen.points, seen.contrast):
         if kept is None:
             continue

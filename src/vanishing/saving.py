@@ -43,7 +43,7 @@ from sklearn.utils.validation import check_is_fitted
 import vanishing
 from vanishing import contrasts, equations, transformations
 from vanishing.arrays.namespace import FloatArray
-from vanishing.construction import normalizations, passes
+from vanishing.construction import border, normalizations, passes
 from vanishing.data.atomic import write_atomic
 
 FORMAT = "vanishing model"
@@ -228,6 +228,9 @@ AnyArray = npt.NDArray[np.generic]
 
 #: Classes that parameters may be. In files their names begin with that of their module.
 PARAMETERS: tuple[type, ...] = (
+    border.Abm,
+    border.AbmGradient,
+    border.Oavi,
     contrasts.GaussianNoise,
     contrasts.Mixture,
     contrasts.Permuted,

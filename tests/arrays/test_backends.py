@@ -50,6 +50,22 @@ def test_same_as_numpy(normalization, reduction, backend):
         )
 
 
+@pytest.mark.parametrize("backend", ["torch", "array_api_strict"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("construction", ["abm", "abm-gradient", "oavi"])
+def test_border_bases_are_those_of_numpy(construction, dtype, backend):
+    X, _ = noisy_surface()
+    expected = VanishingIdeal(construction=construction, max_degree=3, tol=0.05).fit(X)
+    x = BACKENDS[backend](X.astype(dtype))
+    ideal = VanishingIdeal(construction=construction, max_degree=3, tol=0.05).fit(x)
+    assert expected.basis_.count()
+    np.testing.assert_array_equal(ideal.order_ideal_.terms, expected.order_ideal_.terms)
+    features = ideal.transform(x)
+    assert type(features) is type(x)
+    atol = 1e-8 if dtype is np.float64 else 1e-3
+    np.testing.assert_allclose(to_numpy(features), expected.transform(X), atol=atol)
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("normalization", NORMALIZATIONS)
 def test_single_precision_to_its_own_accuracy(normalization, backend):

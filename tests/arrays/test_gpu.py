@@ -62,6 +62,37 @@ def test_single_precision(normalization):
     np.testing.assert_allclose(ideal.extents_, expected.extents_, rtol=1e-3, atol=1e-5)
 
 
+@pytest.mark.parametrize("normalization", [None, "contrastive"])
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+@pytest.mark.parametrize("construction", ["abm", "abm-gradient", "oavi"])
+def test_border_bases_are_those_of_numpy(construction, reduction, normalization):
+    X, Y = noisy_surface()
+
+    def fit(to):
+        contrast = None if normalization is None else to(Y)
+        return VanishingIdeal(
+            construction=construction,
+            normalization=normalization,
+            reduction=reduction,
+            tol=0.05,
+            max_degree=3,
+        ).fit(to(X), contrast=contrast)
+
+    expected, ideal = fit(np.asarray), fit(lambda x: torch.asarray(x, device="cuda"))
+    assert expected.basis_.count()
+    np.testing.assert_array_equal(ideal.order_ideal_.terms, expected.order_ideal_.terms)
+    np.testing.assert_allclose(ideal.extents_, expected.extents_, rtol=1e-6)
+    features = ideal.transform(torch.asarray(X[:500], device="cuda"))
+    assert features.device.type == "cuda"
+    np.testing.assert_allclose(
+        features.cpu().numpy(), expected.transform(X[:500]), rtol=1e-6, atol=1e-6
+    )
+    single = torch.asarray(X, device="cuda", dtype=torch.float32)
+    if normalization is None:
+        again = VanishingIdeal(construction=construction, tol=0.05, max_degree=3).fit(single)
+        np.testing.assert_array_equal(again.order_ideal_.terms, expected.order_ideal_.terms)
+
+
 def test_exact_ellipse():
     t = torch.linspace(0, 6, 500, device="cuda", dtype=torch.float64)
     X = torch.stack([3 * torch.cos(t), torch.sin(t)], dim=1)

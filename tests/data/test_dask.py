@@ -107,6 +107,17 @@ def test_same_ideal_under_every_normalization(normalization, reduction):
     np.testing.assert_allclose(there, here, rtol=1e-10 if reduction == "tsqr" else 1e-7)
 
 
+@pytest.mark.parametrize("construction", ["abm", "abm-gradient", "oavi"])
+def test_same_border_basis(construction):
+    X = surface()
+    ideal = VanishingIdeal(construction=construction, max_degree=3, tol=0.2)
+    expected = ideal.fit(X).order_ideal_, ideal.transform(X)
+    for make in (as_dask, with_empty_blocks, with_unknown_sizes):
+        ideal.fit(make(X))
+        np.testing.assert_array_equal(ideal.order_ideal_.terms, expected[0].terms)
+        np.testing.assert_allclose(ideal.transform(X), expected[1], atol=1e-9)
+
+
 @settings(max_examples=15)
 @given(cuts=st.lists(st.integers(0, 120), max_size=40))
 def test_same_ideal_for_any_tree(cuts):

@@ -4,8 +4,8 @@ F are the nonvanishing polynomials of lower degree, starting with the constant 1
 degree t are products C_pre of F_1 and F_{t-1}, made orthogonal to F on X: C = C_pre - F L.
 """
 
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -74,7 +74,7 @@ def choose_candidates(
     degree = len(blocks) + 1
     n_lower = 1 + sum(block.nonvanishing.shape[1] for block in blocks)
     if degree == 1:
-        _check_budget(n_lower + n_features, degree, memory_budget)
+        check_columns(n_lower + n_features, degree, memory_budget)
         return Candidates(np.arange(n_features), np.zeros(n_features, dtype=np.intp), 0)
     n_first, n_last = blocks[0].nonvanishing.shape[1], blocks[-1].nonvanishing.shape[1]
     prune = products == "independent" and not uses_all_products and degree > 2
@@ -95,7 +95,7 @@ def choose_candidates(
         feasible = [kept for kept in range(n_last) if fits(kept)]
         n_kept = feasible[-1] if feasible else 0
     if n_kept == 0 and n_last > 0:
-        _check_budget(n_lower + n_first, degree, memory_budget)
+        check_columns(n_lower + n_first, degree, memory_budget)
         raise BudgetError(
             f"degree {degree} multiplies {n_first} by {n_last} polynomials over {n_forms} "
             f"leading monomials, which does not fit the memory budget of "
@@ -124,7 +124,8 @@ def _count_bytes(n_columns: int) -> int:
     return 13 * 8 * n_columns**2
 
 
-def _check_budget(n_columns: int, degree: int, memory_budget: int) -> None:
+def check_columns(n_columns: int, degree: int, memory_budget: int) -> None:
+    """Refuse a degree with more columns than there is memory for."""
     if _count_bytes(n_columns) > memory_budget:
         raise BudgetError(
             f"degree {degree} has {n_columns} columns, whose square matrices take "
@@ -231,6 +232,9 @@ class Stage:
     paper_norm: bool = False
     all_products: bool = False
     contrast_terms: tuple[FloatArray, ...] = (np.ones(1),)
+
+    #: Whether forms are those of C = C_pre - F L.
+    projects: ClassVar[bool] = True
 
     @property
     def degree(self) -> int:
@@ -354,6 +358,40 @@ class Stage:
         # L itself is known only to the accuracy of the pass over X.
         error = max(relative_error or EPS, self.on_points.relative_error)
         return Form(products - lower @ projection, scale, error * self.amplification * scale)
+
+    def form_on_contrast(self) -> Form:
+        """Pass over the contrast, and return the form of mean squares there.
+
+        Returns
+        -------
+        Form
+        """
+        assert self.contrast is not None
+        on_contrast = self.factor_on(self.contrast)
+        form = self.form(on_contrast.R, on_contrast.relative_error)
+        # Values on Y may be small because terms cancel: if all of F vanishes on Y, as on a single
+        # point, its values there are rounding errors, and so are those of products. Errors are
+        # therefore relative to the terms, not to the values.
+        terms = self._size_of_terms(on_contrast.column_rms)
+        return replace(
+            form,
+            scale=np.maximum(form.scale, terms),
+            error=np.maximum(form.error, on_contrast.relative_error * terms),
+            terms=terms,
+        )
+
+    def _size_of_terms(self, rms: FloatArray) -> FloatArray:
+        """Return the size on Y of the terms of c = f h - Σ F L; f and h have terms of their own."""
+        of_lower = np.concatenate(self.contrast_terms)
+        of_products = rms[self.n_lower :]
+        if self.degree > 1:
+            first, last = self.contrast_terms[1], self.contrast_terms[-1]
+            rms_first = rms[1 : 1 + len(first)]
+            rms_last = rms[self.n_lower - len(last) : self.n_lower]
+            of_products = np.maximum(
+                rms_first[self.left] * last[self.right], first[self.left] * rms_last[self.right]
+            )
+        return np.asarray(of_products + of_lower @ np.abs(self.split[0]))
 
 
 def _check_sizes(sizes: FloatArray, name: str) -> None:

@@ -22,6 +22,7 @@ from vanishing.data.source import SampleSource
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.evaluation import DegreeBlock
 from vanishing.polynomials.monomials import count
+from vanishing.polynomials.order_ideal import OrderIdeal
 
 # --- The loop over degrees ------------------------------------------------------------------------
 
@@ -41,12 +42,15 @@ class Construction:
         rounding errors left nothing that is known to be nonvanishing.
     n_rows : float
         Number of points, or the sum of their weights.
+    order_ideal : OrderIdeal or None
+        Of a border basis.
     """
 
     basis: PolynomialBasis
     trace: tuple["DegreeTrace", ...]
     stop_reason: StopReason
     n_rows: float
+    order_ideal: OrderIdeal | None = None
 
 
 def construct(

@@ -18,7 +18,7 @@ from vanishing.arrays.namespace import (
     namespace,
 )
 from vanishing.construction.candidates import Stage
-from vanishing.construction.passes import Factor, Pass, Tsqr
+from vanishing.construction.passes import Factor, Pass, Tsqr, find_ranges, join_ranges
 from vanishing.data.source import (
     ArraySource,
     SampleSource,
@@ -362,10 +362,13 @@ class Seen:
     ----------
     points : KeptRows or Moments
     contrast : KeptRows, Moments or None
+    ranges : array of shape (2, n_features) or None
+        The least and the largest value of each column of X.
     """
 
     points: KeptRows | Moments
     contrast: KeptRows | Moments | None
+    ranges: FloatArray | None = None
 
     @staticmethod
     def update(
@@ -380,7 +383,10 @@ class Seen:
         kept, kept_contrast = (None, None) if seen is None else (seen.points, seen.contrast)
         if contrast is not None:
             kept_contrast = _add_rows(kept_contrast, contrast, degree, memory_budget)
-        return Seen(_add_rows(kept, points, degree, memory_budget), kept_contrast)
+        ranges = find_ranges(points)
+        if seen is not None and seen.ranges is not None:
+            ranges = join_ranges(seen.ranges, ranges)
+        return Seen(_add_rows(kept, points, degree, memory_budget), kept_contrast, ranges)
 
 
 def _add_rows(

@@ -347,10 +347,11 @@ class Coefficient(Normalization):
 
     def form(self, stage: Stage) -> Form:
         """Expand F and the candidates in the original variables."""
+        if not stage.projects:
+            return stage.form(stage.expansion()[1])
         variables, exponents = scale_columns(stage)
         if is_ordinary(variables, exponents, stage.degree, homogeneous=False):
-            _, coefficients = stage.expansion()
-            return stage.form(coefficients)
+            return stage.form(stage.expansion()[1])
         powers = monomials(stage.n_features, stage.degree).exponents
         return graded_form(stage, variables, exponents, -(powers @ exponents).astype(float))
 
@@ -372,7 +373,7 @@ class Gradient(Normalization):
     def form(self, stage: Stage) -> Form:
         """Differentiate coefficients if that is accurate, and pass over X if it is not."""
         if stage.degree == 1:
-            if (graded := identity_form(stage)) is not None:
+            if stage.projects and (graded := identity_form(stage)) is not None:
                 return graded
             constant = np.zeros((stage.n_features, 1))
             return stage.form(np.hstack([constant, np.eye(stage.n_features)[:, stage.left]]))
@@ -439,12 +440,15 @@ class GradientWeighted(Normalization):
 
     def form(self, stage: Stage) -> Form:
         """Expand in the original variables and weight the monomials by moments of X."""
-        variables, exponents = scale_columns(stage)
         table = monomials(stage.n_features, stage.degree)
+        plain = np.zeros(stage.n_features, dtype=np.intp)
+        if not stage.projects:
+            weights = _weights(stage, table, plain)
+            return stage.form(weights[:, None] * stage.expansion()[1])
+        variables, exponents = scale_columns(stage)
         if is_ordinary(variables, exponents, stage.degree, homogeneous=True):
-            _, coefficients = stage.expansion()
-            weights = _weights(stage, table, np.zeros_like(exponents))
-            return stage.form(weights[:, None] * coefficients)
+            weights = _weights(stage, table, plain)
+            return stage.form(weights[:, None] * stage.expansion()[1])
         # With u_k = x_k / 2**e_k, ∂/∂x_k is ∂/∂u_k divided by 2**e_k.
         weights = _weights(stage, table, exponents)
         with np.errstate(divide="ignore"):  # the constant has weight 0
@@ -511,30 +515,4 @@ class Contrastive(Normalization):
 
     def form(self, stage: Stage) -> Form:
         """Pass over Y."""
-        assert stage.contrast is not None
-        on_contrast = stage.factor_on(stage.contrast)
-        form = stage.form(on_contrast.R, on_contrast.relative_error)
-        # Values on Y may be small because terms cancel: if all of F vanishes on Y, as on a single
-        # point, its values there are rounding errors, and so are those of products. Errors are
-        # therefore relative to the terms, not to the values.
-        terms = _size_of_terms(stage, on_contrast.column_rms)
-        return replace(
-            form,
-            scale=np.maximum(form.scale, terms),
-            error=np.maximum(form.error, on_contrast.relative_error * terms),
-            terms=terms,
-        )
-
-
-def _size_of_terms(stage: Stage, rms: FloatArray) -> FloatArray:
-    """Return the size on Y of the terms of c = f h - Σ F L; f and h have terms of their own."""
-    of_lower = np.concatenate(stage.contrast_terms)
-    of_products = rms[stage.n_lower :]
-    if stage.degree > 1:
-        first, last = stage.contrast_terms[1], stage.contrast_terms[-1]
-        rms_first = rms[1 : 1 + len(first)]
-        rms_last = rms[stage.n_lower - len(last) : stage.n_lower]
-        of_products = np.maximum(
-            rms_first[stage.left] * last[stage.right], first[stage.left] * rms_last[stage.right]
-        )
-    return np.asarray(of_products + of_lower @ np.abs(stage.split[0]))
+        return stage.form_on_contrast()

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
+from array_api_compat import is_numpy_array
 from scipy.linalg import get_lapack_funcs, solve_triangular
 
 from vanishing.arrays.blocks import block_rows, limit_workers
@@ -288,6 +289,35 @@ def resolve_reduction(reduction: "str | Reduction") -> Reduction:
 
 
 # --- A pass over the rows of a source -------------------------------------------------------------
+
+
+def find_ranges(source: SampleSource) -> FloatArray:
+    """Return the least and the largest value of each column.
+
+    Parameters
+    ----------
+    source : SampleSource
+
+    Returns
+    -------
+    array of shape (2, n_features)
+    """
+
+    def find(x: Array, root_weights: Array | None = None) -> FloatArray:
+        xp = namespace(x)
+        # NumPy takes fifty times as long along the rows of a narrow table.
+        columns = np.ascontiguousarray(x.T) if is_numpy_array(x) else x.T
+        ends = xp.min(columns, axis=1), xp.max(columns, axis=1)
+        return np.stack([move_to_numpy(each) for each in ends])
+
+    rows = block_rows(source.n_features, cpu=source.cpu)
+    return source.map_reduce(find, join_ranges, max_rows=rows)
+
+
+def join_ranges(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return the ranges of two sets of rows together."""
+    return np.stack([np.minimum(first[0], second[0]), np.maximum(first[1], second[1])])
+
 
 #: Square matrices that a thread holds, at most.
 SQUARES_PER_THREAD = 3.5

@@ -10,7 +10,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from vanishing.arrays.blocks import limit_threads
 from vanishing.arrays.namespace import FloatArray, IntArray
-from vanishing.construction.normalizations import resolve_normalization
 from vanishing.data.source import ArraySource
 from vanishing.detectors.sample_weights import mean_and_variance, take_weights
 from vanishing.explain.view import Component
@@ -126,7 +125,7 @@ def fit_clusters(
     """
     # Sources, which are not checked again for every cluster.
     other = None
-    if contrast is not None and resolve_normalization(template.normalization).needs_contrast:
+    if contrast is not None and template.needs_contrast:
         other = ArraySource(contrast)
     components = []
     for label in np.unique(labels):

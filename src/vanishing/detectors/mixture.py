@@ -56,8 +56,7 @@ def fit_component(
     """
     template = DEFAULT_IDEAL if ideal is None else ideal
     fitted: VanishingIdeal = clone(template)
-    needs_contrast = resolve_normalization(template.normalization).needs_contrast
-    used = contrast if needs_contrast else None
+    used = contrast if template.needs_contrast else None
     try:
         fitted.fit_part(points, used)
         spectrum = np.concatenate([step.spectrum for step in fitted.trace_])
@@ -316,6 +315,8 @@ def is_linear(ideal: VanishingIdeal) -> bool:
         and ideal.tol_norm == "rms"
         and ideal.max_nonvanishing is None
         and ideal.callback is None
+        and ideal.construction == "vca"
+        and ideal.normalization is not None
         and type(resolve_normalization(ideal.normalization)) is Contrastive
         and type(resolve_reduction(ideal.reduction)) is Gram
     )

@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from vanishing.arrays.blocks import limit_workers, one_thread
 from vanishing.arrays.namespace import FloatArray, IntArray, move_to_numpy
-from vanishing.construction.normalizations import resolve_normalization
 from vanishing.contrasts import Contrast, Permuted
 from vanishing.data.inputs import check_new_table, take_over, too_large
 from vanishing.data.source import SampleSource, sample_rows
@@ -213,10 +212,7 @@ class VanishingDetector(Detector):
                     f"{' and '.join(unused)} would have no effect: the recipe chooses its own; "
                     "pass an ideal as well, such as VanishingIdeal(normalization='contrastive')"
                 )
-        elif (
-            self.contrast is not None
-            and not resolve_normalization(self.ideal.normalization).needs_contrast
-        ):
+        elif self.contrast is not None and not self.ideal.needs_contrast:
             raise ValueError(
                 "a contrast was passed, but the normalization of the ideal does not use one: "
                 "leave it out, or choose normalization='contrastive'"
@@ -228,7 +224,7 @@ class VanishingDetector(Detector):
         """Fit the ideal, or one for each cluster; return the score and what it is in words."""
         template = clone(self.ideal)
         other = None
-        if resolve_normalization(template.normalization).needs_contrast:
+        if template.needs_contrast:
             other = self._make_contrast(X, sample_weight)
         if self.n_components > len(X):
             raise ValueError(
@@ -287,7 +283,7 @@ class VanishingDetector(Detector):
         """Fit one ideal as ``_fit_score`` does, by passes over the rows."""
         ideal: VanishingIdeal = clone(self.ideal)
         contrast = None
-        if resolve_normalization(ideal.normalization).needs_contrast:
+        if ideal.needs_contrast:
             most = max(2, DRAWN_NUMBERS // source.n_features)
             rows = sample_rows(source, most, seed=self.random_state)
             contrast = self._make_contrast(rows)

@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from copy import copy
 from dataclasses import dataclass, fields, replace
 from functools import reduce
 from operator import add
@@ -42,10 +41,7 @@ class Component:
     def restrict(self, weights: FloatArray) -> "Component":
         """Return the component with other weights, without polynomials whose weight is zero."""
         kept = weights > 0
-        ideal = self.ideal
-        if not kept.all():
-            ideal = copy(ideal)
-            ideal.basis_ = ideal.basis_.restrict(kept)
+        ideal = self.ideal if kept.all() else self.ideal.restrict(kept)
         return Component(ideal, self.center[kept], self.typical[kept], weights[kept])
 
     def residuals(self, z: Array) -> Array:

@@ -60,6 +60,19 @@ class DegreeBlock:
         """L V_G: the part of lower degree that G_t subtracts."""
         return self.projection @ self.vanishing
 
+    @lazy
+    def selected(self) -> tuple[IntArray, IntArray, IntArray] | None:
+        """Numbers and factors of the candidates that F_t is, as in a border basis.
+
+        None if F_t combines candidates.
+        """
+        V = self.nonvanishing
+        chosen = np.argmax(V, axis=0) if len(V) else np.zeros(0, dtype=np.intp)
+        is_selection = np.count_nonzero(V) == V.shape[1] == np.count_nonzero(V == 1.0)
+        if not is_selection or self.nonvanishing_lower.any():
+            return None
+        return chosen, self.left[chosen], self.right[chosen]
+
     def __getstate__(self) -> dict[str, object]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
@@ -112,11 +125,16 @@ class Evaluator:
         values[0, :] = 1.0
         for degree, block in enumerate(self.blocks, start=1):
             start, stop = self.offsets[degree], self.offsets[degree + 1]
-            if start < stop:
-                candidates = self._candidates(x, values, degree, block)
-                values[start:stop, :] = self._combine(
-                    block.nonvanishing, block.nonvanishing_lower, candidates, values[:start, :]
-                )
+            if start == stop:
+                continue
+            if block.selected is not None:
+                _, left, right = block.selected
+                self._write_candidates(values[start:stop, :], x, values, degree, left, right)
+                continue
+            candidates = self._candidates(x, values, degree, block)
+            values[start:stop, :] = self._combine(
+                block.nonvanishing, block.nonvanishing_lower, candidates, values[:start, :]
+            )
         return values
 
     def with_candidates(self, x: Array, left: IntArray, right: IntArray) -> Array:
@@ -138,10 +156,14 @@ class Evaluator:
             below = lower[:start, :]
             candidates = self._candidates(x, lower, degree, block)
             found.append(self._combine(block.vanishing, block.vanishing_lower, candidates, below))
-            if degree < last:
-                lower[start:stop, :] = self._combine(
-                    block.nonvanishing, block.nonvanishing_lower, candidates, below
-                )
+            if degree == last:
+                continue
+            if block.selected is not None:
+                lower[start:stop, :] = xp.take(candidates, self._on(x, block.selected[0]), axis=0)
+                continue
+            lower[start:stop, :] = self._combine(
+                block.nonvanishing, block.nonvanishing_lower, candidates, below
+            )
         return xp.concat(found, axis=0)
 
     def _candidates(self, x: Array, nonvanishing: Array, degree: int, block: DegreeBlock) -> Array:

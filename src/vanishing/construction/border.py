@@ -1,0 +1,639 @@
+"""Border bases: an order ideal O of monomials, and polynomials with leading terms next to it.
+
+ABM (Limbeck, 2014) and OAVI (Wirth and Pokutta, 2022) go through the terms next to O degree by
+degree, in the order of a term order. A term b for which no polynomial b - Σ c_o o is small on X
+joins O. Otherwise it is the leading term of a generator.
+"""
+
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+
+from vanishing.arrays.blocks import all_threads, one_thread
+from vanishing.arrays.kernels import norms, triangular_factor
+from vanishing.arrays.namespace import FloatArray, IntArray
+from vanishing.construction.candidates import EPS, Form, Stage, check_columns
+from vanishing.construction.gsvd import estimate_condition
+from vanishing.construction.leading_terms import Columns, Found, sort_out
+from vanishing.construction.loop import LARGE, Construction, DegreeTrace, StopReason
+from vanishing.construction.normalizations import Normalization
+from vanishing.construction.passes import Pass, Reduction, find_ranges
+from vanishing.data.source import SampleSource
+from vanishing.polynomials.basis import PolynomialBasis
+from vanishing.polynomials.evaluation import DegreeBlock
+from vanishing.polynomials.order_ideal import (
+    TERM_ORDERS,
+    Border,
+    OrderIdeal,
+    TermOrder,
+    find_border,
+    sort_terms,
+)
+
+__all__ = ["Abm", "AbmGradient", "BorderConstruction", "Oavi", "resolve_construction"]
+
+# --- The constructions ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class BorderConstruction:
+    """Base class of the constructions of border bases.
+
+    Parameters
+    ----------
+    order : {"deglex", "degrevlex"}, default="deglex"
+        The term order; the first column is the largest variable.
+    border : {"corners", "full"}, default="corners"
+        Which terms outside of O get a polynomial: those all of whose proper divisors are in O, or
+        all products of a variable and a term of O. A polynomial of a term that is no corner is
+        left out if it does not vanish within the tolerance.
+    """
+
+    order: TermOrder = "deglex"
+    border: Literal["corners", "full"] = "corners"
+
+    #: Whether generators have the least extent in the span of O and b, rather than being fits.
+    minimizes: ClassVar[bool] = False
+    #: Whether columns are scaled to [-1, 1].
+    scales_to_box: ClassVar[bool] = False
+
+    def check(self) -> None:
+        """Raise if a parameter has no meaning."""
+        if self.order not in TERM_ORDERS:
+            raise ValueError(f"order must be one of {list(TERM_ORDERS)}, got {self.order!r}")
+        if self.border not in ("corners", "full"):
+            raise ValueError(f"border must be 'corners' or 'full', got {self.border!r}")
+
+    @property
+    def normalization(self) -> str | None:
+        """The normalization by default; None for leading coefficient 1."""
+        raise NotImplementedError
+
+    @property
+    def bound_on_coefficients(self) -> float | None:
+        """The sum of absolute coefficients is at most this, if generators have few terms."""
+        return None
+
+
+@dataclass(frozen=True)
+class Abm(BorderConstruction):
+    """Approximate Buchberger-Möller: polynomials of smallest extent among all that have b.
+
+    Polynomials have size 1 under the normalization, by default coefficient vectors of norm 1
+    (Limbeck, 2014). Coefficients depend on the units of the columns: standardize them first.
+
+    Parameters
+    ----------
+    order : {"deglex", "degrevlex"}, default="deglex"
+        The term order; the first column is the largest variable.
+    border : {"corners", "full"}, default="corners"
+        Which terms outside of O get a polynomial: those all of whose proper divisors are in O, or
+        all products of a variable and a term of O. A polynomial of a term that is no corner is
+        left out if it does not vanish within the tolerance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vanishing import VanishingIdeal
+    >>> t = np.linspace(-1, 1, 20)
+    >>> cubic = np.column_stack([t, t**2, t**3])
+    >>> ideal = VanishingIdeal(construction="abm", max_degree=4, tol=0).fit(cubic)
+    >>> ideal.order_ideal_.leading_terms.tolist()
+    [[1, 0, 1], [1, 1, 0], [2, 0, 0], [0, 3, 0]]
+    """
+
+    minimizes = True
+
+    @property
+    def normalization(self) -> str | None:
+        """Coefficient vectors of norm 1."""
+        return "coefficient"
+
+
+@dataclass(frozen=True)
+class AbmGradient(Abm):
+    """ABM with coefficients weighted by mean gradients (Kera, 2022; Kera and Kehrein, 2025).
+
+    If X and ``tol`` are multiplied by a number, the result is the same.
+
+    Parameters
+    ----------
+    order : {"deglex", "degrevlex"}, default="deglex"
+        The term order; the first column is the largest variable.
+    border : {"corners", "full"}, default="corners"
+        Which terms outside of O get a polynomial, as for ``Abm``.
+    """
+
+    @property
+    def normalization(self) -> str | None:
+        """Coefficients weighted by the mean gradients of their monomials."""
+        return "gradient-weighted"
+
+
+@dataclass(frozen=True)
+class Oavi(BorderConstruction):
+    """Oracle approximate vanishing ideal: least squares fits with leading coefficient 1.
+
+    Columns are scaled to [-1, 1] first, in which coefficients and extents are measured. The bound
+    ψ on the mean square in the papers (Wirth and Pokutta, 2022; Wirth, Kera and Pokutta, 2023) is
+    the square of ``tol``. With a normalization the same polynomials are scaled to size 1 under it.
+
+    Parameters
+    ----------
+    order : {"deglex", "degrevlex"}, default="deglex"
+        The term order; the first column is the largest variable.
+    border : {"corners", "full"}, default="corners"
+        Which terms outside of O get a polynomial, as for ``Abm``.
+    oracle : {"l1"} or None, default=None
+        None fits without constraints. "l1" bounds the sum of absolute coefficients, and looks for
+        polynomials of few terms that vanish within the tolerance.
+    radius : float, default=1000
+        Bound on the sum of the absolute values of all coefficients but the leading one, if the
+        oracle is "l1".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vanishing import VanishingIdeal
+    >>> angle = np.linspace(0, 2 * np.pi, 60)
+    >>> circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> ideal = VanishingIdeal(construction="oavi", max_degree=4, tol=0.01).fit(circle)
+    >>> ideal.order_ideal_.leading_terms.tolist()
+    [[2, 0]]
+    """
+
+    oracle: Literal["l1"] | None = None
+    radius: float = 1000.0
+
+    scales_to_box = True
+
+    def check(self) -> None:
+        """Raise if a parameter has no meaning."""
+        super().check()
+        if self.oracle not in (None, "l1"):
+            raise ValueError(f"oracle must be None or 'l1', got {self.oracle!r}")
+        if not 0 < self.radius < np.inf:
+            raise ValueError(f"radius must be a positive number, got {self.radius!r}")
+
+    @property
+    def normalization(self) -> str | None:
+        """None: leading coefficient 1."""
+        return None
+
+    @property
+    def bound_on_coefficients(self) -> float | None:
+        """The radius of the ball."""
+        return self.radius if self.oracle == "l1" else None
+
+
+def resolve_construction(construction: Any) -> BorderConstruction | None:
+    """Return the construction of a name, or the object itself; None for VCA.
+
+    Parameters
+    ----------
+    construction : str or BorderConstruction
+
+    Returns
+    -------
+    BorderConstruction or None
+    """
+    known: dict[str, type[BorderConstruction] | None] = {
+        "vca": None,
+        "abm": Abm,
+        "abm-gradient": AbmGradient,
+        "oavi": Oavi,
+    }
+    if isinstance(construction, str):
+        if construction not in known:
+            raise ValueError(f"construction must be one of {list(known)}, got {construction!r}")
+        kind = known[construction]
+        return None if kind is None else kind()
+    if not isinstance(construction, BorderConstruction):
+        raise TypeError(
+            f"construction must be one of {list(known)} or an instance of Abm, AbmGradient or "
+            f"Oavi, got {type(construction).__name__}"
+        )
+    construction.check()
+    return construction
+
+
+# --- The loop over degrees ------------------------------------------------------------------------
+#
+# Monomials are taken in coordinates u = (x - origin) / unit, in which they are far from dependent:
+# u is about 1 in size. O does not depend on that, since it contains all divisors of its terms: the
+# terms of a polynomial that change with the origin are smaller, and in O. Coefficients do; so the
+# normalizations measure the coefficients on monomials of x.
+
+#: The origin is moved into columns whose mean is larger than this many times their spread.
+FAR = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """What the degrees so far hand to the next.
+
+    Parameters
+    ----------
+    basis : PolynomialBasis
+    terms : tuple of int arrays of shape (n_terms, n_features)
+        Per degree from 0, the exponents of O.
+    places : int array of shape (n_terms of all degrees,)
+        Where the terms of O are among F: with the full border all variables are in F.
+    rms : array of shape (n_nonvanishing,)
+        Root mean square of F on X.
+    shift : array of shape (n_nonvanishing,)
+        Rounding errors of F on X that are due to the origin of the variables, in units of eps.
+    leading : tuple of int arrays of shape (n_vanishing, n_features)
+        Per degree from 1, the leading terms.
+    n_zeros, n_coefficients : int
+        How many coefficients of the vanishing polynomials are zero, and how many there are.
+    n_rows : float
+        Number of points, or the sum of their weights; 0 until it is known.
+    """
+
+    basis: PolynomialBasis
+    terms: tuple[IntArray, ...]
+    places: IntArray
+    rms: FloatArray
+    shift: FloatArray
+    leading: tuple[IntArray, ...] = ()
+    n_zeros: int = 0
+    n_coefficients: int = 0
+    n_rows: float = 0.0
+
+    @classmethod
+    def start(cls, n_features: int) -> "State":
+        """Return the state with nothing but the constant."""
+        one, place = np.zeros((1, n_features), dtype=np.intp), np.zeros(1, dtype=np.intp)
+        return cls(PolynomialBasis(n_features, ()), (one,), place, np.ones(1), np.zeros(1))
+
+    def find_border(self, order: TermOrder, *, full: bool) -> Border:
+        """Return the terms of the next degree, as products of F_1 and of F of the degree below."""
+        variables = np.eye(self.basis.n_features, dtype=np.intp)
+        if not self.basis.blocks:
+            ascending = sort_terms(variables, order)
+            corners = np.ones(len(ascending), dtype=bool)
+            return Border(variables[ascending], ascending, np.zeros_like(ascending), corners)
+        if not full:
+            return find_border(self.terms[1], self.terms[-1], order, full=False)
+        border = find_border(variables, self.terms[-1], order, full=True)
+        if len(self.terms) > 2:
+            return border
+        return border._replace(right=np.argmax(self.terms[1], axis=1)[border.right])
+
+
+@dataclass(frozen=True)
+class BorderSettings:
+    """How to grow a border basis; the same at every degree.
+
+    Parameters
+    ----------
+    construction : BorderConstruction
+    normalization : Normalization or None
+        None for leading coefficient 1.
+    tol : float
+    paper_norm : bool
+        Whether ``tol`` bounds ‖g(X)‖ instead of the root mean square.
+    reduction : Reduction
+    memory_budget : int
+        Bytes for row blocks and, apart from them, for the matrices of a degree.
+    """
+
+    construction: BorderConstruction
+    normalization: Normalization | None
+    tol: float
+    paper_norm: bool
+    reduction: Reduction
+    memory_budget: int
+
+
+def construct_border_basis(
+    source: SampleSource,
+    contrast: SampleSource | None,
+    settings: BorderSettings,
+    *,
+    max_degree: int | None,
+    callback: Callable[[DegreeTrace], object] | None = None,
+    ranges: FloatArray | None = None,
+) -> Construction:
+    """Run ABM or OAVI.
+
+    Parameters
+    ----------
+    source, contrast : SampleSource
+        X and Y.
+    settings : BorderSettings
+    max_degree : int or None
+        None runs until no term joins O.
+    callback : callable, optional
+        Called with the trace of each degree when it is done.
+    ranges : array of shape (2, n_features), optional
+        The least and the largest value of each column, if they are known.
+    """
+    construction = settings.construction
+    state = State.start(source.n_features)
+    trace: list[DegreeTrace] = []
+    reason: StopReason = "max_degree"
+    box = None
+    if construction.scales_to_box:
+        box = scale_to_box(find_ranges(source) if ranges is None else ranges)
+    full = construction.border == "full"
+    with one_thread():  # of BLAS; passes have threads of their own
+        while max_degree is None or len(trace) < max_degree:
+            border = state.find_border(construction.order, full=full)
+            if not len(border.exponents):
+                reason = "exhausted"
+                break
+            with all_threads() if len(border.exponents) >= LARGE else nullcontext():
+                state, step = grow(state, border, source, contrast, settings, box)
+            trace.append(step)
+            if callback is not None:
+                callback(step)
+            if step.nonvanishing == 0:
+                reason = "undecided" if step.undecided else "exhausted"
+                break
+    found = OrderIdeal(
+        np.concatenate(state.terms),
+        np.concatenate([state.terms[0][:0], *state.leading]),
+        construction.order,
+        state.n_zeros / state.n_coefficients if state.n_coefficients else 0.0,
+    )
+    return Construction(state.basis, tuple(trace), reason, state.n_rows, found)
+
+
+# --- Coordinates ----------------------------------------------------------------------------------
+
+
+class Frame(NamedTuple):
+    """Coordinates u = (x - origin) / unit."""
+
+    origin: FloatArray
+    unit: FloatArray
+
+    def express(self, columns: FloatArray) -> FloatArray:
+        """Return values, sizes or coefficients of [1 u], given those of [1 x]."""
+        moved = columns.copy()
+        moved[:, 1:] = (columns[:, 1:] - columns[:, :1] * self.origin) / self.unit
+        return moved
+
+    def bound(self, sizes: FloatArray) -> FloatArray:
+        """Return the size of the terms of [1 u], given the sizes of [1 x]."""
+        bounds = sizes.copy()
+        bounds[1:] = (sizes[1:] + sizes[0] * np.abs(self.origin)) / self.unit
+        return bounds
+
+
+def scale_to_box(ranges: FloatArray) -> Frame:
+    """Return coordinates in which all columns reach from -1 to 1.
+
+    Parameters
+    ----------
+    ranges : array of shape (2, n_features)
+        The least and the largest value of each column.
+    """
+    low, high = ranges.astype(np.float64)
+    unit = high / 2 - low / 2
+    return Frame(low / 2 + high / 2, np.where(unit > 0, unit, 1.0))
+
+
+def choose_frame(R: FloatArray) -> Frame:
+    """Return coordinates of size about 1, by R of [1 x].
+
+    Units are powers of two, and origins are round multiples of them, so that the coefficients of
+    exact equations stay exact.
+    """
+    mean, rms, spread = R[0, 1:] / R[0, 0], norms(R[:, 1:]), norms(R[1:, 1:])
+    far = np.abs(mean) > FAR * spread
+    size = np.where(far & (spread > EPS * rms), spread, rms)
+    unit = np.ldexp(1.0, np.frexp(np.where(size > 0, size, 1.0))[1])
+    return Frame(np.where(far, np.round(16 * mean / unit) * unit / 16, 0.0), unit)
+
+
+# --- One degree -----------------------------------------------------------------------------------
+
+
+class BorderStage(Stage):
+    """One degree as a normalization sees it; forms are on [F C_pre], without a projection."""
+
+    projects = False
+
+    @property
+    def factors(self) -> tuple[IntArray, IntArray]:
+        """The columns of the two factors of each product, from degree 2 on."""
+        n_last = self.blocks[-1].nonvanishing.shape[1]
+        return 1 + self.left, self.n_lower - n_last + self.right
+
+    def form(self, matrix: FloatArray, relative_error: float | None = None) -> Form:
+        """Return the form on [F C_pre] with a factor.
+
+        Parameters
+        ----------
+        matrix : array of shape (n_rows, n_lower + n_candidates)
+        relative_error : float, optional
+            Of the factor, relative to the norms of its columns.
+
+        Returns
+        -------
+        Form
+        """
+        scale = norms(matrix)
+        return Form(matrix, scale, max(relative_error or EPS, EPS) * scale)
+
+    def form_on_contrast(self) -> Form:
+        """Return the form of mean squares on the contrast."""
+        assert self.contrast is not None
+        on_contrast = self.factor_on(self.contrast)
+        return self.form(on_contrast.R, on_contrast.relative_error)
+
+
+def measure_columns(
+    stage: BorderStage, state: State, normalization: Normalization | None, frame: Frame | None
+) -> Columns:
+    """Pass over X, and over Y or X again if the normalization needs it.
+
+    Parameters
+    ----------
+    stage : BorderStage
+    state : State
+    normalization : Normalization or None
+    frame : Frame or None
+        The coordinates of degree 1.
+    """
+    n_lower = len(state.rms)
+    R, unit = stage.on_points.R, stage.on_points.relative_error
+    form = None if normalization is None else normalization.form(stage)
+    if frame is None:
+        rms = norms(R)
+        first, last = stage.factors
+        # (u + δ)(o + ε) ≈ u o + δ o + u ε
+        added = state.shift[first] * state.rms[last] + state.rms[first] * state.shift[last]
+        shift = np.append(state.shift, added)
+        terms = rms.copy()
+        terms[n_lower:] = np.maximum(rms[n_lower:], rms[first] * rms[last])
+    else:
+        terms = frame.bound(norms(R))
+        R = frame.express(R)
+        rms = norms(R)
+        shift = np.append(0.0, np.where(frame.origin != 0, terms[1:], 0.0))
+        if form is not None:
+            factor = frame.express(form.factor)
+            form = Form(factor, frame.bound(form.scale), frame.bound(form.error))
+    kept = np.append(state.places, np.arange(n_lower, len(rms)))
+    if not np.array_equal(kept, np.arange(len(rms))):  # F_1 is all variables, in their order
+        R = np.asarray(triangular_factor(np.ascontiguousarray(R[:, kept].T)))
+        if form is not None:
+            form = Form(form.factor[:, kept], form.scale[kept], form.error[kept])
+    error = unit * (stage.degree * rms + shift)
+    return Columns(R, rms[kept], shift[kept], error[kept], terms[kept], unit, form)
+
+
+# --- The block of a degree, and the next state ----------------------------------------------------
+
+
+def grow(
+    state: State,
+    border: Border,
+    source: SampleSource,
+    contrast: SampleSource | None,
+    settings: BorderSettings,
+    box: Frame | None,
+) -> tuple[State, DegreeTrace]:
+    """Find the polynomials of the next degree. Pure: nothing is changed.
+
+    Parameters
+    ----------
+    state : State
+        The lower degrees.
+    border : Border
+        The terms of the degree.
+    source, contrast : SampleSource
+        X and Y.
+    settings : BorderSettings
+    box : Frame or None
+        The coordinates to use, if they are given.
+    """
+    started = time.perf_counter()
+    n_border, n_lower = len(border.exponents), len(state.places)
+    check_columns(len(state.rms) + n_border, len(state.terms), settings.memory_budget)
+    stage = BorderStage(
+        n_features=state.basis.n_features,
+        blocks=state.basis.blocks,
+        left=border.left,
+        right=border.right,
+        amplification=np.full(n_border, float(len(state.terms))),
+        source=source,
+        contrast=contrast,
+        passes=Pass(settings.reduction, settings.memory_budget),
+        paper_norm=settings.paper_norm,
+    )
+    n_rows = float(stage.on_points.n_rows)
+    tol = settings.tol / np.sqrt(n_rows) if settings.paper_norm else settings.tol
+    frame = None
+    if stage.degree == 1:
+        frame = choose_frame(stage.on_points.R)
+        if box is not None:
+            frame = Frame(box.origin[border.left], box.unit[border.left])
+    columns = measure_columns(stage, state, settings.normalization, frame)
+    construction = settings.construction
+    found, sequence = sort_out(
+        columns,
+        border,
+        n_lower,
+        tol,
+        minimize=construction.minimizes,
+        radius=construction.bound_on_coefficients,
+    )
+    full = construction.border == "full"
+    block = _make_block(state, border, found, n_lower, frame, full=full)
+    trace = DegreeTrace(
+        degree=stage.degree,
+        candidates=n_border,
+        rank=n_border - found.dropped,
+        vanishing=len(found.generators),
+        nonvanishing=len(found.joined),
+        dropped=found.dropped,
+        unbounded=found.unbounded,
+        cut=0,
+        left_out=0,
+        tol=float(tol),
+        condition=estimate_condition(sequence.R / norms(sequence.R)),
+        spectrum=np.sort(np.asarray(found.extents, dtype=np.float64)),
+        seconds=time.perf_counter() - started,
+        undecided=found.undecided,
+    )
+    return _advance(state, border, found, columns, block, n_rows, full=full), trace
+
+
+def _make_block(
+    state: State, border: Border, found: Found, n_lower: int, frame: Frame | None, *, full: bool
+) -> DegreeBlock:
+    """Write the polynomials as C V with C = C_pre - F L.
+
+    L is zero for the terms that join O. That of a leading term holds the coefficients of its
+    polynomial on lower degrees, which nobody else needs.
+    """
+    n_border = len(border.exponents)
+    projection = np.zeros((len(state.rms), n_border))
+    nonvanishing = np.eye(n_border)[:, found.joined]
+    vanishing = np.zeros((n_border, len(found.generators)))
+    for place, each in enumerate(found.generators):
+        vanishing[each.number, place] = each.leading
+        same = np.asarray(each.terms[n_lower:], dtype=np.intp) - n_lower
+        vanishing[same, place] = each.coefficients[n_lower:]
+        projection[state.places, each.number] = -each.coefficients[:n_lower] / each.leading
+    left = border.left
+    if frame is not None:
+        projection = projection * frame.unit + frame.origin
+        vanishing = vanishing / frame.unit[:, None]
+        nonvanishing = nonvanishing / frame.unit[:, None]
+        natural = np.argsort(left)
+        if full:
+            nonvanishing = np.diag(1 / frame.unit)[:, natural]
+        left, projection = left[natural], projection[:, natural]
+        nonvanishing, vanishing = nonvanishing[natural], vanishing[natural]
+    return DegreeBlock(
+        left=left,
+        right=border.right,
+        projection=projection,
+        nonvanishing=np.ascontiguousarray(nonvanishing),
+        vanishing=vanishing,
+        extents=np.array([each.extent for each in found.generators]),
+    )
+
+
+def _advance(
+    state: State,
+    border: Border,
+    found: Found,
+    columns: Columns,
+    block: DegreeBlock,
+    n_rows: float,
+    *,
+    full: bool,
+) -> State:
+    """Return the state after a degree."""
+    n_border, n_before = len(border.exponents), len(state.rms)
+    own = columns.rms[-n_border:], columns.shift[-n_border:]
+    kept = np.asarray(found.joined, dtype=np.intp)
+    places = np.arange(n_before, n_before + len(kept))
+    if full and not state.basis.blocks:  # F_1 is all variables, in their order
+        places = n_before + border.left[kept]
+        kept = np.argsort(border.left)
+    numbers = [each.number for each in found.generators]
+    return State(
+        basis=PolynomialBasis(state.basis.n_features, (*state.basis.blocks, block)),
+        terms=(*state.terms, border.exponents[found.joined]),
+        places=np.append(state.places, places),
+        rms=np.append(state.rms, own[0][kept]),
+        shift=np.append(state.shift, own[1][kept]),
+        leading=(*state.leading, border.exponents[numbers]),
+        n_zeros=state.n_zeros
+        + sum(int(np.sum(each.coefficients == 0)) for each in found.generators),
+        n_coefficients=state.n_coefficients
+        + sum(len(each.coefficients) for each in found.generators),
+        n_rows=n_rows,
+    )

@@ -1,0 +1,165 @@
+"""Least squares with few terms, or with a bound on the sum of absolute coefficients.
+
+The oracles of OAVI. They work on the triangular factor of the columns, never on rows.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.linalg import norm
+from scipy.linalg import lapack
+
+from vanishing.arrays.kernels import norms
+from vanishing.arrays.namespace import FloatArray
+
+#: Steps of conditional gradients, at most.
+MOST_STEPS = 10_000
+
+
+class SparseFit(NamedTuple):
+    """A fit R c ≈ target on some of the columns.
+
+    Parameters
+    ----------
+    missing : float
+        ‖target - R c‖.
+    support : list of int
+        The columns.
+    triangle : array of shape (n_support, n_support)
+        R of these columns.
+    coordinates : array of shape (n_support,)
+        Of the fit, on orthonormal columns.
+    n_columns : int
+        Number of all columns.
+    """
+
+    missing: float
+    support: list[int]
+    triangle: FloatArray
+    coordinates: FloatArray
+    n_columns: int
+
+    @property
+    def coefficients(self) -> FloatArray:
+        """The coefficients c, shape (n_columns,)."""
+        found = np.zeros(self.n_columns)
+        if self.support:
+            # Not SciPy's function around it, which takes ten times as long on small matrices.
+            found[self.support] = lapack.dtrtrs(self.triangle, self.coordinates)[0]
+        return found
+
+
+#: Columns of which a smaller fraction is left depend on the support.
+DEPENDENT = 1e-14
+
+
+def fit_with_few_terms(R: FloatArray, target: FloatArray) -> Iterator[SparseFit]:
+    """Yield fits R c ≈ target with one nonzero coefficient more each time.
+
+    The column that explains most of what is left joins the support, and all coefficients of the
+    support are fitted again: conditional gradients with the inverse Hessian of the active set.
+
+    Parameters
+    ----------
+    R : array of shape (n_columns, n_columns)
+        With independent columns.
+    target : array of shape (n_columns,)
+
+    Yields
+    ------
+    SparseFit
+        First zeros, at last the fit on all columns.
+    """
+    n_columns = len(target)
+    basis, triangle = np.zeros((n_columns, n_columns)), np.zeros((n_columns, n_columns))
+    coordinates = np.zeros(n_columns)
+    # What of the target and of all columns is orthogonal to the support.
+    rest, columns = target.copy(), R.copy()
+    smallest = (DEPENDENT * norms(R)) ** 2
+    support: list[int] = []
+    for n in range(n_columns + 1):
+        yield SparseFit(float(norm(rest)), support, triangle[:n, :n], coordinates[:n], n_columns)
+        squares = np.einsum("ij,ij->j", columns, columns)
+        squares[support] = 0.0
+        is_free = squares > smallest
+        if not is_free.any():
+            return
+        gains = (rest @ columns) ** 2
+        gains[is_free] /= squares[is_free]
+        gains[~is_free] = -1.0
+        chosen = int(gains.argmax())
+        unit = columns[:, chosen] / np.sqrt(squares[chosen])
+        basis[n] = unit
+        triangle[: n + 1, n] = basis[: n + 1] @ R[:, chosen]
+        coordinates[n] = unit @ target
+        columns -= unit[:, None] * (unit @ columns)
+        rest -= unit * (unit @ rest)
+        support = [*support, chosen]
+
+
+def fit_in_ball(
+    R: FloatArray, target: FloatArray, radius: float, bound: float, residual: float = 0.0
+) -> FloatArray:
+    """Fit R c ≈ target in the ℓ1 ball, by blended pairwise conditional gradients.
+
+    Parameters
+    ----------
+    R : array of shape (n_rows, n_columns)
+    target : array of shape (n_rows,)
+    radius : float
+        Bound on Σ |c|.
+    bound : float
+        Stop as soon as the residual is at most this, or known to be larger for all c.
+    residual : float
+        What no c explains: the residual is √(‖target - R c‖² + residual²).
+
+    Returns
+    -------
+    array of shape (n_columns,)
+    """
+    gram, cross = R.T @ R, R.T @ target
+    n_columns = len(cross)
+    # Weights of the vertices radius · e_i and -radius · e_i; half of each of a pair is 0.
+    weights = np.zeros(2 * n_columns)
+    weights[int(np.argmax(np.abs(cross)))] = weights[n_columns + int(np.argmax(np.abs(cross)))] = (
+        0.5
+    )
+    coefficients = np.zeros(n_columns)
+    gradient = -cross
+    goal = bound**2 - residual**2
+    for _ in range(MOST_STEPS):
+        missing = target - R @ coefficients
+        loss = float(missing @ missing)
+        slopes = radius * np.concatenate([gradient, -gradient])
+        toward = int(np.argmin(slopes))
+        active = np.flatnonzero(weights)
+        away, near = (int(active[i(slopes[active])]) for i in (np.argmax, np.argmin))
+        gap = float(gradient @ coefficients - slopes[toward])
+        if loss <= goal or loss - 2 * gap > goal or gap <= 1e-15 * float(target @ target):
+            break
+        if slopes[away] - slopes[near] >= gap:
+            # A step between two vertices that are in use spares the others.
+            start, stop, longest = away, near, weights[away]
+            direction = _vertex(stop, n_columns, radius) - _vertex(start, n_columns, radius)
+        else:
+            start, stop, longest = -1, toward, 1.0
+            direction = _vertex(stop, n_columns, radius) - coefficients
+        image = gram @ direction
+        curvature = float(direction @ image)
+        slope = float(gradient @ direction)
+        step = longest if curvature <= 0 else min(longest, -slope / curvature)
+        coefficients = coefficients + step * direction
+        gradient = gradient + step * image
+        if start < 0:
+            weights *= 1 - step
+        else:
+            weights[start] = 0.0 if step == longest else weights[start] - step
+        weights[stop] += step
+    return coefficients
+
+
+def _vertex(number: int, n_columns: int, radius: float) -> FloatArray:
+    vertex = np.zeros(n_columns)
+    vertex[number % n_columns] = radius if number < n_columns else -radius
+    return vertex

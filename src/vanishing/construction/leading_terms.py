@@ -1,0 +1,423 @@
+"""Which terms next to an order ideal O join it, and which become leading terms of generators."""
+
+from dataclasses import dataclass
+from math import hypot
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import eigh, lapack, solve_triangular
+
+from vanishing.arrays.kernels import norms
+from vanishing.arrays.namespace import FloatArray
+from vanishing.construction.candidates import EPS, Form
+from vanishing.construction.gsvd import COARSE, SAFETY
+from vanishing.construction.l1_ball import fit_in_ball, fit_with_few_terms
+from vanishing.construction.loop import decide
+from vanishing.polynomials.order_ideal import Border
+
+# One pass over X gives R of [O B], the monomials of O and the terms of the border, in their order.
+# The columns are then made orthogonal one after the other: if b joins O, one Householder reflection
+# makes the remaining columns orthogonal to it; if not, they are left as they are.
+#
+# Let g_b = b - Σ c_o o be the least squares fit of b, r_b = ‖g_b‖ on X, and S a factor of the form
+# of the normalization, ‖S p‖ the size of p. OAVI takes g_b itself, whose extent is r_b / ‖S g_b‖.
+# ABM takes the polynomial of least extent in the span of O and b. The polynomials f_o = g_o / r_o
+# are orthonormal on X. So with K = [S f_o] for all o in O and b, the extent of Σ z_o f_o is
+# ‖z‖ / ‖K z‖, and the least is 1 / σ_max(K). Whether that is at most tol is decided without
+# singular values: I - tol² K'K is positive definite for O, and stays so with b if and only if its
+# last pivot is positive. Each term thus costs one row of a Cholesky factorization.
+#
+# r_b is known up to the rounding errors of the terms of g_b. If it is not larger than these, b
+# depends on O on X, and g_b vanishes whatever the tolerance is.
+
+#: Rounding errors up to this fraction of the size of b are those of the data itself. It is smaller
+#: than for VCA: what is left of a monomial after a fit on all smaller ones falls with the degree.
+EXACT = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """What is known of the terms of O and of the border, one after the other, on X.
+
+    Parameters
+    ----------
+    R : array of shape (n_rows, n_columns)
+        Upper triangular.
+    rms, shift : arrays of shape (n_columns,)
+        As in ``State``.
+    error : array of shape (n_columns,)
+        Size of the rounding errors.
+    terms : array of shape (n_columns,)
+        Size of the factors of each product, which may be large in different places.
+    relative_error : float
+    form : Form or None
+        Of the normalization.
+    """
+
+    R: FloatArray
+    rms: FloatArray
+    shift: FloatArray
+    error: FloatArray
+    terms: FloatArray
+    relative_error: float
+    form: Form | None
+
+
+class Fit(NamedTuple):
+    """The least squares fit g = b - Σ c_o o of a term on O.
+
+    Parameters
+    ----------
+    coordinates : array of shape (n_terms,)
+        Of b on the orthonormal polynomials of O.
+    coefficients : array of shape (n_terms,)
+        c.
+    residual : float
+        Root mean square of g on X.
+    noise, doubt : float
+        Up to ``noise`` the residual is a rounding error, up to ``doubt`` it may be one.
+    """
+
+    coordinates: FloatArray
+    coefficients: FloatArray
+    residual: float
+    noise: float
+    doubt: float
+
+
+class Generator(NamedTuple):
+    """A vanishing polynomial.
+
+    Parameters
+    ----------
+    number : int
+        Of its leading term, among the border.
+    terms : list of int
+        The columns of smaller terms, as in ``Columns``.
+    coefficients : array of shape (n_terms,)
+        On these.
+    leading : float
+        The leading coefficient.
+    extent : float
+    """
+
+    number: int
+    terms: list[int]
+    coefficients: FloatArray
+    leading: float
+    extent: float
+
+
+class Sequence:
+    """Terms of the border fitted on O one after the other, while O grows.
+
+    Parameters
+    ----------
+    columns : Columns
+    n_lower : int
+        How many of the columns are in O already.
+    """
+
+    def __init__(self, columns: Columns, n_lower: int) -> None:
+        self.columns, self.n_lower = columns, n_lower
+        n_columns = len(columns.rms)
+        self.triangle = np.zeros((n_columns, n_columns))
+        self.triangle[:n_lower, :n_lower] = columns.R[:n_lower, :n_lower]
+        self.above = columns.R[:n_lower, n_lower:]
+        self.rest = columns.R[n_lower:, n_lower:].copy()
+        self.terms = list(range(n_lower))
+
+    @property
+    def R(self) -> FloatArray:
+        """R of the terms of O."""
+        return self.triangle[: len(self.terms), : len(self.terms)]
+
+    def fit(self, number: int) -> Fit:
+        """Fit a term of the border."""
+        n_joined = len(self.terms) - self.n_lower
+        coordinates = np.append(self.above[:, number], self.rest[:n_joined, number])
+        # Not SciPy's function around it, which takes ten times as long on small matrices.
+        coefficients = lapack.dtrtrs(self.R, coordinates)[0]
+        residual = float(np.linalg.norm(self.rest[n_joined:, number]))
+        columns, own = self.columns, self.n_lower + number
+        doubt = SAFETY * (columns.error[own] + np.abs(coefficients) @ columns.error[self.terms])
+        trusted = max(EXACT, COARSE * SAFETY * columns.relative_error)
+        noise = min(doubt, trusted * columns.terms[own])
+        return Fit(coordinates, coefficients, residual, float(noise), float(doubt))
+
+    def join(self, number: int, fit: Fit) -> None:
+        """Add a term to O, and make the remaining ones orthogonal to it."""
+        n_terms, row = len(self.terms), len(self.terms) - self.n_lower
+        mirror = self.rest[row:, number].copy()
+        # The sign of LAPACK would spare a cancellation; with the positive one the polynomials
+        # g / r have the signs of g.
+        below = float(np.linalg.norm(mirror[1:]))
+        others = self.rest[row:, number + 1 :]
+        if below > 0:
+            mirror[0] = (
+                mirror[0] - fit.residual
+                if mirror[0] <= 0
+                else -(below**2) / (mirror[0] + fit.residual)
+            )
+            others -= np.outer(mirror, (2 / (mirror @ mirror)) * (mirror @ others))
+        elif mirror[0] < 0:
+            others[0] *= -1
+        self.triangle[:n_terms, n_terms] = fit.coordinates
+        self.triangle[n_terms, n_terms] = fit.residual
+        self.terms.append(self.n_lower + number)
+
+    def generate(self, number: int, fit: Fit, size: float, *, exact: bool = False) -> Generator:
+        """Return the fit of a term with size 1.
+
+        Parameters
+        ----------
+        number : int
+        fit : Fit
+        size : float
+            Of the fit.
+        exact : bool
+            Whether coefficients whose terms are rounding errors are to be zero.
+        """
+        coefficients = fit.coefficients
+        if exact:
+            sizes = np.abs(coefficients) * self.columns.rms[self.terms]
+            coefficients = np.where(sizes > fit.doubt, coefficients, 0.0)
+        extent = fit.residual / size
+        return Generator(number, [*self.terms], -coefficients / size, 1 / size, extent)
+
+    def generate_least(
+        self, number: int, fit: Fit, coordinates: FloatArray, extent: float
+    ) -> Generator:
+        """Return the polynomial of least extent.
+
+        Parameters
+        ----------
+        number : int
+        fit : Fit
+        coordinates : array of shape (n_terms + 1,)
+            On the orthonormal polynomials of O and of the term.
+        extent : float
+        """
+        coordinates = coordinates * np.copysign(1.0, coordinates[-1])
+        leading = float(coordinates[-1] / fit.residual)
+        lower = coordinates[:-1] - leading * fit.coordinates
+        coefficients = solve_triangular(self.R, lower, check_finite=False)
+        return Generator(number, [*self.terms], coefficients, leading, extent)
+
+
+class LeastExtent:
+    """The least extent in the span of O, as O grows (ABM).
+
+    Parameters
+    ----------
+    sizes : array of shape (n_rows, n_terms)
+        The factor of the form on the terms of O.
+    R : array of shape (n_terms, n_terms)
+        That on X.
+    tol : float
+        Positive; the extents in the span of O are larger.
+    capacity : int
+        How many terms there may be.
+    """
+
+    def __init__(self, sizes: FloatArray, R: FloatArray, tol: float, capacity: int) -> None:
+        self.tol, self.n_terms = tol, len(R)
+        n = self.n_terms
+        self.images = np.zeros((len(sizes), capacity))  # tol K
+        self.images[:, :n] = tol * solve_triangular(R, sizes.T, trans="T", check_finite=False).T
+        self.root = np.zeros((capacity, capacity))
+        self.root[:n, :n] = _root(np.eye(n) - self.images[:, :n].T @ self.images[:, :n])
+
+    def vanishes(self, image: FloatArray) -> bool:
+        """Say whether the least extent is at most ``tol`` with another polynomial.
+
+        Parameters
+        ----------
+        image : array of shape (n_rows,)
+            The factor of the form times the polynomial, which is orthonormal to O on X.
+        """
+        n = self.n_terms
+        self.images[:, n] = self.tol * image
+        if norms(self.images[:, n : n + 1])[0] >= 1:
+            return True
+        products = self.images[:, : n + 1].T @ self.images[:, n]
+        row = lapack.dtrtrs(self.root[:n, :n], -products[:n], lower=1)[0]
+        pivot = 1 - products[n] - row @ row
+        self.root[n, :n], self.root[n, n] = row, np.sqrt(max(pivot, 0.0))
+        return bool(pivot <= 0)
+
+    def join(self) -> None:
+        """Add the polynomial that ``vanishes`` was asked about to O."""
+        self.n_terms += 1
+
+    def find(self) -> tuple[FloatArray, float]:
+        """Return the polynomial of least extent, if ``vanishes`` says that there is one.
+
+        Returns
+        -------
+        coordinates : array of shape (n_terms + 1,)
+            Of a polynomial of size 1, on the orthonormal polynomials of O and b.
+        extent : float
+        """
+        n = self.n_terms
+        images = self.images[:, : n + 1]
+        unit = float(norms(images).max())
+        images = images / unit  # squares might overflow
+        values, vectors = eigh(images.T @ images, subset_by_index=[n, n])
+        extent = float(self.tol / (unit * np.sqrt(values[0])))
+        return vectors[:, 0] * extent, extent
+
+
+def _root(matrix: FloatArray) -> FloatArray:
+    """Return the Cholesky factor of a matrix that is positive definite up to rounding."""
+    try:
+        return np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(matrix)
+        return np.linalg.cholesky((vectors * np.maximum(values, np.sqrt(EPS))) @ vectors.T)
+
+
+@dataclass
+class Found:
+    """What the terms of a degree become.
+
+    Parameters
+    ----------
+    joined : list of int
+        Numbers of the terms that join O.
+    generators : list of Generator
+    extents : list of float
+        Of the best polynomial of each term, if it is finite.
+    dropped, undecided, unbounded : int
+        As in ``DegreeTrace``.
+    """
+
+    joined: list[int]
+    generators: list[Generator]
+    extents: list[float]
+    dropped: int = 0
+    undecided: int = 0
+    unbounded: int = 0
+
+
+def sort_out(
+    columns: Columns,
+    border: Border,
+    n_lower: int,
+    tol: float,
+    *,
+    minimize: bool,
+    radius: float | None,
+) -> tuple[Found, Sequence]:
+    """Decide for each term of the border whether it joins O or is a leading term.
+
+    Parameters
+    ----------
+    columns : Columns
+    border : Border
+    n_lower : int
+        Number of terms of O of lower degrees.
+    tol : float
+        As a root mean square.
+    minimize : bool
+        Whether generators have the least extent in the span of O and b, rather than being fits.
+    radius : float or None
+        Bound on the absolute coefficients of fits, which then have few terms.
+    """
+    sequence, found, form = Sequence(columns, n_lower), Found([], [], []), columns.form
+    least = None
+    if minimize and form is not None and tol > 0:
+        least = LeastExtent(form.factor[:, :n_lower], sequence.R, tol, len(columns.rms) + 1)
+    for number in range(len(border.exponents)):
+        fit = sequence.fit(number)
+        measure = Measure(form, sequence.terms, n_lower + number)
+        image, size = measure(fit.coefficients)
+        is_known = fit.residual > fit.doubt
+        if size == 0 and not is_known:
+            found.dropped += 1
+            continue
+        extent = fit.residual / size if size > 0 else np.inf
+        generator = None
+        if not is_known:
+            extents, noise, doubt = np.array([[extent], [fit.noise / size], [fit.doubt / size]])
+            vanishes, _ = decide(extents, noise, doubt, tol)
+            if not vanishes[0]:
+                found.undecided += 1
+                continue
+            generator = sequence.generate(number, fit, size, exact=True)
+        elif least is not None:
+            if least.vanishes(image / fit.residual):
+                generator = sequence.generate_least(number, fit, *least.find())
+        elif extent <= tol:
+            generator = sequence.generate(number, fit, size)
+        if radius is not None and generator is not None:
+            sparse = _fit_sparse(radius, sequence, number, fit, measure, tol)
+            generator = generator if sparse is None and not is_known else sparse
+        if generator is not None:
+            found.generators.append(generator)
+            extent = generator.extent
+        elif border.is_corner[number]:
+            found.unbounded += size == 0
+            found.joined.append(number)
+            sequence.join(number, fit)
+            if least is not None:
+                least.join()
+        if np.isfinite(extent):
+            found.extents.append(extent)
+    return found, sequence
+
+
+class Measure:
+    """Sizes of polynomials b - Σ c_o o.
+
+    Parameters
+    ----------
+    form : Form or None
+        None if all have size 1.
+    terms : list of int
+        The columns of O.
+    own : int
+        The column of b.
+    """
+
+    def __init__(self, form: Form | None, terms: list[int], own: int) -> None:
+        self.form, self.terms, self.own = form, terms, own
+
+    def __call__(self, coefficients: FloatArray) -> tuple[FloatArray, float]:
+        """Return the factor of the form times the polynomial, and its norm; 0 if it is rounding."""
+        if self.form is None:
+            return np.ones(1), 1.0
+        factor, error = self.form.factor, self.form.error
+        image = factor[:, self.own] - factor[:, self.terms] @ coefficients
+        size = float(norms(image[:, None])[0])
+        if size <= SAFETY * (error[self.own] + np.abs(coefficients) @ error[self.terms]):
+            return np.zeros_like(image), 0.0
+        return image, size
+
+
+def _fit_sparse(
+    radius: float, sequence: Sequence, number: int, fit: Fit, measure: Measure, tol: float
+) -> Generator | None:
+    """Return a polynomial of few terms that vanishes within the tolerance and the ℓ1 ball."""
+
+    def find_extent(residual: float, size: float) -> float:
+        if size == 0:
+            return np.inf
+        return 0.0 if residual <= fit.noise else residual / size
+
+    for each in fit_with_few_terms(sequence.R, fit.coordinates):
+        residual = hypot(each.missing, fit.residual)
+        if measure.form is None and find_extent(residual, 1.0) > tol:
+            continue  # without computing coefficients
+        coefficients = each.coefficients
+        size = measure(coefficients)[1]
+        if find_extent(residual, size) <= tol:
+            break
+    if np.abs(coefficients).sum() > radius:
+        bound = tol * measure(fit.coefficients)[1]
+        coefficients = fit_in_ball(sequence.R, fit.coordinates, radius, bound, fit.residual)
+        residual = hypot(np.linalg.norm(fit.coordinates - sequence.R @ coefficients), fit.residual)
+        size = measure(coefficients)[1]
+    if find_extent(residual, size) > tol:
+        return None
+    return Generator(number, [*sequence.terms], -coefficients / size, 1 / size, residual / size)
