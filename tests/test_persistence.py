@@ -87,6 +87,8 @@ IDEALS = {
     "until exhausted": VanishingIdeal(max_degree=None, tol=0.5, max_nonvanishing=2),
     "objects": VanishingIdeal(normalization=Gradient(), reduction=Gram(), tol=np.float64(0.2)),
     "vca": VanishingIdeal(normalization="vca", tol_norm="euclidean", tol=1.0, products="all"),
+    "minimal": VanishingIdeal(max_degree=3, tol=0.3, generators="minimal"),
+    "nonvanishing": VanishingIdeal(tol=0.3, output="nonvanishing"),
 }
 CONTRASTIVE = VanishingIdeal(normalization="contrastive", tol=0.9)
 DETECTORS = {

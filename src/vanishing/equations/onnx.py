@@ -318,10 +318,12 @@ def sums_of_squares(
 def transformer_outputs(
     bases: Sequence[PolynomialBasis], output: str, graph: Graph, x: Value
 ) -> list[Output]:
-    """Add what a transformer returns, "abs" or "signed", and the values with their signs."""
+    """Add what a transformer returns, and the values of its polynomials with their signs."""
+    if output == "nonvanishing":
+        bases = [basis.take_nonvanishing() for basis in bases]
     signed = values([Polynomials.plain(basis) for basis in bases], graph, x)
     width = sum(basis.count() for basis in bases)
-    features = signed if output == "signed" else signed.apply("Abs")
+    features = signed.apply("Abs") if output == "abs" else signed
     return [Output("features", features, width), Output("values", signed, width)]
 
 
