@@ -242,7 +242,7 @@ def _multiply_up(generators: dict[int, FloatArray], n_variables: int, degree: in
             "are needed; lower max_degree, reduce the number of features, or keep all equations "
             "(generators='all')"
         )
-    parts = [np.zeros((len(table) - start, 0))]
+    parts: list[FloatArray] = [np.zeros((len(table) - start, 0))]
     for below, forms in generators.items():
         padded = np.zeros((count(n_variables, below), forms.shape[1]))
         padded[-len(forms) :] = normalize_columns(forms)

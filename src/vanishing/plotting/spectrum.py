@@ -198,7 +198,7 @@ def _find_places(extents: FloatArray, spectrum: FloatArray) -> IntArray:
     """Return where polynomials are in a spectrum; of minimal generators, some are not there."""
     if len(extents) == len(spectrum):
         return np.arange(len(spectrum))
-    return np.argmin(np.abs(spectrum[:, None] - extents), axis=0)
+    return np.asarray(np.argmin(np.abs(spectrum[:, None] - extents), axis=0))
 
 
 def _evenly(count: int) -> FloatArray:
