@@ -26,6 +26,7 @@ from vanishing.construction.normalizations import Contrastive, Gradient, resolve
 from vanishing.construction.passes import Gram
 from vanishing.data import as_source
 from vanishing.datasets import make_variety
+from vanishing.detectors import ChristoffelDetector
 from vanishing.ideal import InterpolationWarning
 
 with pytest.MonkeyPatch.context() as patch:
@@ -51,6 +52,7 @@ ESTIMATORS = [
     VanishingDetector(),
     VanishingDetector(VanishingIdeal(tol=10.0)),
     VanishingDetector(VanishingIdeal(tol=10.0, normalization="contrastive"), n_components=3),
+    ChristoffelDetector(),
 ]
 #: Checked by make test-all only.
 MORE_ESTIMATORS = [
@@ -151,7 +153,7 @@ def test_checks_that_scikit_learn_runs_on_its_own_estimators_only(estimator, che
 # --- parameters ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", [VanishingIdeal, ClassVanishingFeatures])
+@pytest.mark.parametrize("kind", [VanishingIdeal, ClassVanishingFeatures, ChristoffelDetector])
 def test_constructor_only_assigns(kind):
     parameters = [name for name in inspect.signature(kind).parameters if name != "self"]
     given = {name: object() for name in parameters}
@@ -161,7 +163,7 @@ def test_constructor_only_assigns(kind):
 
 
 def test_every_parameter_is_validated():
-    for kind in (VanishingIdeal, ClassVanishingFeatures):
+    for kind in (VanishingIdeal, ClassVanishingFeatures, ChristoffelDetector):
         assert set(kind._parameter_constraints) == set(kind().get_params(deep=False))
 
 

@@ -473,8 +473,7 @@ def to_onnx(model: Any, *, dtype: Float = "float32", arithmetic: Float = "float6
 
     Parameters
     ----------
-    model : VanishingIdeal, ClassVanishingFeatures, VanishingDetector, TransformationDetector, \
-PolynomialBasis or Pipeline
+    model : VanishingIdeal, ClassVanishingFeatures, a detector, PolynomialBasis or Pipeline
         Fitted. A pipeline ends in one of the others, after scalers and PCA.
     dtype : {"float32", "float64"}, default="float32"
         Type of X and of the outputs; labels are int64.
@@ -548,9 +547,9 @@ def _check_model(model: Any) -> None:
     if not (ours and hasattr(model, "onnx_outputs")) and type(model) is not PolynomialBasis:
         raise TypeError(
             f"{type(model).__name__} cannot be exported to ONNX, only VanishingIdeal, "
-            "ClassVanishingFeatures, VanishingDetector, TransformationDetector, PolynomialBasis "
-            "and pipelines that end in one of them; of a pipeline that goes on after one of them, "
-            "export the steps before, as in to_onnx(pipeline[:-1])"
+            "ClassVanishingFeatures, detectors, PolynomialBasis and pipelines that end in one of "
+            "them; of a pipeline that goes on after one of them, export the steps before, as in "
+            "to_onnx(pipeline[:-1])"
         )
     if hasattr(model, "fit"):
         check_is_fitted(model)

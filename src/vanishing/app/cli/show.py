@@ -1,6 +1,6 @@
 """The commands ``show``, ``export`` and ``info``."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast, get_args
 
 import typer
 
@@ -166,12 +166,10 @@ def _draw(path: str, model: Any, what: What, name: str | None, table: Any) -> No
 
 # --- ``vanishing export``: equations for other programs -------------------------------------------
 
-Target = Literal[
-    *("sympy", "latex", "python", "c", "onnx", "rational"),
-    *("macaulay2", "singular", "cocoa", "oscar", "sage"),
-]
+System = Literal["macaulay2", "singular", "cocoa", "oscar", "sage"]
+Target = Literal["sympy", "latex", "python", "c", "onnx", "rational", System]
 #: Computer algebra systems.
-SYSTEMS = ("macaulay2", "singular", "cocoa", "oscar", "sage")
+SYSTEMS = get_args(System)
 
 
 def export(
@@ -294,7 +292,7 @@ def _short_lines(
     if found and target in SYSTEMS:
         from vanishing.equations import to_computer_algebra
 
-        return [to_computer_algebra(found, target, names).rstrip("\n")]
+        return [to_computer_algebra(found, cast(System, target), names).rstrip("\n")]
     if target == "latex":
         return [each.latex for each in found or []]
     return [_sympy_text(each.expression) for each in found or []]
