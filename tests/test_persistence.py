@@ -33,6 +33,7 @@ from vanishing import (
 from vanishing.construction.normalizations import Gradient, Normalization
 from vanishing.construction.passes import Gram
 from vanishing.contrasts import GaussianNoise, Mixture, Permuted, Uniform
+from vanishing.detectors import ChristoffelDetector
 from vanishing.equations import to_sympy
 from vanishing.persistence import ModelFileError, save, unpack
 from vanishing.saving import digest, pack
@@ -107,6 +108,7 @@ DETECTORS = {
         ),
         table(),
     ),
+    "Christoffel function": (ChristoffelDetector(3), table()),
     "random maps": (TransformationDetector(), table()),
     "several resolutions": (
         TransformationDetector(

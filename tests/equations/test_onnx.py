@@ -27,7 +27,7 @@ from vanishing import (
     VanishingIdeal,
     load,
 )
-from vanishing.detectors import image_detector
+from vanishing.detectors import ChristoffelDetector, image_detector
 from vanishing.equations import onnx as onnx_model
 from vanishing.equations import to_onnx
 from vanishing.transformations import (
@@ -242,6 +242,7 @@ TABLE_DETECTORS = {
         center=False,
         contamination=0.05,
     ),
+    "Christoffel function": ChristoffelDetector(3),
     "several resolutions": TransformationDetector(
         AnyOf(Identity(), RandomAffine(2)),
         n_components=(1, 4),
