@@ -110,5 +110,5 @@ def report():
 
 if __name__ == "__main__":
     plt.switch_backend("agg")
-    for make in (plane, space, spectrum, basis, report):
+    for make in (plane, space, spectrum, basis, christoffel, report):
         make()

@@ -2,6 +2,7 @@
 
 import warnings
 
+import dask.array
 import mpmath
 import numpy as np
 import pandas as pd
@@ -229,6 +230,21 @@ def test_chunks_and_guarantees():
     )
     guarded = ChristoffelDetector(4, contamination=0.1, calibration=0.3).fit(X)
     assert np.mean(guarded.predict(rng.normal(size=(5000, 2))) == -1) < 0.13
+
+
+@pytest.mark.parametrize("kind", ["chunks", "dask"])
+def test_rows_that_do_not_fit_into_memory(monkeypatch, kind):
+    X = np.random.default_rng(0).normal(size=(600, 2)) * [1, 1000]
+    whole = ChristoffelDetector(3).fit(X)
+    monkeypatch.setattr("vanishing.data.inputs.TABLE_BYTES", 1000)
+    rows = [X[:200], X[200:]] if kind == "chunks" else dask.array.from_array(X, chunks=(100, 2))
+    streamed = ChristoffelDetector(3).fit(rows)
+    np.testing.assert_allclose(streamed.score_samples(X), whole.score_samples(X), rtol=1e-9)
+    np.testing.assert_allclose(streamed.offset_, whole.offset_, rtol=1e-9)
+    with pytest.raises(ValueError, match="needs all rows of X at once"):
+        ChristoffelDetector(3, contamination=0.1, calibration=0.2).fit(rows)
+    with pytest.raises(ValueError, match="parts of it one after the other"):
+        ChristoffelDetector(3).partial_fit(rows)
 
 
 def test_false_alarms_on_new_rows():
