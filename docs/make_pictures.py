@@ -1,4 +1,4 @@
-"""Make the pictures of README.md, docs/plots.md and docs/report.md; run from the root.
+"""Make the pictures of README.md, and of pages of docs; run from the root of the repository.
 
 The picture of the report needs Playwright and Chromium, and is left as it is without them.
 """
@@ -14,6 +14,7 @@ from matplotlib import pyplot as plt
 from vanishing import VanishingDetector, VanishingIdeal, discover
 from vanishing.app.report import write_report
 from vanishing.datasets import make_variety
+from vanishing.detectors import ChristoffelDetector
 from vanishing.plotting import BasisDisplay, SpectrumDisplay, ZeroSetDisplay
 
 ROOT = Path(__file__).parents[1]
@@ -137,6 +138,25 @@ def basis():
     save(BasisDisplay.from_estimator(ideal, X, feature_names=names), "plots_basis")
 
 
+def christoffel():
+    """Draw the support that is found at three degrees."""
+    X = make_variety("lemniscate", 1000, noise=0.05)
+    x, y = np.meshgrid(np.linspace(-1.4, 1.4, 160), np.linspace(-0.8, 0.8, 100))
+    grid = np.column_stack([x.ravel(), y.ravel()])
+    figure, axes = plt.subplots(1, 3, figsize=(9.6, 2.2), layout="constrained", sharey=True)
+    for axis, degree in zip(axes, (2, 4, 8), strict=True):
+        detector = ChristoffelDetector(degree).fit(X)
+        scores = detector.score_samples(grid).reshape(x.shape)
+        axis.contourf(x, y, np.maximum(scores, -12), levels=24, cmap="Blues")
+        lines = {"colors": "#333333", "linestyles": "solid", "linewidths": 1.0}
+        axis.contour(x, y, scores, levels=[detector.offset_], **lines)
+        axis.scatter(*X[::3].T, s=1.5, color="white", alpha=0.7)
+        axis.set_title(f"degree {degree}", loc="left", fontsize=10)
+        axis.set_aspect("equal")
+    figure.savefig(OUTPUT / "christoffel.png", dpi=80, metadata={"Software": None})
+    plt.close(figure)
+
+
 def readings(n_rows, seed):
     """Readings of a machine: power = speed · force, and its heat."""
     rng = np.random.default_rng(seed)
@@ -208,5 +228,5 @@ def thumbnails():
 
 if __name__ == "__main__":
     plt.switch_backend("agg")
-    for make in (broken_cell, plane, space, spectrum, basis, report, thumbnails):
+    for make in (broken_cell, plane, space, spectrum, basis, christoffel, report, thumbnails):
         make()

@@ -34,6 +34,7 @@ from vanishing.construction.border import AbmGradient, Oavi
 from vanishing.construction.normalizations import Gradient, Normalization
 from vanishing.construction.passes import Gram
 from vanishing.contrasts import GaussianNoise, Mixture, Permuted, Uniform
+from vanishing.detectors import ChristoffelDetector
 from vanishing.equations import to_sympy
 from vanishing.persistence import ModelFileError, save, unpack
 from vanishing.saving import digest, pack
@@ -91,6 +92,8 @@ IDEALS = {
     "abm": VanishingIdeal(construction="abm", tol=0.2, max_degree=3),
     "oavi": VanishingIdeal(construction=Oavi(order="degrevlex", oracle="l1"), tol=0.2),
     "full border": VanishingIdeal(construction=AbmGradient(border="full"), tol=0.9),
+    "minimal": VanishingIdeal(max_degree=3, tol=0.3, generators="minimal"),
+    "nonvanishing": VanishingIdeal(tol=0.3, output="nonvanishing"),
 }
 CONTRASTIVE = VanishingIdeal(normalization="contrastive", tol=0.9)
 DETECTORS = {
@@ -109,6 +112,7 @@ DETECTORS = {
         ),
         table(),
     ),
+    "Christoffel function": (ChristoffelDetector(3), table()),
     "random maps": (TransformationDetector(), table()),
     "several resolutions": (
         TransformationDetector(

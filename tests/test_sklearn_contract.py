@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 import sklearn
 from sklearn.base import clone
+from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV, KFold, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -20,10 +21,13 @@ from vanishing import (
     VanishingDetector,
     VanishingIdeal,
 )
+from vanishing.algebra import hilbert_function, minimal_generators
 from vanishing.construction.border import Oavi
 from vanishing.construction.normalizations import Contrastive, Gradient, resolve_normalization
 from vanishing.construction.passes import Gram
 from vanishing.data import as_source
+from vanishing.datasets import make_variety
+from vanishing.detectors import ChristoffelDetector
 from vanishing.ideal import InterpolationWarning
 
 with pytest.MonkeyPatch.context() as patch:
@@ -43,12 +47,15 @@ ESTIMATORS = [
     VanishingIdeal(normalization="vca", tol_norm="euclidean", tol=1.0, output="signed"),
     *(VanishingIdeal(construction=name, tol=0.5) for name in ("abm", "abm-gradient", "oavi")),
     VanishingIdeal(construction=Oavi(oracle="l1", border="full"), normalization="gradient"),
+    VanishingIdeal(generators="minimal", tol=1.0, max_degree=3),
+    VanishingIdeal(output="nonvanishing"),
     ClassVanishingFeatures(),
     ClassVanishingFeatures(VanishingIdeal(tol=1.0), n_jobs=2),
     TransformationDetector(),
     VanishingDetector(),
     VanishingDetector(VanishingIdeal(tol=10.0)),
     VanishingDetector(VanishingIdeal(tol=10.0, normalization="contrastive"), n_components=3),
+    ChristoffelDetector(),
 ]
 #: Checked by make test-all only.
 MORE_ESTIMATORS = [
@@ -120,7 +127,11 @@ def test_scikit_learn_checks_of_other_parameters(estimator, check):
 
 # The checks fit frames and transform arrays, or the other way round, of which scikit-learn warns.
 @pytest.mark.filterwarnings("ignore:X (has|does not have valid) feature names:UserWarning")
-@pytest.mark.parametrize("estimator", [VanishingIdeal(), ClassVanishingFeatures()], ids=repr)
+@pytest.mark.parametrize(
+    "estimator",
+    [VanishingIdeal(), VanishingIdeal(output="nonvanishing"), ClassVanishingFeatures()],
+    ids=repr,
+)
 @pytest.mark.parametrize(
     "check",
     [
@@ -145,7 +156,7 @@ def test_checks_that_scikit_learn_runs_on_its_own_estimators_only(estimator, che
 # --- parameters ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", [VanishingIdeal, ClassVanishingFeatures])
+@pytest.mark.parametrize("kind", [VanishingIdeal, ClassVanishingFeatures, ChristoffelDetector])
 def test_constructor_only_assigns(kind):
     parameters = [name for name in inspect.signature(kind).parameters if name != "self"]
     given = {name: object() for name in parameters}
@@ -155,7 +166,7 @@ def test_constructor_only_assigns(kind):
 
 
 def test_every_parameter_is_validated():
-    for kind in (VanishingIdeal, ClassVanishingFeatures):
+    for kind in (VanishingIdeal, ClassVanishingFeatures, ChristoffelDetector):
         assert set(kind._parameter_constraints) == set(kind().get_params(deep=False))
 
 
@@ -221,6 +232,87 @@ def test_output_is_absolute_or_signed():
     np.testing.assert_array_equal(signed, ideal.basis_.evaluate(X))
     np.testing.assert_array_equal(ideal.set_params(output="signed").transform(X), signed)
     np.testing.assert_array_equal(ideal.transform(X, output="abs"), np.abs(signed))
+
+
+def test_nonvanishing_polynomials_are_uncorrelated_features():
+    X = points()
+    ideal = fit(X, output="nonvanishing")
+    F = ideal.transform(X)
+    np.testing.assert_allclose(F.T @ F / len(X), np.eye(F.shape[1]), atol=1e-10)
+    np.testing.assert_allclose(F.mean(axis=0), 0, atol=1e-10)
+    everything = ideal.basis_.evaluate(X, which="nonvanishing")
+    np.testing.assert_array_equal(everything[:, 1:], F)
+    np.testing.assert_array_equal(fit(X).transform(X, output="nonvanishing"), F)
+    names = ideal.get_feature_names_out().tolist()
+    degrees = ideal.basis_.degrees(which="nonvanishing")[1:]
+    assert names[:4] == ["f1_0", "f1_1", "f1_2", "f2_0"]
+    assert [int(name[1]) for name in names] == degrees.tolist()
+
+
+def test_polynomial_regression_on_nonvanishing_polynomials():
+    # On a circle the powers of PolynomialFeatures are dependent, and these are not.
+    X = make_variety("circle", 200)
+    y = X[:, 0] ** 3 - 2 * X[:, 0] * X[:, 1] + 1
+    model = make_pipeline(
+        VanishingIdeal(max_degree=3, tol=1e-6, output="nonvanishing"), LinearRegression()
+    ).fit(X, y)
+    assert len(model[-1].coef_) == 6
+    np.testing.assert_allclose(model.predict(X), y, atol=1e-10)
+
+
+def test_nonvanishing_polynomials_in_chunks_and_classes():
+    X = points()
+    ideal = fit(X, output="nonvanishing")
+    blocks = list(ideal.transform([X[:60], X[60:]]).blocks(60))
+    np.testing.assert_allclose(np.concatenate(blocks), ideal.transform(X), rtol=1e-12)
+    labels = (X[:, 0] > 0).astype(int)
+    features = ClassVanishingFeatures(VanishingIdeal(output="nonvanishing")).fit(X, labels)
+    assert features.transform(X).shape[1] == len(features.get_feature_names_out()) == 16
+    blocks = list(features.transform([X[:60], X[60:]]).blocks(60))
+    assert np.concatenate(blocks).shape == (120, 16)
+
+
+@pytest.mark.parametrize(("own", "other"), [("abs", "nonvanishing"), ("nonvanishing", "signed")])
+def test_frames_have_the_columns_of_the_estimator(own, other):
+    X = points()
+    ideal = fit(X, output=own).set_output(transform="pandas")
+    with pytest.raises(ValueError, match=r"set_params\(output=\.\.\.\)"):
+        ideal.transform(X, output=other)
+    frame = ideal.set_params(output=other).transform(X)
+    assert list(frame.columns) == ideal.get_feature_names_out().tolist()
+
+
+# --- minimal generators --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "degree", "expected"),
+    [*(("sphere", d, [2]) for d in range(2, 7)), *(("viviani", d, [2, 2]) for d in range(2, 6))],
+)
+def test_minimal_generators(name, degree, expected):
+    X = make_variety(name, 500)
+    ideal = VanishingIdeal(max_degree=degree, tol=1e-9, generators="minimal").fit(X)
+    assert ideal.basis_.degrees().tolist() == expected
+    assert ideal.transform(X).shape == (500, len(expected)) == (500, len(ideal.extents_))
+    assert len(ideal.get_feature_names_out()) == len(ideal.to_sympy()) == len(expected)
+    everything = VanishingIdeal(max_degree=degree, tol=1e-9).fit(X)
+    assert [step.vanishing for step in ideal.trace_] == [
+        step.vanishing for step in everything.trace_
+    ]
+    kept = minimal_generators(everything.basis_)
+    np.testing.assert_array_equal(ideal.basis_.evaluate(X), kept.evaluate(X))
+    np.testing.assert_array_equal(hilbert_function(ideal.basis_), hilbert_function(kept))
+
+
+def test_minimal_generators_of_partial_fits_and_noisy_points():
+    X = make_variety("viviani", 900, noise=0.01)
+    ideal = VanishingIdeal(max_degree=3, tol=0.03, generators="minimal")
+    at_once = clone(ideal).fit(X)
+    assert at_once.basis_.degrees().tolist() == [2, 2]
+    for part in np.array_split(X, 3):
+        ideal.partial_fit(part)
+    assert ideal.basis_.degrees().tolist() == [2, 2]
+    np.testing.assert_allclose(ideal.extents_, at_once.extents_, rtol=1e-6)
 
 
 # --- names and frames ----------------------------------------------------------------------------

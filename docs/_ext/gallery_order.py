@@ -15,6 +15,7 @@ ORDER = (
     "plot_tolerance.py",
     "plot_normalizations.py",
     "plot_tables.py",
+    "plot_christoffel.py",
     "plot_tuning.py",
 )
 

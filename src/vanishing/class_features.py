@@ -179,8 +179,7 @@ class ClassVanishingFeatures(HasIdeal, Saveable, TransformerMixin, BaseEstimator
             def features(rows: Array) -> Array:
                 return namespace(rows).concat([ideal.transform(rows) for ideal in ideals], axis=1)
 
-            n_features = sum(ideal.basis_.count() for ideal in ideals)
-            return check_new_points(self, X).map_rows(features, n_features)
+            return check_new_points(self, X).map_rows(features, len(self.get_feature_names_out()))
         X = validate_table(self, X, reset=False)
         return np.hstack([ideal.transform(X) for ideal in self.ideals_])
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from vanishing import equations as export
 from vanishing.arrays.blocks import format_bytes
-from vanishing.arrays.namespace import Array, BoolArray, FloatArray, namespace
+from vanishing.arrays.namespace import Array, BoolArray, FloatArray, IntArray, namespace
 from vanishing.construction.border import (
     BorderConstruction,
     BorderSettings,
@@ -46,6 +46,7 @@ from vanishing.data.inputs import (
     get_feature_names,
     is_chunked,
     refuse_frames_of_chunks,
+    refuse_other_columns,
     take_over,
 )
 from vanishing.data.source import SampleSource, add_weights
@@ -54,9 +55,13 @@ from vanishing.polynomials.order_ideal import OrderIdeal
 from vanishing.saving import Saveable
 
 if TYPE_CHECKING:
-    from vanishing.equations.onnx_graph import Graph, Output, Value
+    from vanishing.equations.onnx_graph import Graph, Value
+    from vanishing.equations.onnx_graph import Output as GraphOutput
 
 __all__ = ["FragileWarning", "InterpolationWarning", "UndecidedWarning", "VanishingIdeal"]
+
+#: What ``transform`` returns.
+Output = Literal["abs", "signed", "nonvanishing"]
 
 
 # --- Errors and warnings of a fit -----------------------------------------------------------------
@@ -244,6 +249,10 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
     products : {"independent", "all"}, default="independent"
         Whether products that add nothing but lower degrees are left out before they are computed,
         or the paper's full list is used.
+    generators : {"all", "minimal"}, default="all"
+        Whether to keep all vanishing polynomials of the construction, or to leave out those that
+        are sums of multiples of others, none of which exceeds their degree (see
+        ``vanishing.algebra.minimal_generators``). The ideal is the same. ``trace_`` counts all.
     max_nonvanishing : int or None, default=None
         Keep at most this many nonvanishing polynomials per degree, those of largest extent.
         ``trace_`` says how many were cut.
@@ -254,8 +263,10 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
     reduction : {"tsqr", "gram"} or Reduction, default="tsqr"
         How rows are summarized. "gram" is faster, and takes extents below about 1e-7 of the size
         of the candidates (3e-3 in float32) for zero; use it with tolerances well above that.
-    output : {"abs", "signed"}, default="abs"
-        Whether ``transform`` returns absolute values of the polynomials or the values.
+    output : {"abs", "signed", "nonvanishing"}, default="abs"
+        Whether ``transform`` returns absolute values of the vanishing polynomials, their values,
+        or the values of the nonvanishing polynomials without the constant 1. The latter are
+        uncorrelated on X, with mean 0 and variance 1.
     memory_budget : int, default=2**31
         Bytes that the matrices of one degree may take. Degrees that need more multiply only the
         nonvanishing polynomials of largest extent further (``trace_`` and a warning say how many
@@ -321,10 +332,11 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         "normalization": [str, Normalization, None],
         "tol_norm": [StrOptions({"rms", "euclidean"})],
         "products": [StrOptions({"independent", "all"})],
+        "generators": [StrOptions({"all", "minimal"})],
         "max_nonvanishing": [Interval(Integral, 1, None, closed="left"), None],
         "robust": ["boolean"],
         "reduction": [str, Reduction],
-        "output": [StrOptions({"abs", "signed"})],
+        "output": [StrOptions(set(get_args(Output)))],
         "memory_budget": [Interval(Integral, 1, None, closed="left")],
         "callback": [callable, None],
     }
@@ -338,10 +350,11 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         normalization: str | Normalization | None = None,
         tol_norm: Literal["rms", "euclidean"] = "rms",
         products: Literal["independent", "all"] = "independent",
+        generators: Literal["all", "minimal"] = "all",
         max_nonvanishing: int | None = None,
         robust: bool = False,
         reduction: str | Reduction = "tsqr",
-        output: Literal["abs", "signed"] = "abs",
+        output: Output = "abs",
         memory_budget: int = 2**31,
         callback: Callable[[DegreeTrace], object] | None = None,
     ) -> None:
@@ -351,6 +364,7 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         self.normalization = normalization
         self.tol_norm = tol_norm
         self.products = products
+        self.generators = generators
         self.max_nonvanishing = max_nonvanishing
         self.robust = robust
         self.reduction = reduction
@@ -568,6 +582,10 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         )
         if corrected is not None:
             found = replace(found, basis=measure_extents(found.basis, points))
+        if self.generators == "minimal":
+            from vanishing.algebra.generators import minimal_generators  # few fits need it
+
+            found = replace(found, basis=minimal_generators(found.basis))
         return found, noise
 
     def _settings(self) -> Settings | BorderSettings:
@@ -649,39 +667,49 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
             raise AttributeError("n_samples_seen_ exists after partial_fit only")
         return self._seen.points.n_rows
 
-    def transform(self, X: Any, *, output: Literal["abs", "signed"] | None = None) -> Any:
-        """Evaluate the vanishing polynomials.
+    def transform(self, X: Any, *, output: Output | None = None) -> Any:
+        """Evaluate the vanishing polynomials, or the nonvanishing ones.
 
         Parameters
         ----------
         X : array of shape (n_samples, n_features), or chunks as in ``fit``
-        output : {"abs", "signed"}, optional
+        output : {"abs", "signed", "nonvanishing"}, optional
             Instead of the estimator's own ``output``.
 
         Returns
         -------
-        array of shape (n_samples, n_vanishing)
+        array of shape (n_samples, n_polynomials)
             In the array library, precision and device of X, lazy for a Dask array. For chunks and
             files, a source whose blocks are computed when they are needed; ``vanishing.data.write``
             writes it to a file. Far from the data, values that overflow are infinite or NaN.
         """
         check_is_fitted(self)
         output = self.output if output is None else output
-        if output not in ("abs", "signed"):
-            raise ValueError(f"output must be 'abs' or 'signed', got {output!r}")
+        if output not in get_args(Output):
+            raise ValueError(f"output must be 'abs', 'signed' or 'nonvanishing', got {output!r}")
 
         basis = self.basis_  # alone: the function may travel to the workers of a cluster
 
         def features(points: Array) -> Array:
+            if output == "nonvanishing":
+                return basis.evaluate(points, which="nonvanishing")[:, 1:]
             values = basis.evaluate(points)
             return values if output == "signed" else namespace(values).abs(values)
 
         refuse_frames_of_chunks(self, X)
+        if "nonvanishing" in {output, self.output} and output != self.output:
+            refuse_other_columns(self, "output")
         points = check_new_points(self, X)
-        return points.map_rows(features, basis.count()) if is_chunked(X) else features(points)
+        return (
+            points.map_rows(features, self._degrees(output).size)
+            if is_chunked(X)
+            else features(points)
+        )
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Return names such as "g2_0": the first vanishing polynomial of degree 2.
+
+        Those of nonvanishing polynomials begin with an f.
 
         Parameters
         ----------
@@ -695,9 +723,16 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         _check_feature_names_in(self, input_features)
-        degrees = self.basis_.degrees().tolist()
-        names = [f"g{d}_{i - degrees.index(d)}" for i, d in enumerate(degrees)]
+        letter = "f" if self.output == "nonvanishing" else "g"
+        degrees = self._degrees(self.output).tolist()
+        names = [f"{letter}{d}_{i - degrees.index(d)}" for i, d in enumerate(degrees)]
         return np.asarray(names, dtype=object)
+
+    def _degrees(self, output: Output) -> IntArray:
+        """Return the degree of each column of ``transform``."""
+        if output == "nonvanishing":
+            return self.basis_.degrees(which="nonvanishing")[1:]
+        return self.basis_.degrees()
 
     def to_sympy(self, feature_names: Any = None, *, preprocessor: Any = None) -> list[Any]:
         """Return the vanishing polynomials as SymPy expressions in the features' names.
@@ -783,8 +818,8 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
             minimal=minimal,
         )
 
-    def onnx_outputs(self, graph: "Graph", x: "Value") -> "list[Output]":
-        """Add the output of ``transform`` and the signed polynomials to an ONNX graph.
+    def onnx_outputs(self, graph: "Graph", x: "Value") -> "list[GraphOutput]":
+        """Add the output of ``transform`` and the values of its polynomials to an ONNX graph.
 
         Parameters
         ----------

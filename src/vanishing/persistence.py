@@ -20,6 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from vanishing.class_features import ClassVanishingFeatures
 from vanishing.construction.moments import KeptRows, Moments, Seen
 from vanishing.detectors.base import Detector
+from vanishing.detectors.christoffel import ChristoffelDetector
 from vanishing.detectors.score import (
     Coordinates,
     LikelihoodView,
@@ -190,7 +191,13 @@ def _array(name: str, tensor: Mapping[str, Any], size: int) -> npt.NDArray[Any]:
 # be left: so a file makes no more objects and no larger arrays than it has bytes for.
 
 #: What ``save`` takes and ``load`` returns.
-MODELS = (VanishingIdeal, ClassVanishingFeatures, VanishingDetector, TransformationDetector)
+MODELS = (
+    VanishingIdeal,
+    ClassVanishingFeatures,
+    VanishingDetector,
+    TransformationDetector,
+    ChristoffelDetector,
+)
 #: The classes that a file may name.
 CLASSES = collect_classes([*MODELS, Laws])
 #: Parameters of a pipeline that is the model itself, and ends in one.
@@ -205,6 +212,7 @@ MODEL_PIPELINE: Mapping[str, Any] = {
             | ClassVanishingFeatures
             | VanishingDetector
             | TransformationDetector
+            | ChristoffelDetector
             | Literal["passthrough"]
             | None,
         ]
@@ -392,7 +400,7 @@ def check_basis(basis: PolynomialBasis) -> None:
             and block.nonvanishing.shape == (n_candidates, n_nonvanishing)
             and block.vanishing.shape == (n_candidates, n_vanishing)
             and block.extents.shape == (n_vanishing,)
-            # Each of the two is linearly independent.
+            # Each of the two is linearly independent. With the Christoffel function, some are both.
             and max(n_nonvanishing, n_vanishing) <= n_candidates,
             f"the matrices of degree {degree} do not fit each other",
         )
@@ -531,6 +539,26 @@ def check_detector(detector: Detector) -> None:
     widths = _check_coordinates(score.coordinates, width)
     for view in score.views:
         _check_view(view, widths)
+
+
+def check_christoffel(detector: ChristoffelDetector) -> None:
+    """Check a detector, and what it keeps of the rows of partial fits."""
+    check_detector(detector)
+    kept = vars(detector)
+    ideal, reservoir = kept.get("_ideal"), kept.get("_reservoir")
+    require((ideal is None) == (reservoir is None), "a part of partial fits is missing")
+    if ideal is not None and reservoir is not None:
+        n_rows, width = len(reservoir.rows), detector.n_features_in_
+        require("_seen" in vars(ideal), "the rows of partial fits are missing")
+        _check_widths([ideal], width)
+        require(
+            reservoir.rows.shape == (n_rows, width)
+            and reservoir.weights.shape == reservoir.keys.shape == (n_rows,)
+            and 0 < n_rows <= reservoir.n_seen
+            and bool(np.isfinite(reservoir.rows).all())
+            and bool((reservoir.weights > 0).all()),
+            f"the rows of partial fits are not those of {width} columns",
+        )
 
 
 def _check_coordinates(coordinates: Coordinates, width: int) -> list[int]:
@@ -716,5 +744,6 @@ CHECKS: Mapping[type, Callable[[Any], None]] = {
     ClassVanishingFeatures: check_class_features,
     VanishingDetector: check_detector,
     TransformationDetector: check_detector,
+    ChristoffelDetector: check_christoffel,
     Laws: check_laws,
 }

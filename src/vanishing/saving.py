@@ -118,7 +118,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    model : VanishingIdeal, ClassVanishingFeatures, VanishingDetector or TransformationDetector
+    model : VanishingIdeal, ClassVanishingFeatures, or a detector
         Fitted; or a ``Pipeline`` of ``PCA`` and ``StandardScaler`` that ends in one of them.
     path : path
         A file that exists is replaced.

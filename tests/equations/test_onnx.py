@@ -27,7 +27,7 @@ from vanishing import (
     VanishingIdeal,
     load,
 )
-from vanishing.detectors import image_detector
+from vanishing.detectors import ChristoffelDetector, image_detector
 from vanishing.equations import onnx as onnx_model
 from vanishing.equations import to_onnx
 from vanishing.transformations import (
@@ -142,6 +142,16 @@ def test_features_are_what_transform_returns():
     assert (found["features"] < 0).any()
 
 
+@pytest.mark.parametrize("dtype", TYPES)
+def test_nonvanishing_polynomials(dtype):
+    ideal = VanishingIdeal(max_degree=3, tol=0.3, output="nonvanishing").fit(curve())
+    X = curve(200, seed=1).astype(dtype)
+    found = run(session(ideal, dtype=dtype), X)
+    assert found["features"].shape == (200, len(ideal.get_feature_names_out()))
+    assert_close(found["features"], ideal.transform(X.astype(np.float64)), dtype)
+    np.testing.assert_array_equal(found["features"], found["values"])
+
+
 def test_nothing_vanishes():
     ideal = VanishingIdeal(max_degree=1, tol=0.0).fit(curve())
     assert ideal.basis_.count() == 0
@@ -232,6 +242,7 @@ TABLE_DETECTORS = {
         center=False,
         contamination=0.05,
     ),
+    "Christoffel function": ChristoffelDetector(3),
     "several resolutions": TransformationDetector(
         AnyOf(Identity(), RandomAffine(2)),
         n_components=(1, 4),

@@ -17,8 +17,10 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from tests.support.cases import NORMALIZATIONS
 
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
+from vanishing.detectors import ChristoffelDetector
 from vanishing.detectors.score import VIEWS as KINDS
 from vanishing.detectors.score import (
+    ChristoffelView,
     ClusterView,
     ExactView,
     LikelihoodView,
@@ -275,6 +277,7 @@ VIEWS = {
     "whole": (VanishingDetector(), 0, ClusterView),
     "clusters": (VanishingDetector(), 3, LikelihoodView),
     "exact": (VanishingDetector(), -1, ExactView),
+    "Christoffel function": (ChristoffelDetector(), 0, ChristoffelView),
     "span": (VanishingDetector(), 0, SpanView),
     "transformed": (TransformationDetector(contamination=0.05), 0, Mixture),
     "smoothed, weights": (smoothed(), 0, Mixture),

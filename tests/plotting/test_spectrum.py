@@ -91,6 +91,16 @@ def test_everything_written_is_on_the_picture(tol):
         assert whole.y0 <= box.y0 < box.y1 <= whole.y1, text
 
 
+def test_minimal_generators_are_drawn_where_they_are_in_the_spectrum():
+    X = make_variety("viviani", 300, noise=0.01)
+    ideal = VanishingIdeal(max_degree=3, tol=0.03, generators="minimal").fit(X)
+    display = SpectrumDisplay.from_estimator(ideal, X)
+    second, third = display.elsewhere[1:]
+    np.testing.assert_allclose(second, ideal.trace_[1].spectrum[:2])
+    assert np.isnan(third).all()
+    assert len(third) == 6
+
+
 def test_drawing_into_axes():
     figure, axes = plt.subplots(1, 2)
     display = SpectrumDisplay.from_estimator(fitted(), ax=axes[1])

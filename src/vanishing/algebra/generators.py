@@ -1,4 +1,4 @@
-"""Minimal generators of an ideal, and exact rational points."""
+"""Minimal generators of an ideal, Groebner bases and membership."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +14,7 @@ from vanishing.polynomials.monomials import (
     make_coprime_integers,
     monomials,
     multiples,
+    multiply_forms,
     normalize_columns,
     spanning,
     variable_names,
@@ -145,34 +146,39 @@ def _contains(generators: list[Any], polynomial: Any) -> bool:
 #
 # The vanishing polynomials of a fit are an H-basis: every polynomial of degree t in the ideal is a
 # sum of multiples h·g of degree at most t. If the leading form of some g of degree t lies in the
-# span
-# of the leading forms of multiples of others, g less these multiples is of lower degree and in the
-# ideal, so that g is a combination of the others. What remains when all such g are left out is a
-# minimal H-basis; homogenized, it is a minimal set of generators of the projective closure, and the
-# numbers by degree do not depend on the choices made.
+# span of the leading forms of multiples of others, g less these multiples is of lower degree and in
+# the ideal, so that g is a combination of the others. What remains when all such g are left out is
+# a minimal H-basis; homogenized, it is a minimal set of generators of the projective closure, and
+# the numbers by degree do not depend on the choices made.
 #
 # The Hilbert function bounds these numbers. Of the forms of degree t, those that are leading forms
-# of
-# the ideal have as many dimensions as there are forms less nonvanishing polynomials of this degree;
-# multiples of lower generators span some of them, and no more can be new than the rest. Counts
-# withstand noise better than the angles between forms do.
+# of the ideal have as many dimensions as there are forms less nonvanishing polynomials of this
+# degree; multiples of lower generators span some of them, and no more can be new than the rest.
+# Counts withstand noise better than the angles between forms do.
+#
+# Forms are taken in z = F_1(x), whose coordinates have root mean square 1 on the data whatever the
+# units of x are. Linear equations are all needed; they have been used to eliminate variables, so
+# that their multiples do not occur above degree 1.
+
+#: A leading form of norm 1 that is nearer than this to the span of others lies in it, ...
+SAME_FORM = 1e-6
+#: ... and so does one that is nearer than so many times the noise: the root mean square on the data
+#: of a polynomial whose leading form has norm 1.
+TIMES_NOISE = 2.0
+#: Bytes that the multiples of one degree may take.
+LARGEST_MULTIPLES = 2**31
 
 
-def minimal_generators(basis: PolynomialBasis, *, tol: float = 1e-6) -> PolynomialBasis:
+def minimal_generators(basis: PolynomialBasis) -> PolynomialBasis:
     """Leave out vanishing polynomials that are combinations of others, as far as degrees go.
 
     Which ones remain is a choice, their number by degree is not. Polynomials are left out and not
     recombined: within one degree, those whose leading forms are independent modulo multiples of
-    lower generators span the rest.
+    lower generators span the rest. How noisy they are is seen from their extents.
 
     Parameters
     ----------
     basis : PolynomialBasis
-    tol : float
-        A leading form of norm 1 that is nearer than this to the span of others lies in it. The
-        norm is that of the coefficients, so variables should be of like size. On noisy data, a few
-        times the noise relative to the size of the data; the Hilbert function often corrects a
-        tolerance that is too small.
 
     Returns
     -------
@@ -192,38 +198,58 @@ def minimal_generators(basis: PolynomialBasis, *, tol: float = 1e-6) -> Polynomi
     >>> minimal_generators(ideal.basis_).degrees()
     array([2])
     """
-    if tol < 0:
-        raise ValueError(f"tol must be at least 0, got {tol}")
-    _, coefficients = basis.expand()
-    degrees = basis.degrees()
-    kept = np.zeros(len(degrees), dtype=bool)
-    for degree in np.unique(degrees).tolist():
-        here = np.flatnonzero(degrees == degree)
-        forms = _leading_forms(coefficients[:, here], basis.n_features, degree, degree)
-        lower = [
-            _leading_forms(
-                coefficients[:, kept & (degrees == below)], basis.n_features, below, degree
-            )
-            for below in np.unique(degrees[kept]).tolist()
-        ]
-        known = spanning(np.hstack([forms[:, :0], *lower]), tol)
-        outside = forms - known @ (known.T @ forms)
-        n_leading = len(forms) - basis.blocks[degree - 1].nonvanishing.shape[1]
+    if not basis.blocks:
+        return basis
+    first = basis.blocks[0]
+    n_variables = first.nonvanishing.shape[1]
+    kept = [np.ones(first.vanishing.shape[1], dtype=bool)]
+    generators: dict[int, FloatArray] = {}  # leading forms by degree
+    nonvanishing, noise = np.eye(n_variables), 0.0
+    for degree, block in enumerate(basis.blocks[1:], start=2):
+        products = multiply_forms(nonvanishing, n_variables, degree, block.left, block.right)
+        nonvanishing = products @ block.nonvanishing
+        forms = products @ block.vanishing
+        needed = np.zeros(forms.shape[1], dtype=bool)
+        kept.append(needed)
+        if not needed.size:
+            continue
+        sizes = np.linalg.norm(forms, axis=0)
+        noise = max(noise, float(np.max(block.extents / sizes)))
+        tol = max(SAME_FORM, TIMES_NOISE * noise)
+        known = spanning(_multiply_up(generators, n_variables, degree), tol)
+        outside = forms / sizes
+        outside -= known @ (known.T @ outside)
+        n_leading = len(forms) - block.nonvanishing.shape[1]
         n_new = max(0, n_leading - known.shape[1])
-        kept[here[_independent(outside, tol, at_most=n_new)]] = True
-    return basis.restrict(kept)
+        needed[_independent(outside, tol, at_most=n_new)] = True
+        generators[degree] = forms[:, needed]
+    return basis.restrict(np.concatenate(kept))
 
 
-def _leading_forms(
-    coefficients: FloatArray, n_variables: int, degree: int, raised_to: int
-) -> FloatArray:
-    """Leading forms, of norm 1, of all multiples x^a g that have the degree ``raised_to``."""
-    table = monomials(n_variables, raised_to)
-    forms = coefficients[: len(monomials(n_variables, degree))].copy()
-    forms[: table.first_of(degree)] = 0.0
-    missing = monomials(n_variables, raised_to - degree)
-    factors = missing.exponents[missing.first_of(missing.degree) :]
-    return multiples(normalize_columns(forms), table, factors)[table.first_of(raised_to) :]
+def _multiply_up(generators: dict[int, FloatArray], n_variables: int, degree: int) -> FloatArray:
+    """Return all multiples, of norm 1, of forms of lower degrees that have a degree."""
+    table = monomials(n_variables, degree)
+    start = table.first_of(degree)
+    n_multiples = sum(
+        forms.shape[1] * count(n_variables - 1, degree - below)
+        for below, forms in generators.items()
+    )
+    n_bytes = 8 * len(table) * n_multiples
+    if n_bytes > LARGEST_MULTIPLES:
+        raise ValueError(
+            f"the {n_multiples} multiples of degree {degree} of equations in {n_variables} "
+            f"variables take {n_bytes / 2**30:.1f} GiB, too many to find out which equations "
+            "are needed; lower max_degree, reduce the number of features, or keep all equations "
+            "(generators='all')"
+        )
+    parts: list[FloatArray] = [np.zeros((len(table) - start, 0))]
+    for below, forms in generators.items():
+        padded = np.zeros((count(n_variables, below), forms.shape[1]))
+        padded[-len(forms) :] = normalize_columns(forms)
+        missing = monomials(n_variables, degree - below)
+        factors = missing.exponents[missing.first_of(missing.degree) :]
+        parts.append(multiples(padded, table, factors)[start:])
+    return np.hstack(parts)
 
 
 def _independent(columns: FloatArray, tol: float, *, at_most: int) -> IntArray:

@@ -255,7 +255,7 @@ def estimate_variety(basis: PolynomialBasis, X: Any) -> VarietyEstimate:
     hilbert = hilbert_function(basis)
     gradients = Gradients.of(basis, points)
     local_dimension = basis.n_features - most_frequent(gradients.ranks())
-    generators = minimal_generators(basis, tol=gradients.negligible)
+    generators = minimal_generators(basis)
     found = growth(hilbert)
 
     last = len(basis.blocks)

@@ -376,6 +376,17 @@ def refuse_frames_of_chunks(estimator: Any, X: Any) -> None:
         )
 
 
+def refuse_other_columns(estimator: Any, parameter: str) -> None:
+    """Raise if a frame is to be returned whose columns are not those that have names."""
+    wished = _get_output_config("transform", estimator)["dense"]
+    if wished != "default":
+        raise ValueError(
+            f"set_output(transform={wished!r}) names the columns that the estimator's own "
+            f"{parameter} stands for; set that with set_params({parameter}=...), or use "
+            "set_output(transform='default')"
+        )
+
+
 def label_error(error: Exception, label: str) -> Exception:
     """Return an error of the same family whose message begins with a label."""
     family = MemoryError if isinstance(error, MemoryError) else ValueError

@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING
 from vanishing.lazy_names import import_when_used
 
 if TYPE_CHECKING:
+    from vanishing.detectors.christoffel import ChristoffelDetector
     from vanishing.detectors.contamination import fit_to_mixed, score_unseen
     from vanishing.detectors.selection import Selection, select_without_labels
     from vanishing.detectors.transformation import TransformationDetector, image_detector
     from vanishing.detectors.vanishing import VanishingDetector
 
 __all__ = [
+    "ChristoffelDetector",
     "Selection",
     "TransformationDetector",
     "VanishingDetector",
@@ -23,6 +25,7 @@ __all__ = [
 __getattr__, __dir__ = import_when_used(
     __name__,
     {
+        "ChristoffelDetector": "christoffel",
         "Selection": "selection",
         "TransformationDetector": "transformation",
         "VanishingDetector": "vanishing",

@@ -39,7 +39,7 @@ from vanishing.detectors.threshold import (
     most_anomalies,
 )
 from vanishing.explain.record import Explanation
-from vanishing.ideal import HasIdeal, VanishingIdeal
+from vanishing.ideal import VanishingIdeal
 from vanishing.saving import Saveable
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def score_blocks(source: SampleSource, score: Callable[[Array], Array]) -> Any:
 USUAL = 0.9
 
 
-class Detector(HasIdeal, Saveable, OutlierMixin, BaseEstimator):
+class Detector(Saveable, OutlierMixin, BaseEstimator):
     """Base of the detectors; subclasses define ``fit``, which sets the score and the threshold."""
 
     contamination: float | Literal["auto"] = "auto"

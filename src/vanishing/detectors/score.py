@@ -273,6 +273,40 @@ class ExactView(NearestView):
 
 
 @dataclass(frozen=True, eq=False)
+class ChristoffelView(NearestView):
+    """Minus the logarithm of the Christoffel function, s = log(1 + D).
+
+    D is the sum of squares of all polynomials but the constant, in units of their extents.
+
+    Parameters
+    ----------
+    tol : float
+        Polynomials of larger extent are no equations that explanations name.
+    """
+
+    tol: float = LARGEST_FLOAT
+
+    def of_nearest(self, deviation: Array) -> Array:
+        """Return log(1 + D)."""
+        return namespace(deviation).log1p(deviation)
+
+    def slope_of_nearest(self, deviation: FloatArray) -> FloatArray:
+        """Return the derivative of log(1 + D)."""
+        return 1 / (1 + deviation)
+
+    def equations(
+        self, z: FloatArray, deviations: FloatArray
+    ) -> list[tuple[float, BrokenEquation]]:
+        """Return the polynomials that are small on normal data, each with how much it counts."""
+        every = super().equations(z, deviations)
+        return [(count, equation) for count, equation in every if equation.typical <= self.tol]
+
+    def nodes(self, deviations: "Value") -> "Value":
+        """Add log(1 + D)."""
+        return (deviations.take(0, axis=0) + 1.0).apply("Log")
+
+
+@dataclass(frozen=True, eq=False)
 class LinearView(View):
     """A view whose linear equations are rows of matrices, too many for an ideal of their own."""
 
@@ -693,7 +727,7 @@ def _log_add(total: "Value", other: float) -> "Value":
 
 
 #: All kinds of views, for model files.
-VIEWS = (NormView, ClusterView, ExactView, LikelihoodView, SpanView, Mixture)
+VIEWS = (NormView, ClusterView, ExactView, ChristoffelView, LikelihoodView, SpanView, Mixture)
 
 
 # --- Columns that are constant in training, as exact equations ------------------------------------

@@ -43,7 +43,7 @@ from vanishing.detectors.sample_weights import mean_and_variance, take_weights
 from vanishing.detectors.score import Coordinates, Mixture, Score
 from vanishing.detectors.threshold import Scored, apply_to_unseen
 from vanishing.explain.view import Component, View
-from vanishing.ideal import VanishingIdeal
+from vanishing.ideal import HasIdeal, VanishingIdeal
 from vanishing.transformations import (
     AnyOf,
     RandomAffine,
@@ -59,7 +59,7 @@ FEWEST_ROWS, FEW_ROWS = 10, 2000
 ROUNDING = 1e-12
 
 
-class TransformationDetector(Detector):
+class TransformationDetector(HasIdeal, Detector):
     """Anomaly detector that tells transformed copies of the data apart by their equations.
 
     The data is transformed in M ways. For each transformation T_i an ideal G_i is fitted to the

@@ -22,13 +22,13 @@ from vanishing.detectors.sample_weights import draw_rows, take_weights
 from vanishing.detectors.score import ClusterView, Coordinates, NormView, Score
 from vanishing.detectors.threshold import Scored, apply_to_unseen
 from vanishing.explain.view import Component, View
-from vanishing.ideal import VanishingIdeal
+from vanishing.ideal import HasIdeal, VanishingIdeal
 
 #: Floor of the spread of a polynomial of a single ideal.
 SMALLEST_SCALE = 1e-9
 
 
-class VanishingDetector(Detector):
+class VanishingDetector(HasIdeal, Detector):
     """Anomaly detector that scores how badly a sample breaks the equations of normal data.
 
     With an ``ideal`` it is one model, with score ‖G(x)‖: with the vca or gradient normalization

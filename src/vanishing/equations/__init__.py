@@ -6,6 +6,7 @@ from vanishing.lazy_names import import_when_used
 
 if TYPE_CHECKING:
     from vanishing.equations.code import to_c, to_python
+    from vanishing.equations.computer_algebra import to_computer_algebra
     from vanishing.equations.expansion import affine_map, to_sympy
     from vanishing.equations.latex import to_latex
     from vanishing.equations.onnx import to_onnx
@@ -18,6 +19,7 @@ __all__ = [
     "affine_map",
     "tidy",
     "to_c",
+    "to_computer_algebra",
     "to_latex",
     "to_onnx",
     "to_python",
@@ -33,6 +35,7 @@ __getattr__, __dir__ = import_when_used(
         "affine_map": "expansion",
         "tidy": "simplification",
         "to_c": "code",
+        "to_computer_algebra": "computer_algebra",
         "to_latex": "latex",
         "to_onnx": "onnx",
         "to_python": "code",

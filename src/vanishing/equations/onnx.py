@@ -318,10 +318,12 @@ def sums_of_squares(
 def transformer_outputs(
     bases: Sequence[PolynomialBasis], output: str, graph: Graph, x: Value
 ) -> list[Output]:
-    """Add what a transformer returns, "abs" or "signed", and the values with their signs."""
+    """Add what a transformer returns, and the values of its polynomials with their signs."""
+    if output == "nonvanishing":
+        bases = [basis.take_nonvanishing() for basis in bases]
     signed = values([Polynomials.plain(basis) for basis in bases], graph, x)
     width = sum(basis.count() for basis in bases)
-    features = signed if output == "signed" else signed.apply("Abs")
+    features = signed.apply("Abs") if output == "abs" else signed
     return [Output("features", features, width), Output("values", signed, width)]
 
 
@@ -471,8 +473,7 @@ def to_onnx(model: Any, *, dtype: Float = "float32", arithmetic: Float = "float6
 
     Parameters
     ----------
-    model : VanishingIdeal, ClassVanishingFeatures, VanishingDetector, TransformationDetector, \
-PolynomialBasis or Pipeline
+    model : VanishingIdeal, ClassVanishingFeatures, a detector, PolynomialBasis or Pipeline
         Fitted. A pipeline ends in one of the others, after scalers and PCA.
     dtype : {"float32", "float64"}, default="float32"
         Type of X and of the outputs; labels are int64.
@@ -546,9 +547,9 @@ def _check_model(model: Any) -> None:
     if not (ours and hasattr(model, "onnx_outputs")) and type(model) is not PolynomialBasis:
         raise TypeError(
             f"{type(model).__name__} cannot be exported to ONNX, only VanishingIdeal, "
-            "ClassVanishingFeatures, VanishingDetector, TransformationDetector, PolynomialBasis "
-            "and pipelines that end in one of them; of a pipeline that goes on after one of them, "
-            "export the steps before, as in to_onnx(pipeline[:-1])"
+            "ClassVanishingFeatures, detectors, PolynomialBasis and pipelines that end in one of "
+            "them; of a pipeline that goes on after one of them, export the steps before, as in "
+            "to_onnx(pipeline[:-1])"
         )
     if hasattr(model, "fit"):
         check_is_fitted(model)

@@ -4,7 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from vanishing.arrays.namespace import FloatArray
+from vanishing.arrays.namespace import FloatArray, IntArray
 from vanishing.construction.loop import DegreeTrace
 from vanishing.equations.text import number
 from vanishing.plotting.style import (
@@ -97,7 +97,13 @@ class SpectrumDisplay:
         if points is not None:
             sizes = np.sqrt(np.mean(fitted.basis_.evaluate(points) ** 2, axis=0))
             degrees = fitted.basis_.degrees()
-            elsewhere = [sizes[degrees == step.degree] for step in fitted.trace_]
+            elsewhere = []
+            for step in fitted.trace_:
+                here = degrees == step.degree
+                below = step.spectrum[: step.vanishing]
+                where = _find_places(fitted.extents_[here], below)
+                elsewhere.append(np.full(step.vanishing, np.nan))
+                elsewhere[-1][where] = sizes[here]
         return cls(fitted.trace_, elsewhere=elsewhere).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> Self:
@@ -187,6 +193,13 @@ class SpectrumDisplay:
             handlelength=1.6,
             borderaxespad=0.0,
         )
+
+
+def _find_places(extents: FloatArray, spectrum: FloatArray) -> IntArray:
+    """Return where polynomials are in a spectrum; of minimal generators, some are not there."""
+    if len(extents) == len(spectrum):
+        return np.arange(len(spectrum))
+    return np.asarray(np.argmin(np.abs(spectrum[:, None] - extents), axis=0))
 
 
 def _evenly(count: int) -> FloatArray:

@@ -96,8 +96,6 @@ SPACE = (6.8, 5.0)
 SIDE, BESIDE, BELOW, LOWEST, HIGHEST = 3.8, 2.9, 0.7, 1.3, 5.0
 #: Polynomials that are drawn unless others are asked for.
 MOST = 6
-#: Leading forms nearer than this to multiples of others are combinations of them (noise).
-SAME = 0.02
 #: Room around the points, as a share of their range.
 ROOM = 0.15
 
@@ -375,7 +373,7 @@ def _chosen_basis(ideal: VanishingIdeal, polynomials: Any) -> PolynomialBasis:
     basis: PolynomialBasis = ideal.basis_
     chosen = chosen_polynomials(ideal, polynomials)
     if polynomials is None:
-        basis = minimal_generators(basis, tol=SAME)
+        basis = minimal_generators(basis)
         chosen = list(range(MOST))
     return basis.restrict(np.isin(np.arange(basis.count()), chosen))
 

@@ -188,6 +188,24 @@ class PolynomialBasis:
         )
         return PolynomialBasis(self.n_features, blocks)
 
+    def take_nonvanishing(self) -> "PolynomialBasis":
+        """Return a basis whose vanishing polynomials are the nonvanishing ones of this basis.
+
+        Returns
+        -------
+        PolynomialBasis
+            Without the constant 1. All extents are 1.
+        """
+        blocks = tuple(
+            replace(
+                block,
+                vanishing=block.nonvanishing,
+                extents=np.ones(block.nonvanishing.shape[1]),
+            )
+            for block in self.blocks
+        )
+        return PolynomialBasis(self.n_features, blocks)
+
     def compose(self, inner: AffineMap) -> "PolynomialBasis":
         """Return the polynomials p(A x + b) in x.
 

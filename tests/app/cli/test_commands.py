@@ -695,6 +695,32 @@ def test_export_of_short_equations(call, tables, models):
     assert call("export", "nowhere.csv", "latex").code == 3
 
 
+@pytest.mark.parametrize("system", ["macaulay2", "singular", "cocoa", "oscar", "sage"])
+def test_export_of_ideals(call, tables, models, tmp_path, system):
+    power = "**" if system == "sage" else "^"
+    short = call("export", "normal.csv", system, "--tol", "0.05").out
+    assert f"x{power}2 - y" in short
+    assert "rounded" not in short
+    decimals = call("export", "ideal.safetensors", system)
+    assert decimals.code == 0, decimals.err
+    assert "rounded" in decimals.out
+    assert len(call("export", "ideal.safetensors", system, "--digits", "2").out) < len(decimals.out)
+    points = np.array([[k, k * k] for k in range(-5, 6)])
+    write_csv(tmp_path / "exact.csv", ["x0", "x1"], points)
+    VanishingIdeal(tol=0).fit(points).save(tmp_path / "m.safetensors")
+    done = call("export", "m.safetensors", system, "--points", "exact.csv", "--out", "ideal.txt")
+    assert done.code == 0, done.err
+    written = (tmp_path / "ideal.txt").read_text()
+    assert f"x0{power}2 - x1" in written
+    assert written.endswith("\n")
+
+
+def test_points_prove_no_ideal_of_standardized_columns(call, tables, models):
+    done = call("export", "detector.safetensors", "singular", "--points", "normal.csv")
+    assert done.code == 4
+    assert "standardized" in done.err
+
+
 def test_export_of_exact_equations(call, tmp_path):
     points = [f"{k / 10:.1f},{k * k / 100:.2f}" for k in range(-10, 11)]
     (tmp_path / "exact.csv").write_text("x,y\n" + "\n".join(points) + "\n")

@@ -1,6 +1,6 @@
 """The commands ``show``, ``export`` and ``info``."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast, get_args
 
 import typer
 
@@ -166,7 +166,10 @@ def _draw(path: str, model: Any, what: What, name: str | None, table: Any) -> No
 
 # --- ``vanishing export``: equations for other programs -------------------------------------------
 
-Target = Literal["sympy", "latex", "python", "c", "onnx", "rational"]
+System = Literal["macaulay2", "singular", "cocoa", "oscar", "sage"]
+Target = Literal["sympy", "latex", "python", "c", "onnx", "rational", System]
+#: Computer algebra systems.
+SYSTEMS = get_args(System)
 
 
 def export(
@@ -183,7 +186,7 @@ def export(
             "--digits",
             min=1,
             max=17,
-            help="Digits of coefficients, more where an equation needs them (sympy, latex).",
+            help="Digits of decimals, more where an equation needs them (not python, c, onnx).",
             show_default="as many as the noise leaves",
         ),
     ] = None,
@@ -199,15 +202,17 @@ def export(
         typer.Option(
             "--points",
             help="Table of the points: used to shorten the equations (sympy, latex), or to prove "
-            "them on its numbers as they are written (rational).",
+            "exact ones on its numbers as they are written (rational, computer algebra).",
         ),
     ] = None,
     json: Json = False,
 ) -> None:
     """Write the equations of a model as SymPy, LaTeX, Python, C, ONNX or exact rationals.
 
-    Equations of a table are those that fit finds in it. With a table, SymPy and LaTeX are as short
-    as the noise of the points allows.
+    Or as an ideal for a computer algebra system: Macaulay2, Singular, CoCoA, OSCAR or Sage.
+
+    Equations of a table are those that fit finds in it. With a table, SymPy, LaTeX and ideals are
+    as short as the noise of the points allows.
     """
     import sys
 
@@ -242,7 +247,8 @@ def export(
         content = _onnx(fitted, dtype, ideal)
         lines: list[str] = []
     else:
-        lines = _short_lines(fitted, target, ideal, digits, None if raw else table)
+        proved = target in SYSTEMS and points is not None
+        lines = _short_lines(fitted, target, ideal, digits, None if raw or proved else table)
         lines = lines or _lines(fitted, target, ideal, digits, name, points, reading, raw=raw)
         text = "".join(f"{line}\n" for line in lines)
         content = (visible(text) if out == "-" else text).encode()
@@ -274,7 +280,7 @@ def _short_lines(
     from vanishing.app.cli.equations import carry_back, tidy_equations
     from vanishing.app.cli.models import choose_ideal, is_detector
 
-    if table is None or target not in ("sympy", "latex"):
+    if table is None or target not in ("sympy", "latex", *SYSTEMS):
         return []
     ideal, names, meaning = carry_back(model, choose_ideal(model, name)[0])
     if meaning and is_detector(model):
@@ -283,6 +289,10 @@ def _short_lines(
             "leave --points out"
         )
     found = [] if meaning else tidy_equations(ideal, table.values, names, mix=True, digits=digits)
+    if found and target in SYSTEMS:
+        from vanishing.equations import to_computer_algebra
+
+        return [to_computer_algebra(found, cast(System, target), names).rstrip("\n")]
     if target == "latex":
         return [each.latex for each in found or []]
     return [_sympy_text(each.expression) for each in found or []]
@@ -316,8 +326,9 @@ def _lines(
     if not is_detector(model) and (steps := preprocessing(model)) is not None:
         # Carried back through scaling and PCA to the columns of the data.
         names, meaning, options = feature_names(model), "", {"preprocessor": steps}
-    write = required("vanishing.equations", f"to_{target}", extra="symbolic")
-    if target == "rational" and meaning:
+    function = "to_computer_algebra" if target in SYSTEMS else f"to_{target}"
+    write = required("vanishing.equations", function, extra="symbolic")
+    if points is not None and target in ("rational", *SYSTEMS) and meaning:
         raise ModelError(
             f"the equations of this detector are {meaning}, so points prove nothing about "
             "them; make an ideal with vanishing fit --tol 0"
@@ -329,6 +340,12 @@ def _lines(
             assert points is not None
             found = write(ideal, _exact_points(points, reading, model), names, **options)
             return [_sympy_text(each.as_expr()) for each in found]
+        if target in SYSTEMS:
+            if points is not None:
+                options["points"] = _exact_points(points, reading, model)
+            if digits is not None:
+                options["digits"] = digits
+            return [write(ideal, target, names, **options).rstrip("\n")]
         if target == "sympy":
             found = (
                 write(ideal, names, **options)
