@@ -571,7 +571,7 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
             found = construct_border_basis(
                 points, contrast, settings, max_degree=bound, callback=callback, ranges=ranges
             )
-            return found, None
+            return self._with_generators(found), None
         noise, corrected = None, None
         if self.tol == "auto":
             noise, moments = find_noise(points, bound, settings)
@@ -582,11 +582,19 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         )
         if corrected is not None:
             found = replace(found, basis=measure_extents(found.basis, points))
-        if self.generators == "minimal":
-            from vanishing.algebra.generators import minimal_generators  # few fits need it
+        return self._with_generators(found), noise
 
-            found = replace(found, basis=minimal_generators(found.basis))
-        return found, noise
+    def _with_generators(self, found: Construction) -> Construction:
+        """Leave out equations that follow from others, if that is asked for."""
+        if self.generators == "all":
+            return found
+        from vanishing.algebra.generators import find_minimal_generators  # few fits need it
+
+        kept = find_minimal_generators(found.basis)
+        order_ideal = found.order_ideal
+        if order_ideal is not None:
+            order_ideal = replace(order_ideal, leading_terms=order_ideal.leading_terms[kept])
+        return replace(found, basis=found.basis.restrict(kept), order_ideal=order_ideal)
 
     def _settings(self) -> Settings | BorderSettings:
         construction = resolve_construction(self.construction)

@@ -379,3 +379,13 @@ def test_a_restricted_ideal_keeps_its_leading_terms():
         part.transform(NOISY["wine"]), ideal.transform(NOISY["wine"])[:, kept], atol=1e-12
     )
     assert len(ideal.order_ideal_.leading_terms) == ideal.basis_.count()
+
+
+@pytest.mark.parametrize("construction", ["abm", "abm-gradient", "oavi"])
+def test_minimal_generators_keep_their_leading_terms(construction):
+    """The cubic of the twisted cubic's border basis follows from its quadrics."""
+    X = make_variety("twisted-cubic", 100, random_state=0)
+    ideal = VanishingIdeal(construction=construction, max_degree=4, tol=0, generators="minimal")
+    ideal.fit(X)
+    assert ideal.basis_.degrees().tolist() == [2, 2, 2]
+    assert ideal.order_ideal_.leading_terms.sum(axis=1).tolist() == [2, 2, 2]

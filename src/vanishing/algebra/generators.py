@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from scipy.linalg import qr
 
-from vanishing.arrays.namespace import FloatArray, IntArray
+from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.monomials import (
     count,
@@ -198,8 +198,22 @@ def minimal_generators(basis: PolynomialBasis) -> PolynomialBasis:
     >>> minimal_generators(ideal.basis_).degrees()
     array([2])
     """
+    return basis.restrict(find_minimal_generators(basis))
+
+
+def find_minimal_generators(basis: PolynomialBasis) -> BoolArray:
+    """Return which vanishing polynomials :func:`minimal_generators` keeps.
+
+    Parameters
+    ----------
+    basis : PolynomialBasis
+
+    Returns
+    -------
+    bool array of shape (n_vanishing,)
+    """
     if not basis.blocks:
-        return basis
+        return np.zeros(0, dtype=bool)
     first = basis.blocks[0]
     n_variables = first.nonvanishing.shape[1]
     kept = [np.ones(first.vanishing.shape[1], dtype=bool)]
@@ -223,7 +237,7 @@ def minimal_generators(basis: PolynomialBasis) -> PolynomialBasis:
         n_new = max(0, n_leading - known.shape[1])
         needed[_independent(outside, tol, at_most=n_new)] = True
         generators[degree] = forms[:, needed]
-    return basis.restrict(np.concatenate(kept))
+    return np.concatenate(kept)
 
 
 def _multiply_up(generators: dict[int, FloatArray], n_variables: int, degree: int) -> FloatArray:
