@@ -19,13 +19,14 @@ import os
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from benchmarks import machine
-from benchmarks.speed.floors import floor_seconds
 from joblib import Parallel, delayed
+from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 from sklearn.linear_model import LogisticRegression
@@ -66,7 +67,7 @@ def read(name: str) -> tuple[np.ndarray, np.ndarray]:
 # --- Speed ----------------------------------------------------------------------------------------
 
 
-def measure_speed(repeats: int = 15) -> list[dict[str, Any]]:
+def measure_speed(repeats: int = 30) -> list[dict[str, Any]]:
     X, y = read("skin")
     rows = np.random.default_rng(0).permutation(len(X))[: int(0.6 * len(X))]
     parts = [X[rows][y[rows] == label] for label in np.unique(y)]
@@ -80,13 +81,17 @@ def measure_speed(repeats: int = 15) -> list[dict[str, Any]]:
                     max_degree=10,
                     reduction=reduction,
                 )
-                seconds, floor = np.inf, 0.0
-                for _ in range(repeats):
-                    started = time.process_time()
-                    fitted = [VanishingIdeal(**ideal.get_params()).fit_part(X) for X in parts]
-                    seconds = min(seconds, time.process_time() - started)
+
+                def fit(ideal: VanishingIdeal = ideal) -> list[VanishingIdeal]:
+                    return [clone(ideal).fit_part(part) for part in parts]
+
+                fitted = fit()
+                seconds = take_time(fit, repeats)
+                floor = 0.0
                 for part, each in zip(parts, fitted, strict=True):
-                    floor += floor_seconds("syrk", count_columns(each), (len(part),), 5)
+                    for n_columns in count_columns(each):
+                        block = np.ones((n_columns, len(part)))
+                        floor += take_time(lambda block=block: block @ block.T, 10)
                 found.append(
                     {
                         "psi": psi,
@@ -104,6 +109,16 @@ def measure_speed(repeats: int = 15) -> list[dict[str, Any]]:
                 )
                 print(found[-1], flush=True)
     return found
+
+
+def take_time(work: Callable[[], Any], repeats: int) -> float:
+    """Return the least processor time of several."""
+    times = []
+    for _ in range(repeats):
+        started = time.process_time()
+        work()
+        times.append(time.process_time() - started)
+    return min(times)
 
 
 def count_columns(ideal: VanishingIdeal) -> tuple[int, ...]:

@@ -7,10 +7,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.linalg import norm
 from scipy.linalg import lapack
 
-from vanishing.arrays.kernels import norms
 from vanishing.arrays.namespace import FloatArray
 
 #: Steps of conditional gradients, at most.
@@ -51,7 +49,7 @@ class SparseFit(NamedTuple):
 
 
 #: Columns of which a smaller fraction is left depend on the support.
-DEPENDENT = 1e-14
+DEPENDENT = 1e-7
 
 
 def fit_with_few_terms(R: FloatArray, target: FloatArray) -> Iterator[SparseFit]:
@@ -69,32 +67,36 @@ def fit_with_few_terms(R: FloatArray, target: FloatArray) -> Iterator[SparseFit]
     Yields
     ------
     SparseFit
-        First zeros, at last the fit on all columns.
+        First zeros, at last the fit on all columns, except for some that nearly depend on others.
     """
     n_columns = len(target)
     basis, triangle = np.zeros((n_columns, n_columns)), np.zeros((n_columns, n_columns))
     coordinates = np.zeros(n_columns)
-    # What of the target and of all columns is orthogonal to the support.
+    # What of the target and of all columns is orthogonal to the support, with the squares of the
+    # columns and their products with the target.
     rest, columns = target.copy(), R.copy()
-    smallest = (DEPENDENT * norms(R)) ** 2
+    squares, products = np.einsum("ij,ij->j", R, R), target @ R
+    smallest = DEPENDENT**2 * squares
     support: list[int] = []
     for n in range(n_columns + 1):
-        yield SparseFit(float(norm(rest)), support, triangle[:n, :n], coordinates[:n], n_columns)
-        squares = np.einsum("ij,ij->j", columns, columns)
-        squares[support] = 0.0
-        is_free = squares > smallest
-        if not is_free.any():
+        yield SparseFit(
+            float(np.sqrt(rest @ rest)), support, triangle[:n, :n], coordinates[:n], n_columns
+        )
+        gains = products * products / np.maximum(squares, smallest)
+        gains[squares <= smallest] = -1.0
+        chosen = int(gains.argmax()) if n < n_columns else 0
+        if gains[chosen] < 0:
             return
-        gains = (rest @ columns) ** 2
-        gains[is_free] /= squares[is_free]
-        gains[~is_free] = -1.0
-        chosen = int(gains.argmax())
         unit = columns[:, chosen] / np.sqrt(squares[chosen])
         basis[n] = unit
         triangle[: n + 1, n] = basis[: n + 1] @ R[:, chosen]
-        coordinates[n] = unit @ target
-        columns -= unit[:, None] * (unit @ columns)
-        rest -= unit * (unit @ rest)
+        coordinates[n], explained = unit @ target, unit @ rest
+        shares = unit @ columns
+        columns -= unit[:, None] * shares
+        squares -= shares * shares
+        products -= explained * shares
+        rest -= explained * unit
+        squares[chosen] = 0.0
         support = [*support, chosen]
 
 

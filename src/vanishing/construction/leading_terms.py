@@ -405,19 +405,19 @@ def _fit_sparse(
             return np.inf
         return 0.0 if residual <= fit.noise else residual / size
 
+    coefficients, residual = fit.coefficients, fit.residual
     for each in fit_with_few_terms(sequence.R, fit.coordinates):
-        residual = hypot(each.missing, fit.residual)
-        if measure.form is None and find_extent(residual, 1.0) > tol:
+        missing = hypot(each.missing, fit.residual)
+        if measure.form is None and find_extent(missing, 1.0) > tol:
             continue  # without computing coefficients
-        coefficients = each.coefficients
-        size = measure(coefficients)[1]
-        if find_extent(residual, size) <= tol:
+        if find_extent(missing, measure(each.coefficients)[1]) <= tol:
+            coefficients, residual = each.coefficients, missing
             break
     if np.abs(coefficients).sum() > radius:
         bound = tol * measure(fit.coefficients)[1]
         coefficients = fit_in_ball(sequence.R, fit.coordinates, radius, bound, fit.residual)
         residual = hypot(np.linalg.norm(fit.coordinates - sequence.R @ coefficients), fit.residual)
-        size = measure(coefficients)[1]
+    size = measure(coefficients)[1]
     if find_extent(residual, size) > tol:
         return None
     return Generator(number, [*sequence.terms], -coefficients / size, 1 / size, residual / size)

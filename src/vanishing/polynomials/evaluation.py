@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -61,17 +61,14 @@ class DegreeBlock:
         return self.projection @ self.vanishing
 
     @lazy
-    def selected(self) -> tuple[IntArray, IntArray, IntArray] | None:
-        """Numbers and factors of the candidates that F_t is, as in a border basis.
-
-        None if F_t combines candidates.
-        """
-        V = self.nonvanishing
-        chosen = np.argmax(V, axis=0) if len(V) else np.zeros(0, dtype=np.intp)
-        is_selection = np.count_nonzero(V) == V.shape[1] == np.count_nonzero(V == 1.0)
-        if not is_selection or self.nonvanishing_lower.any():
+    def selected(self) -> "Selection | None":
+        """The candidates that F_t is, as in a border basis; None if F_t combines candidates."""
+        V, lower = self.nonvanishing, self.nonvanishing_lower
+        if np.any(np.count_nonzero(V, axis=0) != 1) or lower[1:].any():
             return None
-        return chosen, self.left[chosen], self.right[chosen]
+        chosen = np.argmax(V != 0, axis=0)
+        scale = V[chosen, np.arange(V.shape[1])]
+        return Selection(chosen, self.left[chosen], self.right[chosen], scale, lower[0])
 
     def __getstate__(self) -> dict[str, object]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
@@ -79,6 +76,28 @@ class DegreeBlock:
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)
         self.__post_init__()
+
+
+class Selection(NamedTuple):
+    """Nonvanishing polynomials that are single candidates: scale · candidate - shift.
+
+    Parameters
+    ----------
+    numbers, left, right : int arrays of shape (n_nonvanishing,)
+        The candidates and their factors.
+    scale, shift : arrays of shape (n_nonvanishing,)
+    """
+
+    numbers: IntArray
+    left: IntArray
+    right: IntArray
+    scale: FloatArray
+    shift: FloatArray
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether candidates are neither scaled nor shifted."""
+        return bool(np.all(self.scale == 1) and not self.shift.any())
 
 
 # --- Values of nested polynomials on a block of rows ----------------------------------------------
@@ -127,9 +146,12 @@ class Evaluator:
             start, stop = self.offsets[degree], self.offsets[degree + 1]
             if start == stop:
                 continue
-            if block.selected is not None:
-                _, left, right = block.selected
-                self._write_candidates(values[start:stop, :], x, values, degree, left, right)
+            if (chosen := block.selected) is not None:
+                own = values[start:stop, :]
+                self._write_candidates(own, x, values, degree, chosen.left, chosen.right)
+                if not chosen.is_plain:
+                    own *= self._on(x, chosen.scale)[:, None]
+                    own -= self._on(x, chosen.shift)[:, None]
                 continue
             candidates = self._candidates(x, values, degree, block)
             values[start:stop, :] = self._combine(
@@ -158,8 +180,8 @@ class Evaluator:
             found.append(self._combine(block.vanishing, block.vanishing_lower, candidates, below))
             if degree == last:
                 continue
-            if block.selected is not None:
-                lower[start:stop, :] = xp.take(candidates, self._on(x, block.selected[0]), axis=0)
+            if (chosen := block.selected) is not None and chosen.is_plain:
+                lower[start:stop, :] = xp.take(candidates, self._on(x, chosen.numbers), axis=0)
                 continue
             lower[start:stop, :] = self._combine(
                 block.nonvanishing, block.nonvanishing_lower, candidates, below
