@@ -409,7 +409,7 @@ def test_parameters_are_checked_before_the_data():
 
 
 def test_transform_refuses_an_unknown_output():
-    with raises(ValueError, "output", "'abs' or 'signed'", "'squared'"):
+    with raises(ValueError, "output", "'abs', 'signed' or 'nonvanishing'", "'squared'"):
         fitted().transform(points(), output="squared")
 
 

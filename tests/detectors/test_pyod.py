@@ -280,7 +280,7 @@ def assert_answers_are_the_same(loaded, each):
     [
         ({"detector": "vanishing"}, "detector must be a VanishingDetector.*got 'vanishing'"),
         ({"detector": VanishingDetector}, "detector must be a VanishingDetector.*got <class"),
-        ({"detector": VanishingIdeal()}, "detector must be a VanishingDetector"),
+        ({"detector": VanishingIdeal()}, "detector must be a VanishingDetector, another"),
         ({"detector": VanishingDetector(contamination=0.1)}, "contamination of the detector"),
         (
             {"detector": TransformationDetector(contamination=0.1, calibration=0.3)},

@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from vanishing.arrays.namespace import FloatArray
-from vanishing.detectors.transformation import TransformationDetector
+from vanishing.detectors.base import Detector
 from vanishing.detectors.vanishing import VanishingDetector
 
 try:
@@ -39,7 +39,7 @@ class VanishingOD(BaseDetector):
 
     Parameters
     ----------
-    detector : VanishingDetector, TransformationDetector or None, default=None
+    detector : VanishingDetector, another detector or None, default=None
         None stands for ``VanishingDetector()``. A copy is fitted. Its own threshold is not used,
         so ``contamination`` and ``calibration`` have to be left out there.
     contamination : float, default=0.1
@@ -48,7 +48,7 @@ class VanishingOD(BaseDetector):
 
     Attributes
     ----------
-    detector_ : VanishingDetector or TransformationDetector
+    detector_ : Detector
         Fitted.
     decision_scores_ : array of shape (n_samples,)
         Scores of the training data.
@@ -72,7 +72,7 @@ class VanishingOD(BaseDetector):
 
     def __init__(
         self,
-        detector: VanishingDetector | TransformationDetector | None = None,
+        detector: Detector | None = None,
         *,
         contamination: Any = 0.1,
     ) -> None:
@@ -122,10 +122,9 @@ class VanishingOD(BaseDetector):
 
     def _check_parameters(self) -> None:
         detector, contamination = self.detector, self.contamination
-        if not isinstance(detector, VanishingDetector | TransformationDetector | None):
+        if not isinstance(detector, Detector | None):
             raise ValueError(
-                "detector must be a VanishingDetector, a TransformationDetector or None, got "
-                f"{detector!r}"
+                f"detector must be a VanishingDetector, another detector or None, got {detector!r}"
             )
         if isinstance(contamination, float):
             usable = 0 < contamination <= 0.5

@@ -14,6 +14,7 @@ from tests.support.paths import ROOT
 import vanishing
 from vanishing import VanishingDetector, VanishingIdeal
 from vanishing.app.cli.commands import COMMANDS
+from vanishing.detectors import ChristoffelDetector
 from vanishing.persistence import save
 
 ACCOUNTS = str(ROOT / "examples" / "data" / "accounts.csv")
@@ -713,6 +714,16 @@ def test_export_of_ideals(call, tables, models, tmp_path, system):
     written = (tmp_path / "ideal.txt").read_text()
     assert f"x0{power}2 - x1" in written
     assert written.endswith("\n")
+
+
+def test_the_christoffel_function_is_a_model_too(call, tables, models, tmp_path):
+    ChristoffelDetector(2).fit(parabola(200)).save(tmp_path / "c.safetensors")
+    done = call("show", "c.safetensors")
+    assert "in standardized columns" in done.out
+    assert "x0'" in done.out
+    write_csv(tmp_path / "odd.csv", ["x0", "x1"], np.array([[0.5, 0.25], [0.5, 3.0]]))
+    scores = call("score", "odd.csv", "--model", "c.safetensors").out.splitlines()
+    assert [line.rsplit(",", 1)[1] for line in scores[1:]] == ["0", "1"]
 
 
 def test_points_prove_no_ideal_of_standardized_columns(call, tables, models):

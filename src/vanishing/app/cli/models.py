@@ -28,6 +28,7 @@ from vanishing.arrays.namespace import BoolArray, FloatArray, import_extra
 from vanishing.construction.noise import MOST_NOISE
 from vanishing.data.source import too_large_to_square
 from vanishing.data.whole_tables import SUFFIXES, Table
+from vanishing.detectors import ChristoffelDetector
 from vanishing.detectors.clusters import NothingVanishesError
 from vanishing.detectors.contamination import FEWEST_ROWS, N_FITS, fit_to_mixed
 from vanishing.polynomials.monomials import variable_names
@@ -236,13 +237,14 @@ def coordinate_names(model: Any, key: str) -> tuple[list[str], str]:
         return [f"u{i}" for i in range(width)], _behind(model)
     if not is_detector(model):
         return names, ""
-    if isinstance(model, VanishingDetector):
+    if isinstance(model, VanishingDetector | ChristoffelDetector):
         coordinates = model.anomaly_score_.coordinates
-        if coordinates.columns is None:
+        if coordinates.scaler is None:
             return names, ""
         reduction = coordinates.maps[int(key.partition(",")[0])]
         if reduction is None:
-            kept = [f"{names[j]}'" for j in coordinates.columns]
+            columns = coordinates.columns
+            kept = [f"{names[j]}'" for j in (range(len(names)) if columns is None else columns)]
             return kept, "in standardized columns, x' = (x - mean) / spread"
         width = reduction.n_components_
         return [f"pc{i}" for i in range(width)], "in principal components of the columns"
