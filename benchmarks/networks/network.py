@@ -1,9 +1,7 @@
 """A small convolutional network for Fashion-MNIST, its training, and what a network costs."""
 
 from collections import OrderedDict
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -28,14 +26,14 @@ class Images:
     test: tuple[Tensor, Tensor]
 
 
-def load_images(device: str, *, n_train: int | None = None) -> Images:
+def load_images(device: str, *, n_images: int | None = None) -> Images:
     """Load the images with mean 0 and standard deviation 1.
 
     Parameters
     ----------
     device : str
-    n_train : int, optional
-        Use so many training images only, to see that everything works.
+    n_images : int, optional
+        Use so many of each part only, to see that everything works.
     """
     read = load_fashion_mnist()
 
@@ -47,8 +45,9 @@ def load_images(device: str, *, n_train: int | None = None) -> Images:
     test, test_labels = move(read.test_images, read.test_labels)
     mean, spread = x.mean(), x.std()
     x, test = (x - mean) / spread, (test - mean) / spread
-    train = slice(N_VALIDATION, None if n_train is None else N_VALIDATION + n_train)
-    return Images((x[train], y[train]), (x[:N_VALIDATION], y[:N_VALIDATION]), (test, test_labels))
+    few = slice(n_images)
+    parts = (x[N_VALIDATION:], y[N_VALIDATION:]), (x[:N_VALIDATION], y[:N_VALIDATION])
+    return Images(*((x[few], y[few]) for x, y in (*parts, (test, test_labels))))
 
 
 def make_network() -> nn.Sequential:
@@ -80,13 +79,12 @@ def train(
     *,
     n_epochs: int,
     rate: float,
-    teacher: nn.Module | None = None,
-    batch_size: int = 500,
-    weight_decay: float = 5e-4,
     optimizer: str = "sgd",
-    prepare: Callable[[nn.Module], Any] | None = None,
+    teacher: nn.Module | None = None,
+    frozen: nn.Module | None = None,
+    batch_size: int = 500,
 ) -> None:
-    """Train the parameters that require gradients, on shifted and mirrored images.
+    """Train a network on shifted and mirrored images.
 
     Parameters
     ----------
@@ -96,28 +94,25 @@ def train(
     n_epochs : int
     rate : float
         Largest learning rate of one cycle.
+    optimizer : {"sgd", "adam"}
     teacher : Module, optional
         A network whose probabilities are learned beside the labels.
+    frozen : Module, optional
+        A part of the network that stays as it is.
     batch_size : int
-    weight_decay : float
-    optimizer : {"sgd", "adam"}
-    prepare : callable, optional
-        Called with the network after ``network.train()``, to keep parts of it in evaluation mode.
     """
     x, y = images
+    network.train().requires_grad_(True)
+    if frozen is not None:
+        frozen.eval().requires_grad_(False)
     parameters = [each for each in network.parameters() if each.requires_grad]
     n_steps = n_epochs * (len(x) // batch_size)
     descent: torch.optim.Optimizer
     if optimizer == "sgd":
-        descent = torch.optim.SGD(
-            parameters, rate, momentum=0.9, nesterov=True, weight_decay=weight_decay
-        )
+        descent = torch.optim.SGD(parameters, rate, momentum=0.9, nesterov=True, weight_decay=5e-4)
     else:
-        descent = torch.optim.AdamW(parameters, rate, weight_decay=weight_decay)
+        descent = torch.optim.AdamW(parameters, rate, weight_decay=1e-3)
     schedule = torch.optim.lr_scheduler.OneCycleLR(descent, rate, total_steps=n_steps)
-    network.train()
-    if prepare is not None:
-        prepare(network)
     for _ in range(n_epochs):
         order = torch.randperm(len(x), device=x.device)
         for step in range(len(x) // batch_size):
@@ -144,9 +139,8 @@ def augment(x: Tensor) -> Tensor:
     shifts = torch.randint(0, 5, (2, n), device=x.device)
     grid = torch.arange(28, device=x.device)
     rows, columns = (shift[:, None] + grid for shift in shifts)
-    return padded[
-        torch.arange(n, device=x.device)[:, None, None], 0, rows[:, :, None], columns[:, None, :]
-    ][:, None]
+    number = torch.arange(n, device=x.device)[:, None, None]
+    return padded[number, 0, rows[:, :, None], columns[:, None, :]][:, None]
 
 
 @torch.no_grad()

@@ -1,7 +1,7 @@
 """Vanishing polynomials as layers of torch networks, and networks cut short by class ideals."""
 
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any, Literal
 
@@ -102,21 +102,23 @@ class VanishingLayer(torch.nn.Module):  # type: ignore[name-defined]
         self.out_features = sum(basis.count() for basis in bases)
         degrees = [basis.blocks[: last_degree_with_vanishing(basis.blocks)] for basis in bases]
         degrees = [blocks for blocks in degrees if blocks]
+        dtype = torch.get_default_dtype() if dtype is None else dtype
         # Subtracting a point in the middle of the data first keeps the digits of float32, which
-        # x W - c W would lose where the data is far from the origin.
+        # x W - c W would lose where the data is far from the origin. What rounding changes of that
+        # point is part of the next offset.
         middle = _find_middle(degrees, n_variables)
+        center = _round(middle if inner is None else inner.preimage(middle), dtype)
         if inner is None:
-            center = middle
+            middle = center
             self.projection = None
         else:
-            center = inner.preimage(middle)
             self.projection = _linear(inner.matrix, inner(center[None, :])[0] - middle)
         self.register_buffer("center", torch.tensor(center))
         self.linear = _LinearPolynomials(degrees, n_variables, middle) if degrees else None
         self.products = torch.nn.ModuleList(
             _ProductPolynomials(degrees, t) for t in range(2, max(map(len, degrees), default=0) + 1)
         )
-        self.to(device=device, dtype=torch.get_default_dtype() if dtype is None else dtype)
+        self.to(device=device, dtype=dtype)
         self.requires_grad_(trainable)
 
     def forward(self, x: Array) -> Array:
@@ -251,6 +253,12 @@ def _linear(matrix: FloatArray, offset: FloatArray) -> Any:
     return layer
 
 
+def _round(point: FloatArray, dtype: Any) -> FloatArray:
+    """Return the nearest point that has the given type, in double precision."""
+    rounded: FloatArray = torch.tensor(point).to(dtype).double().numpy()
+    return rounded
+
+
 def _count_needed(blocks: Sequence[DegreeBlock], t: int) -> int:
     """Return the number of polynomials F_t that higher degrees of an ideal are made of."""
     return blocks[t - 1].nonvanishing.shape[1] if t < len(blocks) else 0
@@ -335,11 +343,12 @@ def cut_network(
     y: Any,
     *,
     ideal: VanishingIdeal | None = None,
-    n_components: int | None = 32,
-    pool: int = 2,
+    n_components: int | None = 16,
+    pool: int = 3,
     max_polynomials: int | None = None,
-    max_samples: int = 1000,
-    C: float = 1.0,
+    max_samples: int = 2000,
+    linear: bool = True,
+    C: float = 0.01,
     batch_size: int = 500,
     random_state: int = 0,
 ) -> Any:
@@ -350,8 +359,9 @@ def cut_network(
     on the class and not on the others. A logistic regression on the absolute values of these
     polynomials takes the place of the layers that were cut off (Pelleriti et al., 2025).
 
-    Nothing of the body changes. To train the result further, set ``requires_grad_`` and use any
-    optimizer.
+    Nothing is trained by gradient descent, and the body stays as it is. Training the coefficients
+    of the polynomials afterwards usually improves the accuracy: they are parameters of the
+    network that ``requires_grad_`` unfreezes.
 
     Parameters
     ----------
@@ -364,16 +374,19 @@ def cut_network(
         Their classes.
     ideal : VanishingIdeal, optional
         Fitted to each class, as in ``ClassVanishingFeatures``, whose default it has.
-    n_components : int or None, default=32
-        Principal components of the latent vectors. None keeps all coordinates, standardized.
-    pool : int, default=2
+    n_components : int or None, default=16
+        Principal components of the latent vectors. None keeps all coordinates, standardized. The
+        number of coefficients of a polynomial of degree 2 grows with their square.
+    pool : int, default=3
         Images of height × width are averaged to ``pool`` × ``pool`` pixels.
     max_polynomials : int or None, default=None
         Keep at most this many polynomials per class, those of smallest extent.
-    max_samples : int, default=1000
+    max_samples : int, default=2000
         Ideals are fitted to at most this many samples per class, drawn at random. The principal
         components and the logistic regression use all samples.
-    C : float, default=1.0
+    linear : bool, default=True
+        Whether the logistic regression uses the latent vectors beside the polynomials.
+    C : float, default=0.01
         Inverse strength of the regularization, as in ``LogisticRegression``.
     batch_size : int, default=500
         Number of samples that are passed through the body at a time.
@@ -382,9 +395,9 @@ def cut_network(
     Returns
     -------
     torch.nn.Sequential
-        With the parts ``body``, ``pool``, ``flatten``, ``polynomials`` (a ``VanishingLayer``) and
-        ``classify`` (a ``torch.nn.Linear``), on the device of the body, in evaluation mode. Its
-        outputs are logits in the order of the sorted classes.
+        With the parts ``body`` (the same object, no copy), ``pool``, ``flatten``, ``polynomials``
+        and ``classify``, on the device of the body, in evaluation mode. Its outputs are logits in
+        the order of the sorted classes.
 
     See Also
     --------
@@ -399,7 +412,7 @@ def cut_network(
     >>> images = torch.tensor(X / 16, dtype=torch.float32).reshape(-1, 1, 8, 8)
     >>> _ = torch.manual_seed(0)
     >>> body = torch.nn.Sequential(torch.nn.Conv2d(1, 16, 3), torch.nn.ReLU())
-    >>> cut = cut_network(body, images[:1000], y[:1000], pool=3, n_components=20)
+    >>> cut = cut_network(body, images[:1000], y[:1000])
     >>> found = cut(images[1000:]).argmax(1).numpy()
     >>> bool((found == y[1000:]).mean() > 0.9)
     True
@@ -408,42 +421,34 @@ def cut_network(
     check_classification_targets(labels)
     if len(X) != len(labels):
         raise ValueError(f"X has {len(X)} samples, but y has {len(labels)} labels")
-    if n_components is not None and n_components < 1 or pool < 1 or max_samples < 1:
+    if (n_components is not None and n_components < 1) or pool < 1 or max_samples < 1:
         raise ValueError(
             "n_components, pool and max_samples must be at least 1, got "
             f"n_components={n_components!r}, pool={pool!r}, max_samples={max_samples!r}"
         )
-    pooled = _Pool(pool)
-    latent = np.concatenate(list(_latent_vectors(body, pooled, X, batch_size)))
-    rng = np.random.default_rng(random_state)
-    if n_components is None:
-        reduce = StandardScaler().fit(latent)
-    else:
-        # More components than coordinates cannot be asked for; whitened ones keep numbers near 1.
-        n_components = min(n_components, *latent.shape)
-        reduce = PCA(n_components, whiten=True, random_state=random_state).fit(latent)
-    reduced = reduce.transform(latent)
-    rows = _draw_per_class(labels, max_samples, rng)
+    parts = {"body": body, "pool": _Pool(pool), "flatten": torch.nn.Flatten()}
+    latent = _latent_vectors(torch.nn.Sequential(OrderedDict(parts)), X, batch_size)
+    reduce = _fit_reduction(latent, n_components, random_state)
+    reduced = reduce.transform(latent).astype(np.float64)
+    rows = _draw_per_class(labels, max_samples, random_state)
     features = ClassVanishingFeatures(ideal).fit(reduced[rows], labels[rows])
     if max_polynomials is not None:
         for each in features.ideals_:
-            each.basis_ = each.basis_.restrict(_smallest(each.extents_, max_polynomials))
+            each.basis_ = each.basis_.restrict(_find_smallest(each.extents_, max_polynomials))
     values = features.transform(reduced)
     if not values.shape[1]:
         raise ValueError(
             "no polynomial vanishes on any class within the tolerance; raise tol of the ideal, as "
             "in ideal=VanishingIdeal(normalization='contrastive', tol=0.5)"
         )
-    polynomials = VanishingLayer(make_pipeline(reduce, features))
-    classify = _fit_logistic(values, labels, C)
-    parts = {
-        "body": body,
-        "pool": pooled,
-        "flatten": torch.nn.Flatten(),
-        "polynomials": polynomials,
-        "classify": classify.to(torch.get_default_dtype()),
-    }
-    return torch.nn.Sequential(OrderedDict(parts)).to(_device_of(body)).eval()
+    layer = VanishingLayer(make_pipeline(reduce, features), dtype=torch.float64)
+    parts["polynomials"] = _Append(layer) if linear else layer
+    parts["classify"] = _fit_logistic(np.hstack([latent, values]) if linear else values, labels, C)
+    whole = torch.nn.Sequential(OrderedDict(parts))
+    first = next(body.parameters(), torch.empty(0))
+    for part in ("polynomials", "classify"):
+        whole.get_submodule(part).to(device=first.device, dtype=first.dtype)
+    return whole.eval()
 
 
 class _Pool(torch.nn.Module):  # type: ignore[name-defined]
@@ -455,6 +460,12 @@ class _Pool(torch.nn.Module):  # type: ignore[name-defined]
 
     def forward(self, latent: Array) -> Array:
         """Return a tensor of the same number of axes."""
+        if latent.ndim not in (2, 4):
+            raise ValueError(
+                "the body must return tensors of shape (batch_size, n_channels) or (batch_size, "
+                f"n_channels, height, width), got {tuple(latent.shape)}; add a layer to the body "
+                "that flattens or pools the other axes"
+            )
         if latent.ndim == 2:
             return latent
         return torch.nn.functional.adaptive_avg_pool2d(latent, self.size)
@@ -464,35 +475,48 @@ class _Pool(torch.nn.Module):  # type: ignore[name-defined]
         return str(self.size)
 
 
-def _latent_vectors(body: Any, pool: Any, X: Any, batch_size: int) -> Iterator[FloatArray]:
-    """Yield the latent vectors of batches, computed in evaluation mode."""
-    was_training = body.training
-    device = _device_of(body)
-    body.eval()
-    try:
-        with torch.no_grad():
-            for start in range(0, len(X), batch_size):
-                batch = torch.as_tensor(X[start : start + batch_size]).to(device)
-                latent = body(batch)
-                if latent.ndim not in (2, 4):
-                    raise ValueError(
-                        "the body must return tensors of shape (batch_size, n_channels) or "
-                        f"(batch_size, n_channels, height, width), got {tuple(latent.shape)}; add "
-                        "a layer that flattens or pools the rest"
-                    )
-                yield move_to_host(pool(latent).flatten(1))
-    finally:
-        body.train(was_training)
+class _Append(torch.nn.Module):  # type: ignore[name-defined]
+    """The input, and after it the values of a layer."""
+
+    def __init__(self, layer: VanishingLayer) -> None:
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, x: Array) -> Array:
+        """Return a tensor of shape (..., in_features + out_features)."""
+        return torch.cat([x, self.layer(x)], dim=-1)
 
 
-def _device_of(module: Any) -> Any:
-    return next((each.device for each in module.parameters()), torch.device("cpu"))
+def _latent_vectors(first: Any, X: Any, batch_size: int) -> FloatArray:
+    """Return what the first parts of a network give in evaluation mode, one row a sample."""
+    like = next(first.parameters(), torch.empty(0))
+    first.eval()
+    batches = []
+    with torch.no_grad():
+        for start in range(0, len(X), batch_size):
+            batch = torch.as_tensor(X[start : start + batch_size], device=like.device)
+            if batch.is_floating_point():  # integers may be tokens
+                batch = batch.to(like.dtype)
+            batches.append(move_to_host(first(batch)))
+    return np.concatenate(batches)
 
 
-def _draw_per_class(
-    labels: npt.NDArray[Any], max_samples: int, rng: np.random.Generator
-) -> IntArray:
+def _fit_reduction(latent: FloatArray, n_components: int | None, random_state: int) -> Any:
+    """Return fitted principal components, or a scaler if all coordinates are kept."""
+    if n_components is None:
+        return StandardScaler().fit(latent)
+    if n_components > min(latent.shape):
+        raise ValueError(
+            f"n_components={n_components} principal components were asked for, but there are "
+            f"{latent.shape[0]} latent vectors of {latent.shape[1]} coordinates; choose fewer"
+        )
+    # Of variance 1, so that products of them are neither large nor small.
+    return PCA(n_components, whiten=True, random_state=random_state).fit(latent)
+
+
+def _draw_per_class(labels: npt.NDArray[Any], max_samples: int, random_state: int) -> IntArray:
     """Return the rows of at most so many samples of each class, in their order."""
+    rng = np.random.default_rng(random_state)
     drawn = [
         rng.permutation(np.flatnonzero(labels == label))[:max_samples]
         for label in np.unique(labels)
@@ -500,7 +524,7 @@ def _draw_per_class(
     return np.sort(np.concatenate(drawn))
 
 
-def _smallest(extents: FloatArray, count: int) -> npt.NDArray[np.bool_]:
+def _find_smallest(extents: FloatArray, count: int) -> npt.NDArray[np.bool_]:
     """Say which are the so many smallest."""
     kept = np.zeros(len(extents), dtype=np.bool_)
     kept[np.argsort(extents, kind="stable")[:count]] = True
@@ -512,10 +536,7 @@ def _fit_logistic(values: FloatArray, labels: npt.NDArray[Any], C: float) -> Any
     scaler = StandardScaler().fit(values)
     model = LogisticRegression(C=C, max_iter=1000, tol=1e-3).fit(scaler.transform(values), labels)
     matrix, offset = model.coef_, model.intercept_
-    if len(matrix) == 1:  # of two classes scikit-learn keeps the second only
-        matrix, offset = (
-            np.concatenate([-matrix, matrix]) / 2,
-            np.concatenate([-offset, offset]) / 2,
-        )
+    if len(matrix) == 1:  # of two classes scikit-learn keeps the logit of the second only
+        matrix, offset = np.concatenate([-matrix, matrix]) / 2, np.array([-1, 1]) * offset / 2
     matrix = matrix / scaler.scale_
     return _linear(matrix, offset - matrix @ scaler.mean_)
