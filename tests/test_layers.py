@@ -1,8 +1,6 @@
 """Layers of torch compute what transform computes, with gradients; networks are cut."""
 
 import copy
-import sys
-from importlib import import_module
 
 import numpy as np
 import pytest
@@ -15,20 +13,9 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from tests.support.cases import KNOWN_IDEALS, NORMALIZATIONS, fit
 from vanishing import ClassVanishingFeatures, VanishingDetector, VanishingIdeal
 
-
-def test_missing_torch_names_the_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "torch", None)
-    monkeypatch.delitem(sys.modules, "vanishing.layers", raising=False)
-    with pytest.raises(ImportError, match=r"needs torch: pip install 'vanishing\[torch\]'"):
-        import_module("vanishing.layers")
-
-
-try:
-    import torch
-except ImportError:
-    pytest.skip("torch is not installed", allow_module_level=True)
-
-from vanishing.layers import VanishingLayer, cut_network
+torch = pytest.importorskip("torch")
+layers = pytest.importorskip("vanishing.layers")
+VanishingLayer, cut_network = layers.VanishingLayer, layers.cut_network
 
 
 def noisy_surface(n_rows=400):
@@ -115,7 +102,7 @@ def test_basis_gives_signed_values():
 
 def test_ideals_of_a_detector():
     X = noisy_surface()
-    detector = VanishingDetector(ideal=VanishingIdeal(max_degree=2, tol=0.5), scale=False).fit(X)
+    detector = VanishingDetector(ideal=VanishingIdeal(max_degree=2, tol=0.5)).fit(X)
     (ideals, *_) = detector.ideals_
     layer = VanishingLayer(ideals, dtype=torch.float64)
     expected = np.hstack([ideal.transform(X) for ideal in ideals])
@@ -212,7 +199,7 @@ def test_state_dict():
     assert torch.equal(source(x), copy.deepcopy(source)(x))
 
 
-@pytest.mark.parametrize("backend", ["aot_eager", pytest.param("inductor", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
 def test_compiles_as_one_graph(backend):
     model, X = class_features(3)
@@ -226,6 +213,7 @@ def test_compiles_as_one_graph(backend):
     torch.testing.assert_close(found, x.grad, rtol=1e-9, atol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
 def test_exports_for_any_number_of_points():
     model, X = class_features()

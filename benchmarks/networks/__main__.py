@@ -1,8 +1,8 @@
 """A small network on Fashion-MNIST, cut in the middle: ``python -m benchmarks.networks``.
 
 Trains three networks, replaces their last layers by class ideals, and writes ``results.json``,
-``results.md`` and a figure beside this file. Reads the images from the folder VANISHING_DATA. All of
-it takes minutes with a GPU; ``--quick`` uses few images, to see that it works.
+``results.md`` and a figure beside this file. Reads the images from the folder VANISHING_DATA. It
+takes minutes with a GPU; ``--quick`` uses few images, to see that it works.
 """
 
 import argparse
