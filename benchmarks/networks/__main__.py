@@ -1,128 +1,137 @@
-"""A small network on Fashion-MNIST, cut in the middle: ``python -m benchmarks.networks``.
+"""A small network on Fashion-MNIST, cut in the middle: ``python -m benchmarks.networks STAGE``.
 
-Trains three networks, replaces their last layers by class ideals, and writes ``results.json``,
-``results.md`` and a figure beside this file. Reads the images from the folder VANISHING_DATA. It
-takes minutes with a GPU; ``--quick`` uses few images, to see that it works.
+Stages: ``whole`` trains networks (minutes on a GPU), ``heads`` replaces their last layers by class
+ideals and trains these with the rest frozen, ``cuts`` trains all of the cut network (on a GPU),
+``throughput`` measures images per second, ``report`` writes ``results.md`` and a figure. Each stage
+replaces its part of ``results.json`` beside this file. Images are read from the folder
+VANISHING_DATA; trained networks are kept in the folder ``--networks``.
 """
 
 import argparse
 import json
 import os
-import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
 from benchmarks import machine
 from benchmarks.networks.cuts import (
-    CUTS,
     HEADS,
     SETTINGS,
-    Schedule,
-    describe,
+    find_latent,
     fit_head,
     measure_throughput,
+    take_body,
     train_cuts,
+    train_heads,
     try_settings,
 )
-from benchmarks.networks.network import load_images, make_network, train
+from benchmarks.networks.network import (
+    Images,
+    accuracy,
+    count_numbers,
+    load_images,
+    make_network,
+    train,
+)
 from benchmarks.networks.report import write_report
+from torch import nn
 
 HERE = Path(__file__).parent
-SEEDS = (0, 1, 2)
-QUICK = Schedule(whole=1, head=1, cut=1)
-
-
-def run_part(part: str, folder: Path, *, quick: bool) -> Any:
-    """Run one part of the measurements in this process."""
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    torch.set_float32_matmul_precision("high")
-    torch.backends.cudnn.allow_tf32 = True
-    images = load_images(device, n_images=500 if quick else None)
-    schedule = QUICK if quick else Schedule()
-    kind, _, seed = part.partition("-")
-    torch.manual_seed(int(seed or 0))
-    network = make_network().to(device)
-    path = folder / f"network-{seed or 0}.pt"
-    if kind == "whole":
-        train(network, images.train, n_epochs=schedule.whole, rate=0.2)
-        torch.save(network.state_dict(), path)
-        return describe(network, images)
-    network.load_state_dict(torch.load(path, map_location=device))
-    network.eval().requires_grad_(False)
-    if kind == "cuts":
-        return train_cuts(network, images, schedule)
-    if kind == "settings":
-        return try_settings(network, images, SETTINGS[:4] if quick else SETTINGS)
-    networks = {"whole": network} | {
-        f"cut after {cut}, {name}": fit_head(network, images, replace(setting, cut=cut))
-        for cut in CUTS
-        for name, setting in HEADS.items()
-    }
-    return measure_throughput(networks, images)
-
-
-def run_parts(parts: list[str], folder: Path, *, quick: bool) -> Iterator[Any]:
-    """Run parts at the same time, each in a process of its own; yield what they return."""
-    flags = ["--quick"] if quick else []
-    command = [sys.executable, "-m", "benchmarks.networks", *flags, "--folder", str(folder)]
-    threads = {"OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // len(parts)))}
-    started = [
-        subprocess.Popen(
-            [*command, "--part", part], stdout=subprocess.PIPE, text=True, env=os.environ | threads
-        )
-        for part in parts
-    ]
-    for part, process in zip(parts, started, strict=True):
-        output, _ = process.communicate()
-        if process.returncode:
-            raise RuntimeError(f"{part} failed")
-        yield json.loads(output.splitlines()[-1])
+STAGES = ("whole", "heads", "cuts", "throughput", "report")
+#: Convolutions that are kept, of six.
+CUT = 4
+#: The network that the heads without ideals and all settings are tried on.
+TRIED = 1
 
 
 def main() -> None:
-    """Run all parts and write the results."""
+    """Run one stage and keep what it measured."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.networks", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="few images, one epoch")
+    parser.add_argument("stage", choices=STAGES)
+    parser.add_argument("--networks", type=Path, default=HERE.parents[1] / "build" / "networks")
     parser.add_argument("--output", type=Path, default=HERE, help="folder of the results")
-    parser.add_argument("--report", action="store_true", help="only write the report again")
-    parser.add_argument("--part", help=argparse.SUPPRESS)
-    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--few", type=int, help="use so few images, to see that it works")
+    parser.add_argument(
+        "--epochs", type=int, help="30 of a whole network, 8 of a head, 20 of a cut"
+    )
     arguments = parser.parse_args()
-    if arguments.part:
-        print(json.dumps(run_part(arguments.part, arguments.folder, quick=arguments.quick)))
-        return
     path = arguments.output / "results.json"
-    if not arguments.report:
-        path.write_text(json.dumps(measure(arguments.quick), indent=1) + "\n", encoding="utf-8")
+    if arguments.stage != "report":
+        if not os.environ.get("VANISHING_DATA"):
+            sys.exit("set VANISHING_DATA to a folder that holds fashion-mnist/")
+        measured = measure(arguments)
+        results = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        # Networks that were not looked at now keep their rows.
+        before = results.get(arguments.stage, {"rows": []})["rows"]
+        measured["rows"] += [row for row in before if row["seed"] not in arguments.seeds]
+        results[arguments.stage] = measured
+        path.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     write_report(path)
 
 
-def measure(quick: bool) -> dict[str, Any]:
-    """Measure everything."""
-    if not quick and not os.environ.get("VANISHING_DATA"):
-        sys.exit("set VANISHING_DATA to a folder that holds fashion-mnist/")
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        whole = list(run_parts([f"whole-{seed}" for seed in SEEDS], folder, quick=quick))
-        parts = [*(f"cuts-{seed}" for seed in SEEDS), "settings"]
-        *cuts, settings = run_parts(parts, folder, quick=quick)
-        (throughput,) = run_parts(["throughput"], folder, quick=quick)
-    device = torch.cuda.get_device_name() if torch.cuda.is_available() else None
-    libraries = {"torch": torch.__version__}
+def measure(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Run a stage for all seeds, and say on what."""
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    torch.set_float32_matmul_precision("high")
+    images = load_images(device, n_images=arguments.few)
+    arguments.networks.mkdir(parents=True, exist_ok=True)
+    rows = []
+    for seed in arguments.seeds:
+        torch.manual_seed(seed)
+        network = make_network().to(device)
+        stored = arguments.networks / f"network-{seed}.pt"
+        if arguments.stage == "whole":
+            trained = {"n_epochs": arguments.epochs or 30, "rate": arguments.rate}
+            train(network, images.train, **trained)
+            torch.save(network.state_dict(), stored)
+            found = [trained | describe_whole(network, images)]
+        else:
+            if not stored.exists():
+                sys.exit(f"no {stored}: run the stage whole first, or name the folder --networks")
+            network.load_state_dict(torch.load(stored, map_location=device))
+            network.eval().requires_grad_(False)
+            tried = seed == TRIED
+            found = run_stage(arguments.stage, network, images, arguments.epochs, tried=tried)
+        rows += [{"seed": seed} | row for row in found]
     described = machine.describe()
-    described["libraries"] |= libraries
+    described["libraries"]["torch"] = torch.__version__
+    described["device"] = torch.cuda.get_device_name() if device == "cuda" else None
+    return {"machine": described, "rows": rows}
+
+
+def run_stage(
+    stage: str, network: nn.Sequential, images: Images, epochs: int | None, *, tried: bool
+) -> list[dict[str, Any]]:
+    """Run a stage for one network; what needs no repetition is tried on one network only."""
+    latent = find_latent(network, images, CUT)
+    if stage == "heads":
+        rows: list[dict[str, Any]] = [describe_whole(network, images)]
+        rows += train_heads(network, latent, CUT, n_epochs=epochs or 8, controls=tried)
+        return rows + try_settings(network, latent, CUT, SETTINGS if tried else SETTINGS[:4])
+    if stage == "cuts":
+        found = train_cuts(network, images, latent, CUT, n_epochs=epochs or 20, controls=tried)
+        return [describe_whole(network, images), *found]
+    body = take_body(network, CUT)
+    networks = {"whole network": network} | {
+        name: nn.Sequential(body, fit_head(latent, setting)) for name, setting in HEADS.items()
+    }
+    batch = images.test[0][:1000].contiguous()
+    return [
+        {"compiled": compiled, "images_per_s": measure_throughput(networks, batch, compiled)}
+        for compiled in (False, True)
+    ]
+
+
+def describe_whole(network: nn.Module, images: Images) -> dict[str, Any]:
+    """Return what the whole network reaches."""
     return {
-        "machine": described | {"device": device},
-        "seeds": SEEDS,
-        "whole": whole,
-        "cuts": cuts,
-        "settings": settings,
-        "throughput": throughput,
+        "head": "whole network",
+        "numbers": count_numbers(network),
+        "validation": round(accuracy(network, images.validation), 2),
+        "test": round(accuracy(network, images.test), 2),
     }
 
 

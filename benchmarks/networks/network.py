@@ -1,6 +1,7 @@
 """A small convolutional network for Fashion-MNIST, its training, and what a network costs."""
 
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,8 +82,6 @@ def train(
     rate: float,
     optimizer: str = "sgd",
     teacher: nn.Module | None = None,
-    frozen: nn.Module | None = None,
-    batch_size: int = 500,
 ) -> None:
     """Train a network on shifted and mirrored images.
 
@@ -97,38 +96,62 @@ def train(
     optimizer : {"sgd", "adam"}
     teacher : Module, optional
         A network whose probabilities are learned beside the labels.
-    frozen : Module, optional
-        A part of the network that stays as it is.
-    batch_size : int
     """
-    x, y = images
     network.train().requires_grad_(True)
-    if frozen is not None:
-        frozen.eval().requires_grad_(False)
-    parameters = [each for each in network.parameters() if each.requires_grad]
-    n_steps = n_epochs * (len(x) // batch_size)
-    descent: torch.optim.Optimizer
+
+    def loss(x: Tensor, y: Tensor) -> Tensor:
+        batch = augment(x)
+        scores = network(batch)
+        found = functional.cross_entropy(scores, y)
+        if teacher is not None:
+            with torch.no_grad():
+                target = functional.softmax(teacher(batch) / 2, dim=1)
+            found = found + 4 * functional.cross_entropy(scores / 2, target)
+        return found
+
     if optimizer == "sgd":
-        descent = torch.optim.SGD(parameters, rate, momentum=0.9, nesterov=True, weight_decay=5e-4)
+        descent: torch.optim.Optimizer = torch.optim.SGD(
+            network.parameters(), rate, momentum=0.9, nesterov=True, weight_decay=5e-4
+        )
     else:
-        descent = torch.optim.AdamW(parameters, rate, weight_decay=1e-3)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(descent, rate, total_steps=n_steps)
+        descent = torch.optim.AdamW(network.parameters(), rate, weight_decay=1e-3)
+    _descend(descent, loss, images, n_epochs=n_epochs, rate=rate, batch_size=500)
+    network.eval()
+
+
+def train_head(head: nn.Module, latent: tuple[Tensor, Tensor], *, n_epochs: int) -> None:
+    """Train a classifier on latent vectors."""
+    head.train().requires_grad_(True)
+    rate = 2e-3
+    descent = torch.optim.AdamW(head.parameters(), rate, weight_decay=1e-3)
+
+    def loss(x: Tensor, y: Tensor) -> Tensor:
+        return functional.cross_entropy(head(x), y)
+
+    _descend(descent, loss, latent, n_epochs=n_epochs, rate=rate, batch_size=250)
+    head.eval()
+
+
+def _descend(
+    descent: torch.optim.Optimizer,
+    loss: Callable[[Tensor, Tensor], Tensor],
+    samples: tuple[Tensor, Tensor],
+    *,
+    n_epochs: int,
+    rate: float,
+    batch_size: int,
+) -> None:
+    """Walk through all samples in random order, with one cycle of the learning rate."""
+    x, y = samples
+    n_batches = len(x) // batch_size
+    schedule = torch.optim.lr_scheduler.OneCycleLR(descent, rate, total_steps=n_epochs * n_batches)
     for _ in range(n_epochs):
         order = torch.randperm(len(x), device=x.device)
-        for step in range(len(x) // batch_size):
-            rows = order[step * batch_size : (step + 1) * batch_size]
-            batch, labels = augment(x[rows]), y[rows]
-            scores = network(batch)
-            loss = functional.cross_entropy(scores, labels)
-            if teacher is not None:
-                with torch.no_grad():
-                    target = functional.softmax(teacher(batch) / 2, dim=1)
-                loss = loss + 4 * functional.cross_entropy(scores / 2, target)
+        for rows in order[: n_batches * batch_size].split(batch_size):
             descent.zero_grad(set_to_none=True)
-            loss.backward()
+            loss(x[rows], y[rows]).backward()
             descent.step()
             schedule.step()
-    network.eval()
 
 
 def augment(x: Tensor) -> Tensor:
