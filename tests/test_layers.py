@@ -199,6 +199,7 @@ def test_state_dict():
     assert torch.equal(source(x), copy.deepcopy(source)(x))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
 def test_compiles_as_one_graph(backend):
@@ -336,7 +337,7 @@ def test_training_the_polynomials_improves_the_fit():
         descent.zero_grad()
         loss.backward()
         descent.step()
-        losses.append(float(loss))
+        losses.append(loss.item())
     assert losses[-1] < 0.8 * losses[0]
 
 
@@ -368,7 +369,8 @@ def test_integers_are_not_made_floats():
     tokens = rng.integers(0, 5, (300, 6)) + 3 * y[:, None]
     torch.manual_seed(0)
     body = torch.nn.Sequential(torch.nn.Embedding(8, 4), torch.nn.Flatten())
-    cut = cut_network(body, tokens, y, n_components=6)
+    ideal = VanishingIdeal(max_degree=1, tol=0.9, normalization="contrastive")
+    cut = cut_network(body, tokens, y, ideal=ideal, n_components=6)
     assert share_right(cut, torch.tensor(tokens), y) > 0.9
 
 
