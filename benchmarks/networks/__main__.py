@@ -99,7 +99,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     described = machine.describe()
     described["libraries"]["torch"] = torch.__version__
     described["device"] = torch.cuda.get_device_name() if device == "cuda" else None
-    return {"machine": described, "rows": rows}
+    return {"machine": described, "images_used": arguments.few or "all", "rows": rows}
 
 
 def run_stage(
@@ -118,7 +118,7 @@ def run_stage(
     networks = {"whole network": network} | {
         name: nn.Sequential(body, fit_head(latent, setting)) for name, setting in HEADS.items()
     }
-    batch = images.test[0][:1000].contiguous()
+    batch = images.test[0][: 1000 if images.test[0].is_cuda else 200].contiguous()
     return [
         {"compiled": compiled, "images_per_s": measure_throughput(networks, batch, compiled)}
         for compiled in ((False, True) if batch.is_cuda else (False,))

@@ -23,7 +23,7 @@ def write_report(path: Path) -> None:
     """Write ``results.md`` and ``figures/accuracy.svg`` beside the results."""
     results = json.loads(path.read_text(encoding="utf-8"))
     lines = ["# Networks cut short by class ideals", ""]
-    lines += [f"{name}: {_machine(results[name]['machine'])}  " for name in results]
+    lines += [f"* {name}: {_machine(results[name]['machine'])}" for name in results]
     lines += ["", "<!-- figures -->"]
     for stage, title in (("heads", "Body frozen"), ("cuts", "Everything trained")):
         if stage in results:
@@ -39,7 +39,7 @@ def write_report(path: Path) -> None:
 def _machine(machine: Row) -> str:
     device = machine["device"] or f"{machine['cpu']}, one thread"
     libraries = ", ".join(f"{name} {version}" for name, version in machine["libraries"].items())
-    return f"{device}; Python {machine['python']}, {libraries}; commit {machine['commit']}"
+    return f"{device}; {libraries}; commit {machine['commit']}"
 
 
 def _table(header: list[str], rows: list[list[str]]) -> list[str]:
