@@ -1,6 +1,8 @@
 """Wrong input is refused early, in words that say what was expected, what came, what to do."""
 
 import re
+import sys
+from importlib import import_module
 
 import numpy as np
 import pandas as pd
@@ -566,3 +568,10 @@ def test_detectors_name_numbers_too_large_to_be_squared(detector):
         detector.fit(X)
     X[5, 1] = 1e100
     assert np.isfinite(detector.fit(X).offset_)
+
+
+def test_layers_without_torch_name_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.delitem(sys.modules, "vanishing.layers", raising=False)
+    with pytest.raises(ImportError, match=r"needs torch: pip install 'vanishing\[torch\]'"):
+        import_module("vanishing.layers")

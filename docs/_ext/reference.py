@@ -3,11 +3,15 @@
 import importlib
 import inspect
 import re
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 PAGE = Path(__file__).parents[1] / "api.md"
-NAMES = re.findall(r"^   (vanishing\.[\w.]+)$", PAGE.read_text(encoding="utf-8"), flags=re.M)
+LISTED = re.findall(r"^   (vanishing\.[\w.]+)$", PAGE.read_text(encoding="utf-8"), flags=re.M)
+#: Without torch its layers cannot be imported; the pages are built with it.
+HAS_TORCH = find_spec("torch") is not None
+NAMES = [name for name in LISTED if HAS_TORCH or not name.startswith("vanishing.layers.")]
 
 #: Private names, fitted attributes, what scikit-learn adds, and what only the library calls.
 NOT_SHOWN = re.compile(
