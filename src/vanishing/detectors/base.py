@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, OutlierMixin
+from sklearn.base import BaseEstimator, OutlierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from vanishing.arrays.blocks import block_rows, one_thread
@@ -299,6 +299,25 @@ class Detector(HasIdeal, Saveable, OutlierMixin, BaseEstimator):
             threshold = conformal_threshold(held_out_scores, self.contamination)
         rounding = measure_rounding(score.score_samples, X, self.contamination, threshold)
         return replace(score, normal=Normal(usual + rounding, mean, spread)), threshold - rounding
+
+
+def clone_for_scores(detector: Any) -> Any:
+    """Return a copy of a detector whose threshold is not needed, and takes no further fits.
+
+    Parameters
+    ----------
+    detector : detector
+        Anything with ``fit`` and ``score_samples``.
+
+    Returns
+    -------
+    detector
+        Not fitted.
+    """
+    copied = clone(detector)
+    if isinstance(copied, Detector) and copied.contamination == "auto":
+        copied.contamination = 0.1  # any number: "auto" leaves rows out of further fits
+    return copied
 
 
 def check_rows(

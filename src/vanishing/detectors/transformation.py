@@ -423,7 +423,7 @@ class TransformationDetector(Detector):
         Few rows are fitted more closely than new ones. With many, leaving some out would cost
         another fit for little.
         """
-        if not FEWEST_ROWS <= train.shape[0] <= FEW_ROWS:
+        if self.contamination != "auto" or not FEWEST_ROWS <= train.shape[0] <= FEW_ROWS:
             return None
 
         def score(rest: IntArray, unseen: IntArray) -> FloatArray:

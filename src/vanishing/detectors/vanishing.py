@@ -250,7 +250,7 @@ class VanishingDetector(Detector):
         self, X: FloatArray, score: Score, sample_weight: FloatArray | None
     ) -> Scored | None:
         """Return scores of rows that are left out of the fit in turn, where that is needed."""
-        if are_trusted(score.views[0].components, len(X)):
+        if self.contamination != "auto" or are_trusted(score.views[0].components, len(X)):
             return None
 
         def fit_and_score(rest: IntArray, unseen: IntArray) -> FloatArray:
