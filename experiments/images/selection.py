@@ -74,7 +74,7 @@ def _name_changed(name, label):
 
 
 def judge_by_groups(name, label, n_images, n_test):
-    """Judge by clusters that are left out and by the held-out score, and look at the labels afterwards.
+    """Judge by left-out clusters and the held-out score, and look at the labels afterwards.
 
     Groups and held-out images do not depend on the candidates, so that each is a cell of its own.
     """
@@ -182,15 +182,16 @@ def _verdict(judged):
         for name, rows in judged.items()
     )
     return f"""Points of AUC that the choice loses against the best candidate: among all
-{len(candidates())}, and on average among {N_DRAWS} random halves of them, with the share of halves in
-which it loses at most one point.
+{len(candidates())}, and on average among {N_DRAWS} random halves of them, with the share of
+halves in which it loses at most one point.
 
 {page.table(head, rows)}
 
 The best are {best}. Each kind of changed images favours detectors that are made for it. Their mean
 is the only criterion that loses less than a point on both sets. The default configuration, which
 was chosen on these two sets, is among the candidates; the halves without it say what the criterion
-is worth elsewhere. Few candidates and two sets are no proof."""
+is worth elsewhere. Few candidates and two sets are no proof. On tables
+[no criterion does better than the fixed recipe](../tables_results.md)."""
 
 
 #: Random halves of the candidates.
