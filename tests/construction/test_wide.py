@@ -114,10 +114,12 @@ def test_weights_and_repeated_rows_change_the_mean_only():
     np.testing.assert_allclose(weighted.transform(new), repeated.transform(new), atol=1e-9)
 
 
-def test_equal_rows_leave_nothing_but_exact_equations():
-    ideal = VanishingIdeal(max_degree=2).fit(np.tile(make_rows(1), (5, 1)))
+@pytest.mark.parametrize("n_rows", [1, 5])
+def test_equal_rows_leave_nothing_but_exact_equations(n_rows):
+    ideal = VanishingIdeal(max_degree=2).fit(np.tile(make_rows(1), (n_rows, 1)))
     assert ideal.trace_[0].vanishing == 300
     assert ideal.stop_reason_ == "exhausted"
+    np.testing.assert_allclose(ideal.transform(make_rows(1)), 0, atol=1e-12)
 
 
 def test_single_precision_and_its_type():

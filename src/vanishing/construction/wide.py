@@ -180,6 +180,8 @@ def find_span(
         return None
     weights = [float(np.linalg.norm(factor)) or 1.0 for factor in factors]
     stacked = np.vstack([f / weight for f, weight in zip(factors, weights, strict=True)])
+    if not len(stacked):  # a single row
+        stacked = np.eye(1, n_features)
     axes, triangle = qr(stacked.T, mode="economic", check_finite=False)
     directions = fix_signs(axes @ np.linalg.svd(triangle)[0])
     sizes = np.abs(directions)
