@@ -400,3 +400,9 @@ def test_cuts_that_cannot_be_made(changed, complaint):
     given = {"body": random_body(), "X": images[:200], "y": y[:200]} | changed
     with pytest.raises(ValueError, match=complaint):
         cut_network(given.pop("body"), given.pop("X"), given.pop("y"), **given)
+
+
+def test_nonvanishing_polynomials_are_refused():
+    ideal = VanishingIdeal(output="nonvanishing").fit(np.random.default_rng(0).normal(size=(50, 2)))
+    with pytest.raises(ValueError, match="set its output to 'abs' or 'signed'"):
+        VanishingLayer(ideal)

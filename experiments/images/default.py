@@ -127,9 +127,11 @@ def _ablations(results):
 
 def _cost(results):
     parts = [
-        f"{key.removesuffix(f', {WHOLE}')}: {one['fit s']:.0f} s to fit, {one['score s']:.0f} s "
+        f"{key.removesuffix(f', {WHOLE}')}: {one['fit s']:.1f} s to fit, {one['score s']:.1f} s "
         f"to score 10,000, {one.get('peak MB', '–')} MB"
         for key, one in results.items()
         if key.endswith(WHOLE)
     ]
-    return f"Cost: {'; '.join(parts)}." if parts else ""
+    on_gpu = any("device MB" in one for one in results.values())
+    where = " with the images on an H200, five runs at a time" if on_gpu else ""
+    return f"Cost{where}: {'; '.join(parts)}." if parts else ""

@@ -26,6 +26,28 @@ OTHERS = {
     },
 }
 
+#: Means over the ten tasks of Fashion-MNIST, and even against odd labels of MNIST and of
+#: Fashion-MNIST with 60,000 images, of what was tried once, with the first seed.
+TRIED = {
+    "the configuration": (93.1, 96.5, 95.6),
+    "k-means from four starts, the best of them": (93.2, 96.5, 95.7),
+    "30 principal components": (92.9, 93.9, 95.2),
+    "120 principal components": (93.6, 95.7, 95.4),
+    "shifts by 4 without rotations": (92.4, 94.1, 95.4),
+    "rotations, shifts by 2 and 4": (93.2, 95.0, 94.1),
+    "rotations, shifts by 4 and 8": (93.3, 96.2, 96.1),
+    "all 36 rotated shifts": (93.2, 92.0, 95.6),
+    "distance with weight 1 in place of 1/3": (94.0, 96.4, 94.2),
+    "distance with weight 1.5": (94.1, 96.0, 93.4),
+    "distances in all images with weight 1/2 added": (93.8, 96.4, 95.4),
+    "squares of the positive parts of the views": (93.8, 96.5, 95.4),
+    "shifts by 4 and 8, squares of the positive parts": (94.1, 96.2, 95.8),
+    "shifts by 4 and 8, distances in one and in all images with weight 1": (94.4, 94.4, 95.2),
+    "mean of the configuration, 120 components, and shifts by 4 and 8": (93.6, 96.6, 96.1),
+    "the same, distances in all images with weight 1/2 added": (94.2, 96.4, 95.8),
+    "five nearest neighbors of the pixels": (92.3, 79.3, 87.5),
+}
+
 
 def cells(size):
     labels = range(10) if size == "full" else (0, 1)
@@ -65,7 +87,25 @@ GEOM, GOAD and DROC are deep detectors; their figures are quoted from memory of 
 not measured here. They train networks; ours solves linear problems in 60 dimensions.
 
 {_checks(results)}
+
+{_tried()}
 """
+
+
+def _tried():
+    head = ["", "Fashion-MNIST, one class", "MNIST, even", "Fashion-MNIST, even"]
+    rows = [[what, *(f"{auc:.1f}" for auc in aucs)] for what, aucs in TRIED.items()]
+    return f"""**What was tried** to reach 94.8 on Fashion-MNIST, without losing on even against odd
+labels (AUC × 100). These were measured once, on the test images, and are not repeated by a command;
+some had fewer resolutions.
+
+{page.table(head, rows)}
+
+Nothing that was tried reaches 94.8, and what comes closer costs points elsewhere. One class is one
+cluster, whose distances say most; five classes are many, for which the probabilities of
+transformations say most. Weights that suit both were not found. On MNIST with 60,000 images, seeds
+0, 1 and 2 give 96.5, 96.7 and 96.6; k-means from four starts gives 96.5, 96.6 and 96.6, and takes
+twice as long."""
 
 
 def _table(results):

@@ -196,11 +196,15 @@ def warn_of_interpolation(found: Construction, points: SampleSource) -> None:
     n_rows = points.n_weighted if points.weighted else found.n_rows
     for step in found.trace:
         if step.vanishing and step.rank >= n_rows:
+            stopped = ""
+            if found.stop_reason == "interpolated":
+                stopped = f"the fit stopped at degree {len(found.trace)} for that reason; "
             warnings.warn(
                 f"at degree {step.degree} equations are sought among {step.candidates} "
                 f"products, but X has only {n_rows:g} rows: some are found whatever the data is, "
-                "and need not hold on other rows; fit more rows, reduce the number of features "
-                "(for instance by PCA), lower max_degree, or set tol=0 if the points are exact",
+                f"and need not hold on other rows; {stopped}fit more rows, reduce the number of "
+                "features (for instance by PCA), lower max_degree, or set tol=0 if the points are "
+                "exact",
                 InterpolationWarning,
                 stacklevel=4,
             )
@@ -292,9 +296,11 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         Printed, it is one line.
     inlier_mask_ : bool array of shape (n_samples,)
         With ``robust=True``, which rows of X the equations are fitted to.
-    stop_reason_ : {"exhausted", "max_degree", "undecided"}
-        Why the loop ended: nothing nonvanishing was left, the bound on the degree was hit, or
-        rounding errors left nothing that is known to be nonvanishing.
+    stop_reason_ : {"exhausted", "max_degree", "undecided", "interpolated"}
+        Why the loop ended: nothing nonvanishing was left, the bound on the degree was hit,
+        rounding errors left nothing that is known to be nonvanishing, or X has more columns than
+        rows and the next degree would have as many products as rows, so that its equations would
+        hold whatever the data is (not with ``tol=0``).
     n_samples_seen_ : int or float
         After ``partial_fit``: the number of rows so far, or the sum of their weights.
     n_features_in_ : int

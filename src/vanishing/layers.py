@@ -324,6 +324,11 @@ def _read_bases(model: Any) -> tuple[list[PolynomialBasis], Output]:
         return bases, "signed" if outputs == {"signed"} else "abs"
     if isinstance(model, VanishingIdeal):
         check_is_fitted(model)
+        if model.output == "nonvanishing":
+            raise ValueError(
+                "a layer holds vanishing polynomials, and this ideal returns the nonvanishing ones "
+                "(output='nonvanishing'); set its output to 'abs' or 'signed'"
+            )
         return [model.basis_], model.output
     if isinstance(model, PolynomialBasis):
         return [model], "signed"

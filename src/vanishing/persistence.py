@@ -34,6 +34,7 @@ from vanishing.explain.view import Component, NearestView, View
 from vanishing.ideal import VanishingIdeal
 from vanishing.laws.laws import Laws
 from vanishing.polynomials.basis import PolynomialBasis
+from vanishing.polynomials.evaluation import Complement
 from vanishing.polynomials.monomials import count
 from vanishing.polynomials.order_ideal import OrderIdeal
 from vanishing.saving import (
@@ -412,6 +413,19 @@ def check_basis(basis: PolynomialBasis) -> None:
         n_first, n_last = basis.blocks[0].nonvanishing.shape[1], n_nonvanishing
 
 
+def check_complement(matrix: Complement) -> None:
+    """Check the equations of a span."""
+    rank = matrix.lower.shape[-1]
+    require(
+        matrix.lower.ndim == 2
+        and matrix.middle.shape == (rank, rank)
+        and matrix.others.ndim == 2
+        and matrix.others.shape[0] == sum(matrix.lower.shape)
+        and 0 < matrix.scale < np.inf,
+        "the equations of a span do not fit each other",
+    )
+
+
 def check_ideal(ideal: VanishingIdeal) -> None:
     """Check a fitted ideal."""
     _check_columns(ideal)
@@ -739,6 +753,7 @@ def _all_below(indices: Any, bound: int) -> bool:
 
 #: The check of each class, made as soon as an object of it has been read.
 CHECKS: Mapping[type, Callable[[Any], None]] = {
+    Complement: check_complement,
     PolynomialBasis: check_basis,
     VanishingIdeal: check_ideal,
     ClassVanishingFeatures: check_class_features,

@@ -8,7 +8,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
-from vanishing.detectors import select_without_labels
+from vanishing.detectors import image_anomalies, select_without_labels
 from vanishing.transformations import Rotations, Translations
 
 SHAPE = (8, 8)
@@ -103,3 +103,39 @@ def test_a_pipeline_alone_and_names_of_columns(digits):
     named = pandas.DataFrame(X, columns=["a", "b", "c"])
     best = select_without_labels({"table": VanishingDetector()}, named, n_groups=3).best_estimator
     assert list(best.feature_names_in_) == ["a", "b", "c"]
+
+
+def test_kinds_of_strange_images_rank_candidates(digits):
+    normal, new, even = digits
+    found = select_without_labels(candidates(), normal, anomalies=image_anomalies(SHAPE))
+    assert found.group_auc.shape == (3, 9)
+    assert found.names[-1] == "one equation"
+    assert roc_auc_score(even, found.best_estimator.score_samples(new)) > 0.85
+
+
+@pytest.mark.parametrize("shape", [(28, 28), (7, 9), (6, 5, 3), (1, 1)])
+def test_strange_images_differ_and_keep_their_shape(shape):
+    rng = np.random.default_rng(0)
+    images = rng.uniform(size=(12, int(np.prod(shape))))
+    for name, change in image_anomalies(shape).items():
+        changed = change(images.copy(), rng)
+        assert changed.shape == images.shape, name
+        assert np.isfinite(changed).all(), name
+        if min(shape[:2]) > 2:
+            assert np.mean(np.any(changed != images, axis=1)) >= 0.75, name
+
+
+def test_kinds_of_the_user(digits):
+    tried = {"shifts": candidates()["shifts"]}
+    kinds = {"noise": lambda rows, rng: rows + rng.normal(size=rows.shape)}
+    assert select_without_labels(tried, digits[0], anomalies=kinds).mean_auc[0] > 0.9
+    with pytest.raises(ValueError, match="'narrow' must be finite rows of 64 columns"):
+        select_without_labels(tried, digits[0], anomalies={"narrow": lambda rows, _: rows[:, :3]})
+    with pytest.raises(ValueError, match="at least one kind"):
+        select_without_labels(tried, digits[0], anomalies={})
+    with pytest.raises(ValueError, match="one of the two"):
+        select_without_labels(tried, digits[0], anomalies=kinds, groups=np.zeros(len(digits[0])))
+    with pytest.raises(ValueError, match="at least 25 are required"):
+        select_without_labels(tried, digits[0][:10], anomalies=kinds)
+    with pytest.raises(ValueError, match="image_shape must be"):
+        image_anomalies((8,))

@@ -502,3 +502,13 @@ def test_preprocessor_that_makes_frames(digits):
 def test_images_that_are_not_square_with_transformations_of_the_user():
     shifts = Translations((4, 8), shift=1)
     assert image_detector((4, 8), transformations=shifts).transformations is shifts
+
+
+def test_progress_goes_from_zero_to_one():
+    X = np.random.default_rng(0).normal(size=(120, 4))
+    shares = []
+    TransformationDetector(n_components=(1, 2)).fit(X, callback=shares.append)
+    assert len(shares) >= 10
+    assert shares == sorted(shares)
+    assert 0 < shares[0] < 0.2
+    assert shares[-1] == pytest.approx(1.0)

@@ -312,3 +312,21 @@ def test_error_of_no_equation_can_be_sent_between_processes():
     error = pickle.loads(pickle.dumps(NothingVanishesError(0.5, 0.1)))
     assert "smallest extent is 0.5, over tol=0.1" in str(error)
     assert (error.smallest, error.tol) == (0.5, 0.1)
+
+
+@pytest.mark.parametrize("n_rows", [300, 30_000])
+def test_progress_goes_from_zero_to_one(n_rows):
+    rng = np.random.default_rng(0)
+    shares = []
+    VanishingDetector().fit(rng.normal(size=(n_rows, 4)), callback=shares.append)
+    assert len(shares) >= 10
+    assert shares == sorted(shares)
+    assert 0 < shares[0] < 0.2
+    assert shares[-1] == pytest.approx(1.0)
+
+
+def test_jobs_change_nothing():
+    X = np.random.default_rng(1).normal(size=(200, 4))
+    one, two = (VanishingDetector(n_jobs=n).fit(X) for n in (None, 2))
+    np.testing.assert_array_equal(one.score_samples(X), two.score_samples(X))
+    assert one.offset_ == two.offset_

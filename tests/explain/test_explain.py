@@ -463,7 +463,7 @@ def test_broken_pixels_stand_out(digits):
     ).fit(normal)
     rng = np.random.default_rng(0)
     times, largest = [], []
-    for image in others[:24]:
+    for image in others[:48]:  # few of which a block makes unusual
         row, column = rng.integers(0, 7, 2)
         block = np.zeros((8, 8), dtype=bool)
         block[row : row + 2, column : column + 2] = True
@@ -592,3 +592,44 @@ def test_maps_that_are_affine_on_normal_data_only():
     assert np.isfinite(detector.explain(BROKEN[:1] + 100)[0].attribution).all()
     with pytest.raises(ValueError, match="have to be affine"):
         detector.explain([np.r_[-200.0, NORMAL[0, 1:] + 100]])
+
+
+def test_equations_of_every_view_are_named():
+    """An exact equation, a quadratic one and those of clusters, each where it says it is."""
+    rng = np.random.default_rng(0)
+    free = rng.normal(size=(400, 3))
+    total, square = free @ [1.0, 2.0, -1.0], free[:, 0] ** 2 + 0.05 * rng.normal(size=400)
+    detector = VanishingDetector().fit(np.column_stack([free, total, square]))
+    row = np.array([[0.3, -0.2, 0.5, 1.0, 1.5]])
+    score = detector.anomaly_score_
+    explanation = detector.explain(row, n_equations=1000)[0]
+    names = [view.names[0] for view in score.views]
+    assert {equation.part for equation in explanation.equations} == set(names)
+    measured = score.measure(row)[:, 0]
+    for place, (view, value) in enumerate(zip(score.views, measured, strict=True)):
+        own = [equation for equation in explanation.equations if equation.part == view.names[0]]
+        z = score.parts[place].coordinates(row)
+        for equation in own:
+            part, cluster = equation.ideal
+            ideal = detector.ideals_[part][cluster]
+            assert part == place
+            found = ideal.basis_.evaluate(z)[0, equation.index]
+            np.testing.assert_allclose(equation.value, found, atol=1e-9)
+        if view.names[0] in ("few clusters", "clusters", "more clusters"):
+            # The squares of all equations of a cluster are its squared Mahalanobis distance.
+            squares = sum(equation.times_typical**2 for equation in own)
+            distance = view.measure(z)[0, own[0].ideal[1]]
+            np.testing.assert_allclose(squares, distance, rtol=1e-9)
+        assert np.isfinite(value)
+
+
+def test_equations_of_wide_tables_are_named():
+    rng = np.random.default_rng(1)
+    detector = VanishingDetector().fit(rng.normal(size=(40, 120)))
+    row = 3 * rng.normal(size=(1, 120))
+    equations = detector.explain(row, n_equations=1000)[0].equations
+    assert len(equations) == 120
+    squares = sum(equation.times_typical**2 for equation in equations) / 120
+    view = detector.anomaly_score_.views[0]
+    z = detector.anomaly_score_.parts[0].coordinates(row)
+    np.testing.assert_allclose(squares, view.measure(z)[0, 0])

@@ -256,7 +256,7 @@ class Stage:
         """The factor of [F C_pre] on X."""
         factor = self.factor_on(self.source)
         if self.degree == 1:
-            _check_sizes(factor.column_rms[1:], self.source.name)
+            check_sizes(factor.column_rms[1:], self.source.name)
         return factor
 
     @lazy
@@ -394,10 +394,17 @@ class Stage:
         return np.asarray(of_products + of_lower @ np.abs(self.split[0]))
 
 
-def _check_sizes(sizes: FloatArray, name: str) -> None:
+def check_sizes(sizes: FloatArray, name: str) -> None:
     """Refuse data whose squares are out of the range of double precision.
 
     Degree 1 suffices: higher degrees multiply polynomials of degree 1, which have size 1.
+
+    Parameters
+    ----------
+    sizes : array of shape (n_features,)
+        Root mean squares of the columns.
+    name : str
+        What error messages call the rows.
     """
     largest = float(np.max(sizes))
     if largest > LARGEST or 0 < largest < 1 / LARGEST:

@@ -18,6 +18,7 @@ from vanishing.construction.moments import Moments, factor_affine
 from vanishing.construction.noise import Noise, search_moments, search_spectra, spread_of
 from vanishing.construction.normalizations import Gradient, Normalization
 from vanishing.construction.passes import Pass, Reduction
+from vanishing.construction.wide import find_span
 from vanishing.data.source import SampleSource
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.evaluation import DegreeBlock
@@ -26,7 +27,7 @@ from vanishing.polynomials.order_ideal import OrderIdeal
 
 # --- The loop over degrees ------------------------------------------------------------------------
 
-StopReason = Literal["exhausted", "max_degree", "undecided"]
+StopReason = Literal["exhausted", "max_degree", "undecided", "interpolated"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +38,10 @@ class Construction:
     ----------
     basis : PolynomialBasis
     trace : tuple of DegreeTrace
-    stop_reason : {"exhausted", "max_degree", "undecided"}
-        Whether the last degree left nothing nonvanishing, the largest degree was reached, or
-        rounding errors left nothing that is known to be nonvanishing.
+    stop_reason : {"exhausted", "max_degree", "undecided", "interpolated"}
+        Whether the last degree left nothing nonvanishing, the largest degree was reached,
+        rounding errors left nothing that is known to be nonvanishing, or the next degree of wide
+        data would have as many products as there are rows.
     n_rows : float
         Number of points, or the sum of their weights.
     order_ideal : OrderIdeal or None
@@ -77,12 +79,51 @@ def construct(
     corrected : SampleSource, optional
         X without the noise that is the tolerance.
     """
+    span = None
+    if corrected is None:
+        span = find_span(
+            source,
+            contrast,
+            settings.normalization,
+            paper_norm=settings.paper_norm,
+            memory_budget=settings.memory_budget,
+        )
+    if span is None:
+        return _grow_all(source, contrast, settings, max_degree, callback, corrected)
+    found = _grow_all(
+        span.map_rows(source),
+        None if contrast is None else span.map_rows(contrast),
+        settings,
+        max_degree,
+        span.lift_callback(callback),
+        # Polynomials with as many terms as there are rows fit any data. That is exact algebra for
+        # tol=0, and nothing worth the time otherwise.
+        most_products=None if settings.tol == 0 else span.n_rows - 1,
+    )
+    return span.lift(found)
+
+
+def _grow_all(
+    source: SampleSource,
+    contrast: SampleSource | None,
+    settings: "Settings",
+    max_degree: int | None,
+    callback: "Callable[[DegreeTrace], object] | None",
+    corrected: SampleSource | None = None,
+    *,
+    most_products: int | None = None,
+) -> Construction:
+    """Grow one degree after the other, while there are not too many products."""
     state = State(PolynomialBasis(source.n_features, ()))
     trace: list[DegreeTrace] = []
     reason: StopReason = "max_degree"
     with one_thread():  # of BLAS; passes have threads of their own
         while max_degree is None or len(trace) < max_degree:
-            with all_threads() if _most_candidates(state.basis) >= LARGE else nullcontext():
+            n_products = _most_candidates(state.basis)
+            if trace and most_products is not None and n_products > most_products:
+                reason = "interpolated"
+                break
+            with all_threads() if n_products >= LARGE else nullcontext():
                 state, step = grow(state, source, contrast, settings, corrected)
             trace.append(step)
             if callback is not None:

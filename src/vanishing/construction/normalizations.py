@@ -60,6 +60,8 @@ class Normalization:
     needs_contrast: bool = False
     #: Whether the form is defined on the full list of products, so that none may be left out.
     uses_all_products: bool = False
+    #: Whether a rotation of the data leaves the sizes of polynomials as they are.
+    rotation_invariant: bool = False
 
     def form(self, stage: Stage) -> Form:
         """Return a factor of the form on the candidates of this degree.
@@ -293,6 +295,7 @@ class Vca(Normalization):
     """
 
     uses_all_products = True
+    rotation_invariant = True
 
     def form(self, stage: Stage) -> Form:
         """Return the identity, weighted or restricted if products coincide."""
@@ -369,6 +372,8 @@ class Gradient(Normalization):
     The extent of a polynomial is then close to the root mean square distance of X from its zero
     set, in the units of the data.
     """
+
+    rotation_invariant = True
 
     def form(self, stage: Stage) -> Form:
         """Differentiate coefficients if that is accurate, and pass over X if it is not."""
@@ -512,6 +517,7 @@ class Contrastive(Normalization):
     """
 
     needs_contrast = True
+    rotation_invariant = True
 
     def form(self, stage: Stage) -> Form:
         """Pass over Y."""

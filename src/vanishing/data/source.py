@@ -593,15 +593,25 @@ class MappedSource(SampleSource):
     source : SampleSource
     function : callable
         Takes a block of rows and returns as many rows, always of the same width.
+    n_columns : int, optional
+        That width, if it is known.
     """
 
-    def __init__(self, source: SampleSource, function: Callable[[Array], Array]) -> None:
+    def __init__(
+        self,
+        source: SampleSource,
+        function: Callable[[Array], Array],
+        n_columns: int | None = None,
+    ) -> None:
         self.source = source
         self.function = function
+        self.n_columns = n_columns
 
     @lazy
     def n_features(self) -> int:
-        """Number of columns that the function returns, found by applying it to one row."""
+        """Number of columns that the function returns, found by applying it to a row if needed."""
+        if self.n_columns is not None:
+            return self.n_columns
         with close_after(self.source.blocks(1)) as blocks:
             row = next(blocks, None)
             if row is None:

@@ -7,7 +7,7 @@ from vanishing.lazy_names import import_when_used
 if TYPE_CHECKING:
     from vanishing.detectors.christoffel import ChristoffelDetector
     from vanishing.detectors.contamination import fit_to_mixed, score_unseen
-    from vanishing.detectors.selection import Selection, select_without_labels
+    from vanishing.detectors.selection import Selection, image_anomalies, select_without_labels
     from vanishing.detectors.transformation import TransformationDetector, image_detector
     from vanishing.detectors.vanishing import VanishingDetector
 
@@ -17,6 +17,7 @@ __all__ = [
     "TransformationDetector",
     "VanishingDetector",
     "fit_to_mixed",
+    "image_anomalies",
     "image_detector",
     "score_unseen",
     "select_without_labels",
@@ -30,6 +31,7 @@ __getattr__, __dir__ = import_when_used(
         "TransformationDetector": "transformation",
         "VanishingDetector": "vanishing",
         "fit_to_mixed": "contamination",
+        "image_anomalies": "selection",
         "image_detector": "transformation",
         "score_unseen": "contamination",
         "select_without_labels": "selection",

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, OutlierMixin
+from sklearn.base import BaseEstimator, OutlierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from vanishing.arrays.blocks import block_rows, one_thread
@@ -44,6 +44,37 @@ from vanishing.saving import Saveable
 
 if TYPE_CHECKING:
     from vanishing.equations.onnx_graph import Graph, Output, Value
+
+# --- Progress of a fit ----------------------------------------------------------------------------
+
+#: Rows that are scored at a time where progress is reported.
+ROWS_PER_STEP = 2**16
+
+Callback = Callable[[float], object]
+
+
+class Progress:
+    """Counts the work that a fit has done, and reports its share of the whole.
+
+    Parameters
+    ----------
+    callback : callable or None
+        Called with a number from 0 to 1.
+    total : float
+        The whole work, in units of the steps.
+    """
+
+    def __init__(self, callback: Callback | None, total: float) -> None:
+        self.callback = callback
+        self.total = total
+        self.done = 0.0
+
+    def step(self, work: float = 1.0) -> None:
+        """Add to the work that is done."""
+        self.done += work
+        if self.callback is not None:
+            self.callback(min(1.0, self.done / self.total))
+
 
 # --- Rows that are too many to be held at once ----------------------------------------------------
 
@@ -261,6 +292,7 @@ class Detector(Saveable, OutlierMixin, BaseEstimator):
         seen: FloatArray | None = None,
         unseen: Scored | None = None,
         sample_weight: FloatArray | None = None,
+        progress: Progress | None = None,
     ) -> tuple[Score, float]:
         """Return the score, with what explanations compare with, and the threshold.
 
@@ -276,13 +308,11 @@ class Detector(Saveable, OutlierMixin, BaseEstimator):
         unseen : Scored, optional
             Rows that were left out of the fit in turn; those of X stand in for them.
         sample_weight : array of shape (n_samples,), optional
+        progress : Progress, optional
+            Told of every row that is scored.
         """
         if seen is None:
-            streamed = isinstance(X, SampleSource)
-            normality = score.score_samples
-            seen = (
-                np.asarray(score_blocks(X, normality)) if streamed else move_to_host(normality(X))
-            )
+            seen = _score_rows(score, X, progress)
         fitted = Scored(seen, sample_weight)
         unseen = fitted if unseen is None else unseen
         usual = -finite_quantiles(unseen.scores, [1 - USUAL], unseen.sample_weight)[0]
@@ -299,6 +329,38 @@ class Detector(Saveable, OutlierMixin, BaseEstimator):
             threshold = conformal_threshold(held_out_scores, self.contamination)
         rounding = measure_rounding(score.score_samples, X, self.contamination, threshold)
         return replace(score, normal=Normal(usual + rounding, mean, spread)), threshold - rounding
+
+
+def _score_rows(score: Score, X: Array | SampleSource, progress: Progress | None) -> FloatArray:
+    """Return the scores of all rows; tell of those that are done."""
+    if isinstance(X, SampleSource):
+        return np.asarray(score_blocks(X, score.score_samples))
+    parts = []
+    for start in range(0, X.shape[0], ROWS_PER_STEP):
+        rows = X[start : start + ROWS_PER_STEP, :]
+        parts.append(np.asarray(move_to_host(score.score_samples(rows))))
+        if progress is not None:
+            progress.step(len(parts[-1]))
+    return np.concatenate(parts)
+
+
+def clone_for_scores(detector: Any) -> Any:
+    """Return a copy of a detector whose threshold is not needed, and takes no further fits.
+
+    Parameters
+    ----------
+    detector : detector
+        Anything with ``fit`` and ``score_samples``.
+
+    Returns
+    -------
+    detector
+        Not fitted.
+    """
+    copied = clone(detector)
+    if isinstance(copied, Detector) and copied.contamination == "auto":
+        copied.contamination = 0.1  # any number: "auto" leaves rows out of further fits
+    return copied
 
 
 def check_rows(

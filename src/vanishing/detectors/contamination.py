@@ -17,7 +17,7 @@ from vanishing.data.inputs import (
     is_frame,
     make_row_picker,
 )
-from vanishing.detectors.base import Detector
+from vanishing.detectors.base import Detector, clone_for_scores
 from vanishing.detectors.threshold import FOLDS, Scored, choose_threshold, measure_rounding
 
 #: With fewer rows, none can be left out.
@@ -77,7 +77,7 @@ def score_unseen(
     scores = np.empty(n_rows)
     for part, unseen in enumerate(np.array_split(order, min(FOLDS, n_rows)), start=1):
         rest = np.delete(np.arange(n_rows), unseen)
-        fitted = clone(detector).fit(rows_of(rest))
+        fitted = clone_for_scores(detector).fit(rows_of(rest))
         scores[unseen] = move_to_host(fitted.score_samples(rows_of(unseen)))
         if callback is not None:
             callback(part)

@@ -3,11 +3,10 @@
 from typing import Any, NoReturn, Self
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from vanishing.arrays.namespace import FloatArray
-from vanishing.detectors.base import Detector
+from vanishing.detectors.base import Detector, clone_for_scores
 from vanishing.detectors.vanishing import VanishingDetector
 
 try:
@@ -92,7 +91,7 @@ class VanishingOD(BaseDetector):
         self
         """
         self._check_parameters()
-        detector = VanishingDetector() if self.detector is None else clone(self.detector)
+        detector = VanishingDetector() if self.detector is None else clone_for_scores(self.detector)
         detector.fit(X)
         before = vars(self).copy()
         try:

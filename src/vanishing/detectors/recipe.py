@@ -4,6 +4,7 @@ Rows need not all be normal. No view describes a single row, so that a row which
 scored as if it were new: what is usual is learned from most rows, and small clusters are left out.
 """
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -12,9 +13,11 @@ import numpy as np
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
+from vanishing.arrays.blocks import limit_workers
 from vanishing.arrays.namespace import FloatArray, IntArray
 from vanishing.contrasts import Permuted
 from vanishing.data.source import ArraySource
+from vanishing.detectors.base import Progress
 from vanishing.detectors.clusters import (
     FEWEST_ROWS as FEWEST_TO_SPLIT,
 )
@@ -50,7 +53,12 @@ from vanishing.detectors.score import (
     SpanView,
     apply,
 )
-from vanishing.detectors.threshold import Scored, apply_to_unseen, move_last_digits
+from vanishing.detectors.threshold import (
+    Scored,
+    apply_to_unseen,
+    count_folds,
+    move_last_digits,
+)
 from vanishing.explain.view import Component, View
 from vanishing.ideal import VanishingIdeal
 from vanishing.transformations import Affine, Transformation
@@ -95,7 +103,12 @@ ROUNDED_LESS = 0.95
 
 
 def fit_recipe(
-    X: FloatArray, *, seed: int, sample_weight: FloatArray | None = None
+    X: FloatArray,
+    *,
+    seed: int,
+    sample_weight: FloatArray | None = None,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
 ) -> tuple[Score, list[str], Scored]:
     """Fit the score of the recipe.
 
@@ -105,6 +118,10 @@ def fit_recipe(
     seed : int
         Of contrasts, clustering, and of the rows that are drawn or left out.
     sample_weight : array of shape (n_samples,), optional
+    n_jobs : int or None
+        Fits at a time to the parts of the rows that are left out.
+    progress : Progress, optional
+        Told of the work of ``estimate_work``.
 
     Returns
     -------
@@ -131,7 +148,8 @@ def fit_recipe(
         z, rounded = (plain.scale(x) for x in (X, move_last_digits(X)))
         plan = _Plan.of(*z.shape)
         data = _Rows(z, rounded, sample_weight)
-        members, unseen = _standardize(_fit_members(data, plan, seed), data, plan, seed)
+        progress = Progress(None, 1.0) if progress is None else progress
+        members, unseen = _standardize(data, plan, seed, n_jobs, progress)
         chosen += [member.description for member in members]
     constants = None
     if constant.any():
@@ -187,17 +205,39 @@ class _Member:
         return isinstance(self.view, ExactView)
 
 
+#: Rows that are scored in the time in which one is fitted to.
+SCORED_PER_FITTED = 10
+
+
+def estimate_work(n_rows: int) -> float:
+    """Return what a fit takes, in units of the time that scoring a row takes."""
+    drawn = min(n_rows, MOST_ROWS)
+    return SCORED_PER_FITTED * drawn * (1 + count_folds(drawn))
+
+
 def _standardize(
-    members: list[_Member], data: _Rows, plan: "_Plan", seed: int
+    data: _Rows, plan: "_Plan", seed: int, n_jobs: int | None, progress: Progress
 ) -> tuple[list[_Member], Scored]:
-    """Return the members with median and spread of their values, and scores of unseen rows."""
+    """Fit members; give them median and spread of their values; return scores of unseen rows."""
+
+    def fit_members(data: _Rows) -> list[_Member]:
+        # The limits of the calling thread are not those of others.
+        with limit_workers(1):
+            members = []
+            for fit in _members_of(data, plan, seed):
+                members += fit()
+                progress.step(SCORED_PER_FITTED * n_rows / MEMBERS)
+        return members
+
+    n_rows = len(data.z)
+    members = fit_members(data)
     averaged = np.array([not member.is_exact for member in members])
 
     def measure(members: list[_Member], z: FloatArray) -> FloatArray:
         return np.stack([member.measure(z) for member in members], axis=1)
 
     def fit_and_measure(rest: IntArray, unseen: IntArray) -> FloatArray:
-        fold = _fit_members(data.take(rest), plan, seed)
+        fold = fit_members(data.take(rest))
         found = measure([member for member in fold if not member.is_exact], data.z[unseen])
         exact = [member.measure(data.z[unseen]) for member in fold if member.is_exact]
         return np.column_stack([found, sum(exact, np.zeros(len(unseen)))])
@@ -207,7 +247,7 @@ def _standardize(
     unseen, unseen_weight = seen, data.sample_weight
     if len(data.z) >= FEWEST_TO_SPLIT:
         with suppress(ValueError):  # some of the rows are all the same, though not all are
-            unseen, which = apply_to_unseen(len(data.z), fit_and_measure, seed=seed)
+            unseen, which = apply_to_unseen(n_rows, fit_and_measure, seed=seed, n_jobs=n_jobs)
             unseen_weight = take_weights(data.sample_weight, which)
     # Rows that were fitted to keep the equations at least as well as others. Where they do not, the
     # fits without some rows have found fewer or other equations, and say too little of this one.
@@ -290,10 +330,15 @@ class _Plan(NamedTuple):
         )
 
 
-def _fit_members(data: _Rows, plan: _Plan, seed: int) -> list[_Member]:
+#: Views of a table that is not wide, at most.
+MEMBERS = 6
+
+
+def _members_of(data: _Rows, plan: _Plan, seed: int) -> list[Callable[[], list[_Member]]]:
+    """Return functions that fit one view each, or none where there is nothing to look at."""
     z, _, sample_weight = data
     if plan.wide:
-        return [_fit_span(z, sample_weight)]
+        return [lambda: [_fit_span(z, sample_weight)]]
     kept = concentrate(z, sample_weight, share=MOST)
     if not np.ptp(z[kept], axis=0).any():  # most rows are the same
         kept = np.ones(len(z), dtype=bool)
@@ -302,14 +347,18 @@ def _fit_members(data: _Rows, plan: _Plan, seed: int) -> list[_Member]:
     _, covariance = shrunk_covariance(whole, whole_weight)
     flattened = root_of(covariance, -0.25)
     unmixed = np.eye(z.shape[1])
-    members = [
-        _fit_quadratic(z, sample_weight, plan.scale, seed),
-        _fit_linear(whole, whole_weight),
-        _fit_clusters("few clusters", z, sample_weight, flattened, plan.n_few, seed + 1),
-        _fit_clusters("clusters", z, sample_weight, unmixed, plan.n_clusters, seed),
-        _fit_clusters("more clusters", z, sample_weight, unmixed, plan.n_more, seed),
+
+    def clusters(name: str, mixing: FloatArray, n_clusters: int, seed: int) -> list[_Member]:
+        return [_fit_clusters(name, z, sample_weight, mixing, n_clusters, seed)]
+
+    return [
+        lambda: [_fit_quadratic(z, sample_weight, plan.scale, seed)],
+        lambda: [_fit_linear(whole, whole_weight)],
+        lambda: clusters("few clusters", flattened, plan.n_few, seed + 1),
+        lambda: clusters("clusters", unmixed, plan.n_clusters, seed),
+        lambda: clusters("more clusters", unmixed, plan.n_more, seed),
+        lambda: _fit_exact(data, seed) if plan.exact else [],
     ]
-    return members + (_fit_exact(data, seed) if plan.exact else [])
 
 
 # --- Views of the whole data ----------------------------------------------------------------------

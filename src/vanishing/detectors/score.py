@@ -35,10 +35,14 @@ from vanishing.arrays.namespace import (
     namespace,
     require_dense,
 )
+from vanishing.construction.loop import Construction, DegreeTrace
 from vanishing.data.inputs import prepare_for_sklearn
 from vanishing.explain.attribution import Landscape, nothing_by_itself
 from vanishing.explain.record import BrokenEquation
 from vanishing.explain.view import Component, Deviations, NearestView, OnLines, Through, View
+from vanishing.ideal import VanishingIdeal
+from vanishing.polynomials.basis import PolynomialBasis
+from vanishing.polynomials.evaluation import Complement, DegreeBlock
 from vanishing.transformations import Affine, Composition, Gather, Transformation
 
 if TYPE_CHECKING:
@@ -272,6 +276,56 @@ class ExactView(NearestView):
         return (deviations.take(0, axis=0) / ALLOWED + 1.0).apply("Log")
 
 
+def make_linear_component(
+    center: FloatArray, coefficients: FloatArray | Complement, spreads: FloatArray, weight: float
+) -> Component:
+    """Make a component of linear equations that are known.
+
+    Parameters
+    ----------
+    center : array of shape (n_features,)
+        Where all of them are zero.
+    coefficients : array or Complement of shape (n_features, n_equations)
+        Orthonormal or not; each of length 1.
+    spreads : array of shape (n_equations,)
+        What is typical of their values.
+    weight : float
+        Weight of the square of each, in units of what is typical.
+
+    Returns
+    -------
+    Component
+    """
+    n_features, n_equations = len(center), len(spreads)
+    block = DegreeBlock(
+        left=np.arange(n_features),
+        right=np.zeros(n_features, dtype=np.intp),
+        projection=center[None, :].copy(),
+        nonvanishing=np.zeros((n_features, 0)),
+        vanishing=coefficients,
+        extents=spreads,
+    )
+    trace = DegreeTrace(
+        degree=1,
+        candidates=n_features,
+        rank=n_equations,
+        vanishing=n_equations,
+        nonvanishing=0,
+        dropped=0,
+        unbounded=0,
+        cut=0,
+        left_out=0,
+        tol=float(spreads.max(initial=0.0)),
+        condition=1.0,
+        spectrum=np.sort(spreads),
+        seconds=0.0,
+    )
+    basis = PolynomialBasis(n_features, (block,))
+    ideal = VanishingIdeal(max_degree=1, tol=trace.tol)
+    ideal.adopt(Construction(basis, (trace,), "exhausted", 0.0))
+    return Component(ideal, np.zeros(n_equations), spreads, weight / spreads**2)
+
+
 @dataclass(frozen=True, eq=False)
 class ChristoffelView(NearestView):
     """Minus the logarithm of the Christoffel function, s = log(1 + D).
@@ -308,13 +362,14 @@ class ChristoffelView(NearestView):
 
 @dataclass(frozen=True, eq=False)
 class LinearView(View):
-    """A view whose linear equations are rows of matrices, too many for an ideal of their own."""
+    """A view whose linear equations are rows of matrices, too many to be evaluated as ideals.
 
-    def equations(
-        self, z: FloatArray, deviations: FloatArray
-    ) -> list[tuple[float, BrokenEquation]]:
-        """Return nothing: there are more equations than anyone would read."""
-        return []
+    Ideals of the same equations are made for those who ask for them.
+    """
+
+    def importance(self, component: Component, values: FloatArray) -> FloatArray:
+        """Return the residuals in units of what is typical."""
+        return np.asarray(np.abs(values - component.center) / component.typical)
 
     def lines(self, directions: Any) -> Through:
         """Return D(z + t v), each the square of a vector that is linear in t."""
@@ -399,6 +454,17 @@ class LikelihoodView(LinearView):
         """Centre c and matrix A of each cluster."""
         return list(zip(self.centers, np.split(self.factors, len(self.centers)), strict=True))
 
+    @lazy
+    def described(self) -> list[Component]:
+        """The equations of each cluster, with gradients of length 1."""
+        found = []
+        for center, factor in self.clusters:
+            lengths = np.linalg.norm(factor, axis=1)
+            order = np.argsort(-lengths, kind="stable")  # smallest extents first
+            units = (factor[order] / lengths[order, None]).T
+            found.append(make_linear_component(center, units, 1 / lengths[order], 1.0))
+        return found
+
     def measure(self, z: Array) -> Array:
         """Return D of each cluster, shape (n_points, n_clusters)."""
         xp = namespace(z)
@@ -431,8 +497,17 @@ class LikelihoodView(LinearView):
     ) -> tuple[FloatArray, FloatArray]:
         """Return the residuals of the cluster that a point most likely belongs to."""
         found = self.measure(z) if deviations is None else deviations
-        center, factor = self.clusters[int(np.argmin(found[0] - 2 * self.log_masses))]
+        center, factor = self.clusters[self._find_likeliest(found)]
         return factor @ (z[0] - center), factor
+
+    def _find_likeliest(self, deviations: FloatArray) -> int:
+        return int(np.argmin(deviations[0] - 2 * self.log_masses))
+
+    def _nearest(
+        self, z: FloatArray, deviations: FloatArray
+    ) -> list[tuple[int, Component, FloatArray]]:
+        cluster = self._find_likeliest(deviations)
+        return [(cluster, self.described[cluster], z)]
 
     def measure_nodes(self, graph: "Graph", z: "Value") -> "Value":
         """Add D, of shape (n_samples, n_clusters)."""
@@ -485,6 +560,19 @@ class SpanView(LinearView):
     directions: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
     variances: FloatArray = field(default_factory=lambda: np.zeros(0))
     rest: float = 1.0
+
+    @lazy
+    def described(self) -> list[Component]:
+        """The equations outside of the span, then the principal components of the rows."""
+        n_outside = len(self.center) - len(self.directions)
+        matrix = Complement.of_span(self.directions.T, 1.0, self.directions.T)
+        spreads = np.sqrt(np.append(np.full(n_outside, self.rest), self.variances))
+        return [make_linear_component(self.center, matrix, spreads, 1 / len(self.center))]
+
+    def _nearest(
+        self, z: FloatArray, deviations: FloatArray
+    ) -> list[tuple[int, Component, FloatArray]]:
+        return [(0, self.described[0], z)]
 
     def value(self, deviations: Array, k: int = 0) -> Array:
         """Return log D."""
@@ -919,9 +1007,9 @@ class Score:
             views = [
                 (view, view.images.index(i))
                 for view in self.views
-                if i in view.images and view.components and not view.borrows
+                if i in view.images and view.described and not view.borrows
             ]
-            components = [c for view, k in views for c in view.components[view.own(k)]]
+            components = [c for view, k in views for c in view.described[view.own(k)]]
             if views:
                 (view, k), at = views[0], self.coordinates
                 applied = (at.scaler, at.columns, at.maps[i], at.preprocessor)

@@ -1,10 +1,12 @@
 """Choosing among detectors without labels."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from itertools import product
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.ndimage import rotate, zoom
 from sklearn.base import BaseEstimator, clone
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
@@ -12,21 +14,35 @@ from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from vanishing.arrays.namespace import FloatArray, IntArray, move_to_host, unmask
+from vanishing.arrays.namespace import (
+    FloatArray,
+    IntArray,
+    move_like,
+    move_to_host,
+    move_to_numpy,
+    take_rows,
+    unmask,
+)
 from vanishing.data.inputs import check_training_table, make_row_picker
+from vanishing.detectors.base import clone_for_scores
 
-# --- Groups of normal data as pseudo-anomalies ----------------------------------------------------
+# --- Pseudo-anomalies: groups of normal data, and normal data that was changed --------------------
 #
 # The score of a detector on held-out normal data ranks settings of one family. It says nothing
 # across sets of transformations, where the set that is easiest to tell apart wins. A good detector
-# finds samples strange that are unlike all that it has seen, which can be tried: leave a cluster of
-# the normal data out, fit to the rest, and see how well the cluster is told from held-out samples
-# of the rest.
+# finds samples strange that are unlike all that it has seen, which can be tried in two ways: leave
+# a cluster of the normal data out, fit to the rest, and see how well the cluster is told from
+# held-out samples of the rest; or change held-out samples in ways that make them strange. A single
+# kind of change favours detectors that are made for it. The mean over many kinds does not.
 
 #: Share of the samples outside the left-out group that are kept for comparison.
 KEPT_FOR_COMPARISON = 0.25
+#: Share of all samples that are kept for comparison with changed ones.
+KEPT_TO_CHANGE = 0.2
 #: A left-out group and the samples it is compared with need this many.
 FEWEST = 5
+
+Anomalies = Mapping[str, Callable[[FloatArray, np.random.Generator], Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,9 +54,9 @@ class Selection:
     names : tuple of str
         Of the candidates, best first.
     mean_auc : array of shape (n_candidates,)
-        Mean area under the curve of left-out groups against held-out samples, in the same order.
+        Mean area under the curve of pseudo-anomalies against held-out samples, in the same order.
     group_auc : array of shape (n_candidates, n_groups)
-        The same, group by group; NaN where a fit failed.
+        The same, for each left-out group or each kind of pseudo-anomalies; NaN where a fit failed.
     best_estimator : detector
         The best candidate, fitted to all samples.
     """
@@ -61,12 +77,13 @@ def select_without_labels(
     candidates: Mapping[str, Any],
     X: Any,
     *,
+    anomalies: Anomalies | None = None,
     groups: Any = None,
     n_groups: int = 10,
     representation: Any = None,
     random_state: int = 0,
 ) -> Selection:
-    """Choose the detector that best finds groups of normal samples that it has not seen.
+    """Choose the detector that best finds pseudo-anomalies, which are made of normal samples.
 
     Parameters
     ----------
@@ -75,6 +92,11 @@ def select_without_labels(
         transformations, preprocessing and forms of the score.
     X : array-like of shape (n_samples, n_features)
         Normal data.
+    anomalies : mapping of str to functions, optional
+        Kinds of pseudo-anomalies. Each function takes normal samples that were kept out of the fit,
+        a NumPy array, and a random generator, and returns changed samples. Every candidate is
+        fitted once, to four fifths of X. For images ``image_anomalies`` makes nine kinds. By
+        default groups of X are left out of the fit in turn.
     groups : array-like of shape (n_samples,), optional
         What to leave out in turn, where it is known (machines, sites, kinds). Clusters by default.
     n_groups : int, default=10
@@ -84,7 +106,7 @@ def select_without_labels(
         components that hold nine tenths of their variance; for images ``PCA(30)`` is better, since
         pixels have one scale.
     random_state : int, default=0
-        Seed of clustering and of the samples kept for comparison.
+        Seed of clustering, of the samples kept for comparison, and of pseudo-anomalies.
 
     Returns
     -------
@@ -95,44 +117,39 @@ def select_without_labels(
     >>> from sklearn.datasets import load_digits
     >>> from sklearn.decomposition import PCA
     >>> from vanishing import TransformationDetector
-    >>> from vanishing.detectors import select_without_labels
+    >>> from vanishing.detectors import image_anomalies, select_without_labels
     >>> from vanishing.transformations import Rotations, Translations
     >>> X, y = load_digits(return_X_y=True)
     >>> sets = {"rotations": Rotations((8, 8)), "shifts": Translations((8, 8), shift=2)}
     >>> candidates = {
-    ...     name: TransformationDetector(each, preprocessor=PCA(12), contamination=0.05)
-    ...     for name, each in sets.items()
+    ...     name: TransformationDetector(each, preprocessor=PCA(12)) for name, each in sets.items()
     ... }
     >>> normal = X[:400][y[:400] % 2 == 0]
-    >>> found = select_without_labels(candidates, normal, n_groups=4, representation=PCA(12))
+    >>> found = select_without_labels(candidates, normal, anomalies=image_anomalies((8, 8)))
     >>> found.names
     ('shifts', 'rotations')
     """
     if not candidates:
         raise ValueError("candidates is empty: at least one detector is required")
     table = check_training_table(BaseEstimator(), X)
-    rows_of = make_row_picker(X, table)
-    labels, held_out_groups = _groups(
-        move_to_host(table), groups, n_groups, representation, random_state
-    )
-    auc = np.full((len(candidates), len(held_out_groups)), np.nan)
-    errors: dict[str, Exception] = {}
     rng = np.random.default_rng(random_state)
-    for g, group in enumerate(held_out_groups):
-        strange, rest = np.flatnonzero(labels == group), np.flatnonzero(labels != group)
-        rest = rng.permutation(rest)
-        n_kept = max(FEWEST, round(KEPT_FOR_COMPARISON * len(rest)))
-        compared, train = rest[:n_kept], rest[n_kept:]
-        truth = np.repeat([1, 0], [len(compared), len(strange)])
-        tested = rows_of(np.concatenate([compared, strange]))
-        for c, (name, candidate) in enumerate(candidates.items()):
-            try:
-                fitted = clone(candidate).fit(rows_of(train))
-            except (ValueError, MemoryError) as error:
-                errors[name] = error
-                continue
-            scores = np.clip(move_to_host(fitted.score_samples(tested)), np.finfo(float).min, None)
-            auc[c, g] = roc_auc_score(truth, scores)
+    trials: Iterable[_Trial]
+    if anomalies is None:
+        labels, left_out = _groups(
+            move_to_host(table), groups, n_groups, representation, random_state
+        )
+        trials = _leave_groups_out(labels, left_out, make_row_picker(X, table), rng)
+    elif groups is not None:
+        raise ValueError("groups are left out in turn without anomalies only; pass one of the two")
+    else:
+        trials = [_change_samples(table, anomalies, rng)]
+    columns: list[FloatArray] = []
+    errors: dict[str, Exception] = {}
+    for trial in trials:
+        auc, failed = _try_candidates(candidates, trial)
+        columns.append(auc)
+        errors |= failed
+    auc = np.hstack(columns)
     usable = ~np.isnan(auc).any(axis=1)
     if not usable.any():
         name, first = next(iter(errors.items()))
@@ -142,6 +159,78 @@ def select_without_labels(
     names = list(candidates)
     best = clone(candidates[names[order[0]]]).fit(X if hasattr(X, "columns") else table)
     return Selection(tuple(names[c] for c in order), means[order], auc[order], best)
+
+
+class _Trial(NamedTuple):
+    """Samples to fit to, normal ones that were kept out, and kinds of pseudo-anomalies."""
+
+    train: Any
+    compared: Any
+    strange: list[Any]
+
+
+def _try_candidates(
+    candidates: Mapping[str, Any], trial: _Trial
+) -> tuple[FloatArray, dict[str, Exception]]:
+    """Return the areas, shape (n_candidates, n_kinds), and why fits failed."""
+    auc = np.full((len(candidates), len(trial.strange)), np.nan)
+    errors: dict[str, Exception] = {}
+    for c, (name, candidate) in enumerate(candidates.items()):
+        try:
+            fitted = clone_for_scores(candidate).fit(trial.train)
+        except (ValueError, MemoryError) as error:
+            errors[name] = error
+            continue
+
+        def score(samples: Any, fitted: Any = fitted) -> FloatArray:
+            scores = move_to_host(fitted.score_samples(samples))
+            return np.asarray(np.clip(scores, np.finfo(float).min, None))
+
+        usual = score(trial.compared)
+        for kind, strange in enumerate(trial.strange):
+            scores = np.concatenate([usual, score(strange)])
+            truth = np.arange(len(scores)) < len(usual)
+            auc[c, kind] = roc_auc_score(truth, scores)
+    return auc, errors
+
+
+def _leave_groups_out(
+    labels: IntArray,
+    left_out: IntArray,
+    rows_of: Callable[[IntArray], Any],
+    rng: np.random.Generator,
+) -> Iterator[_Trial]:
+    """Leave each group out in turn, and keep some of the other rows for comparison."""
+    for group in left_out:
+        rest = rng.permutation(np.flatnonzero(labels != group))
+        n_kept = max(FEWEST, round(KEPT_FOR_COMPARISON * len(rest)))
+        strange = rows_of(np.flatnonzero(labels == group))
+        yield _Trial(rows_of(rest[n_kept:]), rows_of(rest[:n_kept]), [strange])
+
+
+def _change_samples(table: Any, anomalies: Anomalies, rng: np.random.Generator) -> _Trial:
+    """Keep some rows out of the fit, and make pseudo-anomalies of them."""
+    if not anomalies:
+        raise ValueError("anomalies is empty: at least one kind is required")
+    order = rng.permutation(table.shape[0])
+    n_kept = round(KEPT_TO_CHANGE * len(order))
+    if n_kept < FEWEST:
+        raise ValueError(
+            f"X has {len(order)} rows; at least {round(FEWEST / KEPT_TO_CHANGE)} are required, to "
+            "keep a fifth of them out of the fit"
+        )
+    compared = take_rows(table, np.sort(order[:n_kept]))
+    kept = move_to_numpy(compared)
+    strange = []
+    for name, change in anomalies.items():
+        changed = np.asarray(change(kept.copy(), rng), dtype=np.float64)
+        if changed.ndim != 2 or changed.shape[1] != kept.shape[1] or not np.isfinite(changed).all():
+            raise ValueError(
+                f"the anomalies {name!r} must be finite rows of {kept.shape[1]} columns, got an "
+                f"array of shape {changed.shape}"
+            )
+        strange.append(move_like(changed, table))
+    return _Trial(take_rows(table, np.sort(order[n_kept:])), compared, strange)
 
 
 def _groups(
@@ -165,3 +254,116 @@ def _groups(
             "required, to leave one out in turn"
         )
     return labels, left_out
+
+
+# --- Kinds of strange images ----------------------------------------------------------------------
+
+#: Sides of a pasted and of an erased rectangle, and of a shrunk image, as shares of the image.
+PASTED, ERASED, SHRUNK = 0.4, 0.25, 0.7
+#: Standard deviation of noise as a share of the largest pixel, and degrees of a rotation.
+NOISE, ANGLE = 0.15, 30.0
+
+
+def image_anomalies(image_shape: tuple[int, ...]) -> Anomalies:
+    """Return nine ways to make strange images out of normal ones.
+
+    A rectangle of another image, the mean of two images, an erased rectangle, images upside down
+    and mirrored, noise, quarters in another order, a smaller image, and a rotation by 30°.
+
+    Parameters
+    ----------
+    image_shape : tuple of int
+        Height, width and, if there are several, channels.
+
+    Returns
+    -------
+    dict of str to functions
+        For ``select_without_labels``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vanishing.detectors import image_anomalies
+    >>> images = np.arange(32.0).reshape(2, 16)
+    >>> mirrored = image_anomalies((4, 4))["mirrored"](images, np.random.default_rng(0))
+    >>> mirrored[0, :4]
+    array([3., 2., 1., 0.])
+    """
+    if len(image_shape) not in (2, 3) or min(image_shape) < 1:
+        raise ValueError(
+            f"image_shape must be (height, width) or (height, width, channels), got {image_shape}"
+        )
+    changes: dict[str, Callable[[FloatArray, np.random.Generator], FloatArray]] = {
+        "pasted": lambda images, rng: _fill(images, _take_others(images, rng), PASTED, rng),
+        "averaged": lambda images, rng: (images + _take_others(images, rng)) / 2,
+        "erased": lambda images, rng: _fill(images, np.zeros_like(images), ERASED, rng),
+        "upside down": lambda images, rng: images[:, ::-1],
+        "mirrored": lambda images, rng: images[:, :, ::-1],
+        "noise": _add_noise,
+        "shuffled quarters": _shuffle_quarters,
+        "shrunk": lambda images, rng: _shrink(images),
+        "rotated": lambda images, rng: rotate(images, ANGLE, axes=(1, 2), reshape=False, order=1),
+    }
+
+    def on_rows(
+        change: Callable[[FloatArray, np.random.Generator], FloatArray],
+    ) -> Callable[[FloatArray, np.random.Generator], FloatArray]:
+        def changed(rows: FloatArray, rng: np.random.Generator) -> FloatArray:
+            return change(rows.reshape(len(rows), *image_shape), rng).reshape(rows.shape)
+
+        return changed
+
+    return {name: on_rows(change) for name, change in changes.items()}
+
+
+def _take_others(images: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Return another image for each."""
+    return np.roll(images, int(rng.integers(1, max(2, len(images)))), axis=0)
+
+
+def _fill(
+    images: FloatArray, others: FloatArray, share: float, rng: np.random.Generator
+) -> FloatArray:
+    """Fill a rectangle of each image with that of another one, away from the edges."""
+    height, width = (max(1, round(share * side)) for side in images.shape[1:3])
+    filled = images.copy()
+    for image, other in zip(filled, others, strict=True):
+        top, left = (
+            int(rng.integers(round(room / 6), room - round(room / 6) + 1))
+            for room in (images.shape[1] - height, images.shape[2] - width)
+        )
+        place = slice(top, top + height), slice(left, left + width)
+        image[place] = other[place]
+    return filled
+
+
+def _add_noise(images: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Add noise, within the range of the pixels."""
+    largest, smallest = images.max(), images.min()
+    noise = NOISE * (largest - smallest) * rng.standard_normal(images.shape)
+    return np.asarray(np.clip(images + noise, smallest, largest))
+
+
+def _shuffle_quarters(images: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Put the quarters of each image in another order; odd rows and columns in the middle stay."""
+    tops, lefts = (
+        [slice(0, side // 2), slice(side - side // 2, side)] for side in images.shape[1:3]
+    )
+    places = list(product(tops, lefts))
+    shuffled = images.copy()
+    for image, source in zip(shuffled, images, strict=True):
+        for place, other in zip(places, rng.permutation(4), strict=True):
+            image[place] = source[places[other]]
+    return shuffled
+
+
+def _shrink(images: FloatArray) -> FloatArray:
+    """Return smaller images on an empty background."""
+    factors = (1.0, SHRUNK, SHRUNK, *(1.0 for _ in images.shape[3:]))
+    small = zoom(images, factors, order=1)
+    result = np.zeros_like(images)
+    top, left = (
+        (side - part) // 2 for side, part in zip(images.shape[1:3], small.shape[1:3], strict=True)
+    )
+    result[:, top : top + small.shape[1], left : left + small.shape[2]] = small
+    return result

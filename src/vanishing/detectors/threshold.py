@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.special import betainc
+from sklearn.utils.parallel import Parallel, delayed
 
 from vanishing.arrays.namespace import (
     Array,
@@ -131,6 +132,7 @@ def apply_to_unseen(
     fit_and_apply: Callable[[IntArray, IntArray], FloatArray],
     *,
     seed: int,
+    n_jobs: int | None = None,
 ) -> tuple[FloatArray, IntArray]:
     """Leave parts of the rows out in turn, and return what models of the others say of them.
 
@@ -141,6 +143,8 @@ def apply_to_unseen(
         Takes the numbers of the rows to fit to and of those that were left out, returns one value,
         or one row of values, for each of the latter.
     seed : int
+    n_jobs : int or None
+        Number of parts at a time, in threads.
 
     Returns
     -------
@@ -150,12 +154,17 @@ def apply_to_unseen(
         The numbers of these rows.
     """
     parts = np.array_split(np.random.default_rng(seed).permutation(n_rows), FOLDS)
-    values: list[FloatArray] = []
-    for part in parts:
-        values.append(fit_and_apply(np.delete(np.arange(n_rows), part), part))
-        if sum(map(len, values)) >= ENOUGH_ROWS:
-            break
-    return np.concatenate(values), np.concatenate(parts[: len(values)])
+    parts = parts[: count_folds(n_rows)]
+    values = Parallel(n_jobs=n_jobs, prefer="threads")(
+        delayed(fit_and_apply)(np.delete(np.arange(n_rows), part), part) for part in parts
+    )
+    return np.concatenate(values), np.concatenate(parts)
+
+
+def count_folds(n_rows: int) -> int:
+    """Return how many parts of the rows are left out in turn: one is enough if it is large."""
+    sizes = [n_rows // FOLDS + (part < n_rows % FOLDS) for part in range(FOLDS)]
+    return min(FOLDS, 1 + int(np.searchsorted(np.cumsum(sizes), ENOUGH_ROWS)))
 
 
 def conformal_threshold(scores: FloatArray, contamination: float) -> float:

@@ -27,7 +27,7 @@ from vanishing.arrays.namespace import (
 )
 from vanishing.data.inputs import prepare_for_sklearn, take_over, too_large
 from vanishing.data.source import ConcatenatedSource, MappedSource, SampleSource, close_after
-from vanishing.detectors.base import Detector, check_rows, find_moments
+from vanishing.detectors.base import Callback, Detector, Progress, check_rows, find_moments
 from vanishing.detectors.clusters import find_large_clusters, resolutions_of
 from vanishing.detectors.mixture import (
     DEFAULT_IDEAL,
@@ -41,7 +41,7 @@ from vanishing.detectors.mixture import (
 from vanishing.detectors.preprocessing import check_takes_weights, fit_preprocessor
 from vanishing.detectors.sample_weights import mean_and_variance, take_weights
 from vanishing.detectors.score import Coordinates, Mixture, Score
-from vanishing.detectors.threshold import Scored, apply_to_unseen
+from vanishing.detectors.threshold import Scored, apply_to_unseen, count_folds
 from vanishing.explain.view import Component, View
 from vanishing.ideal import HasIdeal, VanishingIdeal
 from vanishing.transformations import (
@@ -55,6 +55,8 @@ from vanishing.transformations import (
 
 #: Scores of so many rows, at most, are taken from fits to other rows where they set thresholds.
 FEWEST_ROWS, FEW_ROWS = 10, 2000
+#: Steps of progress beside those of the resolutions: coordinates and clusters, and the scores.
+STEPS_OF_A_FIT = 2
 #: Difference of two copies of the data, relative to their size, that is rounding.
 ROUNDING = 1e-12
 
@@ -199,7 +201,14 @@ class TransformationDetector(HasIdeal, Detector):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        callback: Callback | None = None,
+    ) -> Self:
         """Fit one ideal for every transformation and cluster.
 
         Parameters
@@ -213,6 +222,8 @@ class TransformationDetector(HasIdeal, Detector):
         sample_weight : array-like of shape (n_samples,), optional
             As in ``VanishingDetector.fit``. The ``preprocessor`` must be
             a ``PCA`` or take weights itself.
+        callback : callable, optional
+            Called with the share of the work that is done, from 0 to 1, every now and then.
 
         Returns
         -------
@@ -236,11 +247,13 @@ class TransformationDetector(HasIdeal, Detector):
             found = self._calibrate(self._fit_streamed(rows, transformations), rows)
         else:
             train, held_out = self._split(rows)
+            n_fits = 1 + (count_folds(len(train)) if self._leaves_out(len(train)) else 0)
+            progress = Progress(callback, n_fits * (len(resolutions) + STEPS_OF_A_FIT))
 
             def fit_score(
                 train: Array, sample_weight: FloatArray | None
             ) -> tuple[Score, FloatArray]:
-                return self._fit_score(train, transformations, resolutions, sample_weight)
+                return self._fit_score(train, transformations, resolutions, sample_weight, progress)
 
             score, seen = fit_score(train, sample_weight)
             unseen = self._score_unseen(train, fit_score, sample_weight)
@@ -309,6 +322,7 @@ class TransformationDetector(HasIdeal, Detector):
         transformations: tuple[Transformation, ...],
         resolutions: list[int],
         sample_weight: FloatArray | None,
+        progress: Progress,
     ) -> tuple[Score, FloatArray]:
         """Fit preprocessor and ideals; return the score, and that of the rows fitted to."""
         scaler = None
@@ -338,9 +352,14 @@ class TransformationDetector(HasIdeal, Detector):
             if not any(np.array_equal(labels, before) for before in labelings[:i])
         ]
         counts = [sum(np.array_equal(labels, other) for other in labelings) for labels in distinct]
-        mixtures = [self._fit_mixture(copies, labels, names, sample_weight) for labels in distinct]
+        progress.step()
+        mixtures = []
+        for labels, count in zip(distinct, counts, strict=True):
+            mixtures.append(self._fit_mixture(copies, labels, names, sample_weight))
+            progress.step(count)
         score = self._combine(coordinates, mixtures, counts)
         measured = score.measure(train)
+        progress.step()
         mean, variance = mean_and_variance(move_to_host(measured).T, sample_weight)
         score = self._standardize(score, mean, variance)
         return score, -np.asarray(move_to_host(score.add_up(measured)))
@@ -423,7 +442,7 @@ class TransformationDetector(HasIdeal, Detector):
         Few rows are fitted more closely than new ones. With many, leaving some out would cost
         another fit for little.
         """
-        if not FEWEST_ROWS <= train.shape[0] <= FEW_ROWS:
+        if not self._leaves_out(train.shape[0]):
             return None
 
         def score(rest: IntArray, unseen: IntArray) -> FloatArray:
@@ -437,6 +456,10 @@ class TransformationDetector(HasIdeal, Detector):
                 return Scored(scores, take_weights(sample_weight, which))
         except ValueError:  # nothing vanishes on some of the rows, though it does on all
             return None
+
+    def _leaves_out(self, n_rows: int) -> bool:
+        """Whether rows are left out of the fit in turn."""
+        return self.contamination == "auto" and FEWEST_ROWS <= n_rows <= FEW_ROWS
 
     # Rows that are too many to be held at once: every copy of the data is the source seen through a
     # transformation, and its contrast the other copies one after the other; no row is kept.

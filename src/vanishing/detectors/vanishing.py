@@ -15,9 +15,9 @@ from vanishing.arrays.namespace import FloatArray, IntArray, move_to_numpy
 from vanishing.contrasts import Contrast, Permuted
 from vanishing.data.inputs import check_new_table, take_over, too_large
 from vanishing.data.source import SampleSource, sample_rows
-from vanishing.detectors.base import DRAWN_NUMBERS, Detector, check_rows
+from vanishing.detectors.base import DRAWN_NUMBERS, Callback, Detector, Progress, check_rows
 from vanishing.detectors.clusters import are_trusted, check_vanishing, find_clusters, fit_clusters
-from vanishing.detectors.recipe import CONTRAST_ROWS, fit_recipe
+from vanishing.detectors.recipe import CONTRAST_ROWS, estimate_work, fit_recipe
 from vanishing.detectors.sample_weights import draw_rows, take_weights
 from vanishing.detectors.score import ClusterView, Coordinates, NormView, Score
 from vanishing.detectors.threshold import Scored, apply_to_unseen
@@ -67,6 +67,9 @@ class VanishingDetector(HasIdeal, Detector):
         Share of the training data that is kept out of the fit and used for the threshold.
     random_state : int, default=0
         Seed of contrasts, clustering and calibration.
+    n_jobs : int or None, default=None
+        Number of fits at a time to the parts of the rows that are left out in turn, as in joblib.
+        Scores are computed by all cores in any case.
 
     Attributes
     ----------
@@ -103,6 +106,7 @@ class VanishingDetector(HasIdeal, Detector):
         "contamination": [StrOptions({"auto"}), Interval(Real, 0, 0.5, closed="right")],
         "calibration": [Interval(Real, 0, 1, closed="neither"), None],
         "random_state": [Interval(Integral, 0, None, closed="left")],
+        "n_jobs": [Integral, None],
     }
 
     def __init__(
@@ -114,6 +118,7 @@ class VanishingDetector(HasIdeal, Detector):
         contamination: float | Literal["auto"] = "auto",
         calibration: float | None = None,
         random_state: int = 0,
+        n_jobs: int | None = None,
     ) -> None:
         self.ideal = ideal
         self.contrast = contrast
@@ -121,8 +126,16 @@ class VanishingDetector(HasIdeal, Detector):
         self.contamination = contamination
         self.calibration = calibration
         self.random_state = random_state
+        self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        callback: Callback | None = None,
+    ) -> Self:
         """Fit the equations of normal data.
 
         Parameters
@@ -137,6 +150,8 @@ class VanishingDetector(HasIdeal, Detector):
             Used for the equations, the contrast, the clusters and the threshold. Whole numbers are
             repeated rows, as far as no rows are drawn or left out in turn. Not with
             ``calibration``, nor for X of more than 1 GiB in files and chunks.
+        callback : callable, optional
+            Called with the share of the work that is done, from 0 to 1, every now and then.
 
         Returns
         -------
@@ -154,16 +169,29 @@ class VanishingDetector(HasIdeal, Detector):
             X = move_to_numpy(rows)
             train, held_out = self._split(X)
             unseen: Scored | None
+            work = estimate_work(len(train)) if self.ideal is None else 0.0
+            progress = Progress(callback, work + len(X))
             if self.ideal is None:
                 # Threads would wait for each other in many small products.
                 with one_thread(), limit_workers(1):
                     score, fitted.chosen_, unseen = fit_recipe(
-                        train, seed=self.random_state, sample_weight=sample_weight
+                        train,
+                        seed=self.random_state,
+                        sample_weight=sample_weight,
+                        n_jobs=self.n_jobs,
+                        progress=progress,
                     )
             else:
                 score, fitted.chosen_ = self._fit_score(train, sample_weight)
                 unseen = self._score_unseen(train, score, sample_weight)
-            found = self._calibrate(score, X, held_out, unseen=unseen, sample_weight=sample_weight)
+            found = self._calibrate(
+                score,
+                X,
+                held_out,
+                unseen=unseen,
+                sample_weight=sample_weight,
+                progress=progress,
+            )
         fitted.anomaly_score_, fitted.offset_ = found
         take_over(self, fitted)
         return self
@@ -246,7 +274,7 @@ class VanishingDetector(HasIdeal, Detector):
         self, X: FloatArray, score: Score, sample_weight: FloatArray | None
     ) -> Scored | None:
         """Return scores of rows that are left out of the fit in turn, where that is needed."""
-        if are_trusted(score.views[0].components, len(X)):
+        if self.contamination != "auto" or are_trusted(score.views[0].components, len(X)):
             return None
 
         def fit_and_score(rest: IntArray, unseen: IntArray) -> FloatArray:
@@ -254,7 +282,9 @@ class VanishingDetector(HasIdeal, Detector):
             return np.asarray(fold.score_samples(X[unseen]))
 
         try:
-            scores, which = apply_to_unseen(len(X), fit_and_score, seed=self.random_state)
+            scores, which = apply_to_unseen(
+                len(X), fit_and_score, seed=self.random_state, n_jobs=self.n_jobs
+            )
             return Scored(scores, take_weights(sample_weight, which))
         except ValueError:  # nothing vanishes on some of the rows, though it does on all
             return None

@@ -289,8 +289,10 @@ def excerpt(
     n_shown = min(n_shown, int(np.sum(basis.degrees() <= top)))
     lower = PolynomialBasis(basis.n_features, basis.blocks[:top])
     lower = lower.restrict(np.arange(lower.count()) < n_shown) if top else lower
-    scale = DataScale.of(basis, model)
-    sums = choose_terms(lower, scale, digits=digits, n_terms=n_terms) if n_shown else []
+    sums = []
+    if n_shown:
+        scale = DataScale.of(basis, model)
+        sums = choose_terms(lower, scale, digits=digits, n_terms=n_terms)
     return Excerpt(sums, lower.degrees(), lower.extents, basis.count() - n_shown)
 
 

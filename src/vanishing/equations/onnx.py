@@ -228,7 +228,7 @@ def stacked(stack: Sequence[Polynomials]) -> list[StackedDegree]:
         for j, block in present:
             columns = _columns(block, bases[j][:t], widths)
             degree.nonvanishing.write(j, columns, block.nonvanishing, block.nonvanishing_lower)
-            degree.vanishing.write(j, columns, block.vanishing, block.vanishing_lower)
+            degree.vanishing.write(j, columns, np.asarray(block.vanishing), block.vanishing_lower)
             start = sum(lower.vanishing.shape[1] for lower in bases[j][:t])
             own = slice(start, start + block.vanishing.shape[1])
             degree.vanishing.shift_and_scale(j, stack[j].centers[own], stack[j].factors[own])

@@ -203,7 +203,7 @@ class View(ABC):
 
     def own(self, k: int) -> slice:
         """Return which components belong to the k-th image: those whose equations it breaks."""
-        return slice(0, len(self.components))
+        return slice(0, len(self.described))
 
     def importance(self, component: Component, values: FloatArray) -> FloatArray:
         """Return how much each equation of a component counts, given its values at one point."""
@@ -212,6 +212,11 @@ class View(ABC):
     @property
     def exported(self) -> list[Component]:
         """The components that a graph needs."""
+        return self.components
+
+    @property
+    def described(self) -> list[Component]:
+        """The components whose equations explanations and reports name."""
         return self.components
 
     @property

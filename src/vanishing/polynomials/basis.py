@@ -252,7 +252,7 @@ class PolynomialBasis:
             right=np.zeros(inner.n_in, dtype=first.right.dtype),
             projection=inner.preimage(center)[None, :],
             nonvanishing=rows.T @ first.nonvanishing,
-            vanishing=rows.T @ first.vanishing,
+            vanishing=rows.T @ np.asarray(first.vanishing),
         )
         return PolynomialBasis(inner.n_in, (composed, *self.blocks[1:]))
 

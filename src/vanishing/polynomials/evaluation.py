@@ -6,8 +6,129 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from vanishing.arrays.blocks import BudgetError, format_bytes
 from vanishing.arrays.kernels import multiply_rows
 from vanishing.arrays.namespace import Array, FloatArray, IntArray, lazy, move_like, namespace
+
+# --- The equations of a span ----------------------------------------------------------------------
+#
+# N rows of n > N columns lie in a subspace of r < N dimensions, and n - r linear equations hold
+# exactly. As a matrix they take n (n - r) numbers. But they are the complement of r directions, and
+# with these they are known: for orthonormal U = [P; C], rotated so that its first r rows P are
+# symmetric and positive semidefinite, the columns of
+#
+#     W = [-C'; I - C M C'],   M = (I + P)⁻¹
+#
+# are an orthonormal basis of the complement, since C'C = I - P². I + P has eigenvalues from 1 to 2,
+# so that nothing is lost, and P is unique (polar decomposition): W depends on the subspace only.
+
+#: Bytes that the matrix of a complement may take if it is written out.
+LARGEST_MATRIX = 2**31
+
+
+@dataclass(frozen=True, eq=False)
+class Complement:
+    """Coefficients of the exact linear equations of wide data, and of others, as one matrix.
+
+    The columns are ``scale * W``, then ``others``. NumPy functions see the matrix written out;
+    the methods multiply by it in O(n r).
+
+    Parameters
+    ----------
+    lower : array of shape (n_features - rank, rank)
+        C, the last rows of an orthonormal basis of the span.
+    middle : array of shape (rank, rank)
+        M.
+    scale : float
+    others : array of shape (n_features, n_others)
+        Coefficients of equations that hold approximately.
+    """
+
+    lower: FloatArray
+    middle: FloatArray
+    scale: float
+    others: FloatArray
+
+    @classmethod
+    def of_span(cls, directions: FloatArray, scale: float, others: FloatArray) -> "Complement":
+        """Return the equations of a span.
+
+        Parameters
+        ----------
+        directions : array of shape (n_features, rank)
+            Orthonormal columns.
+        scale : float
+        others : array of shape (n_features, n_others)
+
+        Returns
+        -------
+        Complement
+        """
+        rank = directions.shape[1]
+        left, cosines, right = np.linalg.svd(directions[:rank])
+        lower = directions[rank:] @ (right.T @ left.T)
+        return cls(lower, (left / (1.0 + cosines)) @ left.T, scale, others)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of variables, and number of equations."""
+        n_exact, rank = self.lower.shape
+        return n_exact + rank, n_exact + self.others.shape[1]
+
+    @property
+    def n_exact(self) -> int:
+        """Number of equations of the span."""
+        return int(self.lower.shape[0])
+
+    def evaluate(self, x: Array) -> Array:
+        """Return the product of the transposed matrix and an array of any library.
+
+        Parameters
+        ----------
+        x : array of shape (n_features, n_columns)
+
+        Returns
+        -------
+        array of shape (n_equations, n_columns)
+        """
+        lower, middle, others = (move_like(m, x) for m in (self.lower, self.middle, self.others))
+        top, bottom = x[: middle.shape[0], :], x[middle.shape[0] :, :]
+        exact = bottom - lower @ (top + middle @ (lower.T @ bottom))
+        return namespace(x).concat([self.scale * exact, others.T @ x], axis=0)
+
+    def combine(self, outer: Array) -> Array:
+        """Return the product of the matrix and an array of any library.
+
+        Parameters
+        ----------
+        outer : array of shape (n_equations, n_columns)
+
+        Returns
+        -------
+        array of shape (n_features, n_columns)
+        """
+        lower, middle, others = (
+            move_like(m, outer) for m in (self.lower, self.middle, self.others)
+        )
+        exact = self.scale * outer[: self.n_exact, :]
+        inner = lower.T @ exact
+        products = namespace(outer).concat([-inner, exact - lower @ (middle @ inner)], axis=0)
+        return products + others @ outer[self.n_exact :, :]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> FloatArray:
+        n_features, n_equations = self.shape
+        if 8 * n_features * n_equations > LARGEST_MATRIX:
+            raise BudgetError(
+                f"the coefficients of {n_equations} equations in {n_features} variables take "
+                f"{format_bytes(8 * n_features * n_equations)} if they are written out; transform, "
+                "save and load work without them; for all else reduce the number of features, for "
+                "instance by PCA"
+            )
+        return np.asarray(self.combine(np.eye(n_equations)), dtype=dtype)
+
+    def __getitem__(self, key: Any) -> FloatArray:
+        return np.asarray(np.asarray(self)[key])
+
 
 # --- One degree of a basis ------------------------------------------------------------------------
 #
@@ -28,7 +149,7 @@ class DegreeBlock:
         L: coefficients of the candidates on all nonvanishing polynomials of lower degree.
     nonvanishing : array of shape (n_candidates, n_nonvanishing)
         V_F.
-    vanishing : array of shape (n_candidates, n_vanishing)
+    vanishing : array or Complement of shape (n_candidates, n_vanishing)
         V_G.
     extents : array of shape (n_vanishing,)
         Root mean square of each vanishing polynomial on the points it was fitted to.
@@ -38,12 +159,13 @@ class DegreeBlock:
     right: IntArray
     projection: FloatArray
     nonvanishing: FloatArray
-    vanishing: FloatArray
+    vanishing: FloatArray | Complement
     extents: FloatArray
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            getattr(self, field.name).setflags(write=False)
+            if not isinstance(matrix := getattr(self, field.name), Complement):
+                matrix.setflags(write=False)
 
     @property
     def n_candidates(self) -> int:
@@ -58,6 +180,8 @@ class DegreeBlock:
     @lazy
     def vanishing_lower(self) -> FloatArray:
         """L V_G: the part of lower degree that G_t subtracts."""
+        if isinstance(self.vanishing, Complement):
+            return np.asarray(self.vanishing.evaluate(self.projection.T).T)
         return self.projection @ self.vanishing
 
     @lazy
@@ -215,10 +339,17 @@ class Evaluator:
         multiply_rows(out, first, self._on(x, left), last, self._on(x, right))
 
     def _combine(
-        self, on_candidates: FloatArray, on_lower: FloatArray, candidates: Array, lower: Array
+        self,
+        on_candidates: FloatArray | Complement,
+        on_lower: FloatArray,
+        candidates: Array,
+        lower: Array,
     ) -> Array:
         """Return (C_pre - F L) V without forming the orthogonalized candidates."""
-        values = self._on(lower, on_candidates).T @ candidates
+        if isinstance(on_candidates, Complement):
+            values = on_candidates.evaluate(candidates)
+        else:
+            values = self._on(lower, on_candidates).T @ candidates
         values -= self._on(lower, on_lower).T @ lower
         return values
 
@@ -325,20 +456,21 @@ def _candidates(
     return product
 
 
-def _of_variables(on_candidates: FloatArray, left: IntArray, x: Array) -> Array:
+def _of_variables(on_candidates: FloatArray | Complement, left: IntArray, x: Array) -> Array:
     """Return the derivatives of combinations of the variables: their coefficients, in all rows."""
     n_rows, n_features = x.shape
     coefficients = np.zeros((on_candidates.shape[1], n_features))
-    coefficients[:, left] = on_candidates.T
+    coefficients[:, left] = np.asarray(on_candidates).T
     moved = move_like(coefficients, x)[:, :, None]
     return namespace(x).broadcast_to(moved, (*coefficients.shape, n_rows))
 
 
 def _combine(
-    on_candidates: FloatArray, on_lower: FloatArray, candidates: Array, lower: Array
+    on_candidates: FloatArray | Complement, on_lower: FloatArray, candidates: Array, lower: Array
 ) -> Array:
     xp = namespace(candidates)
-    combined = xp.tensordot(move_like(on_candidates, candidates).T, candidates, axes=1)
+    matrix = move_like(np.asarray(on_candidates), candidates)
+    combined = xp.tensordot(matrix.T, candidates, axes=1)
     combined -= xp.tensordot(move_like(on_lower, candidates).T, lower, axes=1)
     return combined
 
@@ -380,8 +512,10 @@ def pullback_of_vanishing(blocks: Sequence[DegreeBlock], x: Array, outer: Array)
         lower = on_nonvanishing[: offsets[degree], :]
         lower -= move_like(block.vanishing_lower, x) @ here
         lower -= move_like(block.nonvanishing_lower, x) @ own
-        candidates = move_like(block.vanishing, x) @ here + move_like(block.nonvanishing, x) @ own
+        candidates = _times(block.vanishing, here) + move_like(block.nonvanishing, x) @ own
         if degree == 1:
+            if _are_all_variables(block.left, x):
+                return candidates
             _add_rows(on_variables, block.left, candidates)
             continue
         first, last = slice(offsets[1], offsets[2]), slice(offsets[degree - 1], offsets[degree])
@@ -397,6 +531,12 @@ def pullback_of_vanishing(blocks: Sequence[DegreeBlock], x: Array, outer: Array)
             candidates * xp.take(values[first, :], left, axis=0),
         )
     return on_variables
+
+
+def _times(matrix: FloatArray | Complement, outer: Array) -> Array:
+    if isinstance(matrix, Complement):
+        return matrix.combine(outer)
+    return move_like(matrix, outer) @ outer
 
 
 def _add_rows(target: Array, rows: IntArray, added: Array) -> None:
@@ -454,7 +594,9 @@ def vanishing_along_lines(
                 continue
             below, products = lower[power][:start], candidates[power]
             # (C_pre - F L) V, as in the values.
-            found[power].append(block.vanishing.T @ products - block.vanishing_lower.T @ below)
+            found[power].append(
+                np.asarray(block.vanishing).T @ products - block.vanishing_lower.T @ below
+            )
             lower[power][start:stop] = (
                 block.nonvanishing.T @ products - block.nonvanishing_lower.T @ below
             )

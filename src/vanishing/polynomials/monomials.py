@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from scipy.linalg import qr
 
+from vanishing.arrays.blocks import BudgetError, format_bytes
 from vanishing.arrays.kernels import pivoted_cholesky
 from vanishing.arrays.namespace import Array, FloatArray, IntArray, lazy, move_like, namespace
-from vanishing.polynomials.evaluation import DegreeBlock
+from vanishing.polynomials.evaluation import LARGEST_MATRIX, DegreeBlock
 
 # --- Monomials of bounded degree: exponents, products with a variable, derivatives, values --------
 #
@@ -466,6 +467,13 @@ def expand_in_variables(
     n_features: int, blocks: Sequence[DegreeBlock], which: str
 ) -> tuple[IntArray, FloatArray]:
     """Expand G or F of all degrees in the original variables: exponents and coefficients."""
+    n_monomials = count(n_features, len(blocks))
+    if 8 * n_monomials * n_features > LARGEST_MATRIX:
+        raise BudgetError(
+            f"the exponents of {n_monomials} monomials in {n_features} variables take "
+            f"{format_bytes(8 * n_monomials * n_features)}; reduce the number of features, for "
+            "instance by PCA, or lower max_degree"
+        )
     table = monomials(n_features, len(blocks))
     expanded = Expansion(n_features, blocks)
     if which == "nonvanishing":

@@ -326,8 +326,8 @@ def fit_detector(table: Table, threshold: Threshold, wanted: Equations) -> Any:
     """Fit a detector to normal rows, by its recipe unless the user asks for equations."""
     detector = _detector(table, threshold, wanted)
     _refuse_huge(table)
-    with library_errors(table.where), working(f"fitting {len(table)} rows"):
-        return detector.fit(table.for_model)
+    with library_errors(table.where), working(f"fitting {len(table)} rows", 1.0) as step:
+        return detector.fit(table.for_model, callback=lambda share: step(done=share))
 
 
 def fit_to_itself(table: Table, threshold: Threshold, wanted: Equations) -> Any:
