@@ -78,6 +78,8 @@ class BrokenRow:
         Other single cells that restore them as well.
     is_missing : bool
         Whether the fixes fill cells that are missing.
+    score : float
+        How far the row is off the law that it breaks most, in standard deviations of its noise.
     """
 
     row: int
@@ -86,6 +88,7 @@ class BrokenRow:
     fixes: tuple[Fix, ...]
     alternatives: tuple[Fix, ...] = ()
     is_missing: bool = False
+    score: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -120,6 +123,35 @@ class Check:
         flags[[found.row for found in self.rows if not found.is_missing]] = True
         return flags
 
+    def ranked(self) -> "Check":
+        """Return the same rows in another order.
+
+        Returns
+        -------
+        Check
+            Rows that are furthest off first, those with missing cells last.
+        """
+        rows = sorted(self.rows, key=lambda found: (found.is_missing, -found.score))
+        return Check(self.laws, rows, self.n_rows)
+
+    def summary(self) -> str:
+        """Return one line: how many rows break a law, and how many cells were filled in.
+
+        Returns
+        -------
+        str
+        """
+        if not self.laws:
+            return "There are no laws to check."
+        n_broken = int(self.broken.sum())
+        n_filled = sum(len(found.fixes) for found in self.rows if found.is_missing)
+        said = f"All {self.n_rows} rows keep the laws"
+        if n_broken:
+            said = f"{n_broken} of {self.n_rows} rows break{'s' * (n_broken == 1)} a law"
+        if n_filled:
+            said += f"; {n_filled} missing cell{'s' * (n_filled != 1)} can be filled in"
+        return f"{said}."
+
     def sentences(self) -> list[str]:
         """Return one sentence for each row.
 
@@ -151,11 +183,7 @@ class Check:
         return f"{where}{' and '.join(parts)} {verb} {laws}{more}; {values} would fix it."
 
     def __str__(self) -> str:
-        if not self.laws:
-            return "There are no laws to check."
-        if not self.rows:
-            return f"All {self.n_rows} rows keep the laws."
-        return "\n".join(self.sentences())
+        return "\n".join(self.sentences()) or self.summary()
 
     __repr__ = __str__
 
@@ -249,6 +277,7 @@ class Checker:
     def explain(self, x: FloatArray, row: int, name: Any) -> BrokenRow:
         """Say which laws a row breaks, and which cells would restore them."""
         scores = self.scores(x[None])[0]
+        worst = float(np.max(np.nan_to_num(np.abs(scores), nan=np.inf)))
         broken = tuple(int(k) for k in np.flatnonzero(~(np.abs(scores) <= self.threshold)))
         involved = sorted({self.names.index(c) for k in broken for c in self.laws[k].columns})
         single = [fix for j in involved if (fix := self._restore(x, j)) is not None]
@@ -263,9 +292,9 @@ class Checker:
                 if shares[i] >= UNLIKELY
                 for f in [single[i][0]]
             ]
-            return BrokenRow(row, name, broken, (fixes[0],), tuple(fixes[1:]))
+            return BrokenRow(row, name, broken, (fixes[0],), tuple(fixes[1:]), score=worst)
         pairs = self._restore_pair(x, involved)
-        return BrokenRow(row, name, broken, pairs)
+        return BrokenRow(row, name, broken, pairs, score=worst)
 
     def _restore(self, x: FloatArray, j: int) -> tuple[Fix, float] | None:
         """Return the value of one cell that restores all laws, and what misfit is left."""

@@ -14,7 +14,6 @@ from vanishing.laws.discovery import find_relations
 from vanishing.laws.fit import EXACT
 from vanishing.laws.law import Law, make_law
 from vanishing.laws.table import NumericTable, take_table, whole_columns
-from vanishing.saving import write_model
 
 #: Rows below which nothing can be said.
 FEWEST_ROWS = 8
@@ -176,6 +175,9 @@ class Laws:
         path : path
             A file that exists is replaced. It is written completely or not at all.
         """
+        # Here, since it imports what pipelines are made of, and finding laws needs none of that.
+        from vanishing.saving import write_model
+
         write_model(path, self, len(self.names))
 
     # --- What people see --------------------------------------------------------------------------

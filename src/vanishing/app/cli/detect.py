@@ -20,66 +20,81 @@ from vanishing.app.cli.console import (
     working,
 )
 from vanishing.app.cli.options import (
+    COLUMNS,
+    OUTPUT,
     Equations,
     Json,
     Label,
-    OutputFormat,
+    OutFormat,
     Raw,
     Reading,
+    Report,
+    Save,
     Threshold,
-    Top,
+    option,
 )
 
 Train = Annotated[
     str | None,
-    typer.Option("--train", help="Table of normal rows.", show_default="the data itself"),
+    typer.Option(
+        "--train", metavar="TABLE", help="Table of normal rows.", show_default="the table itself"
+    ),
 ]
 FittedModel = Annotated[
-    str | None, typer.Option("--model", "-m", help="Model file of detect --save or fit --save.")
+    str | None,
+    typer.Option(
+        "--model", "-m", metavar="FILE", help="Model file of detect --save or fit --save."
+    ),
+]
+Top = Annotated[
+    int, option(OUTPUT, "--top", min=0, metavar="N", help="Rows to list and explain.")
 ]
 
 # --- ``vanishing detect``: which rows are not like the others -------------------------------------
 
 
 def detect(
-    data: Annotated[str, typer.Argument(help="Table of rows to judge, or - for a pipe.")],
+    data: Annotated[
+        str, typer.Argument(metavar="TABLE", help="Table of rows to judge, or - for a pipe.")
+    ],
     reading: Reading,
     wanted: Equations,
     threshold: Threshold,
     train: Train = None,
     model: FittedModel = None,
-    out_file: Annotated[
-        str | None,
-        typer.Option("--out", "-o", help="File for the scores of all rows, or - for a pipe."),
-    ] = None,
-    out_format: Annotated[
-        OutputFormat | None,
-        typer.Option(
-            "--out-format", help="Format of the output.", show_default="by suffix, else csv"
-        ),
-    ] = None,
-    report: Annotated[
-        str | None, typer.Option("--report", help="HTML page to write, in a single file.")
-    ] = None,
-    save: Annotated[str | None, typer.Option("--save", "-s", help="Model file to write.")] = None,
     label: Label = None,
     anomalous: Annotated[
         str | None,
-        typer.Option("--anomalous", help="Value of --label that marks anomalies.", metavar="VALUE"),
+        option(
+            COLUMNS, "--anomalous", metavar="VALUE", help="Value of --label that marks anomalies."
+        ),
     ] = None,
     top: Top = 10,
+    out_file: Annotated[
+        str | None,
+        option(
+            OUTPUT,
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Table of the scores of all rows to write, or - for a pipe.",
+        ),
+    ] = None,
+    out_format: OutFormat = None,
+    report: Report = None,
+    save: Save = None,
     fail_on_anomaly: Annotated[
-        bool, typer.Option("--fail-on-anomaly", help="Exit with 1 if there are anomalies.")
+        bool, option(OUTPUT, "--fail-on-anomaly", help="Exit with 1 if there are anomalies.")
     ] = False,
     json: Json = False,
 ) -> int:
-    """Find the rows that break the equations of normal ones, and suggest a fix for each.
+    """Find the rows that are unlike the others, and suggest a fix for each.
 
-    With --degree, --tol or --normalization the equations are those of one ideal, as fit finds them;
-    otherwise a mixture of many local ones.
+    Without --train and --model the table is compared with itself; most of its rows should then be
+    normal.
 
-    Without --train and --model the detector is fitted to the data itself, most of which should then
-    be normal.
+    By default the detector is a mixture of many local equations. With --degree, --tol or
+    --normalization it is a single ideal, whose equations people can read.
     """
     from vanishing.app.cli.findings import find, findings_record, show_findings
     from vanishing.app.cli.models import library_errors, row_column, truth
@@ -177,7 +192,7 @@ ROWS_NAMED = 5
 
 
 def explain(
-    data: Annotated[str, typer.Argument(help="Table of rows, or - for a pipe.")],
+    data: Annotated[str, typer.Argument(metavar="TABLE", help="Table of rows, or - for a pipe.")],
     reading: Reading,
     wanted: Equations,
     threshold: Threshold,
@@ -186,6 +201,7 @@ def explain(
         typer.Option(
             "--row",
             "-r",
+            metavar="NAME",
             help="Number of a row, from 1, or its name with --id; may be repeated.",
             show_default="the row with the largest score",
         ),
@@ -194,17 +210,25 @@ def explain(
     train: Train = None,
     label: Label = None,
     equations: Annotated[
-        int, typer.Option("--equations", min=0, help="Broken equations to list.")
+        int,
+        option(OUTPUT, "--equations", min=0, metavar="N", help="Broken equations to list."),
     ] = 5,
-    features: Annotated[int, typer.Option("--features", min=1, help="Features to list.")] = 10,
+    features: Annotated[
+        int, option(OUTPUT, "--features", min=1, metavar="N", help="Columns to list.")
+    ] = 10,
     picture: Annotated[
         str | None,
-        typer.Option("--picture", help="Draw the explanation of the first row: PNG, SVG or PDF."),
+        option(
+            OUTPUT,
+            "--picture",
+            metavar="FILE",
+            help="Picture of the first row to draw: .png, .svg or .pdf.",
+        ),
     ] = None,
     raw: Raw = False,
     json: Json = False,
 ) -> None:
-    """Show which equations a row breaks, and the smallest change that would fix it."""
+    """Show what is wrong with a row, and the smallest change that would fix it."""
     from vanishing import ClassVanishingFeatures
     from vanishing.app.cli.findings import (
         explain_row,

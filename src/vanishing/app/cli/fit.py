@@ -6,6 +6,7 @@ import typer
 
 from vanishing.app.cli.console import ModelError, UsageError, emit, note, say, working
 from vanishing.app.cli.options import (
+    EQUATIONS,
     Equations,
     Fitting,
     Json,
@@ -13,8 +14,11 @@ from vanishing.app.cli.options import (
     Model,
     Raw,
     Reading,
+    Report,
+    Save,
     Threshold,
     Writing,
+    option,
 )
 
 # --- ``vanishing fit``: find equations, keep the model --------------------------------------------
@@ -23,28 +27,38 @@ Kind = Literal["ideal", "detector", "classes"]
 
 
 def fit(
-    data: Annotated[str, typer.Argument(help="Table of points, or - for a pipe.")],
+    data: Annotated[
+        str, typer.Argument(metavar="TABLE", help="Table of points, or - for a pipe.")
+    ],
     reading: Reading,
     wanted: Equations,
     fitting: Fitting,
     threshold: Threshold,
     contrast: Annotated[
         str | None,
-        typer.Option("--contrast", help="Table of points on which the equations should not hold."),
+        option(
+            EQUATIONS,
+            "--contrast",
+            metavar="TABLE",
+            help="Table of points on which the equations should not hold.",
+        ),
     ] = None,
     kind: Annotated[
         Kind,
         typer.Option(
             "--kind",
-            help="Equations; an anomaly detector; or features for classes (with --label).",
+            metavar="KIND",
+            help="What to fit: ideal (equations), detector (of anomalies) or classes (features, "
+            "with --label).",
         ),
     ] = "ideal",
     label: Label = None,
-    save: Annotated[str | None, typer.Option("--save", "-s", help="Model file to write.")] = None,
     raw: Raw = False,
+    report: Report = None,
+    save: Save = None,
     json: Json = False,
 ) -> None:
-    """Find the equations of a table, and save them as a model.
+    """Find all equations up to a degree, and save them as a model.
 
     No option is needed: columns are standardized, and the tolerance is the noise of the data.
     Columns of text and dates are left out.
@@ -121,15 +135,15 @@ def _classes(table: Any, ideal: Any) -> Any:
 
 
 def score(
-    data: Annotated[str, typer.Argument(help="Table of rows, or - for a pipe.")],
+    data: Annotated[str, typer.Argument(metavar="TABLE", help="Table of rows, or - for a pipe.")],
     reading: Reading,
     writing: Writing,
     model: Model,
     json: Json = False,
 ) -> None:
-    """Score rows with a model: the larger the score, the more they break its equations.
+    """Score each row with a model.
 
-    A detector adds the column anomaly, 1 for scores above its threshold.
+    The larger the score, the more a row breaks the equations of the model. A detector adds the column anomaly, 1 for scores above its threshold.
     """
     from vanishing.app.cli.models import (
         anomaly_scores,
@@ -156,7 +170,7 @@ def score(
 
 
 def transform(
-    data: Annotated[str, typer.Argument(help="Table of rows, or - for a pipe.")],
+    data: Annotated[str, typer.Argument(metavar="TABLE", help="Table of rows, or - for a pipe.")],
     reading: Reading,
     writing: Writing,
     model: Model,
@@ -165,7 +179,7 @@ def transform(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Evaluate the equations of a model at each row: features for other programs."""
+    """Evaluate the equations of a model at each row, as features."""
     from vanishing import VanishingIdeal
     from vanishing.app.cli.models import (
         core,

@@ -4,27 +4,28 @@ from typing import Annotated, Any
 
 import typer
 
-from vanishing.app.cli.console import Exit, UsageError, emit, note, required, say, working
-from vanishing.app.cli.options import Json, OutputFormat, Reading
+from vanishing.app.cli.console import DataError, Exit, UsageError, emit, note, required, say, working
+from vanishing.app.cli.options import OUTPUT, Json, OutFormat, OutputFormat, Reading, Report, option
 
-Out = Annotated[str | None, typer.Option("--out", "-o", help="Table to write, or - for a pipe.")]
-OutFormat = Annotated[
-    OutputFormat | None,
-    typer.Option("--out-format", help="Format of the output.", show_default="by suffix, else csv"),
-]
-Report = Annotated[
-    str | None, typer.Option("--report", help="HTML page to write, in a single file.")
+Out = Annotated[
+    str | None,
+    option(OUTPUT, "--out", "-o", metavar="FILE", help="Table to write, or - for a pipe."),
 ]
 Degree = Annotated[
     int | None,
     typer.Option(
-        "--degree", min=1, help="Largest degree of a law.", show_default="4, less if wide"
+        "--degree",
+        "-d",
+        min=1,
+        metavar="N",
+        help="Largest degree of a law.",
+        show_default="4, less for wide tables",
     ),
 ]
 
 
 def laws(
-    data: Annotated[str, typer.Argument(help="Table, or - for a pipe.")],
+    data: Annotated[str, typer.Argument(metavar="TABLE", help="Table, or - for a pipe.")],
     reading: Reading,
     degree: Degree = None,
     out_file: Out = None,
@@ -40,19 +41,19 @@ def laws(
     _check_files([data], out_file, out_format, report, json=json)
     table = _read(data, reading)
     found = _discover(table, degree)
-    _write(
-        found,
-        None,
-        {
-            "law": [str(law) for law in found],
-            "degree": [law.degree for law in found],
-            "extent": [law.extent for law in found],
-            "p_value": [law.p_value for law in found],
-            "latex": [law.latex for law in found],
-        },
-        (out_file, out_format, report),
-        table,
-    )
+    if out_file is not None:
+        _write_table(
+            out_file,
+            out_format,
+            {
+                "law": [str(law) for law in found],
+                "degree": [law.degree for law in found],
+                "extent": [law.extent for law in found],
+                "p_value": [law.p_value for law in found],
+                "latex": [law.latex for law in found],
+            },
+        )
+    _write_report(report, found, None, table)
     if json:
         emit(_laws_record(found) | {"out": out_file, "report": report})
     elif out_file != "-":
@@ -61,18 +62,27 @@ def laws(
 
 
 def check(
-    data: Annotated[str, typer.Argument(help="Table to check, or - for a pipe.")],
+    data: Annotated[str, typer.Argument(metavar="TABLE", help="Table to check, or - for a pipe.")],
     reading: Reading,
     train: Annotated[
         str | None,
-        typer.Option("--train", help="Table to find the laws in.", show_default="the data itself"),
+        typer.Option(
+            "--train",
+            metavar="TABLE",
+            help="Table to find the laws in.",
+            show_default="the table itself",
+        ),
     ] = None,
     degree: Degree = None,
+    top: Annotated[
+        int,
+        option(OUTPUT, "--top", min=0, metavar="N", help="Rows to list; --out writes all of them."),
+    ] = 20,
     out_file: Out = None,
     out_format: OutFormat = None,
     report: Report = None,
     fail_on_broken: Annotated[
-        bool, typer.Option("--fail-on-broken", help="Exit with 1 if a row breaks a law.")
+        bool, option(OUTPUT, "--fail-on-broken", help="Exit with 1 if a row breaks a law.")
     ] = False,
     json: Json = False,
 ) -> int:
@@ -86,20 +96,34 @@ def check(
     table = _read(data, reading, like=normal)
     found = _discover(table if normal is None else normal, degree)
     checked = _check(found, table)
-    _write(found, checked, _cells(checked), (out_file, out_format, report), table)
+    if out_file is not None:
+        _write_table(out_file, out_format, _cells(checked))
+    _write_report(report, found, checked, table)
     if json:
-        record = {"rows": len(table), "broken": int(checked.broken.sum()), "cells": []}
         cells = _cells(checked)
-        record["cells"] = [
-            dict(zip(cells, line, strict=True)) for line in zip(*cells.values(), strict=True)
-        ]
+        record = {
+            "rows": len(table),
+            "broken": int(checked.broken.sum()),
+            "cells": [
+                dict(zip(cells, line, strict=True)) for line in zip(*cells.values(), strict=True)
+            ],
+        }
         emit(_laws_record(found) | record | {"out": out_file, "report": report})
     elif out_file != "-":
         _show_laws(found)
         say()
-        say(str(checked).replace("\u2212", "-"))  # as in the file
+        _show_broken(checked, top)
         _note_files(out_file, report)
     return Exit.ANOMALIES if fail_on_broken and checked.broken.any() else Exit.DONE
+
+
+def _show_broken(checked: Any, top: int) -> None:
+    """Print a sentence for each broken row, those that are furthest off first."""
+    say(checked.summary())
+    for sentence in checked.ranked().sentences()[:top]:
+        say(f"  {sentence}".replace("\u2212", "-"))  # as in the file
+    if len(checked.rows) > top:
+        say(f"  ... and {len(checked.rows) - top} more (--top, --out, --report)")
 
 
 def _check_files(
@@ -128,16 +152,17 @@ def _read(path: str, reading: Reading, like: Any = None) -> Any:
 
 
 def _discover(table: Any, degree: int | None) -> Any:
-    from vanishing.app.cli.models import library_errors
-
     discover = required("vanishing.laws", "discover", extra="cli")
-    with working("looking for a law", 1.0) as step, library_errors("laws"):
+    with working("looking for a law", 1.0) as step:
 
         def show(n_found: int, share: float) -> None:
             said = f"looking for law {n_found + 1}" if n_found else "looking for a law"
             step(done=share, what=said)
 
-        return discover(table.values, table.shown_names, max_degree=degree, callback=show)
+        try:
+            return discover(table.values, table.shown_names, max_degree=degree, callback=show)
+        except ValueError as error:
+            raise DataError(f"{table.where}: {error}") from error
 
 
 #: Rows that are checked between two steps of the progress bar.
@@ -215,25 +240,22 @@ def _cells(checked: Any) -> dict[str, list[Any]]:
     return columns
 
 
-def _write(
-    found: Any,
-    checked: Any,
-    columns: dict[str, list[Any]],
-    files: tuple[str | None, OutputFormat | None, str | None],
-    table: Any,
-) -> None:
+def _write_table(path: str, format: OutputFormat | None, columns: dict[str, list[Any]]) -> None:
     import numpy as np
 
-    from vanishing.app.cli.tables import refusals, write_table
+    from vanishing.app.cli.tables import write_table
 
-    out_file, out_format, report = files
-    if report is not None:
-        write_laws_report = required("vanishing.app.report", "write_laws_report", extra="cli")
-        with refusals(report):
-            write_laws_report(report, found, checked, title=f"Laws of {table.where}")
-    if out_file is not None:
-        arrays = {name: np.array(values) for name, values in columns.items()}
-        write_table(out_file, arrays, format=out_format)
+    write_table(path, {name: np.array(each) for name, each in columns.items()}, format=format)
+
+
+def _write_report(path: str | None, found: Any, checked: Any, table: Any) -> None:
+    if path is None:
+        return
+    from vanishing.app.cli.tables import refusals
+
+    write_laws_report = required("vanishing.app.report", "write_laws_report", extra="cli")
+    with refusals(path), working("writing the report"):
+        write_laws_report(path, found, checked, title=f"Laws of {table.where}")
 
 
 def _note_files(*paths: str | None) -> None:

@@ -14,12 +14,13 @@ from vanishing.app.cli.console import (
     say,
     visible,
 )
-from vanishing.app.cli.options import Equations, Fitting, Json, Raw, Reading
+from vanishing.app.cli.options import OUTPUT, Equations, Fitting, Json, Raw, Reading, list_choices, option
 
 IdealName = Annotated[
     str | None,
     typer.Option(
         "--ideal",
+        metavar="NAME",
         help="Which ideal of a detector (part,cluster) or of classes (the class).",
         show_default="the first",
     ),
@@ -37,11 +38,13 @@ TRACED = (
 
 
 def show(
-    model: Annotated[str, typer.Argument(help="Model file.")],
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="Model file.")],
     reading: Reading,
     what: Annotated[
         What,
-        typer.Argument(help="The equations; extents by degree; or what happened at each degree."),
+        typer.Argument(
+            metavar="WHAT", help=f"What to show: {list_choices(What)}."
+        ),
     ] = "equations",
     ideal: IdealName = None,
     digits: Annotated[
@@ -50,21 +53,29 @@ def show(
             "--digits",
             min=1,
             max=17,
+            metavar="N",
             help="Digits of coefficients, more where an equation needs them.",
             show_default="as many as the extent needs",
         ),
     ] = None,
     terms: Annotated[
-        int, typer.Option("--terms", min=0, help="Terms of an equation to show, 0 for all.")
+        int,
+        typer.Option(
+            "--terms", min=0, metavar="N", help="Terms of an equation to show, 0 for all."
+        ),
     ] = 12,
-    picture: Annotated[
-        str | None,
-        typer.Option("--picture", help="Draw it: PNG, SVG or PDF."),
-    ] = None,
     points: Annotated[
         str | None,
         typer.Option(
-            "--points", help="Table of the points: drawn, and used to round the equations."
+            "--points",
+            metavar="TABLE",
+            help="Table of the points: drawn, and used to round the equations.",
+        ),
+    ] = None,
+    picture: Annotated[
+        str | None,
+        option(
+            OUTPUT, "--picture", metavar="FILE", help="Picture to draw: .png, .svg or .pdf."
         ),
     ] = None,
     json: Json = False,
@@ -170,12 +181,13 @@ Target = Literal["sympy", "latex", "python", "c", "onnx", "rational"]
 
 
 def export(
-    model: Annotated[str, typer.Argument(help="Model file, or a table to fit.")],
-    target: Annotated[Target, typer.Argument(help="What to write.")],
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="Model file, or a table to fit.")
+    ],
+    target: Annotated[Target, typer.Argument(metavar="TARGET", help=f"What to write: {list_choices(Target)}.")],
     reading: Reading,
     wanted: Equations,
     fitting: Fitting,
-    out: Annotated[str, typer.Option("--out", "-o", help="File to write.")] = "-",
     ideal: IdealName = None,
     digits: Annotated[
         int | None,
@@ -183,28 +195,42 @@ def export(
             "--digits",
             min=1,
             max=17,
+            metavar="N",
             help="Digits of coefficients, more where an equation needs them (sympy, latex).",
             show_default="as many as the noise leaves",
         ),
     ] = None,
     raw: Raw = False,
     name: Annotated[
-        str, typer.Option("--name", help="Name of the function (python, c).")
+        str, typer.Option("--name", metavar="NAME", help="Name of the function (python, c).")
     ] = "evaluate",
     dtype: Annotated[
-        Literal["float32", "float64"], typer.Option("--dtype", help="Type of numbers (onnx).")
+        Literal["float32", "float64"],
+        typer.Option("--dtype", metavar="NAME", help="Type of numbers (onnx): float32 or float64."),
     ] = "float32",
     points: Annotated[
         str | None,
         typer.Option(
             "--points",
+            metavar="TABLE",
             help="Table of the points: used to shorten the equations (sympy, latex), or to prove "
             "them on its numbers as they are written (rational).",
         ),
     ] = None,
+    out: Annotated[
+        str,
+        option(
+            OUTPUT,
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="File to write.",
+            show_default="standard output",
+        ),
+    ] = "-",
     json: Json = False,
 ) -> None:
-    """Write the equations of a model as SymPy, LaTeX, Python, C, ONNX or exact rationals.
+    """Write equations as SymPy, LaTeX, Python, C or ONNX.
 
     Equations of a table are those that fit finds in it. With a table, SymPy and LaTeX are as short
     as the noise of the points allows.
@@ -433,12 +459,14 @@ NEEDED = ("numpy", "scipy", "scikit-learn", "array-api-compat", "threadpoolctl",
 
 
 def info(
-    file: Annotated[str | None, typer.Argument(help="Table or model file to describe.")] = None,
+    file: Annotated[
+        str | None, typer.Argument(metavar="FILE", help="Table or model file to describe.")
+    ] = None,
     *,
     reading: Reading,
     json: Json = False,
 ) -> None:
-    """Describe a table, and suggest what to run; or describe a model file.
+    """Describe a table and suggest what to run, or describe a model.
 
     Without a file, show versions, threads and device.
     """
