@@ -6,7 +6,7 @@ polynomials of that cell alone, so the values are roots of polynomials. If no ce
 pairs of cells are tried.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
@@ -23,6 +23,11 @@ from vanishing.laws.law import Law
 FALSE_ALARMS = 0.005
 #: Relative error of numbers that are exact: they were computed in floating-point arithmetic.
 ROUNDING = 1e-9
+#: Decimals that a column of rounded numbers has, at most.
+MOST_DECIMALS = 6
+#: Share of the rows that keep an exact law, off by no more than rounding, from which on the numbers
+#: are rounded ones. Fewer are broken cells.
+ROUNDED_ROWS = 0.05
 #: Ratio of likelihoods from which on another cell is no explanation.
 UNLIKELY = 1e-3
 #: Half width of an interval, in standard errors.
@@ -256,21 +261,48 @@ class Checker:
         noises = self.noise if noise is None else noise
         return np.column_stack([_score(law, X, noises) for law in self.laws])
 
-    def check(self, X: FloatArray, row_names: Sequence[Any]) -> Check:
+    def check(
+        self,
+        X: FloatArray,
+        row_names: Sequence[Any],
+        callback: Callable[[float], object] | None = None,
+    ) -> Check:
         """Find the broken rows and the cells that break them."""
         found: list[BrokenRow] = []
         if self.laws:
             missing = np.asarray(np.isnan(X).any(axis=1))
+            if not self.noise.any():
+                self.noise = self._find_rounding(X[~missing])
             scores = np.zeros((len(X), len(self.laws)))
             scores[~missing] = self.scores(X[~missing])
             broken = missing | (np.abs(scores) > self.threshold).any(axis=1)
             broken |= ~np.isfinite(scores).all(axis=1)
-            for row in np.flatnonzero(broken).tolist():
+            rows = np.flatnonzero(broken).tolist()
+            for done, row in enumerate(rows, start=1):
                 if missing[row]:
                     found.extend(self._fill(X[row], row, row_names[row]))
                 else:
                     found.append(self.explain(X[row], row, row_names[row]))
+                if callback is not None:
+                    callback(done / len(rows))
         return Check(self.laws, found, len(X))
+
+    def _find_rounding(self, X: FloatArray) -> FloatArray:
+        """Return the noise of columns whose numbers were rounded, each for itself.
+
+        A total of rounded numbers is often a unit of the last digit off. Rounding to multiples of u
+        adds an error that is uniform in ±u/2, whose standard deviation is u/√12.
+        """
+        units = np.array([_last_digit(column) for column in X.T])
+        noise = np.zeros(len(units))
+        for law in self.laws:
+            exact = np.asarray(np.abs(_score(law, X, noise)) <= self.threshold)
+            most = np.abs(law.gradients(X)) @ units / 2
+            off = ~exact & (np.abs(law.values(X)) <= most * (1 + ROUNDING))
+            if off.sum() > ROUNDED_ROWS * (off | exact).sum():
+                columns = law.exponents.any(axis=0)
+                noise = np.where(columns, units / np.sqrt(12), noise)
+        return noise
 
     # --- Broken cells -----------------------------------------------------------------------------
 
@@ -529,6 +561,14 @@ class Checker:
             )
             k = linear[int(np.flatnonzero(matrix[:, position])[0])]
             yield int(j), (value, error), k
+
+
+def _last_digit(column: FloatArray) -> float:
+    """Return the unit of the last digit that numbers have, 0 if they are not rounded."""
+    for decimals in range(MOST_DECIMALS + 1):
+        if np.allclose(np.round(column, decimals), column, rtol=ROUNDING, atol=0.0):
+            return float(10.0**-decimals)
+    return 0.0
 
 
 def law_cells(law: Law, x: FloatArray) -> FloatArray:

@@ -86,8 +86,17 @@ class Laws:
             return np.empty((len(values), 0))
         return np.column_stack([law.values(values) for law in self.equations])
 
-    def check(self, X: Any, *, row_names: Sequence[Any] | None = None) -> Check:
+    def check(
+        self,
+        X: Any,
+        *,
+        row_names: Sequence[Any] | None = None,
+        callback: Callable[[float], object] | None = None,
+    ) -> Check:
         """Find the rows that break the laws, and the cells that break them.
+
+        Where numbers are rounded, and exact laws therefore off by the last digit in more than 5 %
+        of the rows, such rows are not broken.
 
         Parameters
         ----------
@@ -95,6 +104,8 @@ class Laws:
             Missing cells are filled where the laws determine them.
         row_names : sequence of length n_rows, optional
             What the rows are called; by default the index of a frame, or numbers from 0.
+        callback : callable, optional
+            Called with the share of the broken rows whose cells have been found, 0 to 1.
 
         Returns
         -------
@@ -102,7 +113,8 @@ class Laws:
             A sequence of broken rows with ``to_frame()`` and ``sentences()``.
         """
         values, names = self._take(X)
-        return self._checker.check(values, names if row_names is None else row_names)
+        names = names if row_names is None else row_names
+        return self._checker.check(values, names, callback)
 
     @property
     def _checker(self) -> Checker:

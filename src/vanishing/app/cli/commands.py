@@ -34,6 +34,7 @@ from vanishing.app.cli.options import Console
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command that the arguments name, and return its exit code."""
+    arguments = list(arguments) or ["--help"]
     state.debug = "--debug" in arguments
     state.json = "--json" in arguments
     state.quiet = state.emitted = False
@@ -44,7 +45,7 @@ def run(arguments: Sequence[str]) -> int:
     try:
         with _terminated_like_interrupted(), warnings_as_notes():
             code = typer.main.get_command(make_app(arguments)).main(
-                args=list(arguments), prog_name="vanishing", standalone_mode=False
+                args=arguments, prog_name="vanishing", standalone_mode=False
             )
             sys.stdout.flush()
     except (KeyboardInterrupt, typer.Abort):
@@ -173,7 +174,6 @@ def make_app(arguments: Sequence[str] = ()) -> typer.Typer:
     """Make the command that the arguments begin with; all of them for help and completion."""
     app = typer.Typer(
         cls=Group,
-        no_args_is_help=True,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},

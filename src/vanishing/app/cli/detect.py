@@ -1,6 +1,6 @@
 """The commands ``detect`` and ``explain``."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -88,7 +88,7 @@ def detect(
     ] = False,
     json: Json = False,
 ) -> int:
-    """Find the rows that are unlike the others, and suggest a fix for each.
+    """Find the rows that are unlike the others, and suggest a fix.
 
     Without --train and --model the table is compared with itself; most of its rows should then be
     normal.
@@ -112,7 +112,10 @@ def detect(
     check_outputs([out_file, report, save], [data, train, model])
     if out_file is not None:
         output_format(out_file, out_format)
-    detector, table, normal = _read_and_fit(data, train, model, reading, wanted, threshold, label)
+    inputs = _read(data, train, model, reading, wanted, threshold, label)
+    table, normal = inputs.table, inputs.normal
+    known = None if label is None else truth(table, anomalous)  # before the fit, which takes long
+    detector = _fit(inputs, wanted, threshold)
     if not hasattr(detector, "explain"):
         from vanishing.app.cli.models import kind_of
 
@@ -120,7 +123,6 @@ def detect(
             f"detect is not supported for {kind_of(detector)} ({model}); use vanishing score, or "
             "make a detector with vanishing fit --kind detector"
         )
-    known = None if label is None else truth(table, anomalous)
     findings = find(detector, table, known, top=top)
     if save is not None:
         with refusals(save):
@@ -156,7 +158,18 @@ def detect(
     return Exit.ANOMALIES if fail_on_anomaly and findings.anomalous.any() else Exit.DONE
 
 
-def _read_and_fit(
+class Inputs(NamedTuple):
+    """What is read before anything is fitted.
+
+    ``model`` is None if it has to be fitted: to the table ``normal``, or to the table itself.
+    """
+
+    table: Any
+    normal: Any
+    model: Any
+
+
+def _read(
     data: str,
     train: str | None,
     model: str | None,
@@ -164,9 +177,9 @@ def _read_and_fit(
     wanted: Equations,
     threshold: Threshold,
     label: str | None,
-) -> tuple[Any, Any, Any]:
-    """Return a model, the table to judge by it, and the table of normal rows, if there is one."""
-    from vanishing.app.cli.models import fit_detector, fit_to_itself, load_model, refuse_unused
+) -> Inputs:
+    """Read the table to judge, and the model or the table of normal rows."""
+    from vanishing.app.cli.models import load_model, refuse_unused
     from vanishing.app.cli.tables import check_inputs, read_table
 
     if train is not None and model is not None:
@@ -176,13 +189,26 @@ def _read_and_fit(
     check_inputs([data, train])
     if model is not None:
         fitted = load_model(model)
-        return fitted, read_table(data, reading, label=label, model=fitted), None
+        table = read_table(data, reading, label=label, model=fitted, gaps="skip")
+        return Inputs(table, None, fitted)
     if train is not None:
-        normal = read_table(train, reading, label=label, secondary=True, set_aside=True)
-        table = read_table(data, reading, label=label, model=normal, set_aside=True)
-        return fit_detector(normal, threshold, wanted), table, normal
-    table = read_table(data, reading, label=label, set_aside=True)
-    return fit_to_itself(table, threshold, wanted), table, None
+        normal = read_table(
+            train, reading, label=label, secondary=True, set_aside=True, gaps="skip"
+        )
+        table = read_table(data, reading, label=label, model=normal, set_aside=True, gaps="skip")
+        return Inputs(table, normal, None)
+    table = read_table(data, reading, label=label, set_aside=True, gaps="skip")
+    return Inputs(table, None, None)
+
+
+def _fit(inputs: Inputs, wanted: Equations, threshold: Threshold) -> Any:
+    from vanishing.app.cli.models import fit_detector, fit_to_itself
+
+    if inputs.model is not None:
+        return inputs.model
+    if inputs.normal is not None:
+        return fit_detector(inputs.normal, threshold, wanted)
+    return fit_to_itself(inputs.table, threshold, wanted)
 
 
 # --- ``vanishing explain``: why a row has its score -----------------------------------------------
@@ -228,7 +254,7 @@ def explain(
     raw: Raw = False,
     json: Json = False,
 ) -> None:
-    """Show what is wrong with a row, and the smallest change that would fix it."""
+    """Show what is wrong with a row, and what would fix it."""
     from vanishing import ClassVanishingFeatures
     from vanishing.app.cli.findings import (
         explain_row,
@@ -240,7 +266,9 @@ def explain(
     from vanishing.app.cli.tables import check_outputs
 
     check_outputs([picture], [data, model, train])
-    fitted, table, normal = _read_and_fit(data, train, model, reading, wanted, threshold, label)
+    inputs = _read(data, train, model, reading, wanted, threshold, label)
+    table, normal = inputs.table, inputs.normal
+    fitted = _fit(inputs, wanted, threshold)
     if row:
         chosen = [_find_row(table, each) for each in row]
     else:
@@ -287,7 +315,10 @@ def _find_row(table: Any, name: str) -> int:
         return names.index(name)
     if table.row_ids is None:
         called = name
-        has = f"rows are numbered from {names[0]} to {names[-1]}, without the header"
+        has = (
+            f"rows are numbered from {names[0]} to {names[-1]}, without the header, and those that "
+            "lack a value are left out"
+        )
         remedy = "pass such a number, or choose a column of names with --id"
     else:
         shown = ", ".join(names[:ROWS_NAMED]) + (", ..." if len(names) > ROWS_NAMED else "")

@@ -116,6 +116,13 @@ def show_findings(findings: Findings, table: Table, console: Any) -> None:
     )
     if findings.auc is not None:
         console.print(f"area under the ROC curve: {findings.auc:.3f}")
+    if not number and len(table):
+        highest = int(np.argmax(findings.scores))
+        console.print(
+            f"the highest score is {findings.scores[highest]:.4g} (row {table.row_name(highest)})",
+            soft_wrap=True,
+            markup=False,
+        )
     if not len(findings.worst):
         return
     rows = RichTable(box=None, pad_edge=False)

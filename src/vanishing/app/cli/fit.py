@@ -16,6 +16,7 @@ from vanishing.app.cli.options import (
     Reading,
     Report,
     Save,
+    SkipMissing,
     Threshold,
     Writing,
     option,
@@ -87,7 +88,7 @@ def fit(
         refuse_unused(fitting, reason="only equations (--kind ideal) are fitted that way")
     check_inputs([data, contrast])
     check_outputs([save], [data, contrast])
-    table = read_table(data, reading, label=label, set_aside=True)
+    table = read_table(data, reading, label=label, set_aside=True, gaps="skip")
     if kind == "classes":
         model = _classes(table, make_ideal(wanted, contrastive=True) if wanted.given else None)
     elif kind == "detector":
@@ -95,7 +96,7 @@ def fit(
     else:
         other = None
         if contrast is not None:
-            other = read_table(contrast, reading, label=label, model=table, secondary=True)
+            other = read_table(contrast, reading, label=label, model=table, secondary=True, gaps="skip")
         model = fit_equations(table, wanted, fitting, other)
     if save is not None:
         with refusals(save):
@@ -139,6 +140,7 @@ def score(
     reading: Reading,
     writing: Writing,
     model: Model,
+    skip_missing: SkipMissing = False,
     json: Json = False,
 ) -> None:
     """Score each row with a model.
@@ -158,7 +160,7 @@ def score(
     output_format(writing.out, writing.out_format)
     check_outputs([writing.out], [data, model])
     fitted = load_model(model)
-    table = read_table(data, reading, model=fitted)
+    table = read_table(data, reading, model=fitted, gaps="skip" if skip_missing else "refuse")
     scores = anomaly_scores(fitted, table)
     columns = row_column(table, reading.id) | {"score": scores}
     if is_detector(fitted):
@@ -177,6 +179,7 @@ def transform(
     signed: Annotated[
         bool, typer.Option("--signed", help="Values with their sign, instead of absolute ones.")
     ] = False,
+    skip_missing: SkipMissing = False,
     json: Json = False,
 ) -> None:
     """Evaluate the equations of a model at each row, as features."""
@@ -200,7 +203,7 @@ def transform(
         raise ModelError("a detector gives one score per row: use vanishing score")
     if signed and not isinstance(core(fitted), VanishingIdeal):
         raise ModelError(f"{kind_of(fitted)} gives absolute values only; leave --signed out")
-    table = read_table(data, reading, model=fitted)
+    table = read_table(data, reading, model=fitted, gaps="skip" if skip_missing else "refuse")
     names = [str(name) for name in fitted.get_feature_names_out()]
     if not names:
         raise ModelError("the model has no equations; fit again with a larger --tol or --degree")

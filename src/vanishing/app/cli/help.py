@@ -14,7 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 from vanishing.app.cli.options import OPTIONS, OUTPUT, PANELS
 
 #: Columns of the terminal that are used, at least and at most, and those that names take.
-NARROWEST, WIDEST, NAMES = 50, 100, 26
+NARROWEST, WIDEST, NAMES = 50, 100, 28
 
 
 class Command(TyperCommand):

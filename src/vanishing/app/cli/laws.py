@@ -58,6 +58,8 @@ def laws(
         emit(_laws_record(found) | {"out": out_file, "report": report})
     elif out_file != "-":
         _show_laws(found)
+        if not len(found):
+            note(f"try: vanishing detect {data} finds rows that are unlike the others")
         _note_files(out_file, report)
 
 
@@ -86,7 +88,7 @@ def check(
     ] = False,
     json: Json = False,
 ) -> int:
-    """Find the cells that break the laws of a table, and what they should be.
+    """Find the cells that break the laws, and what they should be.
 
     The laws are those of --train, or of the table itself, most of which should then be sound.
     Missing cells are filled in where the laws determine them.
@@ -148,7 +150,7 @@ def _check_files(
 def _read(path: str, reading: Reading, like: Any = None) -> Any:
     from vanishing.app.cli.tables import read_table
 
-    return read_table(path, reading, model=like, set_aside=True, gaps=True)
+    return read_table(path, reading, model=like, set_aside=True, gaps="keep")
 
 
 def _discover(table: Any, degree: int | None) -> Any:
@@ -165,23 +167,13 @@ def _discover(table: Any, degree: int | None) -> Any:
             raise DataError(f"{table.where}: {error}") from error
 
 
-#: Rows that are checked between two steps of the progress bar.
-BLOCK = 500
-
-
 def _check(found: Any, table: Any) -> Any:
-    """Check the rows of a table, a block at a time, with progress."""
-    import dataclasses
-
-    rows: list[Any] = []
-    with working("checking the rows", len(table)) as step:
-        for start in range(0, len(table), BLOCK):
-            block = range(start, min(start + BLOCK, len(table)))
-            names = [table.row_name(i) for i in block]
-            part = found.check(table.values[block], row_names=names)
-            rows += [dataclasses.replace(broken, row=start + broken.row) for broken in part]
-            step(len(block))
-    return dataclasses.replace(part, rows=rows, n_rows=len(table))
+    """Check the rows of a table, with progress."""
+    names = [table.row_name(i) for i in range(len(table))]
+    with working("looking for the broken cells", 1.0) as step:
+        return found.check(
+            table.values, row_names=names, callback=lambda share: step(done=share)
+        )
 
 
 def _show_laws(found: Any) -> None:

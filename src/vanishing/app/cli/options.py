@@ -65,9 +65,6 @@ class Reading:
             COLUMNS, "--id", metavar="COLUMN", help="Column that names the rows; not a feature."
         ),
     ] = None
-    skip_missing: Annotated[
-        bool, option(COLUMNS, "--skip-missing", help="Leave out rows with missing values.")
-    ] = False
     header: Annotated[
         bool | None,
         option(
@@ -235,6 +232,9 @@ class Fitting:
     ] = False
 
 
+SkipMissing = Annotated[
+    bool, option(COLUMNS, "--skip-missing", help="Leave out rows that lack a value.")
+]
 Raw = Annotated[
     bool,
     option(EQUATIONS, "--raw", help="Equations as fitted, not as short as the noise allows."),

@@ -87,7 +87,7 @@ def show(
 
     check_outputs([picture], [model, points])
     fitted = load_model(model)
-    table = None if points is None else read_table(points, reading, model=fitted)
+    table = None if points is None else read_table(points, reading, model=fitted, gaps="skip")
     if picture is not None:
         _draw(picture, fitted, what, ideal, table)
     if json:
@@ -257,10 +257,10 @@ def export(
         refuse_unused(wanted, fitting, reason="a model is fitted already")
         fitted = load_model(model)
         if points is not None and target in ("sympy", "latex"):
-            table = read_table(points, reading, model=fitted)
+            table = read_table(points, reading, model=fitted, gaps="skip")
     else:
         check_inputs([model])
-        table = read_table(model, reading, set_aside=True)
+        table = read_table(model, reading, set_aside=True, gaps="skip")
         fitted = fit_equations(table, wanted, fitting)
         if fitting.robust:
             table = table.keep(core(fitted).inlier_mask_)
@@ -449,6 +449,7 @@ EXTRAS = {
     "plot": ("matplotlib",),
     "web": ("starlette", "uvicorn"),
     "onnx": ("onnx",),
+    "excel": ("openpyxl",),
     "io": ("pyarrow", "zarr"),
     "dask": ("dask", "distributed"),
     "torch": ("torch",),
