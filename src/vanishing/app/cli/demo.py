@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from vanishing.app.cli.console import MissingError, OutputError, emit, out, required, say
+from vanishing.app.cli.console import OutputError, emit, out, required, say
 from vanishing.app.cli.options import Equations, Json, Reading, Threshold
 
 # --- ``vanishing demo``: from nothing to equations, scored rows and a report ----------------------
@@ -63,7 +63,7 @@ def demo(
     say("  (power is torque times speed)\n")
     say(f"{files['new.csv']}: {len(new)} new readings, {len(FAULTS)} of them faulty")
     show_findings(findings, new, out())
-    say(f"\nwrote {files['scores.csv']}, {model}" + (f" and {report}" if report else ""))
+    say(f"\nwrote {files['scores.csv']}, {model} and {report}")
     say("\ntry next:")
     worst = new.row_name(int(findings.worst[0]))
     for line in (
@@ -102,13 +102,9 @@ def _pump() -> list[dict[str, Any]]:
     return tables
 
 
-def _report(path: Path, detector: Any, normal: Any, new: Any, known: Any) -> Path | None:
-    from vanishing.app.cli.console import required
+def _report(path: Path, detector: Any, normal: Any, new: Any, known: Any) -> Path:
+    from vanishing.app.report import write_report
 
-    try:
-        write_report = required("vanishing.app.report", "write_report", extra="cli")
-    except MissingError:
-        return None
     write_report(
         path,
         detector,

@@ -98,17 +98,20 @@ def detect(
     """
     from vanishing.app.cli.findings import find, findings_record, show_findings
     from vanishing.app.cli.models import library_errors, row_column, truth
-    from vanishing.app.cli.tables import check_outputs, output_format, refusals, write_table
+    from vanishing.app.cli.tables import (
+        check_outputs,
+        check_report,
+        output_format,
+        refusals,
+        write_table,
+    )
 
     if anomalous is not None and label is None:
         raise UsageError("--anomalous is a value of the column --label; name that too")
     if json and out_file == "-":
         raise UsageError("--json and --out - would share standard output; name a file with --out")
-    write_report = None
     if report is not None:
-        if report == "-":
-            raise UsageError("the report is a file; name one with --report")
-        write_report = required("vanishing.app.report", "write_report", extra="cli")
+        check_report(report)
     check_outputs([out_file, report, save], [data, train, model])
     if out_file is not None:
         output_format(out_file, out_format)
@@ -127,8 +130,10 @@ def detect(
     if save is not None:
         with refusals(save):
             detector.save(save)
-    if report is not None and write_report is not None:
-        with refusals(report), library_errors("report"), working("writing the report"):
+    if report is not None:
+        from vanishing.app.report import write_report
+
+        with refusals(report), library_errors("report"), working("writing the report", 1.0) as step:
             write_report(
                 report,
                 detector,
@@ -139,6 +144,7 @@ def detect(
                 feature_names=table.shown_names,
                 title=f"Anomalies in {table.where}",
                 train=None if normal is None else normal.for_model,
+                callback=lambda share: step(done=share),
             )
     if out_file is not None:
         columns = row_column(table, reading.id) | {

@@ -73,11 +73,21 @@ def fit(
         make_ideal,
         refuse_unused,
     )
-    from vanishing.app.cli.tables import check_inputs, check_outputs, read_table, refusals
+    from vanishing.app.cli.tables import (
+        check_inputs,
+        check_outputs,
+        check_report,
+        read_table,
+        refusals,
+    )
     from vanishing.persistence import save as save_model
 
     if save == "-":
         raise UsageError("models are saved to files; name one with --save")
+    if report is not None:
+        check_report(report)
+        if kind == "classes":
+            raise UsageError("--report is about equations or a detector, not about classes")
     if contrast is not None and kind != "ideal":
         raise UsageError(f"--contrast goes with --kind ideal; a {kind} model makes its own")
     if kind == "classes" and label is None:
@@ -87,7 +97,7 @@ def fit(
     if kind != "ideal":
         refuse_unused(fitting, reason="only equations (--kind ideal) are fitted that way")
     check_inputs([data, contrast])
-    check_outputs([save], [data, contrast])
+    check_outputs([save, report], [data, contrast])
     table = read_table(data, reading, label=label, set_aside=True, gaps="skip")
     if kind == "classes":
         model = _classes(table, make_ideal(wanted, contrastive=True) if wanted.given else None)
@@ -104,8 +114,11 @@ def fit(
     n_rows = len(table)
     if fitting.robust:
         table = table.keep(core(model).inlier_mask_)
+    if report is not None:
+        _write_report(report, model, table)
     if json:
-        emit({**fit_record(model, table, raw=raw), "rows": n_rows, "saved": save})
+        record = fit_record(model, table, raw=raw)
+        emit({**record, "rows": n_rows, "saved": save, "report": report})
         return
     describe(model, table, raw=raw)
     if len(table) < n_rows:
@@ -115,6 +128,8 @@ def fit(
             "there are more equations than columns, as if a few rows were broken, or there were "
             f"too few rows: try --robust, or vanishing laws {data}"
         )
+    if report is not None:
+        note(f"wrote {report}")
     if save is not None:
         try_next = (
             f"score {data} --model {save}" if has_equations(model) else f"show {save} spectrum"
@@ -122,6 +137,31 @@ def fit(
         say(f"\nsaved to {save}; try: vanishing {try_next}")
     else:
         note("the model is not kept; --save model.safetensors does that")
+
+
+def _write_report(path: str, model: Any, table: Any) -> None:
+    from vanishing.app.cli.models import is_detector, library_errors
+    from vanishing.app.cli.tables import refusals
+    from vanishing.app.report import write_equations_report, write_report
+
+    about: dict[str, Any] = {
+        "ids": table.rows if table.row_ids is None else table.row_ids,
+        "feature_names": table.shown_names,
+    }
+    with refusals(path), library_errors("report"), working("writing the report", 1.0) as step:
+        if is_detector(model):
+            write_report(
+                path,
+                model,
+                table.for_model,
+                title=f"Anomalies in {table.where}",
+                callback=lambda share: step(done=share),
+                **about,
+            )
+        else:
+            write_equations_report(
+                path, model, table.for_model, title=f"Equations of {table.where}", **about
+            )
 
 
 def _classes(table: Any, ideal: Any) -> Any:

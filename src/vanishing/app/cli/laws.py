@@ -121,11 +121,12 @@ def check(
 
 def _show_broken(checked: Any, top: int) -> None:
     """Print a sentence for each broken row, those that are furthest off first."""
-    say(checked.summary())
+    if not checked.rows:
+        say(checked.summary())
     for sentence in checked.ranked().sentences()[:top]:
-        say(f"  {sentence}".replace("\u2212", "-"))  # as in the file
+        say(sentence.replace("\u2212", "-"))  # as in the file
     if len(checked.rows) > top:
-        say(f"  ... and {len(checked.rows) - top} more (--top, --out, --report)")
+        say(f"... and {len(checked.rows) - top} more of {len(checked.rows)} rows (--top, --out)")
 
 
 def _check_files(
@@ -136,12 +137,12 @@ def _check_files(
     *,
     json: bool,
 ) -> None:
-    from vanishing.app.cli.tables import check_outputs, output_format
+    from vanishing.app.cli.tables import check_outputs, check_report, output_format
 
     if json and out_file == "-":
         raise UsageError("--json and --out - would share standard output; name a file with --out")
-    if report == "-":
-        raise UsageError("the report is a file; name one with --report")
+    if report is not None:
+        check_report(report)
     check_outputs([out_file, report], inputs)
     if out_file is not None:
         output_format(out_file, out_format)
@@ -245,9 +246,12 @@ def _write_report(path: str | None, found: Any, checked: Any, table: Any) -> Non
         return
     from vanishing.app.cli.tables import refusals
 
-    write_laws_report = required("vanishing.app.report", "write_laws_report", extra="cli")
+    from vanishing.app.report import write_laws_report
+
+    names = list(table.shown_names)
+    values = table.values[:, [names.index(name) for name in found.names]]
     with refusals(path), working("writing the report"):
-        write_laws_report(path, found, checked, title=f"Laws of {table.where}")
+        write_laws_report(path, found, checked, X=values, title=f"Laws of {table.where}")
 
 
 def _note_files(*paths: str | None) -> None:

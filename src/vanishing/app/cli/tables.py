@@ -424,6 +424,12 @@ def check_outputs(outputs: Sequence[str | None], inputs: Sequence[str | None]) -
             seen.add(place)
 
 
+def check_report(path: str) -> None:
+    """Refuse a report to standard output."""
+    if path == PIPE:
+        raise UsageError("the report is a file; name one with --report")
+
+
 @contextmanager
 def output_file(path: str) -> Iterator[IO[bytes]]:
     """Open standard output, or a file that is there whole or not at all."""
