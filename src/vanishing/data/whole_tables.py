@@ -292,6 +292,11 @@ class Table:
             object.__setattr__(self, "rows", np.arange(1, len(self.values) + 1))
 
     @property
+    def file_name(self) -> str:
+        """What the table is called, without the folder."""
+        return os.path.basename(self.where)
+
+    @property
     def for_model(self) -> Any:
         """What estimators take: with the names of the columns, if there are any."""
         if self.names is None:

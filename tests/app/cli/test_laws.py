@@ -3,6 +3,7 @@
 import json
 import re
 
+import numpy as np
 import pytest
 from tests.support.paths import ROOT
 
@@ -114,3 +115,18 @@ def test_numbers_are_written_as_in_the_file(call, tmp_path):
 @pytest.mark.parametrize("arguments", [["--report", "-"], ["--out", "-", "--json"]])
 def test_refused_before_the_search(call, arguments):
     assert call("laws", ACCOUNTS, *arguments).code == 2
+
+
+def test_top(call):
+    every = call("check", ACCOUNTS, "--id", "month").out.splitlines()
+    first = call("check", ACCOUNTS, "--id", "month", "--top", "1").out.splitlines()
+    assert first[:-1] == every[:-1]
+    assert first[-1] == "... and 1 more of 2 rows (--top, --out)"
+
+
+def test_a_table_without_laws_gets_a_hint(call, tmp_path):
+    lines = np.random.default_rng(0).normal(size=(40, 2))
+    np.savetxt("none.csv", lines, header="a,b", comments="", delimiter=",")
+    done = call("laws", "none.csv")
+    assert "No law found" in done.out
+    assert "vanishing detect none.csv" in done.err

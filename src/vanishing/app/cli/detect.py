@@ -142,7 +142,7 @@ def detect(
                 labels=None if known is None else known.astype("int64"),
                 ids=table.rows if table.row_ids is None else table.row_ids,
                 feature_names=table.shown_names,
-                title=f"Anomalies in {table.where}",
+                title=f"Anomalies in {table.file_name}",
                 train=None if normal is None else normal.for_model,
                 callback=lambda share: step(done=share),
             )

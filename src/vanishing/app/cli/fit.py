@@ -154,13 +154,13 @@ def _write_report(path: str, model: Any, table: Any) -> None:
                 path,
                 model,
                 table.for_model,
-                title=f"Anomalies in {table.where}",
+                title=f"Anomalies in {table.file_name}",
                 callback=lambda share: step(done=share),
                 **about,
             )
         else:
             write_equations_report(
-                path, model, table.for_model, title=f"Equations of {table.where}", **about
+                path, model, table.for_model, title=f"Equations of {table.file_name}", **about
             )
 
 

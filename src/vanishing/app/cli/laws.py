@@ -251,7 +251,7 @@ def _write_report(path: str | None, found: Any, checked: Any, table: Any) -> Non
     names = list(table.shown_names)
     values = table.values[:, [names.index(name) for name in found.names]]
     with refusals(path), working("writing the report"):
-        write_laws_report(path, found, checked, X=values, title=f"Laws of {table.where}")
+        write_laws_report(path, found, checked, X=values, title=f"Laws of {table.file_name}")
 
 
 def _note_files(*paths: str | None) -> None:

@@ -152,7 +152,7 @@ def _list_rows(
         return []
     finite = given.scores[np.isfinite(given.scores)]
     largest = float(finite.max(initial=0.0)) or 1.0
-    titles = [given.unit, "score", ""]
+    titles: list[object] = [given.unit, "score", element("span", "bar", class_="unseen")]
     kinds = ["short", "number", "score-bar"]
     has_fixes = any(row in explained for row in rows)
     if has_fixes:
@@ -195,7 +195,7 @@ def _write_fix(explanation: Explanation | None) -> object:
     if not (changes := list_changes(explanation)):
         return TOGETHER
     return [
-        element("span", element("b", each.name), f" {each.value} → {each.fix}", class_="change")
+        element("span", element("strong", each.name), f" {each.value} → {each.fix}", class_="change")
         for each in changes
     ]
 
@@ -223,7 +223,7 @@ def _card(
 ) -> Element:
     score = f"score {format_score(float(given.scores[row]))}"
     if explanation is not None and explanation.attribution.any():
-        score += f", {number(explanation.counterfactual_score, '.4g')} with the suggested fix"
+        score += f", {number(explanation.counterfactual_score, '.4g')} when fixed"
     if given.labels is not None:
         score += f", labelled {'anomaly' if given.labels[row] else 'normal'}"
     head = element(

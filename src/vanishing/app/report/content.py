@@ -16,9 +16,13 @@ from vanishing.data.inputs import check_new_table, get_feature_names
 from vanishing.detectors.base import Detector
 from vanishing.detectors.score import Normal
 from vanishing.equations.mathml import Child, Element, element
-from vanishing.equations.text import number
+from vanishing.equations.text import number, significant
 
 # --- Parts of the page that several sections use -------------------------------------------------
+
+
+#: Whole numbers below this have all of their digits.
+MOST_IN_FULL = 1e9
 
 
 def format_count(count: int, what: str) -> str:
@@ -45,6 +49,24 @@ def format_power(value: float, form: str) -> str:
         return number(value, form)
     raised = str(int(power)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
     return f"10{raised}" if digits == "1" else f"{digits.replace('-', '−')}×10{raised}"
+
+
+def format_value(value: float) -> str:
+    """Write a number of a table: whole numbers in full, others with four digits or more.
+
+    Examples
+    --------
+    >>> from vanishing.app.report.content import format_value
+    >>> format_value(129726.0), format_value(129726.25), format_value(0.012345)
+    ('129726', '129726', '0.01235')
+    """
+    if not np.isfinite(value):
+        return "infinite"
+    if abs(value) < MOST_IN_FULL and value == round(value):
+        return number(int(value), "d")
+    if 1 <= abs(value) < MOST_IN_FULL:
+        return significant(value, max(4, len(str(int(abs(value))))))
+    return format_power(value, ".4g")
 
 
 def join(names: Sequence[str], most: int = 8) -> str:
@@ -310,8 +332,8 @@ def _version(name: str) -> str:
 
 # --- The section on the data ----------------------------------------------------------------------
 
-#: Columns that have a row of their own, at most.
-MOST_COLUMNS = 40
+#: Columns that have a row of their own, at most, and those of a table that one page of paper holds.
+MOST_COLUMNS, SMALL = 40, 15
 
 
 def data_section(given: Given) -> list[Element]:
@@ -370,7 +392,7 @@ def summarize_columns(
         element("caption", "Statistics of the columns"),
         element("thead", make_row("th", titles, numeric)),
         element("tbody", rows),
-        class_="columns",
+        class_="columns small" if len(shown) <= SMALL else "columns",
     )
     found = [element("p", words), make_scrollable(table, "Columns of the data")]
     if len(shown) < n_columns:
@@ -388,7 +410,7 @@ def _cells(name: str, values: FloatArray, train: FloatArray | None) -> list[obje
     with np.errstate(over="ignore"):
         statistics = [values.min(), np.median(values), values.max(), values.mean(), values.std()]
     cells: list[object] = [name, histogram]
-    cells += [number(float(each) + 0.0, ".4g") for each in statistics]
+    cells += [format_value(float(each) + 0.0) for each in statistics]
     if train is not None:
         outside = int(np.sum((values < train.min()) | (values > train.max())))
         cells.append(f"{outside:,}" if outside else "–")

@@ -232,9 +232,9 @@ def equations_section(
             listed.append(element("p", f"Not listed: {join(left)}.", class_="note"))
             break
         listed += _part(part, written, seen=place == 0 and written.in_columns, unit=unit)
-    if any(each.in_columns for each in formulas):
+    if unit == "row" and any(each.in_columns for each in formulas):
         return found + listed
-    # In coordinates that nobody knows they are for those who want to know everything.
+    # Formulas of pixels, or of coordinates that nobody knows.
     return [*found[:1], fold("The equations", *found[1:], *listed)]
 
 

@@ -213,7 +213,7 @@ def _list_rows(
                 row_names[i],
                 str(which[i] + 1),
                 number(float(values[i, which[i]]), ".4g"),
-                f"{number(float(times[i, which[i]]), '.3g')} times",
+                number(float(times[i, which[i]]), ".3g"),
             ),
             kinds,
         )
@@ -222,11 +222,12 @@ def _list_rows(
     table = element(
         "table",
         element("caption", f"The {format_count(len(order), 'row')} that are furthest off"),
-        element("thead", make_row("th", ("row", "equation", "off by", "what is typical"), kinds)),
+        element("thead", make_row("th", ("row", "equation", "off by", "times typical"), kinds)),
         element("tbody", lines),
+        class_="small",
     )
     words = (
         "A row that is many times as far off as is typical may be broken: vanishing check, or "
         "discover(X).check(X), finds the cell."
     )
-    return [make_scrollable(table, "Rows"), element("p", words, class_="note")]
+    return [make_scrollable(table, "List of rows"), element("p", words, class_="note")]

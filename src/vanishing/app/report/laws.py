@@ -99,7 +99,7 @@ def _cells_section(check: Any) -> list[Element]:
     ranked = check.ranked()
     if not len(ranked):
         return [element("p", check.summary())]
-    parts = [_table_of_cells(ranked.rows[:LISTED], ranked.sentences()[:LISTED], "Broken cells")]
+    parts = [_table_of_cells(ranked.rows[:LISTED], ranked.sentences()[:LISTED], "List of cells")]
     if len(ranked) > LISTED:
         rest = slice(LISTED, LISTED + FOLDED)
         caption = f"{format_count(len(ranked.rows[rest]), 'row')} that follow"
