@@ -498,7 +498,7 @@ class CsvFile(OpenTable):
 
     def _options(self, columns: Sequence[int], kind: Any = None, skip_row: Any = None) -> list[Any]:
         """Return the options of pyarrow; columns are called by their places."""
-        arrow, arrow_csv = import_arrow(), import_arrow("pyarrow.csv")
+        arrow_csv = import_arrow("pyarrow.csv")
         names = [str(j) for j in range(self.n_columns)]
         types = {names[j]: kind or self._type(j) for j in columns}
         has_header = self.names is not None

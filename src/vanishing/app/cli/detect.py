@@ -46,9 +46,7 @@ FittedModel = Annotated[
         "--model", "-m", metavar="FILE", help="Model file of detect --save or fit --save."
     ),
 ]
-Top = Annotated[
-    int, option(OUTPUT, "--top", min=0, metavar="N", help="Rows to list and explain.")
-]
+Top = Annotated[int, option(OUTPUT, "--top", min=0, metavar="N", help="Rows to list and explain.")]
 
 # --- ``vanishing detect``: which rows are not like the others -------------------------------------
 

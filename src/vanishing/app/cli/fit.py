@@ -28,9 +28,7 @@ Kind = Literal["ideal", "detector", "classes"]
 
 
 def fit(
-    data: Annotated[
-        str, typer.Argument(metavar="TABLE", help="Table of points, or - for a pipe.")
-    ],
+    data: Annotated[str, typer.Argument(metavar="TABLE", help="Table of points, or - for a pipe.")],
     reading: Reading,
     wanted: Equations,
     fitting: Fitting,
@@ -106,7 +104,9 @@ def fit(
     else:
         other = None
         if contrast is not None:
-            other = read_table(contrast, reading, label=label, model=table, secondary=True, gaps="skip")
+            other = read_table(
+                contrast, reading, label=label, model=table, secondary=True, gaps="skip"
+            )
         model = fit_equations(table, wanted, fitting, other)
     if save is not None:
         with refusals(save):

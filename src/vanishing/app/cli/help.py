@@ -59,7 +59,7 @@ class Group(TyperGroup):
 
 
 def _heading(text: str) -> str:
-    return typer.style(f"{text}:", bold=True)  # plain where it is no terminal
+    return str(typer.style(f"{text}:", bold=True))  # plain where it is no terminal
 
 
 def _width() -> int:

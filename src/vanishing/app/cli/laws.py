@@ -4,7 +4,16 @@ from typing import Annotated, Any
 
 import typer
 
-from vanishing.app.cli.console import DataError, Exit, UsageError, emit, note, required, say, working
+from vanishing.app.cli.console import (
+    DataError,
+    Exit,
+    UsageError,
+    emit,
+    note,
+    required,
+    say,
+    working,
+)
 from vanishing.app.cli.options import OUTPUT, Json, OutFormat, OutputFormat, Reading, Report, option
 
 Out = Annotated[
@@ -172,9 +181,7 @@ def _check(found: Any, table: Any) -> Any:
     """Check the rows of a table, with progress."""
     names = [table.row_name(i) for i in range(len(table))]
     with working("looking for the broken cells", 1.0) as step:
-        return found.check(
-            table.values, row_names=names, callback=lambda share: step(done=share)
-        )
+        return found.check(table.values, row_names=names, callback=lambda share: step(done=share))
 
 
 def _show_laws(found: Any) -> None:
@@ -245,7 +252,6 @@ def _write_report(path: str | None, found: Any, checked: Any, table: Any) -> Non
     if path is None:
         return
     from vanishing.app.cli.tables import refusals
-
     from vanishing.app.report import write_laws_report
 
     names = list(table.shown_names)

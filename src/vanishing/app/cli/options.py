@@ -36,9 +36,9 @@ class Console:
     quiet: Annotated[
         bool, option(OUTPUT, "--quiet", "-q", help="Print no notes and no progress.")
     ] = False
-    debug: Annotated[
-        bool, option(OUTPUT, "--debug", help="Show the traceback of an error.")
-    ] = False
+    debug: Annotated[bool, option(OUTPUT, "--debug", help="Show the traceback of an error.")] = (
+        False
+    )
 
 
 @dataclass(frozen=True)
@@ -163,9 +163,7 @@ class Threshold:
             help="Rows are images of this shape, such as 28x28: use the detector for images.",
         ),
     ] = None
-    seed: Annotated[
-        int, option(OPTIONS, "--seed", min=0, metavar="N", help="Random seed.")
-    ] = 0
+    seed: Annotated[int, option(OPTIONS, "--seed", min=0, metavar="N", help="Random seed.")] = 0
 
 
 @dataclass(frozen=True)
@@ -241,7 +239,9 @@ Raw = Annotated[
 ]
 Model = Annotated[
     str,
-    typer.Option("--model", "-m", metavar="FILE", help="Model file of fit --save or detect --save."),
+    typer.Option(
+        "--model", "-m", metavar="FILE", help="Model file of fit --save or detect --save."
+    ),
 ]
 Label = Annotated[
     str | None,

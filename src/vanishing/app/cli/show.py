@@ -14,7 +14,16 @@ from vanishing.app.cli.console import (
     say,
     visible,
 )
-from vanishing.app.cli.options import OUTPUT, Equations, Fitting, Json, Raw, Reading, list_choices, option
+from vanishing.app.cli.options import (
+    OUTPUT,
+    Equations,
+    Fitting,
+    Json,
+    Raw,
+    Reading,
+    list_choices,
+    option,
+)
 
 IdealName = Annotated[
     str | None,
@@ -42,9 +51,7 @@ def show(
     reading: Reading,
     what: Annotated[
         What,
-        typer.Argument(
-            metavar="WHAT", help=f"What to show: {list_choices(What)}."
-        ),
+        typer.Argument(metavar="WHAT", help=f"What to show: {list_choices(What)}."),
     ] = "equations",
     ideal: IdealName = None,
     digits: Annotated[
@@ -74,9 +81,7 @@ def show(
     ] = None,
     picture: Annotated[
         str | None,
-        option(
-            OUTPUT, "--picture", metavar="FILE", help="Picture to draw: .png, .svg or .pdf."
-        ),
+        option(OUTPUT, "--picture", metavar="FILE", help="Picture to draw: .png, .svg or .pdf."),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -181,10 +186,10 @@ Target = Literal["sympy", "latex", "python", "c", "onnx", "rational"]
 
 
 def export(
-    model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="Model file, or a table to fit.")
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="Model file, or a table to fit.")],
+    target: Annotated[
+        Target, typer.Argument(metavar="TARGET", help=f"What to write: {list_choices(Target)}.")
     ],
-    target: Annotated[Target, typer.Argument(metavar="TARGET", help=f"What to write: {list_choices(Target)}.")],
     reading: Reading,
     wanted: Equations,
     fitting: Fitting,

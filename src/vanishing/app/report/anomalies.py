@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from vanishing.app.wording import TOGETHER, describe_fix, list_changes
 from vanishing.app.report.charts import draw_explanation, picture
 from vanishing.app.report.content import (
     Given,
@@ -16,6 +15,7 @@ from vanishing.app.report.content import (
     make_scrollable,
 )
 from vanishing.app.report.equations import Formulas
+from vanishing.app.wording import TOGETHER, describe_fix, list_changes
 from vanishing.equations.mathml import Element, element
 from vanishing.equations.text import number, significant
 from vanishing.explain.record import Bar, Explanation
@@ -195,7 +195,9 @@ def _write_fix(explanation: Explanation | None) -> object:
     if not (changes := list_changes(explanation)):
         return TOGETHER
     return [
-        element("span", element("strong", each.name), f" {each.value} → {each.fix}", class_="change")
+        element(
+            "span", element("strong", each.name), f" {each.value} → {each.fix}", class_="change"
+        )
         for each in changes
     ]
 
@@ -233,7 +235,9 @@ def _card(
     )
     if given.image_shape is not None:
         if explanation is None or not explanation.attribution.any():
-            return element("article", head, picture(given.X[row], given.image_shape, given.ids[row]))
+            return element(
+                "article", head, picture(given.X[row], given.image_shape, given.ids[row])
+            )
         pictures = draw_explanation(explanation, given.image_shape, given.ids[row])
         return element("article", head, pictures)
     assert explanation is not None
@@ -285,5 +289,7 @@ def _fold_equations(explanation: Explanation, formulas: Sequence[Formulas]) -> E
         )
     if not items:
         return None
-    words = "The equation that it breaks" if len(items) == 1 else "The equations that it breaks most"
+    words = (
+        "The equation that it breaks" if len(items) == 1 else "The equations that it breaks most"
+    )
     return fold(words, element("ul", items, class_="equations"))

@@ -111,7 +111,12 @@ class Chart:
             place = float(self.up(value))
             lines.append(
                 element(
-                    "line", x1=LEFT, x2=self.width - RIGHT, y1=_at(place), y2=_at(place), class_="grid"
+                    "line",
+                    x1=LEFT,
+                    x2=self.width - RIGHT,
+                    y1=_at(place),
+                    y2=_at(place),
+                    class_="grid",
                 )
             )
             self.text(LEFT - 5, place + 4, words, anchor="end")
@@ -122,7 +127,9 @@ class Chart:
         """Return the chart."""
         box = f"0 0 {self.width:g} {HEIGHT:g}"
         kind = "wide" if self.width > WIDTH else None
-        return element("svg", self.marks, viewBox=box, role="img", aria_label=self.label, class_=kind)
+        return element(
+            "svg", self.marks, viewBox=box, role="img", aria_label=self.label, class_=kind
+        )
 
 
 def tiny_histogram(

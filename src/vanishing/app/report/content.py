@@ -32,7 +32,7 @@ def format_count(count: int, what: str) -> str:
 
 def format_score(score: float) -> str:
     """Write a score with four digits, as the terminal does."""
-    return number(score, ".4g") if np.isfinite(score) else "infinite"
+    return number(score + 0.0, ".4g") if np.isfinite(score) else "infinite"  # never -0
 
 
 def format_power(value: float, form: str) -> str:

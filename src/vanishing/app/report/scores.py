@@ -147,8 +147,8 @@ def _describe_curves(curves: Curves, given: Given) -> str:
     false_alarms = int(np.sum(~given.labels & given.anomalous))
     low, high = curves.auc_interval
     return (
-        f"{int(given.labels.sum()):,} of {format_count(len(given.labels), given.unit)} are labelled "
-        f"as anomalies. The threshold finds {caught:,} of them, with "
+        f"{int(given.labels.sum()):,} of {format_count(len(given.labels), given.unit)} are "
+        f"labelled as anomalies. The threshold finds {caught:,} of them, with "
         f"{format_count(false_alarms, 'false alarm')}. Area under the ROC curve {curves.auc:.3f} "
         f"(95 % interval {low:.3f} to {high:.3f}, bootstrap), average precision "
         f"{curves.precision:.3f}."
@@ -171,10 +171,10 @@ def _histogram(given: Given) -> Element:
         legend.append(_key("train", "training data, in its own scale"))
     caption: list[object] = [legend]
     if beyond := int(np.sum(given.scores > high)):
-        one = beyond == 1
+        are = "a larger score is" if beyond == 1 else "larger scores are"
         caption.append(
-            f" {format_count(beyond, given.unit)} with {'a larger score is' if one else 'larger scores are'}"
-            f" in the last bar (largest: {format_score(float(given.scores.max()))})."
+            f" {format_count(beyond, given.unit)} with {are} in the last bar"
+            f" (largest: {format_score(float(given.scores.max()))})."
         )
     charts = []
     for width, n_ticks in ((WIDTH, 5), (WIDE, 10)):
