@@ -12,7 +12,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, import_extra
 from vanishing.equations.text import as_given, changed_number
@@ -254,7 +254,7 @@ class Checker:
         self.ranges = ranges
         self.whole = whole
         self.names = laws[0].names if laws else ()
-        self.threshold = float(norm.isf(FALSE_ALARMS / 2 / max(len(laws), 1)))
+        self.threshold = float(-ndtri(FALSE_ALARMS / 2 / max(len(laws), 1)))
 
     def scores(self, X: FloatArray, noise: FloatArray | None = None) -> FloatArray:
         """Return g / s of every law in every row, shape (n_rows, n_laws)."""

@@ -180,20 +180,21 @@ def make_app(arguments: Sequence[str] = ()) -> typer.Typer:
         epilog="Begin with: vanishing demo. Help on a command: vanishing laws --help",
     )
     app.callback()(_vanishing)
-    Group.panels = {heading: list(commands) for heading, commands in COMMANDS.items()}
-    listed = {name: each for commands in COMMANDS.values() for name, each in commands.items()}
-    named = [name for name in arguments[:1] if name in listed]
-    for name in named or listed:
-        module, examples = listed[name]
-        command = getattr(import_module(f"vanishing.app.cli.{module}"), name)
-        # Each paragraph in one line, for the terminal to wrap.
-        paragraphs = (inspect.getdoc(command) or "").split("\n\n")
-        app.command(
-            name,
-            cls=Command,
-            help="\n\n".join(" ".join(each.split()) for each in paragraphs),
-            epilog="\n".join(f"  vanishing {name} {each}".rstrip() for each in examples),
-        )(_with_plain_options(command))
+    named = {name for name in arguments[:1] if any(name in each for each in COMMANDS.values())}
+    for heading, commands in COMMANDS.items():
+        for name, (module, examples) in commands.items():
+            if named and name not in named:
+                continue
+            command = getattr(import_module(f"vanishing.app.cli.{module}"), name)
+            # Each paragraph in one line, for the terminal to wrap.
+            paragraphs = (inspect.getdoc(command) or "").split("\n\n")
+            app.command(
+                name,
+                cls=Command,
+                rich_help_panel=heading,
+                help="\n\n".join(" ".join(each.split()) for each in paragraphs),
+                epilog="\n".join(f"  vanishing {name} {each}".rstrip() for each in examples),
+            )(_with_plain_options(command))
     return app
 
 

@@ -185,7 +185,8 @@ def score(
 ) -> None:
     """Score each row with a model.
 
-    The larger the score, the more a row breaks the equations of the model. A detector adds the column anomaly, 1 for scores above its threshold.
+    The larger the score, the more a row breaks the equations of the model. A detector adds the
+    column anomaly, 1 for scores above its threshold.
     """
     from vanishing.app.cli.models import (
         anomaly_scores,

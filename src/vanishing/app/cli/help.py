@@ -5,7 +5,7 @@ typer's own panels spend half of a line on types and frames, and load rich for i
 
 import shutil
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import typer
@@ -41,20 +41,19 @@ class Command(TyperCommand):
 class Group(TyperGroup):
     """All commands, with a help text of our own."""
 
-    #: Names of commands by heading.
-    panels: dict[str, Sequence[str]] = {}
-
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help text."""
         formatter.write(f"{_heading('Usage')} vanishing COMMAND [ARGUMENTS] [OPTIONS]\n\n")
         formatter.write(f"{_wrap(self.help or '')}\n")
-        for heading, names in self.panels.items():
-            found = ((name, self.get_command(ctx, name)) for name in names)
-            # The first sentence.
-            lines = [(name, each.help.partition("\n")[0]) for name, each in found if each]
+        panels: dict[str, list[tuple[str, str]]] = {}
+        for name in self.list_commands(ctx):
+            command: Any = self.get_command(ctx, name)
+            first_sentence = command.help.partition("\n")[0]
+            panels.setdefault(command.rich_help_panel, []).append((name, first_sentence))
+        for heading, lines in panels.items():
             formatter.write(_section(heading, lines, width=13))
-        lines = [(_names(each), _describe(each)) for each in self.get_params(ctx)]
-        formatter.write(_section(OPTIONS, lines))
+        options = [(_names(each), _describe(each)) for each in self.get_params(ctx)]
+        formatter.write(_section(OPTIONS, options))
         formatter.write(f"\n{self.epilog}\n")
 
 

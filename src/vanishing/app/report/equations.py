@@ -206,14 +206,14 @@ def equations_section(
     )
     if any(each.tidied for each in formulas):
         rounding = (
-            f"Coefficients are rounded and terms left out as long as the noise of normal {unit}s does "
-            "not tell the difference"
+            f"Coefficients are rounded and terms left out as long as the noise of normal {unit}s "
+            "does not tell the difference"
         )
     found: list[Element] = [
         element(
             "p",
-            f"Normal {unit}s keep {format_count(total, 'equation')}, up to noise. {rounding}; where "
-            "there are many terms, dots stand for all but the largest.",
+            f"Normal {unit}s keep {format_count(total, 'equation')}, up to noise. {rounding}; "
+            "where there are many terms, dots stand for all but the largest.",
         )
     ]
     if any(not each.in_columns for each in formulas):

@@ -15,9 +15,11 @@ from vanishing.app.report.content import (
     summarize_columns,
 )
 from vanishing.app.report.page import check_folder, date_line, make_glance, make_page, write_page
+from vanishing.arrays.namespace import FloatArray
 from vanishing.equations.mathml import Child, Element, element
 from vanishing.equations.text import as_given, changed_number
 from vanishing.laws.fit import EXACT
+from vanishing.laws.table import take_table
 
 #: Rows that are listed at once, and in a fold, at most.
 LISTED, FOLDED = 50, 450
@@ -42,8 +44,8 @@ def write_laws_report(
     laws : Laws
     check : Check, optional
         What ``laws.check`` found.
-    X : array of shape (n_rows, n_columns), optional
-        The table, with the columns ``laws.names``, for a summary of the columns.
+    X : table with the columns of the laws, optional
+        For a summary of the columns.
     title : str
     """
     check_folder(path)
@@ -59,10 +61,20 @@ def write_laws_report(
         sections.insert(0, ("cells", "Broken cells", _cells_section(check)))
         lead = check.summary()
     if X is not None:
-        sections.append(("data", "Data", summarize_columns(X, laws.names)))
+        sections.append(("data", "Data", summarize_columns(_take_columns(laws, X), laws.names)))
     sections.append(("details", "Details", [fold("Versions", list_versions())]))
     first = [element("p", lead, class_="lead"), make_glance(figures)]
     write_page(path, make_page(title, date_line(), first, sections))
+
+
+def _take_columns(laws: Any, X: Any) -> FloatArray:
+    """Return the columns that laws were looked for in: by name, or all of a table without names."""
+    table = take_table(X)
+    if len(table.names) == len(laws.names) and not hasattr(X, "columns"):
+        return table.values
+    if lacking := [name for name in laws.names if name not in table.names]:
+        raise ValueError(f"X lacks {join(lacking)}; pass a table with the columns of the laws")
+    return table.values[:, [table.names.index(name) for name in laws.names]]
 
 
 def _laws_section(laws: Any) -> list[Element]:
