@@ -419,7 +419,8 @@ class Checker:
     def _error(self, x: FloatArray, j: int, laws: list[int]) -> float:
         """Return the standard error of a restored cell, its own noise included."""
         _, slopes = self._linear(x, j, laws)
-        information = float(slopes @ slopes)
+        with np.errstate(over="ignore"):  # cells without noise
+            information = float(slopes @ slopes)
         if information <= 0:
             return np.inf
         return float(np.sqrt(1 / information + self.noise[j] ** 2))

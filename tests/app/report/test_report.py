@@ -328,7 +328,7 @@ def test_wide_tables_are_capped_and_said_to_be(tmp_path):
 def test_explaining_is_bounded(tmp_path, detector, readings, monkeypatch):
     monkeypatch.setattr(anomalies, "SECONDS", 0.0)
     page = page_of(tmp_path, detector, readings)
-    assert "Explained: the 1 row with the highest scores. The other" in page.words
+    assert "Explained: the 1 row with the highest scores. More" in page.words
     assert "would have taken longer than 0 seconds" in page.words
     monkeypatch.setattr(anomalies, "MOST_SECONDS", 0.0)
     page = page_of(tmp_path, detector, readings)

@@ -119,8 +119,8 @@ def explain_anomalies(
     words = ""
     if len(found) < len(near):
         words = (
-            f"Explained: the {format_count(len(found), given.unit)} with the highest scores. The "
-            f"other {len(near) - len(found):,} would have taken longer than {SECONDS:g} seconds."
+            f"Explained: the {format_count(len(found), given.unit)} with the highest scores. More "
+            f"would have taken longer than {SECONDS:g} seconds."
         )
     if n_beyond := len(rows) - len(near):
         words += (
