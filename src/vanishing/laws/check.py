@@ -34,6 +34,8 @@ UNLIKELY = 1e-3
 WIDTH = 1.96
 #: Rows with pairs of broken cells: combinations of columns that are tried.
 MOST_PAIRS = 400
+#: Rows that are checked between two calls of a callback.
+BLOCK = 500
 
 
 @dataclass(frozen=True)
@@ -265,26 +267,27 @@ class Checker:
         self,
         X: FloatArray,
         row_names: Sequence[Any],
-        callback: Callable[[float], object] | None = None,
+        callback: Callable[[int], object] | None = None,
     ) -> Check:
-        """Find the broken rows and the cells that break them."""
+        """Find the broken rows and the cells that break them, a block of rows at a time."""
         found: list[BrokenRow] = []
-        if self.laws:
-            missing = np.asarray(np.isnan(X).any(axis=1))
-            if not self.noise.any():
-                self.noise = self._find_rounding(X[~missing])
-            scores = np.zeros((len(X), len(self.laws)))
-            scores[~missing] = self.scores(X[~missing])
+        if self.laws and not self.noise.any():
+            self.noise = self._find_rounding(X[~np.isnan(X).any(axis=1)])
+        for start in range(0, len(X) if self.laws else 0, BLOCK):
+            block = X[start : start + BLOCK]
+            missing = np.asarray(np.isnan(block).any(axis=1))
+            scores = np.zeros((len(block), len(self.laws)))
+            scores[~missing] = self.scores(block[~missing])
             broken = missing | (np.abs(scores) > self.threshold).any(axis=1)
             broken |= ~np.isfinite(scores).all(axis=1)
-            rows = np.flatnonzero(broken).tolist()
-            for done, row in enumerate(rows, start=1):
+            for row in np.flatnonzero(broken).tolist():
+                name = row_names[start + row]
                 if missing[row]:
-                    found.extend(self._fill(X[row], row, row_names[row]))
+                    found.extend(self._fill(block[row], start + row, name))
                 else:
-                    found.append(self.explain(X[row], row, row_names[row]))
-                if callback is not None:
-                    callback(done / len(rows))
+                    found.append(self.explain(block[row], start + row, name))
+            if callback is not None:
+                callback(start + len(block))
         return Check(self.laws, found, len(X))
 
     def _find_rounding(self, X: FloatArray) -> FloatArray:

@@ -91,7 +91,7 @@ class Laws:
         X: Any,
         *,
         row_names: Sequence[Any] | None = None,
-        callback: Callable[[float], object] | None = None,
+        callback: Callable[[int], object] | None = None,
     ) -> Check:
         """Find the rows that break the laws, and the cells that break them.
 
@@ -105,7 +105,7 @@ class Laws:
         row_names : sequence of length n_rows, optional
             What the rows are called; by default the index of a frame, or numbers from 0.
         callback : callable, optional
-            Called with the share of the broken rows whose cells have been found, 0 to 1.
+            Called with the number of rows that are checked so far.
 
         Returns
         -------
@@ -113,8 +113,7 @@ class Laws:
             A sequence of broken rows with ``to_frame()`` and ``sentences()``.
         """
         values, names = self._take(X)
-        names = names if row_names is None else row_names
-        return self._checker.check(values, names, callback)
+        return self._checker.check(values, names if row_names is None else row_names, callback)
 
     @property
     def _checker(self) -> Checker:

@@ -93,8 +93,8 @@ def test_progress_of_the_search(call, monkeypatch):
     call("check", ACCOUNTS)
     looked = [what for what, done, *_ in said if done is not None]
     assert list(dict.fromkeys(looked))[:2] == ["looking for a law", "looking for law 2"]
-    assert all(0 <= done <= 1 for _, done, *_ in said if done is not None)
-    assert said[-1] == (None, 1.0, 0, 1.0)  # the last broken row
+    assert all(0 <= done <= total for _, done, _, total in said if done is not None)
+    assert said[-1] == (None, 60, 0, 60)  # rows that are checked
 
 
 def test_numbers_are_written_as_in_the_file(call, tmp_path):
@@ -123,3 +123,11 @@ def test_a_table_without_laws_gets_a_hint(call, tmp_path):
     done = call("laws", "none.csv")
     assert "No law found" in done.out
     assert "vanishing detect none.csv" in done.err
+
+
+def test_columns_that_are_mostly_missing(call, tmp_path):
+    rows = "".join(f"{i},{2 * i},{i % 7},\n" for i in range(1, 30))
+    (tmp_path / "sparse.csv").write_text(f"a,b,c,d\n{rows}30,61,3,5\n")
+    done = call("check", "sparse.csv", "--report", "page.html")
+    assert done.code == 0, done.err
+    assert "row 30: b 61 breaks 2*a = b; 60 would fix it." in done.out

@@ -178,10 +178,16 @@ def _discover(table: Any, degree: int | None) -> Any:
 
 
 def _check(found: Any, table: Any) -> Any:
-    """Check the rows of a table, with progress."""
     names = [table.row_name(i) for i in range(len(table))]
-    with working("looking for the broken cells", 1.0) as step:
-        return found.check(table.values, row_names=names, callback=lambda share: step(done=share))
+    with working("checking the rows", len(table)) as step:
+        return found.check(
+            _take_columns(found, table), row_names=names, callback=lambda n: step(done=n)
+        )
+
+
+def _take_columns(found: Any, table: Any) -> Any:
+    """Return the columns of the laws; those that are mostly missing are not among them."""
+    return table.values[:, [table.shown_names.index(name) for name in found.names]]
 
 
 def _show_laws(found: Any) -> None:
@@ -254,10 +260,14 @@ def _write_report(path: str | None, found: Any, checked: Any, table: Any) -> Non
     from vanishing.app.cli.tables import refusals
     from vanishing.app.report import write_laws_report
 
-    names = list(table.shown_names)
-    values = table.values[:, [names.index(name) for name in found.names]]
     with refusals(path), working("writing the report"):
-        write_laws_report(path, found, checked, X=values, title=f"Laws of {table.file_name}")
+        write_laws_report(
+            path,
+            found,
+            checked,
+            X=_take_columns(found, table),
+            title=f"Laws of {table.file_name}",
+        )
 
 
 def _note_files(*paths: str | None) -> None:
