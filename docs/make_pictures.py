@@ -187,7 +187,9 @@ def report():
         page = browser.new_page(viewport={"width": 1000, "height": 640})
         page.goto(page_path.as_uri())
         page.screenshot(path=OUTPUT / "report_top.png")
-        page.locator("article").first.screenshot(path=OUTPUT / "report_row.png")
+        row = page.locator("article").first
+        row.locator("summary").click()
+        row.screenshot(path=OUTPUT / "report_row.png")
         browser.close()
 
 

@@ -128,6 +128,34 @@ def test_the_table_itself_may_be_broken():
     }
 
 
+def test_rounded_numbers_are_not_broken():
+    rng = np.random.default_rng(0)
+    parts = rng.uniform(1, 100, (300, 2))
+    table = np.round(np.column_stack([parts, parts.sum(axis=1)]), 2)
+    laws = discover(table, ["a", "b", "total"])
+    assert [str(law) for law in laws] == ["total = a + b"]
+    off = np.abs(table[:, 0] + table[:, 1] - table[:, 2]) > 0.005
+    assert 0.1 < off.mean() < 0.4  # a cent, each of them
+    assert not laws.check(table).broken.any()
+    table[7, 2] += 0.1
+    (found,) = laws.check(table)
+    assert found.row == 7
+    # A cent counts where almost all totals are exact.
+    exact = np.column_stack([np.round(parts, 2), np.round(parts, 2).sum(axis=1)])
+    exact[7, 2] += 0.01
+    assert np.flatnonzero(laws.check(exact).broken).tolist() == [7]
+
+
+def test_rows_that_are_furthest_off_come_first(account_laws):
+    X, _ = accounts(30, seed=1)
+    X[3, 2] += 1
+    X[5, 2] += 100
+    found = account_laws.check(X)
+    assert [each.row for each in found] == [3, 5]
+    assert [each.row for each in found.ranked()] == [5, 3]
+    assert found.summary() == "2 of 30 rows break a law."
+
+
 def test_frame(account_laws):
     X, _ = accounts(50, seed=1)
     X[3, 0] += 10

@@ -90,6 +90,11 @@ MISSING = frozenset(
 TRUTH = frozenset({"true", "True", "TRUE", "false", "False", "FALSE"})
 _WITH_COMMA = re.compile(r"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*")
 _WITH_POINT = re.compile(r"\s*[+-]?\d*\.\d+([eE][+-]?\d+)?\s*")
+#: What separates thousands: also spaces that do not break, and two kinds of apostrophes.
+THOUSANDS = (",", ".", " ", "\u00a0", "\u202f", "'", "\u2019")
+#: Numbers that no decimal comma explains, and those that no decimal point does.
+_COMMA_GROUPS = re.compile(r"\s*[+-]?\d{1,3}((,\d{3})+\.\d+|(,\d{3}){2,})\s*")
+_POINT_GROUPS = re.compile(r"\s*[+-]?\d{1,3}((\.\d{3})+,\d+|(\.\d{3}){2,})\s*")
 
 
 @dataclass(frozen=True)
@@ -111,6 +116,9 @@ class Dialect:
         Columns of truth values.
     texts : mapping of int to str
         Columns that are not numeric, with an example each.
+    thousands : str
+        What separates thousands in the columns ``grouped``; empty if there are none.
+    grouped : frozenset of int
     """
 
     delimiter: str
@@ -121,6 +129,8 @@ class Dialect:
     commented: bool
     truth: frozenset[int]
     texts: Mapping[int, str]
+    thousands: str
+    grouped: frozenset[int]
 
     @property
     def numbered(self) -> bool:
@@ -155,29 +165,69 @@ def guess_dialect(
         raise ValueError("the file is empty; a table has a header and at least one row")
     first, rest = rows[0], rows[1:]
     cells = [cell for row in rest or rows for cell in row]
-    # Where commas separate columns, "1,000" in quotes may be a thousand or a one: it stays text.
-    comma = (
-        delimiter != ","
-        and any(map(_WITH_COMMA.fullmatch, cells))
-        and not any(map(_WITH_POINT.fullmatch, cells))
+    # Where commas separate columns, "1,000" in quotes is a thousand.
+    comma = delimiter != "," and (
+        any(map(_POINT_GROUPS.fullmatch, cells))
+        or (
+            any(map(_WITH_COMMA.fullmatch, cells))
+            and not any(map(_WITH_POINT.fullmatch, cells))
+            and not any(map(_COMMA_GROUPS.fullmatch, cells))
+        )
     )
     decimal = "," if comma else "."
+    thousands = _guess_thousands(rest or rows, decimal)
     if header is None:
-        header = not all(is_number(cell, decimal) for cell in first) or _counts_columns(
-            first, rest, decimal
-        )
+        header = not all(
+            is_number(cell, decimal) or _are_grouped([cell], thousands, decimal) for cell in first
+        ) or _counts_columns(first, rest, decimal)
     names = tuple(cell.strip() for cell in first) if header else None
     sampled = rest if header else rows
-    truth, texts = set(), {}
+    truth, texts, grouped = set(), {}, set()
     for j in range(len(first)):
         column = [row[j].strip() for row in sampled if j < len(row)]
-        if (said := set(column) - MISSING) and said <= TRUTH:
+        if _are_grouped(column, thousands, decimal):
+            grouped.add(j)
+        elif (said := set(column) - MISSING) and said <= TRUTH:
             truth.add(j)
         elif (text := _first_text(column, decimal)) is not None:
             texts[j] = text
     return Dialect(
-        delimiter, decimal, names, len(first), len(sampled), commented, frozenset(truth), texts
+        delimiter,
+        decimal,
+        names,
+        len(first),
+        len(sampled),
+        commented,
+        frozenset(truth),
+        texts,
+        thousands if grouped else "",
+        frozenset(grouped),
     )
+
+
+def _grouping(thousands: str, decimal: str) -> str:
+    """Return the pattern of a number whose thousands are separated, if it has any."""
+    # In characters that Python and Arrow read alike.
+    return rf"[+-]?[0-9]{{1,3}}({re.escape(thousands)}[0-9]{{3}})*({re.escape(decimal)}[0-9]+)?"
+
+
+def _are_grouped(cells: Iterable[str], thousands: str, decimal: str) -> bool:
+    """Say whether cells are numbers, some of them with separated thousands."""
+    said = [cell for each in cells if (cell := each.strip()) not in MISSING]
+    if not thousands or not any(thousands in cell for cell in said):
+        return False
+    pattern = re.compile(_grouping(thousands, decimal))
+    return all(map(pattern.fullmatch, said))
+
+
+def _guess_thousands(rows: Sequence[Sequence[str]], decimal: str) -> str:
+    """Return what separates thousands in some column; empty if nothing does."""
+    for j in range(len(rows[0])):
+        column = [row[j] for row in rows if j < len(row)]
+        for sign in THOUSANDS:
+            if sign != decimal and _are_grouped(column, sign, decimal):
+                return sign
+    return ""
 
 
 def _first_text(cells: Iterable[str], decimal: str) -> str | None:
@@ -368,7 +418,11 @@ class CsvFile(OpenTable):
             open_csv = import_arrow("pyarrow.csv").open_csv
             batches = self._checked(columns, lambda: open_csv(stream, *self._options(columns)))
             while (batch := self._checked(columns, lambda: next(batches, None))) is not None:
-                yield batch.columns, self.path
+                read = batch
+                yield (
+                    self._checked(columns, lambda: self._ungroup(read, columns)).columns,  # noqa: B023
+                    self.path,
+                )
 
     def count_rows(self) -> int:
         """Count the rows."""
@@ -402,6 +456,9 @@ class CsvFile(OpenTable):
             cells = self.texts(j)
             if j in self.dialect.truth:
                 cells[[cell in TRUTH for cell in cells]] = ""
+            if j in self.dialect.grouped:
+                pattern = re.compile(_grouping(self.dialect.thousands, self.dialect.decimal))
+                cells[[bool(pattern.fullmatch(cell.strip())) for cell in cells]] = ""
             if (text := _first_text(cells, self.dialect.decimal)) is not None:
                 found[j] = text
         return sorted(found.items())
@@ -441,12 +498,9 @@ class CsvFile(OpenTable):
 
     def _options(self, columns: Sequence[int], kind: Any = None, skip_row: Any = None) -> list[Any]:
         """Return the options of pyarrow; columns are called by their places."""
-        arrow, arrow_csv = import_arrow(), import_arrow("pyarrow.csv")
+        arrow_csv = import_arrow("pyarrow.csv")
         names = [str(j) for j in range(self.n_columns)]
-        types = {
-            names[j]: kind or (arrow.bool_() if j in self.dialect.truth else arrow.float64())
-            for j in columns
-        }
+        types = {names[j]: kind or self._type(j) for j in columns}
         has_header = self.names is not None
         return [
             arrow_csv.ReadOptions(
@@ -470,10 +524,33 @@ class CsvFile(OpenTable):
             ),
         ]
 
+    def _type(self, column: int) -> Any:
+        arrow = import_arrow()
+        if column in self.dialect.grouped:
+            return arrow.string()
+        return arrow.bool_() if column in self.dialect.truth else arrow.float64()
+
     def _read(self, columns: Sequence[int], kind: Any = None, skip_row: Any = None) -> Any:
         with self._text_errors(), self._open() as stream:
             options = self._options(columns, kind, skip_row)
-            return import_arrow("pyarrow.csv").read_csv(stream, *options)
+            table = import_arrow("pyarrow.csv").read_csv(stream, *options)
+        return table if kind is not None else self._ungroup(table, columns)
+
+    def _ungroup(self, table: Any, columns: Sequence[int]) -> Any:
+        """Return a table or a batch whose numbers with separated thousands are numbers."""
+        arrow, compute = import_arrow(), import_arrow("pyarrow.compute")
+        thousands, decimal = self.dialect.thousands, self.dialect.decimal
+        for place, j in enumerate(columns):
+            if j not in self.dialect.grouped:
+                continue
+            texts = compute.utf8_trim_whitespace(table.column(place))
+            pattern = f"^{_grouping(thousands, decimal)}$"
+            if compute.all(compute.match_substring_regex(texts, pattern)).as_py() is False:
+                raise arrow.ArrowInvalid("a number is not grouped by thousands")
+            plain = compute.replace_substring(texts, thousands, "")
+            numbers = compute.replace_substring(plain, decimal, ".").cast(arrow.float64())
+            table = table.set_column(place, str(j), numbers)
+        return table
 
     def _refuse_ragged(self) -> None:
         """Name the first row of another length, if there is one."""
@@ -529,7 +606,23 @@ def is_numeric(kind: Any) -> bool:
 
 def as_numbers(column: Any, dtype: str = "double") -> FloatArray:
     """Return a numeric column of Arrow, NaN where a value is missing."""
-    return np.asarray(column.cast(dtype, safe=False).to_numpy(zero_copy_only=False))
+    # By its buffers: to_numpy imports pandas, which takes longer than most tables.
+    parts = [np.empty(0)]
+    for chunk in getattr(column, "chunks", [column]):
+        numbers = chunk.cast(dtype, safe=False)
+        values = _view_buffer(numbers, np.float64 if dtype == "double" else np.float32)
+        if chunk.null_count:
+            is_missing = _view_buffer(chunk.is_null().cast("uint8"), np.uint8)
+            values = np.where(is_missing, values.dtype.type(np.nan), values)
+        parts.append(values)
+    return np.concatenate(parts[1:] or parts)
+
+
+def _view_buffer(array: Any, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """Return the numbers of an array of Arrow, whatever they are where a value is missing."""
+    if not len(array):
+        return np.empty(0, dtype)
+    return np.frombuffer(array.buffers()[1], dtype, len(array) + array.offset)[array.offset :]
 
 
 def join_columns(columns: Sequence[Any]) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Tables read from files, and written to files, as a whole: Parquet, Feather, NumPy, CSV."""
+"""Tables read from files, and written to files, as a whole: Parquet, Feather, NumPy, Excel, CSV."""
 
 import csv
 import io
@@ -28,13 +28,18 @@ from vanishing.data.csv_files import (
     join_columns,
     open_stream,
 )
+from vanishing.data.excel_files import read_sheet
 from vanishing.polynomials.monomials import variable_names
 
 # --- Columns in memory ----------------------------------------------------------------------------
 
 
 class ColumnFile(OpenTable):
-    """Columns of Arrow in memory; ``row_shape`` is the shape of what became a row."""
+    """Columns of Arrow in memory.
+
+    ``row_shape`` is the shape of what became a row; ``sheet`` is the one that was read of an Excel
+    file, and ``other_sheets`` those that hold data as well.
+    """
 
     def __init__(
         self,
@@ -44,12 +49,15 @@ class ColumnFile(OpenTable):
         *,
         index: tuple[int, ...] = (),
         row_shape: tuple[int, ...] = (),
+        sheet: str | None = None,
+        other_sheets: Sequence[str] = (),
     ) -> None:
         self.where = where
         self.names = None if names is None else tuple(names)
         self.n_columns = len(columns)
         self.index = index
         self.row_shape = row_shape
+        self.sheet, self.other_sheets = sheet, other_sheets
         self._columns = columns
 
     def find_texts(self, columns: Sequence[int]) -> list[tuple[int, str]]:
@@ -96,35 +104,41 @@ def open_table(
     delimiter: str | None = None,
     header: bool | None = None,
     array: str | None = None,
+    sheet: str | None = None,
 ) -> CsvFile | ColumnFile:
     """Open a table; its columns are converted when they are asked for.
 
     Parameters
     ----------
     file : path or bytes
-        A CSV, TSV, Parquet, Arrow, NPY or NPZ file, compressed or not; or the content of one.
+        A CSV, TSV, Excel (.xlsx), Parquet, Arrow, NPY or NPZ file, compressed or not; or the
+        content of one.
     where : str, optional
         What it is called in messages; by default the path.
-    format : {"csv", "parquet", "feather", "npy", "npz"}, optional
+    format : {"csv", "parquet", "feather", "xlsx", "npy", "npz"}, optional
         By default what the first bytes say.
     delimiter : str, optional
         Of a text file; guessed by default.
     header : bool, optional
-        Whether the first line of a text file holds names; guessed by default.
+        Whether the first line of a text file or a sheet holds names; guessed by default.
     array : str, optional
         Which array of an NPZ file; needed where it has several tables.
+    sheet : str, optional
+        Name of a sheet of an Excel file, or its number from 1; by default the first with data.
     """
     if not isinstance(file, bytes):
         file = os.fspath(file)
         where = where or file
         if not Path(file).is_file():
             file = Path(file).read_bytes()  # a pipe is read once; a folder raises an error
-        elif file.lower().endswith((".xlsx", ".xls", ".ods")) and format is None:
-            raise TableError(f"{where} is a spreadsheet; save the sheet as CSV")
+        elif file.lower().endswith((".xls", ".ods", ".numbers")) and format is None:
+            raise TableError(f"{where} is a spreadsheet of another kind; save it as .xlsx or .csv")
     where = where or "the table"
     with open_stream(file) as stream:
         start = stream.read(4)
     format = format or MAGIC.get(start, "csv")
+    if format == "npz" and _is_excel(file):
+        format = "xlsx"
     if format == "csv":
         opened = CsvFile(file, where, delimiter=delimiter, header=header)
         if not opened.dialect.n_sampled:
@@ -132,7 +146,36 @@ def open_table(
         return opened
     if format in ("parquet", "feather"):
         return _open_arrow(file, where, format)
+    if format == "xlsx":
+        return _open_excel(file, where, sheet, header)
     return _open_numpy(file, where, array)
+
+
+def _is_excel(file: str | bytes) -> bool:
+    """Say whether a ZIP file is a workbook."""
+    if isinstance(file, str) and file.lower().endswith((".xlsx", ".xlsm")):
+        return True
+    try:
+        with zipfile.ZipFile(io.BytesIO(file) if isinstance(file, bytes) else file) as archive:
+            return "xl/workbook.xml" in archive.namelist()
+    except zipfile.BadZipFile:
+        return False
+
+
+def _open_excel(
+    file: str | bytes, where: str, sheet: str | None, header: bool | None
+) -> ColumnFile:
+    with open_stream(file) as stream:
+        found = read_sheet(stream.read(), where, sheet=sheet, header=header)
+    index = (0,) if found.names is not None and not found.names[0] else ()
+    return ColumnFile(
+        where,
+        found.names,
+        found.columns,
+        index=index,
+        sheet=found.title,
+        other_sheets=found.others,
+    )
 
 
 def _open_arrow(file: str | bytes, where: str, format: str) -> ColumnFile:
@@ -249,6 +292,11 @@ class Table:
             object.__setattr__(self, "rows", np.arange(1, len(self.values) + 1))
 
     @property
+    def file_name(self) -> str:
+        """What the table is called, without the folder."""
+        return os.path.basename(self.where)
+
+    @property
     def for_model(self) -> Any:
         """What estimators take: with the names of the columns, if there are any."""
         if self.names is None:
@@ -312,14 +360,15 @@ def read_table(
     Parameters
     ----------
     path : path
-        Of a CSV, TSV, Parquet, Arrow, NPY or NPZ file, compressed or not.
+        Of a CSV, TSV, Excel (.xlsx), Parquet, Arrow, NPY or NPZ file, compressed or not.
     columns : sequence of str, optional
         Which columns to read; each must be numeric. By default all numeric ones, and the others are
         named in ``set_aside``.
     row_ids : str, optional
         The column that names the rows; by default the index of a pandas frame, if there is one.
     **layout
-        ``format``, ``delimiter``, ``header`` and ``array``, as ``open_table`` takes them.
+        ``format``, ``delimiter``, ``header``, ``array`` and ``sheet``, as ``open_table`` takes
+        them.
 
     Returns
     -------

@@ -6,13 +6,13 @@ polynomials of that cell alone, so the values are roots of polynomials. If no ce
 pairs of cells are tried.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, import_extra
 from vanishing.equations.text import as_given, changed_number
@@ -23,12 +23,19 @@ from vanishing.laws.law import Law
 FALSE_ALARMS = 0.005
 #: Relative error of numbers that are exact: they were computed in floating-point arithmetic.
 ROUNDING = 1e-9
+#: Decimals that a column of rounded numbers has, at most.
+MOST_DECIMALS = 6
+#: Share of the rows that keep an exact law, off by no more than rounding, from which on the numbers
+#: are rounded ones. Fewer are broken cells.
+ROUNDED_ROWS = 0.05
 #: Ratio of likelihoods from which on another cell is no explanation.
 UNLIKELY = 1e-3
 #: Half width of an interval, in standard errors.
 WIDTH = 1.96
 #: Rows with pairs of broken cells: combinations of columns that are tried.
 MOST_PAIRS = 400
+#: Rows that are checked between two calls of a callback.
+BLOCK = 500
 
 
 @dataclass(frozen=True)
@@ -78,6 +85,8 @@ class BrokenRow:
         Other single cells that restore them as well.
     is_missing : bool
         Whether the fixes fill cells that are missing.
+    score : float
+        How far the row is off the law that it breaks most, in standard deviations of its noise.
     """
 
     row: int
@@ -86,6 +95,7 @@ class BrokenRow:
     fixes: tuple[Fix, ...]
     alternatives: tuple[Fix, ...] = ()
     is_missing: bool = False
+    score: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -120,6 +130,35 @@ class Check:
         flags[[found.row for found in self.rows if not found.is_missing]] = True
         return flags
 
+    def ranked(self) -> "Check":
+        """Return the same rows in another order.
+
+        Returns
+        -------
+        Check
+            Rows that are furthest off first, those with missing cells last.
+        """
+        rows = sorted(self.rows, key=lambda found: (found.is_missing, -found.score))
+        return Check(self.laws, rows, self.n_rows)
+
+    def summary(self) -> str:
+        """Return one line: how many rows break a law, and how many cells were filled in.
+
+        Returns
+        -------
+        str
+        """
+        if not self.laws:
+            return "There are no laws to check."
+        n_broken = int(self.broken.sum())
+        n_filled = sum(len(found.fixes) for found in self.rows if found.is_missing)
+        said = f"All {self.n_rows} rows keep the laws"
+        if n_broken:
+            said = f"{n_broken} of {self.n_rows} rows break{'s' * (n_broken == 1)} a law"
+        if n_filled:
+            said += f"; {n_filled} missing cell{'s' * (n_filled != 1)} can be filled in"
+        return f"{said}."
+
     def sentences(self) -> list[str]:
         """Return one sentence for each row.
 
@@ -151,11 +190,7 @@ class Check:
         return f"{where}{' and '.join(parts)} {verb} {laws}{more}; {values} would fix it."
 
     def __str__(self) -> str:
-        if not self.laws:
-            return "There are no laws to check."
-        if not self.rows:
-            return f"All {self.n_rows} rows keep the laws."
-        return "\n".join(self.sentences())
+        return "\n".join(self.sentences()) or self.summary()
 
     __repr__ = __str__
 
@@ -221,34 +256,63 @@ class Checker:
         self.ranges = ranges
         self.whole = whole
         self.names = laws[0].names if laws else ()
-        self.threshold = float(norm.isf(FALSE_ALARMS / 2 / max(len(laws), 1)))
+        self.threshold = float(-ndtri(FALSE_ALARMS / 2 / max(len(laws), 1)))
 
     def scores(self, X: FloatArray, noise: FloatArray | None = None) -> FloatArray:
         """Return g / s of every law in every row, shape (n_rows, n_laws)."""
         noises = self.noise if noise is None else noise
         return np.column_stack([_score(law, X, noises) for law in self.laws])
 
-    def check(self, X: FloatArray, row_names: Sequence[Any]) -> Check:
-        """Find the broken rows and the cells that break them."""
+    def check(
+        self,
+        X: FloatArray,
+        row_names: Sequence[Any],
+        callback: Callable[[int], object] | None = None,
+    ) -> Check:
+        """Find the broken rows and the cells that break them, a block of rows at a time."""
         found: list[BrokenRow] = []
-        if self.laws:
-            missing = np.asarray(np.isnan(X).any(axis=1))
-            scores = np.zeros((len(X), len(self.laws)))
-            scores[~missing] = self.scores(X[~missing])
+        if self.laws and not self.noise.any():
+            self.noise = self._find_rounding(X[~np.isnan(X).any(axis=1)])
+        for start in range(0, len(X) if self.laws else 0, BLOCK):
+            block = X[start : start + BLOCK]
+            missing = np.asarray(np.isnan(block).any(axis=1))
+            scores = np.zeros((len(block), len(self.laws)))
+            scores[~missing] = self.scores(block[~missing])
             broken = missing | (np.abs(scores) > self.threshold).any(axis=1)
             broken |= ~np.isfinite(scores).all(axis=1)
             for row in np.flatnonzero(broken).tolist():
+                name = row_names[start + row]
                 if missing[row]:
-                    found.extend(self._fill(X[row], row, row_names[row]))
+                    found.extend(self._fill(block[row], start + row, name))
                 else:
-                    found.append(self.explain(X[row], row, row_names[row]))
+                    found.append(self.explain(block[row], start + row, name))
+            if callback is not None:
+                callback(start + len(block))
         return Check(self.laws, found, len(X))
+
+    def _find_rounding(self, X: FloatArray) -> FloatArray:
+        """Return the noise of columns whose numbers were rounded, each for itself.
+
+        A total of rounded numbers is often a unit of the last digit off. Rounding to multiples of u
+        adds an error that is uniform in ±u/2, whose standard deviation is u/√12.
+        """
+        units = np.array([_last_digit(column) for column in X.T])
+        noise = np.zeros(len(units))
+        for law in self.laws:
+            exact = np.asarray(np.abs(_score(law, X, noise)) <= self.threshold)
+            most = np.abs(law.gradients(X)) @ units / 2
+            off = ~exact & (np.abs(law.values(X)) <= most * (1 + ROUNDING))
+            if off.sum() > ROUNDED_ROWS * (off | exact).sum():
+                columns = law.exponents.any(axis=0)
+                noise = np.where(columns, units / np.sqrt(12), noise)
+        return noise
 
     # --- Broken cells -----------------------------------------------------------------------------
 
     def explain(self, x: FloatArray, row: int, name: Any) -> BrokenRow:
         """Say which laws a row breaks, and which cells would restore them."""
         scores = self.scores(x[None])[0]
+        worst = float(np.max(np.nan_to_num(np.abs(scores), nan=np.inf)))
         broken = tuple(int(k) for k in np.flatnonzero(~(np.abs(scores) <= self.threshold)))
         involved = sorted({self.names.index(c) for k in broken for c in self.laws[k].columns})
         single = [fix for j in involved if (fix := self._restore(x, j)) is not None]
@@ -263,9 +327,9 @@ class Checker:
                 if shares[i] >= UNLIKELY
                 for f in [single[i][0]]
             ]
-            return BrokenRow(row, name, broken, (fixes[0],), tuple(fixes[1:]))
+            return BrokenRow(row, name, broken, (fixes[0],), tuple(fixes[1:]), score=worst)
         pairs = self._restore_pair(x, involved)
-        return BrokenRow(row, name, broken, pairs)
+        return BrokenRow(row, name, broken, pairs, score=worst)
 
     def _restore(self, x: FloatArray, j: int) -> tuple[Fix, float] | None:
         """Return the value of one cell that restores all laws, and what misfit is left."""
@@ -358,7 +422,8 @@ class Checker:
     def _error(self, x: FloatArray, j: int, laws: list[int]) -> float:
         """Return the standard error of a restored cell, its own noise included."""
         _, slopes = self._linear(x, j, laws)
-        information = float(slopes @ slopes)
+        with np.errstate(over="ignore"):  # cells without noise
+            information = float(slopes @ slopes)
         if information <= 0:
             return np.inf
         return float(np.sqrt(1 / information + self.noise[j] ** 2))
@@ -500,6 +565,14 @@ class Checker:
             )
             k = linear[int(np.flatnonzero(matrix[:, position])[0])]
             yield int(j), (value, error), k
+
+
+def _last_digit(column: FloatArray) -> float:
+    """Return the unit of the last digit that numbers have, 0 if they are not rounded."""
+    for decimals in range(MOST_DECIMALS + 1):
+        if np.allclose(np.round(column, decimals), column, rtol=ROUNDING, atol=0.0):
+            return float(10.0**-decimals)
+    return 0.0
 
 
 def law_cells(law: Law, x: FloatArray) -> FloatArray:

@@ -6,7 +6,7 @@ from functools import partial
 from math import comb
 
 import numpy as np
-from scipy.stats import t as student
+from scipy.special import stdtr
 
 from vanishing.arrays.namespace import FloatArray, IntArray
 from vanishing.laws.fit import (
@@ -327,7 +327,7 @@ class Search:
             gap = (np.mean(shuffled) - observed) / max(spread, 1e-3)
             if np.mean(shuffled) - observed < np.log(1.15):  # the column hardly matters
                 return 1.0
-            worst = max(worst, float(student.sf(gap, PERMUTATIONS - 1)))
+            worst = max(worst, float(stdtr(PERMUTATIONS - 1, -gap)))
         return worst
 
     def _log_deviation(self, relation: Relation, rows: FloatArray) -> float:

@@ -14,7 +14,6 @@ from vanishing.laws.discovery import find_relations
 from vanishing.laws.fit import EXACT
 from vanishing.laws.law import Law, make_law
 from vanishing.laws.table import NumericTable, take_table, whole_columns
-from vanishing.saving import write_model
 
 #: Rows below which nothing can be said.
 FEWEST_ROWS = 8
@@ -87,8 +86,17 @@ class Laws:
             return np.empty((len(values), 0))
         return np.column_stack([law.values(values) for law in self.equations])
 
-    def check(self, X: Any, *, row_names: Sequence[Any] | None = None) -> Check:
+    def check(
+        self,
+        X: Any,
+        *,
+        row_names: Sequence[Any] | None = None,
+        callback: Callable[[int], object] | None = None,
+    ) -> Check:
         """Find the rows that break the laws, and the cells that break them.
+
+        Where numbers are rounded, and exact laws therefore off by the last digit in more than 5 %
+        of the rows, such rows are not broken.
 
         Parameters
         ----------
@@ -96,6 +104,8 @@ class Laws:
             Missing cells are filled where the laws determine them.
         row_names : sequence of length n_rows, optional
             What the rows are called; by default the index of a frame, or numbers from 0.
+        callback : callable, optional
+            Called with the number of rows that are checked so far.
 
         Returns
         -------
@@ -103,7 +113,7 @@ class Laws:
             A sequence of broken rows with ``to_frame()`` and ``sentences()``.
         """
         values, names = self._take(X)
-        return self._checker.check(values, names if row_names is None else row_names)
+        return self._checker.check(values, names if row_names is None else row_names, callback)
 
     @property
     def _checker(self) -> Checker:
@@ -176,6 +186,9 @@ class Laws:
         path : path
             A file that exists is replaced. It is written completely or not at all.
         """
+        # Here, since it imports what pipelines are made of, and finding laws needs none of that.
+        from vanishing.saving import write_model
+
         write_model(path, self, len(self.names))
 
     # --- What people see --------------------------------------------------------------------------

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, move_to_host, unmask
-from vanishing.data.inputs import as_source, is_chunked
 from vanishing.data.source import check_weights, close_after
 from vanishing.data.whole_tables import read_table
 
@@ -64,7 +63,7 @@ def take_table(X: Any, feature_names: Any = None, sample_weight: Any = None) -> 
         names = [str(name) for name in read.shown_names]
         rows = [read.row_name(i) for i in range(len(read))]
         table = NumericTable(read.values, names, rows, np.ones(len(read)), notes)
-    elif isinstance(X, (str, os.PathLike)) or is_chunked(X):
+    elif isinstance(X, (str, os.PathLike)) or _is_chunked(X):
         table = _sample(X)
     elif hasattr(X, "columns") and hasattr(X, "__getitem__"):
         table = _from_frame(X)
@@ -84,6 +83,15 @@ def take_table(X: Any, feature_names: Any = None, sample_weight: Any = None) -> 
     if sample_weight is not None:
         table.sample_weight = check_weights(sample_weight, "X", len(table.values))
     return table
+
+
+def _is_chunked(X: Any) -> bool:
+    if isinstance(X, np.ndarray) and not isinstance(X, np.memmap):
+        return False
+    # Here, since it imports scikit-learn, which takes longer than the laws of a small table.
+    from vanishing.data.inputs import is_chunked
+
+    return is_chunked(X)
 
 
 def _from_frame(X: Any) -> NumericTable:
@@ -155,6 +163,8 @@ def _from_array(X: Any) -> NumericTable:
 
 def _sample(X: Any) -> NumericTable:
     """Return rows of a table that may be larger than memory, at random if there are many."""
+    from vanishing.data.inputs import as_source
+
     source = as_source(X)
     rng = np.random.default_rng(0)
     kept: FloatArray | None = None

@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,18 +26,26 @@ def rows_of(text):
     return header.split(","), [line.split(",") for line in lines]
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help_has_an_example(call, command):
+NAMES = [name for commands in COMMANDS.values() for name in commands]
+
+
+@pytest.mark.parametrize("command", NAMES)
+def test_help_is_plain_and_has_an_example(call, command, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
     shown = call(command, "--help")
     assert shown.code == 0
-    assert f"vanishing {command}" in shown.out
-    assert "Example: vanishing" in " ".join(shown.out.split())
+    assert shown.out.startswith(f"Usage: vanishing {command} ")
+    assert f"Examples:\n  vanishing {command}" in shown.out
+    assert max(map(len, shown.out.splitlines())) <= 80
+    assert not re.search(r"<\w+>|│|default: \(|None", shown.out)
+    assert "--json" in shown.out
 
 
 def test_help_lists_the_commands(call):
     shown = call("--help")
     assert shown.code == 0
-    assert all(command in shown.out for command in COMMANDS)
+    assert all(f"\n  {command} " in shown.out for command in NAMES)
+    assert all(f"\n{heading}:\n" in shown.out for heading in COMMANDS)
     assert call("--version").out == f"vanishing {vanishing.__version__}\n"
 
 
@@ -60,8 +69,7 @@ def test_usage_errors_are_one_line(call, arguments, said):
 
 
 def test_no_arguments_show_the_help(call):
-    done = call()
-    assert "Commands" in done.out + done.err
+    assert call() == call("--help")
 
 
 # --- fit ---------------------------------------------------------------------------------
@@ -106,8 +114,7 @@ def test_fit_needs_no_option(call, ellipse):
     assert right / ratio == pytest.approx(2e-3**2, rel=0.02)
     assert off == pytest.approx(80, rel=0.1)
     assert done.err == (
-        "note: ellipse.csv: columns 'day' (date, '2026-01-05' in row 1), "
-        "'where' (text, 'pump 0' in row 1) are left out\n"
+        "note: ellipse.csv: columns of dates and texts are left out: 'day', 'where'\n"
     )
     record = json.loads(call("fit", "ellipse.csv", "--json").out)
     assert record["noise"]["share"] == pytest.approx(0.008, rel=0.1)
@@ -368,6 +375,29 @@ def test_rows_with_missing_values(call, tables, models, tmp_path):
     assert call(*arguments).code == 3
     _, rows = rows_of(call(*arguments, "--skip-missing").out)
     assert [row[0] for row in rows] == [*map(str, range(1, 21)), "22"]
+    done = call("detect", "new.csv", "-m", "detector.safetensors")
+    assert "of 21 rows are anomalous" in done.out
+    assert "1 of 22 rows lack a value and are left out" in done.err
+
+
+def test_labels_that_are_not_clear_are_refused_before_the_fit(call, tables, monkeypatch):
+    monkeypatch.setattr(VanishingDetector, "fit", lambda *_, **__: pytest.fail("fitted"))
+    Path("labelled.csv").write_text("x,y,kind\n1,1,Good\n2,4,Bad\n3,9,Good\n")
+    done = call("detect", "labelled.csv", "--label", "kind")
+    assert done.code == 3
+    assert "'Bad' (1 row), 'Good' (2 rows): name one of them with --anomalous" in done.err
+
+
+def test_reports_of_fit(call, tables):
+    for kind in ("ideal", "detector"):
+        done = call("fit", "normal.csv", "--kind", kind, "--report", f"{kind}.html")
+        assert done.code == 0, done.err
+        assert f"wrote {kind}.html" in done.err
+    assert "Equations of normal.csv" in Path("ideal.html").read_text(encoding="utf-8")
+    assert "Anomalies in normal.csv" in Path("detector.html").read_text(encoding="utf-8")
+    refused = call("fit", "normal.csv", "--kind", "classes", "--label", "x", "--report", "a.html")
+    assert refused.code == 2
+    assert call("fit", "normal.csv", "--report", "-").code == 2
 
 
 def test_exit_code_says_whether_there_are_anomalies(call, tables, models):
@@ -808,8 +838,8 @@ def test_info_of_a_table(call, tmp_path):
     assert record["commands"] == [
         "vanishing laws mixed.csv",
         "vanishing check mixed.csv --id when",
-        "vanishing detect mixed.csv --id when --drop empty --skip-missing",
-        "vanishing fit mixed.csv --drop empty,flag --skip-missing",
+        "vanishing detect mixed.csv --id when",
+        "vanishing fit mixed.csv --drop flag",
     ]
     shown = call("info", "mixed.csv").out
     for sentence in record["remarks"]:
@@ -881,7 +911,10 @@ def test_serve_passes_its_options_on(call, monkeypatch):
     playground.serve = lambda *arguments, **options: given.append((arguments, options))
     monkeypatch.setitem(sys.modules, "vanishing.app.playground", playground)
     assert call("serve", "--port", "0", "--open").code == 0
-    assert given == [(("127.0.0.1", 0), {"open_browser": True})]
+    assert given == [(("127.0.0.1", 0), {"open_browser": True, "on_start": None})]
+
+    playground.serve = lambda *_, on_start, **__: on_start("http://127.0.0.1:5/")
+    assert json.loads(call("serve", "--json").out) == {"url": "http://127.0.0.1:5/"}
 
     def refuse(*_, **__):
         raise OSError("port 80 is in use: choose another port")

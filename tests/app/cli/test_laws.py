@@ -3,6 +3,7 @@
 import json
 import re
 
+import numpy as np
 import pytest
 from tests.support.paths import ROOT
 
@@ -77,13 +78,6 @@ def test_hostile_names_reach_neither_page_nor_terminal(call, tmp_path):
     assert "<script>" not in report.read_text(encoding="utf-8")
 
 
-def test_blocks_of_rows_are_checked_like_one_table(call, tmp_path, monkeypatch):
-    arguments = ("check", ACCOUNTS, "--id", "month", "--json")
-    expected = call(*arguments).out
-    monkeypatch.setattr("vanishing.app.cli.laws.BLOCK", 7)
-    assert call(*arguments).out == expected
-
-
 def test_progress_of_the_search(call, monkeypatch):
     from contextlib import contextmanager
 
@@ -99,8 +93,8 @@ def test_progress_of_the_search(call, monkeypatch):
     call("check", ACCOUNTS)
     looked = [what for what, done, *_ in said if done is not None]
     assert list(dict.fromkeys(looked))[:2] == ["looking for a law", "looking for law 2"]
-    assert all(0 <= done <= 1 for _, done, *_ in said if done is not None)
-    assert sum(steps for *_, steps, total in said if total == 60) == 60
+    assert all(0 <= done <= total for _, done, _, total in said if done is not None)
+    assert said[-1] == (None, 60, 0, 60)  # rows that are checked
 
 
 def test_numbers_are_written_as_in_the_file(call, tmp_path):
@@ -114,3 +108,26 @@ def test_numbers_are_written_as_in_the_file(call, tmp_path):
 @pytest.mark.parametrize("arguments", [["--report", "-"], ["--out", "-", "--json"]])
 def test_refused_before_the_search(call, arguments):
     assert call("laws", ACCOUNTS, *arguments).code == 2
+
+
+def test_top(call):
+    every = call("check", ACCOUNTS, "--id", "month").out.splitlines()
+    first = call("check", ACCOUNTS, "--id", "month", "--top", "1").out.splitlines()
+    assert first[:-1] == every[:-1]
+    assert first[-1] == "... and 1 more of 2 rows (--top, --out)"
+
+
+def test_a_table_without_laws_gets_a_hint(call, tmp_path):
+    lines = np.random.default_rng(0).normal(size=(40, 2))
+    np.savetxt("none.csv", lines, header="a,b", comments="", delimiter=",")
+    done = call("laws", "none.csv")
+    assert "No law found" in done.out
+    assert "vanishing detect none.csv" in done.err
+
+
+def test_columns_that_are_mostly_missing(call, tmp_path):
+    rows = "".join(f"{i},{2 * i},{i % 7},\n" for i in range(1, 30))
+    (tmp_path / "sparse.csv").write_text(f"a,b,c,d\n{rows}30,61,3,5\n")
+    done = call("check", "sparse.csv", "--report", "page.html")
+    assert done.code == 0, done.err
+    assert "row 30: b 61 breaks 2*a = b; 60 would fix it." in done.out

@@ -169,8 +169,3 @@ def test_missing_files_are_noticed_before_others_are_read(call, plant, command, 
     done = call(*command)
     assert done.code == 3
     assert "there is no file no.csv" in done.err
-
-
-def test_help_of_detect_says_what_the_defaults_are(call):
-    words = " ".join(call("detect", "--help").out.replace("│", " ").split())
-    assert words.count("detectors: a mixture of local equations") == 3

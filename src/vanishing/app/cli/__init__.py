@@ -46,5 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         atexit.register(leave)
     from vanishing.app.cli.commands import run
 
-    code = run(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = run(sys.argv[1:] if arguments is None else arguments)
+    except SystemExit as done:  # how typer ends when a shell asks for completions
+        code = int(done.code or 0)
     return code

@@ -12,7 +12,7 @@ from rich.table import Table as RichTable
 
 from vanishing.app.cli.console import cell, out, say, working
 from vanishing.app.cli.options import Reading
-from vanishing.app.cli.tables import PIPE, choose, open_input, table_errors
+from vanishing.app.cli.tables import MOST_MISSING, PIPE, choose, open_input, table_errors
 from vanishing.arrays.namespace import FloatArray
 from vanishing.data.csv_files import OpenTable
 from vanishing.equations.text import significant
@@ -25,8 +25,6 @@ from vanishing.polynomials.monomials import count
 DEGREES = (1, 2, 3, 4)
 #: Columns that are listed, at most, and characters of a date: the day.
 MOST_COLUMNS, DATE_LENGTH = 40, 10
-#: Share of missing numbers above which a column is of no use.
-MOST_MISSING = 0.5
 
 
 @dataclass(frozen=True)
@@ -198,8 +196,6 @@ def suggest(found: Description) -> list[tuple[str, str]]:
     table = "table.csv" if found.path == PIPE else shlex.quote(found.path)
     names = [column.name for column in found.columns if column.is_unique]
     id_option = f" --id {shlex.quote(names[0])}" if names else ""
-    sparse = [column.name for column in found.columns if column.is_sparse]
-    gaps = " --skip-missing" if found.n_complete < found.n_rows else ""
     if len(found.numeric) < 2:
         return []
     suggested = [
@@ -209,11 +205,11 @@ def suggest(found: Description) -> list[tuple[str, str]]:
     if found.n_complete:
         suggested += [
             (
-                f"vanishing detect {table}{id_option}{_drop(sparse)}{gaps}",
+                f"vanishing detect {table}{id_option}",
                 "the rows that are unlike the others",
             ),
             (
-                f"vanishing fit {table}{_drop(sparse + found.switches)}{gaps}",
+                f"vanishing fit {table}{_drop(found.switches)}",
                 "all equations up to a degree, as a model",
             ),
         ]
@@ -243,14 +239,12 @@ def remarks(found: Description) -> list[str]:
         )
     if sparse := [column.name for column in found.columns if column.is_sparse]:
         said.append(
-            f"Most of {' and '.join(map(repr, sparse))} is missing: laws and check leave such "
-            "columns out; for fit and detect, --drop does that."
+            f"Most of {' and '.join(map(repr, sparse))} is missing; such columns are left out."
         )
     if found.n_complete < found.n_rows:
         said.append(
-            f"Numbers are missing from {found.n_rows - found.n_complete} of {found.n_rows} rows: "
-            "laws and check use the other rows, and check fills in what the laws determine; fit "
-            "and detect leave such rows out with --skip-missing."
+            f"Numbers are missing from {found.n_rows - found.n_complete} of {found.n_rows} rows. "
+            "Such rows are left out; check fills in what the laws determine."
         )
     if not found.numeric:
         said.append("No column holds different numbers, so there is no equation to find.")

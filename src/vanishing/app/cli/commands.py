@@ -26,6 +26,7 @@ from vanishing.app.cli.console import (
     state,
     warnings_as_notes,
 )
+from vanishing.app.cli.help import Command, Group
 from vanishing.app.cli.options import Console
 
 # --- One call of the command line: arguments in, exit code out ------------------------------------
@@ -33,6 +34,7 @@ from vanishing.app.cli.options import Console
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command that the arguments name, and return its exit code."""
+    arguments = list(arguments) or ["--help"]
     state.debug = "--debug" in arguments
     state.json = "--json" in arguments
     state.quiet = state.emitted = False
@@ -43,7 +45,7 @@ def run(arguments: Sequence[str]) -> int:
     try:
         with _terminated_like_interrupted(), warnings_as_notes():
             code = typer.main.get_command(make_app(arguments)).main(
-                args=list(arguments), prog_name="vanishing", standalone_mode=False
+                args=arguments, prog_name="vanishing", standalone_mode=False
             )
             sys.stdout.flush()
     except (KeyboardInterrupt, typer.Abort):
@@ -130,42 +132,69 @@ def _close_stdout() -> None:
 
 # --- The commands ---------------------------------------------------------------------------------
 
-#: Module of each command, and arguments of its example. To add one, write a function there and add
-#: a line here.
-COMMANDS = {
-    "demo": ("demo", ""),
-    "laws": ("laws", "table.csv"),
-    "check": ("laws", "table.csv --train good.csv --out broken.csv"),
-    "fit": ("fit", "table.csv --save circle.safetensors"),
-    "transform": ("fit", "new.csv --model circle.safetensors --out features.parquet"),
-    "detect": ("detect", "data.csv --train normal.csv --degree 2 --tol 0.02 --report out.html"),
-    "score": ("fit", "new.csv --model circle.safetensors --out scores.csv"),
-    "explain": ("detect", "data.csv --model pump.safetensors --row 17"),
-    "show": ("show", "circle.safetensors spectrum"),
-    "export": ("show", "circle.safetensors latex --digits 3"),
-    "serve": ("demo", "--open"),
-    "info": ("show", "table.csv"),
+#: Commands by heading: the module of each, and its examples. To add one, write a function there and
+#: add it here.
+COMMANDS: dict[str, dict[str, tuple[str, Sequence[str]]]] = {
+    "Start here": {
+        "demo": ("demo", [""]),
+        "info": ("show", ["table.csv", "model.safetensors", ""]),
+    },
+    "Laws and broken cells": {
+        "laws": ("laws", ["table.csv", "sales.xlsx --sheet 2026 --report laws.html"]),
+        "check": ("laws", ["table.csv --id date", "new.csv --train good.csv --out broken.csv"]),
+    },
+    "Anomalous rows": {
+        "detect": (
+            "detect",
+            [
+                "table.csv --id name --report anomalies.html",
+                "new.csv --train normal.csv --save alarm.safetensors",
+            ],
+        ),
+        "explain": ("detect", ["table.csv --row 17", "new.csv --model alarm.safetensors --row 17"]),
+    },
+    "Models": {
+        "fit": (
+            "fit",
+            [
+                "table.csv --save law.safetensors --report law.html",
+                "table.csv --degree 3 --tol 0.01 --drop year",
+            ],
+        ),
+        "score": ("fit", ["new.csv --model law.safetensors --out scores.csv"]),
+        "transform": ("fit", ["new.csv --model law.safetensors --out features.parquet"]),
+        "show": ("show", ["law.safetensors", "law.safetensors spectrum --picture spectrum.png"]),
+        "export": ("show", ["table.csv latex", "law.safetensors c --name law --out law.c"]),
+    },
+    "In the browser": {"serve": ("demo", ["--open"])},
 }
 
 
 def make_app(arguments: Sequence[str] = ()) -> typer.Typer:
     """Make the command that the arguments begin with; all of them for help and completion."""
     app = typer.Typer(
-        no_args_is_help=True,
+        cls=Group,
         pretty_exceptions_enable=False,
+        rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},
-        epilog="Start with: vanishing demo",
+        epilog="Begin with: vanishing demo. Help on a command: vanishing laws --help",
     )
     app.callback()(_vanishing)
-    named = [name for name in arguments[:1] if name in COMMANDS]
-    for name in named or COMMANDS:
-        module, shown = COMMANDS[name]
-        example = f"Example: vanishing {name} {shown}".rstrip()
-        command = getattr(import_module(f"vanishing.app.cli.{module}"), name)
-        # Each paragraph in one line, for the terminal to wrap.
-        paragraphs = (inspect.getdoc(command) or "").split("\n\n")
-        text = "\n\n".join(" ".join(each.split()) for each in paragraphs)
-        app.command(name, help=text, epilog=example)(_with_plain_options(command))
+    named = {name for name in arguments[:1] if any(name in each for each in COMMANDS.values())}
+    for heading, commands in COMMANDS.items():
+        for name, (module, examples) in commands.items():
+            if named and name not in named:
+                continue
+            command = getattr(import_module(f"vanishing.app.cli.{module}"), name)
+            # Each paragraph in one line, for the terminal to wrap.
+            paragraphs = (inspect.getdoc(command) or "").split("\n\n")
+            app.command(
+                name,
+                cls=Command,
+                rich_help_panel=heading,
+                help="\n\n".join(" ".join(each.split()) for each in paragraphs),
+                epilog="\n".join(f"  vanishing {name} {each}".rstrip() for each in examples),
+            )(_with_plain_options(command))
     return app
 
 
@@ -220,4 +249,4 @@ def _vanishing(
         typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    """Find the polynomial equations that points satisfy, and the rows that break them."""
+    """Find the equations that data obeys, and the rows and cells that break them."""

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from vanishing.app.cli.console import MissingError, OutputError, emit, out, required, say
+from vanishing.app.cli.console import OutputError, emit, out, required, say
 from vanishing.app.cli.options import Equations, Json, Reading, Threshold
 
 # --- ``vanishing demo``: from nothing to equations, scored rows and a report ----------------------
@@ -16,11 +16,14 @@ N_NORMAL, N_NEW, FAULTS = 400, 200, (17, 58, 93, 140, 171)
 
 def demo(
     folder: Annotated[
-        Path, typer.Argument(help="Folder for the files, created if missing.")
+        Path, typer.Argument(metavar="FOLDER", help="Folder for the files, made if missing.")
     ] = Path("vanishing_demo"),
     json: Json = False,
 ) -> None:
-    """Make two small tables of a pump, find the equations of the first, and judge the second."""
+    """Try everything on two small tables of a pump.
+
+    The first table shows the equations of a pump that runs well, the second has faults to find.
+    """
     from vanishing.app.cli.equations import show_equations
     from vanishing.app.cli.findings import find, findings_record, show_findings
     from vanishing.app.cli.models import fit_detector, truth
@@ -60,7 +63,7 @@ def demo(
     say("  (power is torque times speed)\n")
     say(f"{files['new.csv']}: {len(new)} new readings, {len(FAULTS)} of them faulty")
     show_findings(findings, new, out())
-    say(f"\nwrote {files['scores.csv']}, {model}" + (f" and {report}" if report else ""))
+    say(f"\nwrote {files['scores.csv']}, {model} and {report}")
     say("\ntry next:")
     worst = new.row_name(int(findings.worst[0]))
     for line in (
@@ -99,13 +102,9 @@ def _pump() -> list[dict[str, Any]]:
     return tables
 
 
-def _report(path: Path, detector: Any, normal: Any, new: Any, known: Any) -> Path | None:
-    from vanishing.app.cli.console import required
+def _report(path: Path, detector: Any, normal: Any, new: Any, known: Any) -> Path:
+    from vanishing.app.report import write_report
 
-    try:
-        write_report = required("vanishing.app.report", "write_report", extra="cli")
-    except MissingError:
-        return None
     write_report(
         path,
         detector,
@@ -124,18 +123,35 @@ def _report(path: Path, detector: Any, normal: Any, new: Any, known: Any) -> Pat
 
 def serve(
     port: Annotated[
-        int, typer.Option("--port", "-p", min=0, max=65535, help="Port; 0 takes a free one.")
+        int,
+        typer.Option(
+            "--port", "-p", min=0, max=65535, metavar="N", help="Port; 0 takes a free one."
+        ),
     ] = 8765,
     host: Annotated[
-        str, typer.Option("--host", help="Address; any but the default lets other machines in.")
+        str,
+        typer.Option(
+            "--host",
+            metavar="ADDRESS",
+            help="Address; any but the default lets other machines in.",
+        ),
     ] = "127.0.0.1",
     open_browser: Annotated[
         bool, typer.Option("--open", help="Open the page in the browser.")
     ] = False,
+    json: Json = False,
 ) -> None:
-    """Serve the playground: draw points, see their equations at once. Ctrl-C stops it."""
+    """Start the playground in the browser; Ctrl-C stops it.
+
+    Draw points and see their equations at once.
+    """
     start = required("vanishing.app.playground", "serve", extra="web")
     try:
-        start(host, port, open_browser=open_browser)
+        start(
+            host,
+            port,
+            open_browser=open_browser,
+            on_start=(lambda url: emit({"url": url})) if json else None,
+        )
     except OSError as error:
         raise OutputError(str(error)) from error

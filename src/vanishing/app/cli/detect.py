@@ -1,6 +1,6 @@
 """The commands ``detect`` and ``explain``."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -20,84 +20,103 @@ from vanishing.app.cli.console import (
     working,
 )
 from vanishing.app.cli.options import (
+    COLUMNS,
+    OUTPUT,
     Equations,
     Json,
     Label,
-    OutputFormat,
+    OutFormat,
     Raw,
     Reading,
+    Report,
+    Save,
     Threshold,
-    Top,
+    option,
 )
 
 Train = Annotated[
     str | None,
-    typer.Option("--train", help="Table of normal rows.", show_default="the data itself"),
+    typer.Option(
+        "--train", metavar="TABLE", help="Table of normal rows.", show_default="the table itself"
+    ),
 ]
 FittedModel = Annotated[
-    str | None, typer.Option("--model", "-m", help="Model file of detect --save or fit --save.")
+    str | None,
+    typer.Option(
+        "--model", "-m", metavar="FILE", help="Model file of detect --save or fit --save."
+    ),
 ]
+Top = Annotated[int, option(OUTPUT, "--top", min=0, metavar="N", help="Rows to list and explain.")]
 
 # --- ``vanishing detect``: which rows are not like the others -------------------------------------
 
 
 def detect(
-    data: Annotated[str, typer.Argument(help="Table of rows to judge, or - for a pipe.")],
+    data: Annotated[
+        str, typer.Argument(metavar="TABLE", help="Table of rows to judge, or - for a pipe.")
+    ],
     reading: Reading,
     wanted: Equations,
     threshold: Threshold,
     train: Train = None,
     model: FittedModel = None,
-    out_file: Annotated[
-        str | None,
-        typer.Option("--out", "-o", help="File for the scores of all rows, or - for a pipe."),
-    ] = None,
-    out_format: Annotated[
-        OutputFormat | None,
-        typer.Option(
-            "--out-format", help="Format of the output.", show_default="by suffix, else csv"
-        ),
-    ] = None,
-    report: Annotated[
-        str | None, typer.Option("--report", help="HTML page to write, in a single file.")
-    ] = None,
-    save: Annotated[str | None, typer.Option("--save", "-s", help="Model file to write.")] = None,
     label: Label = None,
     anomalous: Annotated[
         str | None,
-        typer.Option("--anomalous", help="Value of --label that marks anomalies.", metavar="VALUE"),
+        option(
+            COLUMNS, "--anomalous", metavar="VALUE", help="Value of --label that marks anomalies."
+        ),
     ] = None,
     top: Top = 10,
+    out_file: Annotated[
+        str | None,
+        option(
+            OUTPUT,
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Table of the scores of all rows to write, or - for a pipe.",
+        ),
+    ] = None,
+    out_format: OutFormat = None,
+    report: Report = None,
+    save: Save = None,
     fail_on_anomaly: Annotated[
-        bool, typer.Option("--fail-on-anomaly", help="Exit with 1 if there are anomalies.")
+        bool, option(OUTPUT, "--fail-on-anomaly", help="Exit with 1 if there are anomalies.")
     ] = False,
     json: Json = False,
 ) -> int:
-    """Find the rows that break the equations of normal ones, and suggest a fix for each.
+    """Find the rows that are unlike the others, and suggest a fix.
 
-    With --degree, --tol or --normalization the equations are those of one ideal, as fit finds them;
-    otherwise a mixture of many local ones.
+    Without --train and --model the table is compared with itself; most of its rows should then be
+    normal.
 
-    Without --train and --model the detector is fitted to the data itself, most of which should then
-    be normal.
+    By default the detector is a mixture of many local equations. With --degree, --tol or
+    --normalization it is a single ideal, whose equations people can read.
     """
     from vanishing.app.cli.findings import find, findings_record, show_findings
     from vanishing.app.cli.models import library_errors, row_column, truth
-    from vanishing.app.cli.tables import check_outputs, output_format, refusals, write_table
+    from vanishing.app.cli.tables import (
+        check_outputs,
+        check_report,
+        output_format,
+        refusals,
+        write_table,
+    )
 
     if anomalous is not None and label is None:
         raise UsageError("--anomalous is a value of the column --label; name that too")
     if json and out_file == "-":
         raise UsageError("--json and --out - would share standard output; name a file with --out")
-    write_report = None
     if report is not None:
-        if report == "-":
-            raise UsageError("the report is a file; name one with --report")
-        write_report = required("vanishing.app.report", "write_report", extra="cli")
+        check_report(report)
     check_outputs([out_file, report, save], [data, train, model])
     if out_file is not None:
         output_format(out_file, out_format)
-    detector, table, normal = _read_and_fit(data, train, model, reading, wanted, threshold, label)
+    inputs = _read(data, train, model, reading, wanted, threshold, label)
+    table, normal = inputs.table, inputs.normal
+    known = None if label is None else truth(table, anomalous)  # before the fit, which takes long
+    detector = _fit(inputs, wanted, threshold)
     if not hasattr(detector, "explain"):
         from vanishing.app.cli.models import kind_of
 
@@ -105,13 +124,14 @@ def detect(
             f"detect is not supported for {kind_of(detector)} ({model}); use vanishing score, or "
             "make a detector with vanishing fit --kind detector"
         )
-    known = None if label is None else truth(table, anomalous)
     findings = find(detector, table, known, top=top)
     if save is not None:
         with refusals(save):
             detector.save(save)
-    if report is not None and write_report is not None:
-        with refusals(report), library_errors("report"), working("writing the report"):
+    if report is not None:
+        from vanishing.app.report import write_report
+
+        with refusals(report), library_errors("report"), working("writing the report", 1.0) as step:
             write_report(
                 report,
                 detector,
@@ -120,8 +140,9 @@ def detect(
                 labels=None if known is None else known.astype("int64"),
                 ids=table.rows if table.row_ids is None else table.row_ids,
                 feature_names=table.shown_names,
-                title=f"Anomalies in {table.where}",
+                title=f"Anomalies in {table.file_name}",
                 train=None if normal is None else normal.for_model,
+                callback=lambda share: step(done=share),
             )
     if out_file is not None:
         columns = row_column(table, reading.id) | {
@@ -141,7 +162,18 @@ def detect(
     return Exit.ANOMALIES if fail_on_anomaly and findings.anomalous.any() else Exit.DONE
 
 
-def _read_and_fit(
+class Inputs(NamedTuple):
+    """What is read before anything is fitted.
+
+    ``model`` is None if it has to be fitted: to the table ``normal``, or to the table itself.
+    """
+
+    table: Any
+    normal: Any
+    model: Any
+
+
+def _read(
     data: str,
     train: str | None,
     model: str | None,
@@ -149,9 +181,9 @@ def _read_and_fit(
     wanted: Equations,
     threshold: Threshold,
     label: str | None,
-) -> tuple[Any, Any, Any]:
-    """Return a model, the table to judge by it, and the table of normal rows, if there is one."""
-    from vanishing.app.cli.models import fit_detector, fit_to_itself, load_model, refuse_unused
+) -> Inputs:
+    """Read the table to judge, and the model or the table of normal rows."""
+    from vanishing.app.cli.models import load_model, refuse_unused
     from vanishing.app.cli.tables import check_inputs, read_table
 
     if train is not None and model is not None:
@@ -161,13 +193,26 @@ def _read_and_fit(
     check_inputs([data, train])
     if model is not None:
         fitted = load_model(model)
-        return fitted, read_table(data, reading, label=label, model=fitted), None
+        table = read_table(data, reading, label=label, model=fitted, gaps="skip")
+        return Inputs(table, None, fitted)
     if train is not None:
-        normal = read_table(train, reading, label=label, secondary=True, set_aside=True)
-        table = read_table(data, reading, label=label, model=normal, set_aside=True)
-        return fit_detector(normal, threshold, wanted), table, normal
-    table = read_table(data, reading, label=label, set_aside=True)
-    return fit_to_itself(table, threshold, wanted), table, None
+        normal = read_table(
+            train, reading, label=label, secondary=True, set_aside=True, gaps="skip"
+        )
+        table = read_table(data, reading, label=label, model=normal, set_aside=True, gaps="skip")
+        return Inputs(table, normal, None)
+    table = read_table(data, reading, label=label, set_aside=True, gaps="skip")
+    return Inputs(table, None, None)
+
+
+def _fit(inputs: Inputs, wanted: Equations, threshold: Threshold) -> Any:
+    from vanishing.app.cli.models import fit_detector, fit_to_itself
+
+    if inputs.model is not None:
+        return inputs.model
+    if inputs.normal is not None:
+        return fit_detector(inputs.normal, threshold, wanted)
+    return fit_to_itself(inputs.table, threshold, wanted)
 
 
 # --- ``vanishing explain``: why a row has its score -----------------------------------------------
@@ -177,7 +222,7 @@ ROWS_NAMED = 5
 
 
 def explain(
-    data: Annotated[str, typer.Argument(help="Table of rows, or - for a pipe.")],
+    data: Annotated[str, typer.Argument(metavar="TABLE", help="Table of rows, or - for a pipe.")],
     reading: Reading,
     wanted: Equations,
     threshold: Threshold,
@@ -186,6 +231,7 @@ def explain(
         typer.Option(
             "--row",
             "-r",
+            metavar="NAME",
             help="Number of a row, from 1, or its name with --id; may be repeated.",
             show_default="the row with the largest score",
         ),
@@ -194,17 +240,25 @@ def explain(
     train: Train = None,
     label: Label = None,
     equations: Annotated[
-        int, typer.Option("--equations", min=0, help="Broken equations to list.")
+        int,
+        option(OUTPUT, "--equations", min=0, metavar="N", help="Broken equations to list."),
     ] = 5,
-    features: Annotated[int, typer.Option("--features", min=1, help="Features to list.")] = 10,
+    features: Annotated[
+        int, option(OUTPUT, "--features", min=1, metavar="N", help="Columns to list.")
+    ] = 10,
     picture: Annotated[
         str | None,
-        typer.Option("--picture", help="Draw the explanation of the first row: PNG, SVG or PDF."),
+        option(
+            OUTPUT,
+            "--picture",
+            metavar="FILE",
+            help="Picture of the first row to draw: .png, .svg or .pdf.",
+        ),
     ] = None,
     raw: Raw = False,
     json: Json = False,
 ) -> None:
-    """Show which equations a row breaks, and the smallest change that would fix it."""
+    """Show what is wrong with a row, and what would fix it."""
     from vanishing import ClassVanishingFeatures
     from vanishing.app.cli.findings import (
         explain_row,
@@ -216,7 +270,9 @@ def explain(
     from vanishing.app.cli.tables import check_outputs
 
     check_outputs([picture], [data, model, train])
-    fitted, table, normal = _read_and_fit(data, train, model, reading, wanted, threshold, label)
+    inputs = _read(data, train, model, reading, wanted, threshold, label)
+    table, normal = inputs.table, inputs.normal
+    fitted = _fit(inputs, wanted, threshold)
     if row:
         chosen = [_find_row(table, each) for each in row]
     else:
@@ -263,7 +319,10 @@ def _find_row(table: Any, name: str) -> int:
         return names.index(name)
     if table.row_ids is None:
         called = name
-        has = f"rows are numbered from {names[0]} to {names[-1]}, without the header"
+        has = (
+            f"rows are numbered from {names[0]} to {names[-1]}, without the header, and those that "
+            "lack a value are left out"
+        )
         remedy = "pass such a number, or choose a column of names with --id"
     else:
         shown = ", ".join(names[:ROWS_NAMED]) + (", ..." if len(names) > ROWS_NAMED else "")

@@ -23,6 +23,7 @@ from vanishing.app.cli.models import (
     preprocessing,
     threshold_of,
 )
+from vanishing.app.wording import describe_distance, measure_distance
 from vanishing.arrays.namespace import FloatArray
 from vanishing.data.whole_tables import Table
 from vanishing.equations.expansion import affine_map, choose_terms
@@ -102,35 +103,6 @@ def tidy_text(equation: TidyEquation, *, terms: int = 0) -> str:
     n_left_out = len(exponents) - len(order)
     more = f" + ({n_left_out} more term{'' if n_left_out == 1 else 's'})" if n_left_out else ""
     return f"{written}{more} = 0"
-
-
-def measure_distance(equation: TidyEquation, points: FloatArray) -> float:
-    """Return how far points are from an equation, in spreads of the columns.
-
-    That is the root mean square of its values, over that of its gradient; to first order, the noise
-    of columns that have one alike.
-    """
-    spreads = points.std(axis=0)
-    slopes = np.zeros(len(points))
-    for j in np.flatnonzero(equation.exponents.any(axis=0)):
-        lower = equation.exponents.copy()
-        factors = np.asarray(equation.coefficients, dtype=np.float64) * lower[:, j] * spreads[j]
-        lower[:, j] = np.maximum(lower[:, j] - 1, 0)
-        derivative = sum(
-            factor * np.prod(points**powers, axis=1)
-            for factor, powers in zip(factors, lower, strict=True)
-        )
-        slopes += derivative**2
-    length = float(np.sqrt(np.mean(slopes)))
-    return equation.extent / length if length else 0.0
-
-
-#: Distances below this share of the spread are rounding errors.
-EXACT = 1e-9
-
-
-def _say_distance(distance: float) -> str:
-    return "exact" if distance < EXACT else f"off by {100 * distance:.2g} % of the spread"
 
 
 def _write(terms: Sum, names: Sequence[str]) -> str:
@@ -299,7 +271,7 @@ def show_equations(
             hows = [f"extent {extent:.3g}" for extent in ideal.extents_]
         else:
             texts = [tidy_text(each, terms=terms) for each in tidied]
-            hows = [_say_distance(measure_distance(each, points)) for each in tidied]
+            hows = [describe_distance(measure_distance(each, points)) for each in tidied]
             if mix:  # these are not the polynomials of the ideal
                 labels = [""] * len(texts)
         for label, text, how in list(zip(labels, texts, hows, strict=True))[:MOST_LINES]:

@@ -18,6 +18,7 @@ from vanishing.app.cli.models import (
     preprocess,
     threshold_of,
 )
+from vanishing.app.wording import TOGETHER, list_changes
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.data.whole_tables import Table
 from vanishing.equations.simplification import TidyEquation
@@ -25,9 +26,6 @@ from vanishing.equations.text import exact_number
 from vanishing.polynomials.monomials import count
 
 # --- What a detector finds in a table -------------------------------------------------------------
-
-#: Features named beside an anomaly.
-REASONS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +97,13 @@ def findings_record(findings: Findings, table: Table) -> dict[str, Any]:
                 "id": None if table.row_ids is None else str(table.row_ids[index]),
                 "score": float(findings.scores[index]),
                 "features": {} if why is None else dict(why.ranked()),
+                "fix": {}
+                if why is None
+                else {
+                    name: float(why.counterfactual[j])
+                    for j, name in enumerate(why.feature_names)
+                    if why.changed[j]
+                },
             }
             for index, why in zip(findings.worst, findings.explanations, strict=True)
         ],
@@ -116,6 +121,13 @@ def show_findings(findings: Findings, table: Table, console: Any) -> None:
     )
     if findings.auc is not None:
         console.print(f"area under the ROC curve: {findings.auc:.3f}")
+    if not number and len(table):
+        highest = int(np.argmax(findings.scores))
+        console.print(
+            f"the highest score is {findings.scores[highest]:.4g} (row {table.row_name(highest)})",
+            soft_wrap=True,
+            markup=False,
+        )
     if not len(findings.worst):
         return
     rows = RichTable(box=None, pad_edge=False)
@@ -131,27 +143,19 @@ def show_findings(findings: Findings, table: Table, console: Any) -> None:
             cell(table.row_name(index)),
             f"{score:.4g}",
             cell(bar(score / largest, 12)),
-            cell(_reasons(why)),
+            cell(_suggest(why)),
         )
     console.print(rows)
     if len(findings.worst) < number:
         console.print(f"... and {number - len(findings.worst)} more (--top, --out)", markup=False)
 
 
-def _reasons(why: Any) -> str:
+def _suggest(why: Any) -> str:
+    """Write the suggested fix with signs that every terminal has."""
     if why is None:
         return "no explanation"
-    gap = float(why.score - why.counterfactual_score)
-    changed = np.flatnonzero((why.attribution > 0.05 * gap) & (gap > 0))
-    order = changed[np.argsort(-why.attribution[changed], kind="stable")][:REASONS]
-    named = [f"{why.feature_names[j]} ({_change(why, j)})" for j in order]
-    return ", ".join(named) or "all columns together"
-
-
-def _change(why: Any, j: int) -> str:
-    """Write two numbers with signs that every terminal has."""
-    change: str = why.format_change(j)
-    return change.replace("→", "to").replace("\u2212", "-")
+    changes = [f"{each.name} ({each.value} to {each.fix})" for each in list_changes(why)]
+    return (", ".join(changes) or TOGETHER).replace("\u2212", "-")
 
 
 # --- Explanations in tables and JSON --------------------------------------------------------------

@@ -4,27 +4,37 @@ from typing import Annotated, Any
 
 import typer
 
-from vanishing.app.cli.console import Exit, UsageError, emit, note, required, say, working
-from vanishing.app.cli.options import Json, OutputFormat, Reading
+from vanishing.app.cli.console import (
+    DataError,
+    Exit,
+    UsageError,
+    emit,
+    note,
+    required,
+    say,
+    working,
+)
+from vanishing.app.cli.options import OUTPUT, Json, OutFormat, OutputFormat, Reading, Report, option
 
-Out = Annotated[str | None, typer.Option("--out", "-o", help="Table to write, or - for a pipe.")]
-OutFormat = Annotated[
-    OutputFormat | None,
-    typer.Option("--out-format", help="Format of the output.", show_default="by suffix, else csv"),
-]
-Report = Annotated[
-    str | None, typer.Option("--report", help="HTML page to write, in a single file.")
+Out = Annotated[
+    str | None,
+    option(OUTPUT, "--out", "-o", metavar="FILE", help="Table to write, or - for a pipe."),
 ]
 Degree = Annotated[
     int | None,
     typer.Option(
-        "--degree", min=1, help="Largest degree of a law.", show_default="4, less if wide"
+        "--degree",
+        "-d",
+        min=1,
+        metavar="N",
+        help="Largest degree of a law.",
+        show_default="4, less for wide tables",
     ),
 ]
 
 
 def laws(
-    data: Annotated[str, typer.Argument(help="Table, or - for a pipe.")],
+    data: Annotated[str, typer.Argument(metavar="TABLE", help="Table, or - for a pipe.")],
     reading: Reading,
     degree: Degree = None,
     out_file: Out = None,
@@ -40,43 +50,54 @@ def laws(
     _check_files([data], out_file, out_format, report, json=json)
     table = _read(data, reading)
     found = _discover(table, degree)
-    _write(
-        found,
-        None,
-        {
-            "law": [str(law) for law in found],
-            "degree": [law.degree for law in found],
-            "extent": [law.extent for law in found],
-            "p_value": [law.p_value for law in found],
-            "latex": [law.latex for law in found],
-        },
-        (out_file, out_format, report),
-        table,
-    )
+    if out_file is not None:
+        _write_table(
+            out_file,
+            out_format,
+            {
+                "law": [str(law) for law in found],
+                "degree": [law.degree for law in found],
+                "extent": [law.extent for law in found],
+                "p_value": [law.p_value for law in found],
+                "latex": [law.latex for law in found],
+            },
+        )
+    _write_report(report, found, None, table)
     if json:
         emit(_laws_record(found) | {"out": out_file, "report": report})
     elif out_file != "-":
         _show_laws(found)
+        if not len(found):
+            note(f"try: vanishing detect {data} finds rows that are unlike the others")
         _note_files(out_file, report)
 
 
 def check(
-    data: Annotated[str, typer.Argument(help="Table to check, or - for a pipe.")],
+    data: Annotated[str, typer.Argument(metavar="TABLE", help="Table to check, or - for a pipe.")],
     reading: Reading,
     train: Annotated[
         str | None,
-        typer.Option("--train", help="Table to find the laws in.", show_default="the data itself"),
+        typer.Option(
+            "--train",
+            metavar="TABLE",
+            help="Table to find the laws in.",
+            show_default="the table itself",
+        ),
     ] = None,
     degree: Degree = None,
+    top: Annotated[
+        int,
+        option(OUTPUT, "--top", min=0, metavar="N", help="Rows to list; --out writes all of them."),
+    ] = 20,
     out_file: Out = None,
     out_format: OutFormat = None,
     report: Report = None,
     fail_on_broken: Annotated[
-        bool, typer.Option("--fail-on-broken", help="Exit with 1 if a row breaks a law.")
+        bool, option(OUTPUT, "--fail-on-broken", help="Exit with 1 if a row breaks a law.")
     ] = False,
     json: Json = False,
 ) -> int:
-    """Find the cells that break the laws of a table, and what they should be.
+    """Find the cells that break the laws, and what they should be.
 
     The laws are those of --train, or of the table itself, most of which should then be sound.
     Missing cells are filled in where the laws determine them.
@@ -86,20 +107,35 @@ def check(
     table = _read(data, reading, like=normal)
     found = _discover(table if normal is None else normal, degree)
     checked = _check(found, table)
-    _write(found, checked, _cells(checked), (out_file, out_format, report), table)
+    if out_file is not None:
+        _write_table(out_file, out_format, _cells(checked))
+    _write_report(report, found, checked, table)
     if json:
-        record = {"rows": len(table), "broken": int(checked.broken.sum()), "cells": []}
         cells = _cells(checked)
-        record["cells"] = [
-            dict(zip(cells, line, strict=True)) for line in zip(*cells.values(), strict=True)
-        ]
+        record = {
+            "rows": len(table),
+            "broken": int(checked.broken.sum()),
+            "cells": [
+                dict(zip(cells, line, strict=True)) for line in zip(*cells.values(), strict=True)
+            ],
+        }
         emit(_laws_record(found) | record | {"out": out_file, "report": report})
     elif out_file != "-":
         _show_laws(found)
         say()
-        say(str(checked).replace("\u2212", "-"))  # as in the file
+        _show_broken(checked, top)
         _note_files(out_file, report)
     return Exit.ANOMALIES if fail_on_broken and checked.broken.any() else Exit.DONE
+
+
+def _show_broken(checked: Any, top: int) -> None:
+    """Print a sentence for each broken row, those that are furthest off first."""
+    if not checked.rows:
+        say(checked.summary())
+    for sentence in checked.ranked().sentences()[:top]:
+        say(sentence.replace("\u2212", "-"))  # as in the file
+    if len(checked.rows) > top:
+        say(f"... and {len(checked.rows) - top} more of {len(checked.rows)} rows (--top, --out)")
 
 
 def _check_files(
@@ -110,12 +146,12 @@ def _check_files(
     *,
     json: bool,
 ) -> None:
-    from vanishing.app.cli.tables import check_outputs, output_format
+    from vanishing.app.cli.tables import check_outputs, check_report, output_format
 
     if json and out_file == "-":
         raise UsageError("--json and --out - would share standard output; name a file with --out")
-    if report == "-":
-        raise UsageError("the report is a file; name one with --report")
+    if report is not None:
+        check_report(report)
     check_outputs([out_file, report], inputs)
     if out_file is not None:
         output_format(out_file, out_format)
@@ -124,39 +160,34 @@ def _check_files(
 def _read(path: str, reading: Reading, like: Any = None) -> Any:
     from vanishing.app.cli.tables import read_table
 
-    return read_table(path, reading, model=like, set_aside=True, gaps=True)
+    return read_table(path, reading, model=like, set_aside=True, gaps="keep")
 
 
 def _discover(table: Any, degree: int | None) -> Any:
-    from vanishing.app.cli.models import library_errors
-
     discover = required("vanishing.laws", "discover", extra="cli")
-    with working("looking for a law", 1.0) as step, library_errors("laws"):
+    with working("looking for a law", 1.0) as step:
 
         def show(n_found: int, share: float) -> None:
             said = f"looking for law {n_found + 1}" if n_found else "looking for a law"
             step(done=share, what=said)
 
-        return discover(table.values, table.shown_names, max_degree=degree, callback=show)
-
-
-#: Rows that are checked between two steps of the progress bar.
-BLOCK = 500
+        try:
+            return discover(table.values, table.shown_names, max_degree=degree, callback=show)
+        except ValueError as error:
+            raise DataError(f"{table.where}: {error}") from error
 
 
 def _check(found: Any, table: Any) -> Any:
-    """Check the rows of a table, a block at a time, with progress."""
-    import dataclasses
-
-    rows: list[Any] = []
+    names = [table.row_name(i) for i in range(len(table))]
     with working("checking the rows", len(table)) as step:
-        for start in range(0, len(table), BLOCK):
-            block = range(start, min(start + BLOCK, len(table)))
-            names = [table.row_name(i) for i in block]
-            part = found.check(table.values[block], row_names=names)
-            rows += [dataclasses.replace(broken, row=start + broken.row) for broken in part]
-            step(len(block))
-    return dataclasses.replace(part, rows=rows, n_rows=len(table))
+        return found.check(
+            _take_columns(found, table), row_names=names, callback=lambda n: step(done=n)
+        )
+
+
+def _take_columns(found: Any, table: Any) -> Any:
+    """Return the columns of the laws; those that are mostly missing are not among them."""
+    return table.values[:, [table.shown_names.index(name) for name in found.names]]
 
 
 def _show_laws(found: Any) -> None:
@@ -215,25 +246,28 @@ def _cells(checked: Any) -> dict[str, list[Any]]:
     return columns
 
 
-def _write(
-    found: Any,
-    checked: Any,
-    columns: dict[str, list[Any]],
-    files: tuple[str | None, OutputFormat | None, str | None],
-    table: Any,
-) -> None:
+def _write_table(path: str, format: OutputFormat | None, columns: dict[str, list[Any]]) -> None:
     import numpy as np
 
-    from vanishing.app.cli.tables import refusals, write_table
+    from vanishing.app.cli.tables import write_table
 
-    out_file, out_format, report = files
-    if report is not None:
-        write_laws_report = required("vanishing.app.report", "write_laws_report", extra="cli")
-        with refusals(report):
-            write_laws_report(report, found, checked, title=f"Laws of {table.where}")
-    if out_file is not None:
-        arrays = {name: np.array(values) for name, values in columns.items()}
-        write_table(out_file, arrays, format=out_format)
+    write_table(path, {name: np.array(each) for name, each in columns.items()}, format=format)
+
+
+def _write_report(path: str | None, found: Any, checked: Any, table: Any) -> None:
+    if path is None:
+        return
+    from vanishing.app.cli.tables import refusals
+    from vanishing.app.report import write_laws_report
+
+    with refusals(path), working("writing the report"):
+        write_laws_report(
+            path,
+            found,
+            checked,
+            X=_take_columns(found, table),
+            title=f"Laws of {table.file_name}",
+        )
 
 
 def _note_files(*paths: str | None) -> None:

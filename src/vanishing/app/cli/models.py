@@ -2,6 +2,7 @@
 
 import dataclasses
 import io
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -423,21 +424,25 @@ def truth(table: Table, anomalous: str | None) -> BoolArray:
         wanted = anomalous.strip().lower()
         if wanted not in found:
             raise DataError(
-                f"{table.where}: no row has the label {anomalous!r}; there are {_listed(found)}"
+                f"{table.where}: no row has the label {anomalous!r}; {_list_labels(table)}"
             )
         return np.asarray(labels == wanted, dtype=np.bool_)
     for bad, good in _WORDS:
         if found <= bad | good:
             return np.array([label in bad for label in labels], dtype=np.bool_)
     raise DataError(
-        f"{table.where}: it is not plain which labels mark anomalies among {_listed(found)}; name "
-        "one with --anomalous"
+        f"{table.where}: it is not clear which labels mark anomalies; {_list_labels(table)}: name "
+        "one of them with --anomalous"
     )
 
 
-def _listed(labels: set[str]) -> str:
-    shown = ", ".join(map(repr, sorted(labels)[:8]))
-    return f"{shown} and {len(labels) - 8} more" if len(labels) > 8 else shown
+def _list_labels(table: Table) -> str:
+    """Write labels as they are in the table, with their numbers, the rarest first."""
+    counts = Counter(str(label) for label in table.labels)
+    ranked = sorted(counts.items(), key=lambda each: (each[1], each[0]))
+    shown = ", ".join(f"{label!r} ({n} row{'s' * (n != 1)})" for label, n in ranked[:8])
+    more = f" and {len(ranked) - 8} more" if len(ranked) > 8 else ""
+    return f"there are {shown}{more}"
 
 
 # --- Rows that a command gives back: a table, or JSON ---------------------------------------------

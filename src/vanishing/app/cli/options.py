@@ -1,30 +1,44 @@
 """Options that several commands share, in groups.
 
-A command takes a group as one argument, and typer sees an option for each field of it.
+A command takes a group as one argument, and typer sees an option for each field of it. In help
+texts, options stand under the heading that ``rich_help_panel`` names.
 """
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import typer
 
-TableFormat = Literal["csv", "parquet", "npy", "npz"]
+TableFormat = Literal["csv", "parquet", "feather", "xlsx", "npy", "npz"]
 OutputFormat = Literal["csv", "tsv", "parquet", "npy", "npz"]
 Normalization = Literal["contrastive", "gradient", "gradient-weighted", "coefficient", "vca"]
 
-_READING = "Reading tables"
+#: Headings of help texts, in their order; options without one stand first.
+OPTIONS, EQUATIONS, THRESHOLD = "Options", "Equations", "Threshold"
+COLUMNS, LAYOUT, OUTPUT = "Columns and rows", "Layout of tables (guessed by default)", "Output"
+PANELS = (OPTIONS, EQUATIONS, THRESHOLD, COLUMNS, LAYOUT, OUTPUT)
 
 
-def _reading(*names: str, **more: Any) -> Any:
-    return typer.Option(*names, rich_help_panel=_READING, **more)
+def option(panel: str, *names: str, **more: Any) -> Any:
+    """Return an option that stands under a heading of the help text."""
+    return typer.Option(*names, rich_help_panel=panel, **more)
+
+
+def list_choices(choices: Any) -> str:
+    """Write the choices of a ``Literal`` in a row."""
+    return ", ".join(get_args(choices))
 
 
 @dataclass(frozen=True)
 class Console:
     """What is said; options of all commands."""
 
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No notes, no progress.")] = False
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False
+    quiet: Annotated[
+        bool, option(OUTPUT, "--quiet", "-q", help="Print no notes and no progress.")
+    ] = False
+    debug: Annotated[bool, option(OUTPUT, "--debug", help="Show the traceback of an error.")] = (
+        False
+    )
 
 
 @dataclass(frozen=True)
@@ -33,38 +47,69 @@ class Reading:
 
     columns: Annotated[
         str | None,
-        _reading(
+        option(
+            COLUMNS,
             "--columns",
             "-c",
-            help="Columns to use: names, numbers from 1, ranges such as 2-5, separated by commas.",
+            metavar="LIST",
+            help="Columns to use: names or numbers from 1, such as speed,3-5.",
         ),
     ] = None
     drop: Annotated[
-        str | None, _reading("--drop", help="Columns to leave out, given the same way.")
+        str | None,
+        option(COLUMNS, "--drop", metavar="LIST", help="Columns to leave out."),
     ] = None
     id: Annotated[
-        str | None, _reading("--id", help="Column that names the rows; kept in the output.")
+        str | None,
+        option(
+            COLUMNS, "--id", metavar="COLUMN", help="Column that names the rows; not a feature."
+        ),
     ] = None
-    skip_missing: Annotated[
-        bool, _reading("--skip-missing", help="Leave out rows with missing values.")
-    ] = False
     header: Annotated[
         bool | None,
-        _reading(
+        option(
+            LAYOUT,
             "--header/--no-header",
-            help="Whether the first line of a CSV holds names.",
-            show_default="guessed",
+            help="Whether the first line of a CSV file holds names.",
         ),
     ] = None
     delimiter: Annotated[
         str | None,
-        _reading("--delimiter", help="Delimiter of a CSV.", show_default="guessed"),
+        option(LAYOUT, "--delimiter", metavar="CHAR", help="Delimiter of a CSV file, or 'tab'."),
     ] = None
     format: Annotated[
         TableFormat | None,
-        _reading("--format", help="Format of the tables to read.", show_default="guessed"),
+        option(
+            LAYOUT,
+            "--format",
+            metavar="NAME",
+            help=f"Format of the tables: {list_choices(TableFormat)}.",
+        ),
     ] = None
-    array: Annotated[str | None, _reading("--array", help="Which array of an NPZ.")] = None
+    sheet: Annotated[
+        str | None,
+        option(
+            LAYOUT,
+            "--sheet",
+            metavar="NAME",
+            help="Sheet of an Excel file; by default the first with data.",
+        ),
+    ] = None
+    array: Annotated[
+        str | None, option(LAYOUT, "--array", metavar="NAME", help="Array of an NPZ file.")
+    ] = None
+
+
+OutFormat = Annotated[
+    OutputFormat | None,
+    option(
+        OUTPUT,
+        "--out-format",
+        metavar="NAME",
+        help=f"Format of the output: {list_choices(OutputFormat)}.",
+        show_default="by suffix, else csv",
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -73,16 +118,16 @@ class Writing:
 
     out: Annotated[
         str,
-        typer.Option(
-            "--out", "-o", help="File to write: CSV, TSV, Parquet, NPY or NPZ by its suffix."
+        option(
+            OUTPUT,
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Table to write: .csv, .tsv, .parquet, .npy or .npz.",
+            show_default="standard output",
         ),
     ] = "-"
-    out_format: Annotated[
-        OutputFormat | None,
-        typer.Option(
-            "--out-format", help="Format of the output.", show_default="by suffix, else csv"
-        ),
-    ] = None
+    out_format: OutFormat = None
 
 
 @dataclass(frozen=True)
@@ -91,32 +136,34 @@ class Threshold:
 
     contamination: Annotated[
         str,
-        typer.Option(
+        option(
+            THRESHOLD,
             "--contamination",
-            help="Fraction of the training rows to call anomalous, at most 0.5; or 'auto': the "
+            metavar="SHARE",
+            help="Share of the training rows to call anomalous, at most 0.5. With 'auto': the "
             "outliers of a box plot, and at least one row in a hundred.",
         ),
     ] = "auto"
     calibration: Annotated[
         float | None,
-        typer.Option(
+        option(
+            THRESHOLD,
             "--calibration",
-            help="Fraction of the training rows held out of the fit, so that --contamination is a "
-            "guaranteed rate of false alarms.",
+            metavar="SHARE",
+            help="Share of the training rows held out of the fit, so that --contamination bounds "
+            "the rate of false alarms.",
         ),
     ] = None
     image_shape: Annotated[
         str | None,
-        typer.Option(
+        option(
+            OPTIONS,
             "--image-shape",
             metavar="HxW",
             help="Rows are images of this shape, such as 28x28: use the detector for images.",
         ),
     ] = None
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed.")] = 0
-
-
-_RECIPE = "detectors: a mixture of local equations"
+    seed: Annotated[int, option(OPTIONS, "--seed", min=0, metavar="N", help="Random seed.")] = 0
 
 
 @dataclass(frozen=True)
@@ -125,25 +172,37 @@ class Equations:
 
     degree: Annotated[
         int | None,
-        typer.Option("--degree", "-d", min=1, help="Maximum degree.", show_default=f"2; {_RECIPE}"),
+        option(
+            EQUATIONS,
+            "--degree",
+            "-d",
+            min=1,
+            metavar="N",
+            help="Largest degree.",
+            show_default="2",
+        ),
     ] = None
     tol: Annotated[
         str | None,
-        typer.Option(
+        option(
+            EQUATIONS,
             "--tol",
             "-t",
-            help="Largest root mean square of an equation on the data, in spreads of columns that "
-            "are scaled; 'auto' finds the noise of the data, 'gap' a gap of the spectrum.",
-            show_default=f"auto, 0.1 for classes and single ideals that detect; {_RECIPE}",
+            metavar="NUMBER",
+            help="Largest root mean square of an equation on the data, in spreads of the columns "
+            "if these are scaled. 'auto' finds the noise of the data, 'gap' a gap in the spectrum.",
+            show_default="auto; 0.1 for detectors and classes",
         ),
     ] = None
     normalization: Annotated[
         Normalization | None,
-        typer.Option(
+        option(
+            EQUATIONS,
             "--normalization",
             "-n",
-            help="What fixes the size of an equation.",
-            show_default=f"contrastive with --contrast, else gradient; {_RECIPE}",
+            metavar="NAME",
+            help=f"What fixes the size of an equation: {list_choices(Normalization)}.",
+            show_default="gradient; contrastive with --contrast",
         ),
     ] = None
 
@@ -159,24 +218,41 @@ class Fitting:
 
     scale: Annotated[
         bool,
-        typer.Option(
+        option(
+            EQUATIONS,
             "--scale/--no-scale",
-            help="Whether columns are standardized first; equations are in the columns themselves.",
+            help="Standardize the columns first; equations are in the columns all the same.",
         ),
     ] = True
     robust: Annotated[
         bool,
-        typer.Option("--robust", help="Leave out rows that break the equations of most others."),
+        option(EQUATIONS, "--robust", help="Leave out rows that break the equations of the rest."),
     ] = False
 
 
+SkipMissing = Annotated[
+    bool, option(COLUMNS, "--skip-missing", help="Leave out rows that lack a value.")
+]
 Raw = Annotated[
     bool,
-    typer.Option("--raw", help="Equations as fitted, instead of as short as the noise allows."),
+    option(EQUATIONS, "--raw", help="Equations as fitted, not as short as the noise allows."),
 ]
 Model = Annotated[
-    str, typer.Option("--model", "-m", help="Model file of fit --save or detect --save.")
+    str,
+    typer.Option(
+        "--model", "-m", metavar="FILE", help="Model file of fit --save or detect --save."
+    ),
 ]
-Label = Annotated[str | None, typer.Option("--label", help="Column with the true labels.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-Top = Annotated[int, typer.Option("--top", min=0, help="Anomalies to list and explain.")]
+Label = Annotated[
+    str | None,
+    option(COLUMNS, "--label", metavar="COLUMN", help="Column of true labels; not a feature."),
+]
+Json = Annotated[bool, option(OUTPUT, "--json", help="Print one JSON object.")]
+Report = Annotated[
+    str | None,
+    option(OUTPUT, "--report", metavar="FILE", help="HTML page to write, in a single file."),
+]
+Save = Annotated[
+    str | None,
+    option(OUTPUT, "--save", "-s", metavar="FILE", help="Model file to write."),
+]

@@ -14,12 +14,22 @@ from vanishing.app.cli.console import (
     say,
     visible,
 )
-from vanishing.app.cli.options import Equations, Fitting, Json, Raw, Reading
+from vanishing.app.cli.options import (
+    OUTPUT,
+    Equations,
+    Fitting,
+    Json,
+    Raw,
+    Reading,
+    list_choices,
+    option,
+)
 
 IdealName = Annotated[
     str | None,
     typer.Option(
         "--ideal",
+        metavar="NAME",
         help="Which ideal of a detector (part,cluster) or of classes (the class).",
         show_default="the first",
     ),
@@ -37,11 +47,11 @@ TRACED = (
 
 
 def show(
-    model: Annotated[str, typer.Argument(help="Model file.")],
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="Model file.")],
     reading: Reading,
     what: Annotated[
         What,
-        typer.Argument(help="The equations; extents by degree; or what happened at each degree."),
+        typer.Argument(metavar="WHAT", help=f"What to show: {list_choices(What)}."),
     ] = "equations",
     ideal: IdealName = None,
     digits: Annotated[
@@ -50,22 +60,28 @@ def show(
             "--digits",
             min=1,
             max=17,
+            metavar="N",
             help="Digits of coefficients, more where an equation needs them.",
             show_default="as many as the extent needs",
         ),
     ] = None,
     terms: Annotated[
-        int, typer.Option("--terms", min=0, help="Terms of an equation to show, 0 for all.")
+        int,
+        typer.Option(
+            "--terms", min=0, metavar="N", help="Terms of an equation to show, 0 for all."
+        ),
     ] = 12,
-    picture: Annotated[
-        str | None,
-        typer.Option("--picture", help="Draw it: PNG, SVG or PDF."),
-    ] = None,
     points: Annotated[
         str | None,
         typer.Option(
-            "--points", help="Table of the points: drawn, and used to round the equations."
+            "--points",
+            metavar="TABLE",
+            help="Table of the points: drawn, and used to round the equations.",
         ),
+    ] = None,
+    picture: Annotated[
+        str | None,
+        option(OUTPUT, "--picture", metavar="FILE", help="Picture to draw: .png, .svg or .pdf."),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -76,7 +92,7 @@ def show(
 
     check_outputs([picture], [model, points])
     fitted = load_model(model)
-    table = None if points is None else read_table(points, reading, model=fitted)
+    table = None if points is None else read_table(points, reading, model=fitted, gaps="skip")
     if picture is not None:
         _draw(picture, fitted, what, ideal, table)
     if json:
@@ -173,12 +189,13 @@ SYSTEMS = get_args(System)
 
 
 def export(
-    model: Annotated[str, typer.Argument(help="Model file, or a table to fit.")],
-    target: Annotated[Target, typer.Argument(help="What to write.")],
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="Model file, or a table to fit.")],
+    target: Annotated[
+        Target, typer.Argument(metavar="TARGET", help=f"What to write: {list_choices(Target)}.")
+    ],
     reading: Reading,
     wanted: Equations,
     fitting: Fitting,
-    out: Annotated[str, typer.Option("--out", "-o", help="File to write.")] = "-",
     ideal: IdealName = None,
     digits: Annotated[
         int | None,
@@ -186,28 +203,42 @@ def export(
             "--digits",
             min=1,
             max=17,
+            metavar="N",
             help="Digits of decimals, more where an equation needs them (not python, c, onnx).",
             show_default="as many as the noise leaves",
         ),
     ] = None,
     raw: Raw = False,
     name: Annotated[
-        str, typer.Option("--name", help="Name of the function (python, c).")
+        str, typer.Option("--name", metavar="NAME", help="Name of the function (python, c).")
     ] = "evaluate",
     dtype: Annotated[
-        Literal["float32", "float64"], typer.Option("--dtype", help="Type of numbers (onnx).")
+        Literal["float32", "float64"],
+        typer.Option("--dtype", metavar="NAME", help="Type of numbers (onnx): float32 or float64."),
     ] = "float32",
     points: Annotated[
         str | None,
         typer.Option(
             "--points",
+            metavar="TABLE",
             help="Table of the points: used to shorten the equations (sympy, latex), or to prove "
             "exact ones on its numbers as they are written (rational, computer algebra).",
         ),
     ] = None,
+    out: Annotated[
+        str,
+        option(
+            OUTPUT,
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="File to write.",
+            show_default="standard output",
+        ),
+    ] = "-",
     json: Json = False,
 ) -> None:
-    """Write the equations of a model as SymPy, LaTeX, Python, C, ONNX or exact rationals.
+    """Write equations as SymPy, LaTeX, Python, C or ONNX.
 
     Or as an ideal for a computer algebra system: Macaulay2, Singular, CoCoA, OSCAR or Sage.
 
@@ -236,10 +267,10 @@ def export(
         refuse_unused(wanted, fitting, reason="a model is fitted already")
         fitted = load_model(model)
         if points is not None and target in ("sympy", "latex"):
-            table = read_table(points, reading, model=fitted)
+            table = read_table(points, reading, model=fitted, gaps="skip")
     else:
         check_inputs([model])
-        table = read_table(model, reading, set_aside=True)
+        table = read_table(model, reading, set_aside=True, gaps="skip")
         fitted = fit_equations(table, wanted, fitting)
         if fitting.robust:
             table = table.keep(core(fitted).inlier_mask_)
@@ -440,6 +471,7 @@ EXTRAS = {
     "plot": ("matplotlib",),
     "web": ("starlette", "uvicorn"),
     "onnx": ("onnx",),
+    "excel": ("openpyxl",),
     "io": ("pyarrow", "zarr"),
     "dask": ("dask", "distributed"),
     "torch": ("torch",),
@@ -450,12 +482,14 @@ NEEDED = ("numpy", "scipy", "scikit-learn", "array-api-compat", "threadpoolctl",
 
 
 def info(
-    file: Annotated[str | None, typer.Argument(help="Table or model file to describe.")] = None,
+    file: Annotated[
+        str | None, typer.Argument(metavar="FILE", help="Table or model file to describe.")
+    ] = None,
     *,
     reading: Reading,
     json: Json = False,
 ) -> None:
-    """Describe a table, and suggest what to run; or describe a model file.
+    """Describe a table and suggest what to run, or describe a model.
 
     Without a file, show versions, threads and device.
     """

@@ -7,9 +7,9 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 import numpy as np
 
@@ -21,12 +21,18 @@ from vanishing.data.whole_tables import SUFFIXES, Table, open_table, write_colum
 
 PIPE = "-"
 
+Gaps = Literal["refuse", "skip", "keep"]
+#: Share of missing numbers above which a column is of no use.
+MOST_MISSING = 0.5
+#: Names of columns that count the rows, as R and pandas write them.
+COUNTERS = frozenset({"", "index", "no", "nr", "number", "obs", "row", "rowname", "rownames", "#"})
+
 #: What to do about an error of the reader, in options of ours.
 REMEDIES = {
     "array": "choose one with --array",
     "delimiter": "fix the row, or name another --delimiter than {delimiter!r}",
     "encoding": "save the file in UTF-8",
-    "format": "name its kind by a suffix (.csv, .parquet, .npy, .npz) or with --format",
+    "format": "name its kind by a suffix (.csv, .xlsx, .parquet, .npy, .npz) or with --format",
     "text": "leave such columns out with --drop '{names}', or name them with --id or --label",
 }
 
@@ -59,6 +65,8 @@ def choose(
     if reading.id is None and raw.index:
         id_column = raw.index[0]
         note(f"{raw.where}: {raw.column_name(id_column)} is an index and taken for row names")
+    elif reading.id is None and reading.columns is None and model_names is None:
+        id_column = _find_counter(raw)
     label_column = None if label is None else _one(raw, label, lenient=lenient)
     dropped = {id_column, label_column}
     if reading.drop is not None:
@@ -74,6 +82,17 @@ def choose(
     if raw.names is not None:
         _refuse_bad_names(raw.where, raw.names, features)
     return Chosen(features, id_column, label_column)
+
+
+def _find_counter(raw: OpenTable) -> int | None:
+    """Return the first column if it numbers the rows, by its name and by its numbers."""
+    if raw.names is None or raw.names[0].lower() not in COUNTERS or raw.n_columns == 1:
+        return None
+    cells = raw.texts(0).tolist()
+    if cells not in ([str(i + start) for i in range(len(cells))] for start in (0, 1)):
+        return None
+    note(f"{raw.where}: {raw.column_name(0)} numbers the rows and is taken for their names")
+    return 0
 
 
 def _refuse_bad_names(where: str, names: Sequence[str], features: Sequence[int]) -> None:
@@ -148,7 +167,7 @@ def read_table(
     model: Any = None,
     secondary: bool = False,
     set_aside: bool = False,
-    gaps: bool = False,
+    gaps: Gaps = "refuse",
 ) -> Table:
     """Read a table of finite numbers.
 
@@ -168,8 +187,9 @@ def read_table(
     set_aside : bool
         Whether to leave out columns that are not numeric, with a note, instead of raising an error;
         unless ``--columns`` names them, or they are those of the model.
-    gaps : bool
-        Whether values may be missing.
+    gaps : {"refuse", "skip", "keep"}
+        What to do about missing values: raise an error; leave such rows out, and columns that are
+        mostly missing; or keep them as NaN.
     """
     known_names, known_width = _columns_of(model)
     with working(f"reading {path}"), table_errors():
@@ -200,10 +220,12 @@ def read_table(
             labels=None if chosen.label is None else opened.texts(chosen.label),
             where=opened.where,
         )
-    if gaps:
+    if gaps == "keep":
         return table
-    shown = [opened.column_name(j) for j in features]
-    return _without_gaps(table, shown, skip=reading.skip_missing)
+    if gaps == "skip" and set_aside and reading.columns is None and known_width is None:
+        table = _without_sparse_columns(table)
+    shown = [f"column {name!r}" for name in table.shown_names]
+    return _without_gaps(table, shown, skip=gaps == "skip")
 
 
 def open_input(path: str, reading: Reading) -> OpenTable:
@@ -222,6 +244,7 @@ def open_input(path: str, reading: Reading) -> OpenTable:
             delimiter=_one_character(reading.delimiter),
             header=reading.header,
             array=reading.array,
+            sheet=reading.sheet,
         )
     except IsADirectoryError as error:
         raise DataError(f"{path} is a folder; name a file in it") from error
@@ -231,9 +254,16 @@ def open_input(path: str, reading: Reading) -> OpenTable:
     if not isinstance(opened, CsvFile):
         if opened.row_shape:
             note(f"{where}: each array of shape {opened.row_shape} is one row")
+        if opened.other_sheets:
+            others = ", ".join(map(repr, opened.other_sheets))
+            note(f"{where}: sheet {opened.sheet!r} is read; --sheet reads another ({others})")
         return opened
     if opened.encoding not in (None, "utf-16"):
         note(f"{where} is not in UTF-8: read as Windows text ({opened.encoding})")
+    if opened.dialect.grouped:
+        names = ", ".join(repr(opened.shown_names[j]) for j in sorted(opened.dialect.grouped)[:5])
+        sign = "spaces" if opened.dialect.thousands.isspace() else repr(opened.dialect.thousands)
+        note(f"{where}: {sign} taken for thousands separators in {names}")
     if opened.names is None and reading.header is None:
         note(f"{where} has no header: its columns are called x0, x1, ... (or pass --header)")
     if opened.dialect.numbered and reading.header is None:
@@ -279,9 +309,11 @@ def _say_left_out(aside: Sequence[SetAside]) -> str:
     """Say in one line which columns are set aside, and why."""
     if len(aside) == 1:
         return f"column {aside[0].name!r} is left out ({aside[0].reason})"
-    shown = ", ".join(f"{name!r} ({reason})" for name, reason in aside[:5])
+    kinds = {reason.partition(",")[0] for _, reason in aside}
+    what = " and ".join(f"{kind}s" for kind in sorted(kinds))
+    shown = ", ".join(repr(name) for name, _ in aside[:5])
     more = f" and {len(aside) - 5} more" if len(aside) > 5 else ""
-    return f"columns {shown}{more} are left out"
+    return f"columns of {what} are left out: {shown}{more}"
 
 
 def _columns_of(model: Any) -> tuple[tuple[str, ...] | None, int | None]:
@@ -298,6 +330,21 @@ def _whose(model: Any) -> str:
     return model.where if isinstance(model, Table) else "the data that the model was fitted to"
 
 
+def _without_sparse_columns(table: Table) -> Table:
+    """Leave out columns that are mostly missing, which would cost most rows."""
+    missing = np.isnan(table.values).mean(axis=0)
+    kept = np.flatnonzero(missing <= MOST_MISSING)
+    if len(kept) in (0, len(missing)):
+        return table
+    names = [table.shown_names[j] for j in np.flatnonzero(missing > MOST_MISSING)]
+    note(f"{table.where}: {_listed(names)}: mostly missing and left out")
+    return replace(
+        table,
+        values=table.values[:, kept],
+        names=None if table.names is None else tuple(table.names[j] for j in kept),
+    )
+
+
 def _without_gaps(table: Table, shown: Sequence[str], *, skip: bool) -> Table:
     """Refuse or skip rows that have a missing or an infinite value."""
     finite = np.isfinite(table.values)
@@ -308,7 +355,8 @@ def _without_gaps(table: Table, shown: Sequence[str], *, skip: bool) -> Table:
     if skip:
         if n_bad == len(table):
             raise DataError(f"{table.where}: every row has a missing value; drop columns instead")
-        note(f"{table.where}: {n_bad} of {len(table)} rows have missing values and are left out")
+        what = "finite value" if np.isinf(table.values).any() else "value"
+        note(f"{table.where}: {n_bad} of {len(table)} rows lack a {what} and are left out")
         return table.keep(complete)
     row = int(np.argmin(complete))
     column = int(np.argmin(finite[row]))
@@ -374,6 +422,12 @@ def check_outputs(outputs: Sequence[str | None], inputs: Sequence[str | None]) -
             raise OutputError(f"{path} would be written twice; choose another name")
         if not there or place.is_file():  # anything may go to /dev/null
             seen.add(place)
+
+
+def check_report(path: str) -> None:
+    """Refuse a report to standard output."""
+    if path == PIPE:
+        raise UsageError("the report is a file; name one with --report")
 
 
 @contextmanager

@@ -444,6 +444,7 @@ def serve(
     *,
     open_browser: bool = False,
     limits: Limits | None = None,
+    on_start: Callable[[str], object] | None = None,
 ) -> None:
     """Serve the playground until Ctrl-C.
 
@@ -459,6 +460,8 @@ def serve(
         Whether to open the page in a browser as soon as it is served.
     limits : Limits, optional
         What requests may ask for.
+    on_start : callable, optional
+        Called with the address of the page as soon as it is served.
 
     Raises
     ------
@@ -489,6 +492,8 @@ def serve(
                 await super().startup(sockets=sockets)
                 sys.stderr.write(f"Playground at {url} (Ctrl-C stops it)\n")
                 sys.stderr.flush()
+                if on_start is not None:
+                    on_start(url)
                 if open_browser:
                     threading.Thread(target=webbrowser.open, args=[url], daemon=True).start()
 

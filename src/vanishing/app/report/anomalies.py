@@ -1,19 +1,29 @@
-"""The section on the most anomalous rows, with explanations of the first ones."""
+"""The section on the anomalous rows: a ranked list, a sentence about each, and why."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from vanishing.app.report.charts import draw_explanation, picture
-from vanishing.app.report.content import Given, fold, format_count, make_row, make_scrollable
+from vanishing.app.report.content import (
+    Given,
+    fold,
+    format_count,
+    format_score,
+    make_row,
+    make_scrollable,
+)
 from vanishing.app.report.equations import Formulas
+from vanishing.app.wording import TOGETHER, describe_fix, list_changes
 from vanishing.equations.mathml import Element, element
 from vanishing.equations.text import number, significant
-from vanishing.explain.record import TYPICAL, Bar, Explanation
+from vanishing.explain.record import Bar, Explanation
 
-#: Rows that are listed, that follow in a fold, and that are explained, at most.
-LISTED, FOLDED, EXPLAINED = 10, 20, 6
+#: Rows that are listed at once, those that follow in a fold, and those below the threshold.
+LISTED, FOLDED, BELOW = 20, 180, 10
+#: Rows that are shown in detail at once, and those that follow in a fold; of images more fit.
+DETAILED, DETAILED_FOLDED, IMAGES = 6, 14, 12
 #: Explaining stops after so many seconds, and does not begin if one row would take so many. A row
 #: takes about as long as scoring this many; a wide one less.
 SECONDS, MOST_SECONDS, SCORED_PER_ROW = 20.0, 120.0, 2000
@@ -22,103 +32,102 @@ MOST_FEATURES = 8
 #: Broken equations that are named.
 EQUATIONS = 3
 
+Explanations = Mapping[int, Explanation]
 
-def anomalies_section(given: Given, formulas: Sequence[Formulas]) -> list[Element]:
-    """Return the list of rows and the explanations."""
-    listed, folded = given.order[:LISTED], given.order[LISTED : LISTED + FOLDED]
-    n_anomalous = int(given.anomalous.sum())
-    words = f"{format_count(n_anomalous, given.unit)} of {len(given.X):,} above the threshold."
-    if not n_anomalous:
-        words = (
-            f"No {given.unit} is above the threshold. The highest scores are listed all the same."
-        )
-    table = _table(
-        given, listed, f"The {format_count(len(listed), given.unit)} with the highest scores"
-    )
-    found: list[Element] = [element("p", words), make_scrollable(table, "Highest scores")]
-    if folded:
-        following = make_scrollable(
-            _table(given, folded, f"The {given.unit}s that follow"), "Following"
-        )
-        found.append(fold(f"The {format_count(len(folded), given.unit)} that follow", following))
-    explained, note = _explain(given, listed[:EXPLAINED])
-    if explained:
-        what, by = ("pixel", "Colours") if given.image_shape else ("column", "Bars")
-        found.append(element("h3", f"Why these {given.unit}s"))
-        found.append(
-            element(
-                "p",
-                f"Each {given.unit} is compared with the nearest one that satisfies the equations "
-                f"as well as nine of ten in training. {by} say how much of the difference between "
-                f"their scores comes from each {what}: orange raises the score, blue lowers it. "
-                f"Another {what} may be the cause: with few equations, changing any of several "
-                f"{what}s could fix the {given.unit}.",
+
+def anomalies_section(
+    given: Given, explained: Explanations, note: str, formulas: Sequence[Formulas]
+) -> list[Element]:
+    """Return the ranked list of anomalous rows, and details of the first ones.
+
+    Parameters
+    ----------
+    given : Given
+    explained : mapping of int to Explanation
+        By row.
+    note : str
+        Which rows were explained.
+    formulas : sequence of Formulas
+    """
+    anomalous = [row for row in given.order if given.anomalous[row]]
+    others = [row for row in given.order if not given.anomalous[row]][:BELOW]
+    unit = given.unit
+    found: list[Element] = []
+    if not anomalous:
+        found.append(element("p", f"No {unit} is above the threshold."))
+    listed, folded = anomalous[:LISTED], anomalous[LISTED : LISTED + FOLDED]
+    caption = f"{format_count(len(anomalous), f'anomalous {unit}')}, the highest score first"
+    if given.image_shape is None:
+        found += _list_rows(given, explained, listed, caption)
+        if folded:
+            words = f"The {format_count(len(folded), unit)} that follow"
+            found.append(fold(words, *_list_rows(given, explained, folded, words)))
+        if len(anomalous) > LISTED + FOLDED:
+            left = len(anomalous) - LISTED - FOLDED
+            found.append(
+                element("p", f"{format_count(left, f'more {unit}')} not listed.", class_="note")
             )
-        )
-    found += [_card(given, row, explanation, formulas) for row, explanation in explained]
-    found.append(element("p", note, class_="note"))
+    n_seen = IMAGES if given.image_shape is not None else DETAILED
+    detailed = [row for row in anomalous if row in explained]
+    if given.image_shape is not None:  # a picture says more than a list, explained or not
+        detailed = anomalous
+    cards = [_card(given, row, explained.get(row), formulas) for row in detailed]
+    if cards:
+        found.append(element("h3", f"The {unit}s in detail"))
+        found.append(element("p", _how_to_read(given)))
+        found.append(element("div", cards[:n_seen], class_="cards"))
+    if more := cards[n_seen : n_seen + DETAILED_FOLDED]:
+        words = f"{format_count(len(more), f'more {unit}')} in detail"
+        found.append(fold(words, element("div", more, class_="cards")))
+    if note:
+        found.append(element("p", note, class_="note"))
+    if others:
+        words = f"The {format_count(len(others), unit)} just below the threshold"
+        below = _list_rows(given, explained, others, words)
+        found.append(element("div", below) if not anomalous else fold(words, *below))
     return found
 
 
-def _table(given: Given, listed: Sequence[int], caption: str) -> Element:
-    titles = [given.unit, "score", "called"] + (["label"] if given.labels is not None else [])
-    kinds = [None, "number"]
-    rows = []
-    for row in listed:
-        score = given.scores[row]
-        cells: list[object] = [
-            given.ids[row],
-            number(float(score), ".4g") if np.isfinite(score) else "infinite",
-            _verdict(bool(given.anomalous[row])),
-        ]
-        if given.labels is not None:
-            cells.append("anomaly" if given.labels[row] else "normal")
-        rows.append(make_row("td", cells, kinds))
-    return element(
-        "table",
-        element("caption", caption),
-        element("thead", make_row("th", titles, kinds)),
-        element("tbody", rows),
-    )
-
-
-def _verdict(anomalous: bool) -> Element:
-    return element(
-        "span", "anomaly" if anomalous else "normal", class_="called" if anomalous else None
-    )
-
-
-def _explain(given: Given, rows: Sequence[int]) -> tuple[list[tuple[int, Explanation]], str]:
-    """Explain rows until time is up; return what was done in words as well."""
+def explain_anomalies(
+    given: Given, callback: Callable[[float], object] | None = None
+) -> tuple[dict[int, Explanation], str]:
+    """Explain anomalous rows until time is up; say in words what is left."""
+    rows = [row for row in given.order if given.anomalous[row]][: LISTED + FOLDED]
+    if not rows:
+        return {}, ""
     started = time.perf_counter()
     expected = _expected_seconds(given)
     if expected > MOST_SECONDS:
-        return [], (
+        return {}, (
             f"Not explained: with {format_count(given.X.shape[1], 'column')} that would take about "
             f"{number(expected, '.1g')} seconds a {given.unit}; detector.explain does it for those "
             "that matter."
         )
     near = [row for row in rows if np.isfinite(given.scores[row])]
-    n_beyond = len(rows) - len(near)
-    found: list[tuple[int, Explanation]] = []
+    found: dict[int, Explanation] = {}
     try:
         landscape = given.detector.anomaly_score_.landscape
         for row in near:
-            found.append((row, landscape.explain(given.X[row], EQUATIONS, given.names)))
+            found[row] = landscape.explain(given.X[row], EQUATIONS, given.names)
+            if callback is not None:
+                callback(len(found) / len(near))
             elapsed = time.perf_counter() - started
             if elapsed * (1 + 1 / len(found)) > SECONDS:  # with another row as long as the others
                 break
     except ValueError as error:  # a preprocessor that is not affine
-        return [], f"Rows are not explained: {error}"
-    words = f"Explained: {format_count(len(found), given.unit)} with the highest scores."
+        return {}, f"Not explained: {error}"
+    words = ""
     if len(found) < len(near):
-        words += f" Explaining more would have taken longer than {SECONDS:g} seconds."
-    if n_beyond:
+        words = (
+            f"Explained: the {format_count(len(found), given.unit)} with the highest scores. More "
+            f"would have taken longer than {SECONDS:g} seconds."
+        )
+    if n_beyond := len(rows) - len(near):
         words += (
             f" {format_count(n_beyond, given.unit)} with an infinite score too far from normal "
             "data to be explained."
         )
-    return found, words
+    return found, words.strip()
 
 
 def _expected_seconds(given: Given) -> float:
@@ -132,27 +141,114 @@ def _expected_seconds(given: Given) -> float:
     return float(seconds * SCORED_PER_ROW)
 
 
+# --- The ranked list ------------------------------------------------------------------------------
+
+
+def _list_rows(
+    given: Given, explained: Explanations, rows: Sequence[int], caption: str
+) -> list[Element]:
+    """Return a table of rows with scores and suggested fixes."""
+    if not rows:
+        return []
+    finite = given.scores[np.isfinite(given.scores)]
+    largest = float(finite.max(initial=0.0)) or 1.0
+    titles: list[object] = [given.unit, "score", element("span", "bar", class_="unseen")]
+    kinds = ["short", "number", "score-bar"]
+    has_fixes = any(row in explained for row in rows)
+    if has_fixes:
+        titles.append("suggested fix")
+        kinds.append("fix")
+    if given.labels is not None:
+        titles.append("label")
+        kinds.append("short")
+    lines = []
+    for row in rows:
+        cells: list[object] = [
+            given.ids[row],
+            format_score(float(given.scores[row])),
+            _score_bar(float(given.scores[row]) / largest, anomalous=bool(given.anomalous[row])),
+        ]
+        if has_fixes:
+            cells.append(_write_fix(explained.get(row)))
+        if given.labels is not None:
+            cells.append("anomaly" if given.labels[row] else "normal")
+        lines.append(make_row("td", cells, kinds))
+    table = element(
+        "table",
+        element("caption", caption),
+        element("thead", make_row("th", titles, kinds)),
+        element("tbody", lines),
+        class_="ranked",
+    )
+    return [make_scrollable(table, caption)]
+
+
+def _score_bar(share: float, *, anomalous: bool) -> Element:
+    width = f"width: {100 * float(np.clip(share, 0.0, 1.0)):.1f}%"
+    kind = "more" if anomalous else "rest"
+    return element("div", element("div", class_=f"bar {kind}", style=width), class_="track")
+
+
+def _write_fix(explanation: Explanation | None) -> object:
+    if explanation is None:
+        return "–"
+    if not (changes := list_changes(explanation)):
+        return TOGETHER
+    return [
+        element(
+            "span", element("strong", each.name), f" {each.value} → {each.fix}", class_="change"
+        )
+        for each in changes
+    ]
+
+
+# --- Details --------------------------------------------------------------------------------------
+
+
+def _how_to_read(given: Given) -> str:
+    if given.image_shape is not None:
+        return (
+            "Each image is compared with the nearest one that is as usual as nine of ten in "
+            "training. Colours say what each pixel adds to the score: orange raises it, blue "
+            "lowers it."
+        )
+    return (
+        "Each row is compared with the nearest one that is as usual as nine of ten in training. "
+        "Bars say what each column adds to the score: orange raises it, blue lowers it. Another "
+        "column may be the cause: with few equations, changing any of several columns could fix "
+        "the row."
+    )
+
+
 def _card(
-    given: Given, row: int, explanation: Explanation, formulas: Sequence[Formulas]
+    given: Given, row: int, explanation: Explanation | None, formulas: Sequence[Formulas]
 ) -> Element:
-    head = f"score {number(explanation.score, '.3g')}"
+    score = f"score {format_score(float(given.scores[row]))}"
+    if explanation is not None and explanation.attribution.any():
+        score += f", {number(explanation.counterfactual_score, '.4g')} when fixed"
+    if given.labels is not None:
+        score += f", labelled {'anomaly' if given.labels[row] else 'normal'}"
+    head = element(
+        "h4",
+        f"{given.unit.capitalize()} {given.ids[row]}",
+        element("span", score, class_="note"),
+    )
+    if given.image_shape is not None:
+        if explanation is None or not explanation.attribution.any():
+            return element(
+                "article", head, picture(given.X[row], given.image_shape, given.ids[row])
+            )
+        pictures = draw_explanation(explanation, given.image_shape, given.ids[row])
+        return element("article", head, pictures)
+    assert explanation is not None
     bars = explanation.bars(MOST_FEATURES, "column")
-    if not bars:
-        alone = None
-        if given.image_shape is not None:
-            alone = picture(explanation.sample, given.image_shape, given.ids[row])
-        return _article(given, row, head, [alone, element("p", TYPICAL)])
-    head += f", {number(explanation.counterfactual_score, '.3g')} with the suggested fix"
-    broken = _broken(explanation, formulas)
-    if given.image_shape is None:
-        return _article(given, row, head, [_table_of_bars(bars), broken])
-    pictures = draw_explanation(explanation, given.image_shape, given.ids[row])
-    return _article(given, row, head, [element("div", pictures, broken, class_="side")])
-
-
-def _article(given: Given, row: int, head: str, body: Sequence[Element | None]) -> Element:
-    title = f"{given.unit.capitalize()} {given.ids[row]}"
-    return element("article", element("h4", title, element("span", head, class_="note")), *body)
+    return element(
+        "article",
+        head,
+        element("p", describe_fix(explanation)),
+        _table_of_bars(bars) if sum(not bar.is_rest for bar in bars) > 1 else None,
+        _fold_equations(explanation, formulas),
+    )
 
 
 def _table_of_bars(bars: Sequence[Bar]) -> Element:
@@ -176,10 +272,8 @@ def _table_of_bars(bars: Sequence[Bar]) -> Element:
     )
 
 
-def _broken(explanation: Explanation, formulas: Sequence[Formulas]) -> Element | None:
-    """List the broken equations, with their formulas."""
-    if not explanation.equations:
-        return None
+def _fold_equations(explanation: Explanation, formulas: Sequence[Formulas]) -> Element | None:
+    """List the broken equations, with their formulas, in a fold."""
     items = []
     for equation in explanation.equations:
         part, cluster = equation.ideal
@@ -193,8 +287,9 @@ def _broken(explanation: Explanation, formulas: Sequence[Formulas]) -> Element |
                 element("span", words, class_="note"),
             )
         )
-    return element(
-        "div",
-        element("p", "Equations that count most", class_="small-title"),
-        element("ul", items, class_="equations"),
+    if not items:
+        return None
+    words = (
+        "The equation that it breaks" if len(items) == 1 else "The equations that it breaks most"
     )
+    return fold(words, element("ul", items, class_="equations"))

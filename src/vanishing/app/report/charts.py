@@ -1,6 +1,6 @@
 """Charts in SVG, whose colours follow the page: light, dark, or print.
 
-All have the size of a phone's screen, so that letters are legible there; wider screens place
+Most have the width of a phone's screen, so that letters are legible there; wider screens place
 several side by side.
 """
 
@@ -22,8 +22,9 @@ from vanishing.explain.record import Explanation
 
 # --- Charts ---------------------------------------------------------------------------------------
 
-#: Size of a chart, and the space around its axes for names and numbers.
-WIDTH, HEIGHT = 360.0, 240.0
+#: Size of a chart, the width of one that takes the whole of a wide screen, and the space around the
+#: axes for names and numbers.
+WIDTH, HEIGHT, WIDE = 360.0, 240.0, 940.0
 LEFT, RIGHT, TOP, BOTTOM = 44.0, 12.0, 36.0, 40.0
 #: Size of a histogram in a table.
 TINY_WIDTH, TINY_HEIGHT = 96.0, 22.0
@@ -41,17 +42,19 @@ class Chart:
         Ends of the axes.
     label : str
         What the chart shows, for those who do not see it.
+    width : float
     """
 
     x: tuple[float, float]
     y: tuple[float, float]
     label: str
+    width: float = WIDTH
     marks: list[Element] = field(default_factory=list)
 
     def across(self, x: Any) -> Any:
         """Return where a value of x is drawn."""
         share = (np.asarray(x, dtype=float) - self.x[0]) / (self.x[1] - self.x[0] or 1.0)
-        return LEFT + np.clip(share, 0.0, 1.0) * (WIDTH - LEFT - RIGHT)
+        return LEFT + np.clip(share, 0.0, 1.0) * (self.width - LEFT - RIGHT)
 
     def up(self, y: Any) -> Any:
         """Return where a value of y is drawn."""
@@ -76,7 +79,7 @@ class Chart:
                 "line", x1=_at(place), x2=_at(place), y1=TOP - 6, y2=HEIGHT - BOTTOM, class_="mark"
             )
         )
-        left = place > WIDTH * 0.62
+        left = place > self.width * 0.62
         self.text(place + (3 if left else -3), TOP - 10, name, anchor="end" if left else "start")
 
     def text(
@@ -91,7 +94,7 @@ class Chart:
         """Draw the axis with its numbers and its name."""
         base = HEIGHT - BOTTOM
         self.marks.append(
-            element("line", x1=LEFT, x2=WIDTH - RIGHT, y1=base, y2=base, class_="axis")
+            element("line", x1=LEFT, x2=self.width - RIGHT, y1=base, y2=base, class_="axis")
         )
         for value, words in ticks:
             place = float(self.across(value))
@@ -99,7 +102,7 @@ class Chart:
                 element("line", x1=_at(place), x2=_at(place), y1=base, y2=base + 4, class_="axis")
             )
             self.text(place, base + 16, words)
-        self.text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 6, name, kind="name")
+        self.text((LEFT + self.width - RIGHT) / 2, HEIGHT - 6, name, kind="name")
 
     def y_axis(self, ticks: Sequence[tuple[float, str]], name: str) -> None:
         """Draw faint lines across, with numbers; the name is above."""
@@ -108,7 +111,12 @@ class Chart:
             place = float(self.up(value))
             lines.append(
                 element(
-                    "line", x1=LEFT, x2=WIDTH - RIGHT, y1=_at(place), y2=_at(place), class_="grid"
+                    "line",
+                    x1=LEFT,
+                    x2=self.width - RIGHT,
+                    y1=_at(place),
+                    y2=_at(place),
+                    class_="grid",
                 )
             )
             self.text(LEFT - 5, place + 4, words, anchor="end")
@@ -117,8 +125,11 @@ class Chart:
 
     def svg(self) -> Element:
         """Return the chart."""
-        box = f"0 0 {WIDTH:g} {HEIGHT:g}"
-        return element("svg", self.marks, viewBox=box, role="img", aria_label=self.label)
+        box = f"0 0 {self.width:g} {HEIGHT:g}"
+        kind = "wide" if self.width > WIDTH else None
+        return element(
+            "svg", self.marks, viewBox=box, role="img", aria_label=self.label, class_=kind
+        )
 
 
 def tiny_histogram(
@@ -221,7 +232,7 @@ def draw_explanation(explanation: Explanation, shape: tuple[int, ...], row: str)
         (
             _heat(heat),
             f"what each pixel of image {row} adds to the score",
-            f"what each pixel adds (at most {number(float(np.abs(heat).max()), '.2g')})",
+            f"adds up to {number(float(np.abs(heat).max()), '.2g')}",
         ),
     ]
     return element("div", [_panel(*each) for each in pictures], class_="pictures")
@@ -230,7 +241,7 @@ def draw_explanation(explanation: Explanation, shape: tuple[int, ...], row: str)
 def picture(sample: FloatArray, shape: tuple[int, ...], row: str) -> Element:
     """Return an image alone."""
     levels = _levels(sample, shape, float(sample.min()), float(sample.max()))
-    return element("div", _panel(levels, f"image {row}", "image"), class_="pictures")
+    return element("div", _panel(levels, f"image {row}", ""), class_="pictures")
 
 
 def summary_images(X: FloatArray, shape: tuple[int, ...]) -> Element:

@@ -16,14 +16,57 @@ from vanishing.data.inputs import check_new_table, get_feature_names
 from vanishing.detectors.base import Detector
 from vanishing.detectors.score import Normal
 from vanishing.equations.mathml import Child, Element, element
-from vanishing.equations.text import number
+from vanishing.equations.text import number, significant
 
 # --- Parts of the page that several sections use -------------------------------------------------
+
+
+#: Whole numbers below this have all of their digits.
+MOST_IN_FULL = 1e9
 
 
 def format_count(count: int, what: str) -> str:
     """Write a number of things: "1 row", "1,200 rows"."""
     return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def format_score(score: float) -> str:
+    """Write a score with four digits, as the terminal does."""
+    return number(score + 0.0, ".4g") if np.isfinite(score) else "infinite"  # never -0
+
+
+def format_power(value: float, form: str) -> str:
+    """Write a number, with a raised exponent where it has one: "3×10⁻⁷".
+
+    Examples
+    --------
+    >>> from vanishing.app.report.content import format_power
+    >>> format_power(0.012, ".2g"), format_power(3e-7, ".2g"), format_power(1e-9, ".1g")
+    ('0.012', '3×10⁻⁷', '10⁻⁹')
+    """
+    digits, has_power, power = format(value, form).partition("e")
+    if not has_power:
+        return number(value, form)
+    raised = str(int(power)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"10{raised}" if digits == "1" else f"{digits.replace('-', '−')}×10{raised}"
+
+
+def format_value(value: float) -> str:
+    """Write a number of a table: whole numbers in full, others with four digits or more.
+
+    Examples
+    --------
+    >>> from vanishing.app.report.content import format_value
+    >>> format_value(129726.0), format_value(129726.25), format_value(0.012345)
+    ('129726', '129726', '0.01235')
+    """
+    if not np.isfinite(value):
+        return "infinite"
+    if abs(value) < MOST_IN_FULL and value == round(value):
+        return number(int(value), "d")
+    if 1 <= abs(value) < MOST_IN_FULL:
+        return significant(value, max(4, len(str(int(abs(value))))))
+    return format_power(value, ".4g")
 
 
 def join(names: Sequence[str], most: int = 8) -> str:
@@ -41,7 +84,7 @@ def figure(drawing: Element, caption: Child) -> Element:
 
 
 def fold(words: str, *children: Child) -> Element:
-    """Return what is seen when it is asked for, and in print."""
+    """Return what is seen when it is asked for, and not in print."""
     return element("details", element("summary", words), *children)
 
 
@@ -158,7 +201,7 @@ def check_given(
         anomalous=normality < detector.offset_,
         labels=kinds,
         one_class=one_class,
-        ids=_check_ids(ids, X, n_rows),
+        ids=take_row_names(ids, X, n_rows),
         names=names,
         train=train_table,
         train_scores=None if train is None else -move_to_host(detector.score_samples(train)),
@@ -223,9 +266,9 @@ def _check_labels(labels: Any, n_rows: int) -> tuple[BoolArray | None, bool]:
     return (numbers == (-1.0 if -1.0 in values else 1.0)), False
 
 
-def _check_ids(ids: Any, X: Any, n_rows: int) -> tuple[str, ...]:
+def take_row_names(ids: Any, X: Any, n_rows: int) -> tuple[str, ...]:
+    """Return what the rows are called: by default the index of a frame, or their numbers."""
     if ids is None:
-        # The index of a frame, or the number of each row.
         ids = getattr(X, "index", None)
         ids = range(n_rows) if ids is None or callable(ids) else ids
     names: Sequence[str] = [str(each) for each in ids]
@@ -239,25 +282,38 @@ def _check_ids(ids: Any, X: Any, n_rows: int) -> tuple[str, ...]:
 LIBRARIES = ("vanishing", "numpy", "scipy", "scikit-learn")
 
 
-def facts_section(given: Given) -> list[Element]:
-    """Return tables of parameters and versions."""
+def describe_fit(given: Given) -> Element:
+    """Return a table of what a detector learned."""
     detector = given.detector
-    parameters = detector.get_params(deep=False).items()
     fitted: list[tuple[str, Any]] = [
         ("threshold on the anomaly score", number(given.threshold, ".6g")),
-        ("columns", f"{detector.n_features_in_:,}"),
+        ("pixels" if given.image_shape else "columns", f"{detector.n_features_in_:,}"),
     ]
     for place, words in enumerate(getattr(detector, "chosen_", ()), start=1):
         fitted.append((f"part {place}", " ".join(str(words).split())))
-    versions = [("Python", platform.python_version()), *((n, _version(n)) for n in LIBRARIES)]
-    return [
+    return _table_of_facts("What was fitted", fitted)
+
+
+def describe_model(model: Any) -> list[Element]:
+    """Return tables of parameters and versions."""
+    steps = [step for _, step in model.steps] if hasattr(model, "steps") else [model]
+    tables = [
         _table_of_facts(
-            f"Parameters of {type(detector).__name__}",
-            [(name, " ".join(repr(value).split())) for name, value in parameters],
-        ),
-        _table_of_facts("What was fitted", fitted),
-        _table_of_facts("Versions", versions),
+            f"Parameters of {type(step).__name__}",
+            [
+                (name, " ".join(repr(value).split()))
+                for name, value in step.get_params(deep=False).items()
+            ],
+        )
+        for step in steps
     ]
+    return [*tables, list_versions()]
+
+
+def list_versions() -> Element:
+    """Return a table of versions."""
+    versions = [("Python", platform.python_version()), *((n, _version(n)) for n in LIBRARIES)]
+    return _table_of_facts("Versions", versions)
 
 
 def _table_of_facts(caption: str, entries: list[tuple[str, Any]]) -> Element:
@@ -276,80 +332,86 @@ def _version(name: str) -> str:
 
 # --- The section on the data ----------------------------------------------------------------------
 
-#: Columns that have a row of their own, at most.
-MOST_COLUMNS = 40
+#: Columns that have a row of their own, at most, and those of a table that one page of paper holds.
+MOST_COLUMNS, SMALL = 40, 15
 
 
 def data_section(given: Given) -> list[Element]:
     """Return a summary of every column, or of the images."""
-    n_rows, n_columns = given.X.shape
-    found: list[Element] = []
+    n_rows = len(given.X)
     if given.image_shape is not None:
         size = " × ".join(map(str, given.image_shape))
         words = f"{format_count(n_rows, 'image')} of {size} pixels."
         return [element("p", words), summary_images(given.X, given.image_shape)]
-    constant = given.X.min(axis=0) == given.X.max(axis=0)
+    moved = np.abs(given.X.mean(axis=0) - given.normal.mean) / given.normal.spread
+    return summarize_columns(given.X, given.names, given.train, moved)
+
+
+def summarize_columns(
+    X: FloatArray,
+    names: Sequence[str],
+    train: FloatArray | None = None,
+    importance: FloatArray | None = None,
+) -> list[Element]:
+    """Return a table with statistics of every column, NaN left out.
+
+    Parameters
+    ----------
+    X : array of shape (n_rows, n_columns)
+    names : sequence of str
+    train : array of shape (n_train, n_columns), optional
+        Other rows to compare with.
+    importance : array of shape (n_columns,), optional
+        Of wide tables those columns are shown where this is largest; by default the first.
+    """
+    n_rows, n_columns = X.shape
     words = f"{format_count(n_rows, 'row')} and {format_count(n_columns, 'column')}."
-    if constant.any() and n_rows > 1:
-        words += f" {format_count(int(constant.sum()), 'column')} constant."
-    if given.train is not None:
+    if train is not None:
         words += (
-            f" The detector was fitted to {format_count(len(given.train), 'row')}; lines over the "
+            f" The detector was fitted to {format_count(len(train), 'row')}; lines over the "
             "histograms are theirs."
         )
-    found.append(element("p", words))
-    shown = _choose_columns(given)
-    found.append(make_scrollable(_table_of_columns(given, shown), "Columns of the data"))
-    if len(shown) < n_columns:
-        left = n_columns - len(shown)
-        how = "those furthest from the training mean come first"
-        found.append(
-            element("p", f"{format_count(left, 'more column')} not shown; {how}.", class_="note")
-        )
-    return found
-
-
-def _choose_columns(given: Given) -> list[int]:
-    """Return the columns that are shown: all, or those that differ most from the training data."""
-    n_columns = given.X.shape[1]
-    if n_columns <= MOST_COLUMNS:
-        return list(range(n_columns))
-    moved = np.abs(given.X.mean(axis=0) - given.normal.mean) / given.normal.spread
-    return [int(j) for j in np.argsort(-moved, kind="stable")[:MOST_COLUMNS]]
-
-
-def _table_of_columns(given: Given, shown: list[int]) -> Element:
+    shown = list(range(n_columns))
+    if n_columns > MOST_COLUMNS:
+        by = np.zeros(n_columns) if importance is None else -importance
+        shown = [int(j) for j in np.argsort(by, kind="stable")[:MOST_COLUMNS]]
+    gaps = np.isnan(X).sum(axis=0)
     titles = ["column", "distribution", "min", "median", "max", "mean", "std"]
-    if given.train is not None:
-        titles.append("outside training range")
+    titles += ["missing"] if gaps.any() else []
+    titles += [] if train is None else ["outside training range"]
     numeric = [None, None] + ["number"] * (len(titles) - 2)
-    rows = [make_row("td", _cells(given, j), numeric) for j in shown]
-    return element(
+    rows = []
+    for j in shown:
+        other = None if train is None else train[:, j]
+        cells = _cells(names[j], X[~np.isnan(X[:, j]), j], other)
+        if gaps.any():
+            cells.insert(7, f"{gaps[j]:,}" if gaps[j] else "–")
+        rows.append(make_row("td", cells, numeric))
+    table = element(
         "table",
         element("caption", "Statistics of the columns"),
         element("thead", make_row("th", titles, numeric)),
         element("tbody", rows),
+        class_="columns small" if len(shown) <= SMALL else "columns",
     )
+    found = [element("p", words), make_scrollable(table, "Columns of the data")]
+    if len(shown) < n_columns:
+        left = format_count(n_columns - len(shown), "more column")
+        how = "" if importance is None else "; those furthest from the training mean come first"
+        found.append(element("p", f"{left} not shown{how}.", class_="note"))
+    return found
 
 
-def _cells(given: Given, column: int) -> list[object]:
-    values = given.X[:, column]
-    train = None if given.train is None else given.train[:, column]
+def _cells(name: str, values: FloatArray, train: FloatArray | None) -> list[object]:
+    if not len(values):
+        return [name, "empty", *["–"] * 5]
     known = values if train is None else np.concatenate([values, train])
     histogram = tiny_histogram(values, train, (float(known.min()), float(known.max())))
-    cells: list[object] = [given.names[column], histogram]
-    cells += [_format(statistic) for statistic in _statistics(values)]
+    with np.errstate(over="ignore"):
+        statistics = [values.min(), np.median(values), values.max(), values.mean(), values.std()]
+    cells: list[object] = [name, histogram]
+    cells += [format_value(float(each) + 0.0) for each in statistics]
     if train is not None:
         outside = int(np.sum((values < train.min()) | (values > train.max())))
         cells.append(f"{outside:,}" if outside else "–")
     return cells
-
-
-def _statistics(values: FloatArray) -> list[float]:
-    with np.errstate(over="ignore"):
-        found = [values.min(), np.median(values), values.max(), values.mean(), values.std()]
-    return [float(each) for each in found]
-
-
-def _format(value: float) -> str:
-    return number(value + 0.0, ".4g")

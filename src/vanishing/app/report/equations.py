@@ -1,12 +1,13 @@
 """The equations of a report."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from vanishing.app.report.charts import Chart
-from vanishing.app.report.content import figure, fold, format_count, join
+from vanishing.app.report.content import figure, fold, format_count, format_power, join
 from vanishing.arrays.namespace import FloatArray, lazy
 from vanishing.detectors.score import Part
 from vanishing.equations.expansion import is_quick
@@ -191,8 +192,10 @@ BINS = 36
 SMALLEST = 1e-16
 
 
-def equations_section(parts: Sequence[Part], formulas: Sequence[Formulas]) -> list[Element]:
-    """Return the equations, those that hold best first."""
+def equations_section(
+    parts: Sequence[Part], formulas: Sequence[Formulas], unit: str
+) -> list[Element]:
+    """Return the equations, those that hold best first; the unit is what a row is called."""
     if not parts:
         words = "There are no equations: every column of the training data is constant."
         return [element("p", words)]
@@ -203,14 +206,14 @@ def equations_section(parts: Sequence[Part], formulas: Sequence[Formulas]) -> li
     )
     if any(each.tidied for each in formulas):
         rounding = (
-            "Coefficients are rounded and terms left out as long as the noise of normal rows does "
-            "not tell the difference"
+            f"Coefficients are rounded and terms left out as long as the noise of normal {unit}s "
+            "does not tell the difference"
         )
     found: list[Element] = [
         element(
             "p",
-            f"Normal rows keep {format_count(total, 'equation')}, up to noise. {rounding}; where "
-            "there are many terms, dots stand for all but the largest.",
+            f"Normal {unit}s keep {format_count(total, 'equation')}, up to noise. {rounding}; "
+            "where there are many terms, dots stand for all but the largest.",
         )
     ]
     if any(not each.in_columns for each in formulas):
@@ -222,16 +225,20 @@ def equations_section(parts: Sequence[Part], formulas: Sequence[Formulas]) -> li
                 "would have too many terms.",
             )
         )
+    listed: list[Element] = []
     for place, (part, written) in enumerate(zip(parts, formulas, strict=True)):
         if place == MOST_PARTS:
             left = [each.name for each in parts[MOST_PARTS:]]
-            found.append(element("p", f"Not listed: {join(left)}.", class_="note"))
+            listed.append(element("p", f"Not listed: {join(left)}.", class_="note"))
             break
-        found += _part(part, written, seen=place == 0)
-    return found
+        listed += _part(part, written, seen=place == 0 and written.in_columns, unit=unit)
+    if unit == "row" and any(each.in_columns for each in formulas):
+        return found + listed
+    # Formulas of pixels, or of coordinates that nobody knows.
+    return [*found[:1], fold("The equations", *found[1:], *listed)]
 
 
-def _part(part: Part, written: Formulas, *, seen: bool) -> list[Element]:
+def _part(part: Part, written: Formulas, *, seen: bool, unit: str) -> list[Element]:
     """List the equations of one part."""
     ranked = sorted(
         (float(size), cluster, index)
@@ -241,7 +248,7 @@ def _part(part: Part, written: Formulas, *, seen: bool) -> list[Element]:
     heading = element("h3", part.name[:1].upper() + part.name[1:])
     words = f"{format_count(len(ranked), 'equation')} up to degree {_degree(part)}"
     if len(part.components) > 1:
-        words += f", of {len(part.components):,} clusters of normal rows"
+        words += f", of {len(part.components):,} clusters of normal {unit}s"
     about = element("p", f"{words}.", class_="note")
     n_first = FIRST if seen else 0
     first = _list_equations(part, written, ranked[:n_first])
@@ -287,25 +294,37 @@ def spectrum_section(parts: Sequence[Part]) -> list[Element]:
     """Return a histogram of the extents of every degree of every part."""
     if not parts:
         return [element("p", "There are no equations, and so there is no spectrum.")]
-    charts = [
-        figure(*_spectrum(part, degree))
-        for part in parts[:MOST_PARTS]
-        for degree in range(1, max(len(each.ideal.trace_) for each in part.components) + 1)
-    ]
+    found = draw_spectra(
+        {part.name: [each.ideal.trace_ for each in part.components] for part in parts[:MOST_PARTS]}
+    )
+    if left := [each.name for each in parts[MOST_PARTS:]]:
+        found.append(element("p", f"Not drawn: {join(left)}.", class_="note"))
+    return found
+
+
+def draw_spectra(traces: Mapping[str, Sequence[Sequence[Any]]]) -> list[Element]:
+    """Return a histogram of the extents of every degree.
+
+    Parameters
+    ----------
+    traces : mapping of str to sequence
+        The traces of the ideals of each part, by its name.
+    """
     words = (
         "Each direction of a degree is a polynomial of size 1; its extent is the root mean square "
         "on the rows that it was fitted to. Up to the tolerance it vanishes, and is an equation."
     )
-    left = [each.name for each in parts[MOST_PARTS:]]
-    more = element("p", f"Not drawn: {join(left)}.", class_="note") if left else None
-    grid = element("div", charts, class_="charts")
-    return [each for each in (element("p", words), grid, more) if each is not None]
+    charts = [
+        figure(*_spectrum(name, steps))
+        for name, several in traces.items()
+        for degree in range(1, max(map(len, several)) + 1)
+        if (steps := [step for trace in several for step in trace if step.degree == degree])
+    ]
+    return [element("p", words), element("div", charts, class_="charts")]
 
 
-def _spectrum(part: Part, degree: int) -> tuple[Element, str]:
+def _spectrum(name: str, steps: Sequence[Any]) -> tuple[Element, str]:
     """Return the chart of one degree, and its caption."""
-    traces = [component.ideal.trace_ for component in part.components]
-    steps = [step for trace in traces for step in trace if step.degree == degree]
     vanishing = np.concatenate([step.spectrum[: step.vanishing] for step in steps])
     others = np.concatenate([step.spectrum[step.vanishing :] for step in steps])
     tols = sorted({step.tol for step in steps})
@@ -317,7 +336,7 @@ def _spectrum(part: Part, degree: int) -> tuple[Element, str]:
     counts = [np.histogram(each, edges)[0] for each in logs]
     most = max(1, int((counts[0] + counts[1]).max()))
     found = f"{len(vanishing)} of {format_count(len(vanishing) + len(others), 'direction')} vanish"
-    words = f"{part.name}, degree {degree}: {found}"
+    words = f"{name}, degree {steps[0].degree}: {found}"
     chart = Chart((low, high), (0.0, float(most)), f"Histogram of extents. {words}")
     chart.y_axis([(0.0, "0"), (float(most), str(most))], "directions")
     chart.bars(edges, counts[0] + counts[1], "rest")
@@ -345,7 +364,4 @@ def _whole_powers(logs: FloatArray) -> tuple[float, float]:
 
 
 def _power_of_ten(power: int) -> str:
-    if -3 <= power <= 3:
-        return f"{10.0**power:g}"
-    raised = str(power).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
-    return f"10{raised}"
+    return f"{10.0**power:g}" if -3 <= power <= 3 else format_power(10.0**power, ".0e")

@@ -1,6 +1,7 @@
-"""write_report: a page about scored data. write_laws_report: one about laws."""
+"""write_report: a page about scored data; and the frame of all pages."""
 
 import os
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
@@ -8,22 +9,25 @@ from typing import Any
 
 import numpy as np
 
-from vanishing.app.report.anomalies import anomalies_section
+from vanishing.app.report.anomalies import anomalies_section, explain_anomalies
 from vanishing.app.report.content import (
     Given,
     check_given,
     data_section,
-    facts_section,
-    make_row,
-    make_scrollable,
+    describe_fit,
+    describe_model,
+    fold,
+    format_count,
+    format_score,
 )
 from vanishing.app.report.equations import Formulas, equations_section, spectrum_section
 from vanishing.app.report.scores import scores_section
+from vanishing.app.wording import describe_fix
 from vanishing.arrays.namespace import FloatArray
 from vanishing.data.atomic import write_atomic
 from vanishing.equations.mathml import Element, element, render
-from vanishing.equations.text import changed_number, number
-from vanishing.laws.fit import EXACT
+from vanishing.equations.text import number
+from vanishing.explain.record import Explanation
 
 # --- A page about scored data ---------------------------------------------------------------------
 
@@ -45,13 +49,14 @@ def write_report(
     feature_names: Any = None,
     title: str | None = None,
     train: Any = None,
+    callback: Callable[[float], object] | None = None,
 ) -> None:
     """Write an HTML page about data and the scores of a detector.
 
-    The page holds the distribution of the scores, ROC and precision-recall curves where there are
-    labels, the most anomalous rows with explanations, the equations, the spectrum of each degree, a
-    summary of the data, parameters and versions. It needs no network, runs no script, and is
-    written completely or not at all.
+    The page lists the anomalous rows with a suggested fix for each, explains them, and shows the
+    distribution of the scores, ROC and precision-recall curves where there are labels, the
+    equations, a summary of the data, and in folds the spectrum of each degree, parameters and
+    versions. It needs no network, runs no script, and is written completely or not at all.
 
     Parameters
     ----------
@@ -73,12 +78,14 @@ def write_report(
         Heading of the page.
     train : array-like of shape (n_train, n_features), optional
         The data of the fit, to compare with.
+    callback : callable, optional
+        Called with the share of the anomalous rows that have been explained, 0 to 1.
 
     Notes
     -----
-    Work is bounded, and the page says where: the six rows with the highest scores are explained,
-    fewer if that takes longer than 20 seconds; of wide tables 40 columns are summarized; of many
-    equations those that hold best are written out.
+    Work is bounded, and the page says where: of the anomalous rows the 200 with the highest scores
+    are listed and explained, fewer if that takes longer than 20 seconds; of wide tables 40 columns
+    are summarized; of many equations those that hold best are written out.
 
     Examples
     --------
@@ -94,9 +101,7 @@ def write_report(
     >>> "Two rows" in page.read_text(encoding="utf-8")
     True
     """
-    folder = Path(path).absolute().parent
-    if not folder.is_dir():
-        raise FileNotFoundError(f"there is no folder {folder} for the report; make it first")
+    check_folder(path)
     given = check_given(
         detector,
         X,
@@ -106,24 +111,57 @@ def write_report(
         feature_names=feature_names,
         train=train,
     )
-    content = "<!DOCTYPE html>\n" + render(_page(given, title or "Anomaly report")) + "\n"
-    write_atomic(path, content.encode())
+    write_page(path, _page(given, title or "Anomaly report", callback))
 
 
-def _page(given: Given, title: str) -> Element:
+def _page(given: Given, title: str, callback: Callable[[float], object] | None) -> Element:
     parts = given.detector.anomaly_score_.parts
     rows = _normal_rows(given)
     about = (rows, given.names, given.normal.mean, given.normal.spread)
     formulas = [Formulas(part, *about) for part in parts]
-    sections = [
-        ("scores", "Scores", scores_section(given)),
-        ("anomalies", f"Most anomalous {given.unit}s", anomalies_section(given, formulas)),
-        ("equations", "Equations", equations_section(parts, formulas)),
-        ("spectrum", "Spectrum", spectrum_section(parts)),
-        ("data", "Data", data_section(given)),
-        ("facts", "Parameters and versions", facts_section(given)),
+    explained, note = explain_anomalies(given, callback)
+    heading = f"Anomalous {given.unit}s"
+    details = [
+        fold("Spectrum", *spectrum_section(parts)),
+        fold("What was fitted", describe_fit(given)),
+        fold("Parameters and versions", *describe_model(given.detector)),
     ]
-    return make_page(title, _written_on(given), [_glance(given)], sections)
+    sections = [
+        ("anomalies", heading, anomalies_section(given, explained, note, formulas)),
+        ("scores", "Scores", scores_section(given)),
+        ("equations", "Equations", equations_section(parts, formulas, given.unit)),
+        ("data", "Data", data_section(given)),
+        ("details", "Details", details),
+    ]
+    first = [element("p", _headline(given, explained), class_="lead"), _glance(given)]
+    return make_page(title, _written_on(given), first, sections)
+
+
+def _headline(given: Given, explained: Mapping[int, Explanation]) -> str:
+    """Return what somebody reads who reads one sentence."""
+    n_anomalous, unit = int(given.anomalous.sum()), given.unit
+    all_of = f"{n_anomalous:,} of {format_count(len(given.X), unit)}"
+    words = f"{all_of} {'is' if n_anomalous == 1 else 'are'} anomalous."
+    worst = given.order[0]
+    if not n_anomalous:
+        score = format_score(float(given.scores[worst]))
+        return f"{words} The highest score is {score} ({unit} {given.ids[worst]})."
+    words += f" The most anomalous is {unit} {given.ids[worst]}"
+    if given.image_shape is None and worst in explained:
+        return f"{words}: {describe_fix(explained[worst])}"
+    return f"{words}."
+
+
+def check_folder(path: str | os.PathLike[str]) -> None:
+    """Raise an error if there is no folder to write to, before any work is done."""
+    folder = Path(path).absolute().parent
+    if not folder.is_dir():
+        raise FileNotFoundError(f"there is no folder {folder} for the report; make it first")
+
+
+def write_page(path: str | os.PathLike[str], page: Element) -> None:
+    """Write a page completely or not at all."""
+    write_atomic(path, ("<!DOCTYPE html>\n" + render(page) + "\n").encode())
 
 
 def make_page(
@@ -184,8 +222,8 @@ def _glance(given: Given) -> Element:
     figures = [
         (f"{n_rows:,}", given.unit if n_rows == 1 else f"{given.unit}s"),
         (f"{n_columns:,}", "pixels" if given.image_shape else "columns"),
-        (f"{n_anomalous:,}", f"called anomalies ({share})"),
-        (number(given.threshold, ".3g"), "threshold"),
+        (f"{n_anomalous:,}", f"anomalous ({share})"),
+        (format_score(given.threshold), "threshold on the score"),
     ]
     if given.labels is not None:
         figures.append((f"{int(given.labels.sum()):,}", "labelled anomalies"))
@@ -210,88 +248,3 @@ def _normal_rows(given: Given) -> FloatArray:
     # Too few to tell sizes: points spread as the training data is.
     drawn = np.random.default_rng(0).normal(size=(DRAWN_ROWS, len(given.names)))
     return np.asarray(given.normal.mean + given.normal.spread * drawn)
-
-
-# --- A page about laws ----------------------------------------------------------------------------
-
-#: Rows that are listed, at most.
-MOST_ROWS = 200
-#: Smaller p-values are not told apart.
-LEAST = 1e-9
-
-
-def write_laws_report(
-    path: str | os.PathLike[str], laws: Any, check: Any = None, *, title: str = "Laws"
-) -> None:
-    """Write one page of HTML about laws and the rows that break them.
-
-    Parameters
-    ----------
-    path : path
-        A file that exists is replaced. It is written whole or not at all.
-    laws : Laws
-    check : Check, optional
-        What ``laws.check`` found.
-    title : str
-    """
-    figures = [
-        (f"{laws.n_rows:,}", "rows"),
-        (f"{len(laws.names):,}", "columns"),
-        (f"{len(laws):,}", "law" if len(laws) == 1 else "laws"),
-    ]
-    sections = [("laws", "Laws", _laws_section(laws))]
-    if check is not None:
-        figures.append((f"{int(check.broken.sum()):,}", f"of {check.n_rows:,} rows break a law"))
-        sections.insert(0, ("cells", "Broken cells", _cells_section(check)))
-    page = make_page(title, date_line(), [make_glance(figures)], sections)
-    write_atomic(path, ("<!DOCTYPE html>\n" + render(page) + "\n").encode())
-
-
-def _laws_section(laws: Any) -> list[Element]:
-    parts = [element("p", laws.summary())]
-    if len(laws):
-        rows = [
-            (
-                str(law),
-                str(law.degree),
-                "exact" if law.extent < EXACT else number(law.extent, ".2g"),
-                f"< {number(LEAST, '.0e')}" if law.p_value < LEAST else number(law.p_value, ".1g"),
-            )
-            for law in laws
-        ]
-        kinds = (None, "number", "number", "number")
-        parts.append(_table(("law", "degree", "extent", "p-value"), rows, kinds))
-    parts += [element("p", note, class_="note") for note in laws.notes]
-    return parts
-
-
-def _cells_section(check: Any) -> list[Element]:
-    found = check.rows[:MOST_ROWS]
-    if not found:
-        return [element("p", str(check))]
-    sentences = check.sentences()[:MOST_ROWS]
-    rows = []
-    for each, sentence in zip(found, sentences, strict=True):
-        for fix in each.fixes or (None,):
-            change = ("", "", "") if fix is None else (fix.column, *_change(fix))
-            sure = "" if fix is None else f"{100 * fix.probability:.0f}\u00a0%"
-            rows.append((str(each.name), *change, sure, sentence.partition(": ")[2]))
-    kinds = ("short", "short", "number", "number", "number")
-    parts = [_table(("row", "cell", "value", "fix", "sure", "why"), rows, kinds)]
-    if len(check.rows) > MOST_ROWS:
-        parts.append(element("p", f"The first {MOST_ROWS} of {len(check.rows)} rows are shown."))
-    return parts
-
-
-def _change(fix: Any) -> tuple[str, str]:
-    if fix.value != fix.value:
-        return "missing", number(fix.fix, ".6g")
-    return changed_number(fix.value, fix.fix)
-
-
-def _table(
-    titles: tuple[str, ...], rows: list[tuple[Any, ...]], kinds: tuple[str | None, ...]
-) -> Element:
-    head = element("thead", make_row("th", titles, kinds))
-    body = element("tbody", [make_row("td", row, kinds) for row in rows])
-    return make_scrollable(element("table", head, body), titles[0])

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.metrics import average_precision_score, precision_recall_curve, roc_curve
 
-from vanishing.app.report.charts import Chart, round_ticks
-from vanishing.app.report.content import Given, figure, format_count
+from vanishing.app.report.charts import WIDE, WIDTH, Chart, round_ticks
+from vanishing.app.report.content import Given, figure, format_count, format_score
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.equations.mathml import Element, element
 from vanishing.equations.text import number
@@ -111,23 +111,24 @@ MOST_POINTS = 400
 
 def scores_section(given: Given) -> list[Element]:
     """Return the histogram and, with labels, the curves."""
-    charts = [_histogram(given)]
     found = [
         element(
             "p",
             "Larger scores are more anomalous. Above the threshold of "
-            f"{number(given.threshold, '.4g')} rows are called anomalies.{_meaning(given)}",
-        )
+            f"{number(given.threshold, '.4g')} {given.unit}s are called anomalies."
+            f"{_meaning(given)}",
+        ),
+        _histogram(given),
     ]
     if given.labels is not None:
         curves = compare_with_labels(given.scores, given.labels)
         found.append(element("p", _describe_curves(curves, given)))
-        charts += [_roc(curves), _precision_recall(curves)]
+        found.append(element("div", _roc(curves), _precision_recall(curves), class_="charts"))
     elif given.one_class:
         found.append(
             element("p", "All labels are the same, so that there is no ROC curve.", class_="note")
         )
-    return [*found, element("div", charts, class_="charts three" if len(charts) == 3 else "charts")]
+    return found
 
 
 def _meaning(given: Given) -> str:
@@ -135,8 +136,8 @@ def _meaning(given: Given) -> str:
     if not any(view.shift for view in given.detector.anomaly_score_.views):
         return ""
     return (
-        " A row that is as far off as a normal row usually is has a score near 0, and one that is "
-        "less far off a negative score."
+        f" {given.unit.capitalize()}s that are as far off as normal ones usually are have scores "
+        "near 0, and those that are less far off negative scores."
     )
 
 
@@ -146,8 +147,8 @@ def _describe_curves(curves: Curves, given: Given) -> str:
     false_alarms = int(np.sum(~given.labels & given.anomalous))
     low, high = curves.auc_interval
     return (
-        f"{format_count(int(given.labels.sum()), 'row')} of {len(given.labels):,} are labelled as "
-        f"anomalies. The threshold finds {caught:,} of them, with "
+        f"{int(given.labels.sum()):,} of {format_count(len(given.labels), given.unit)} are "
+        f"labelled as anomalies. The threshold finds {caught:,} of them, with "
         f"{format_count(false_alarms, 'false alarm')}. Area under the ROC curve {curves.auc:.3f} "
         f"(95 % interval {low:.3f} to {high:.3f}, bootstrap), average precision "
         f"{curves.precision:.3f}."
@@ -155,52 +156,53 @@ def _describe_curves(curves: Curves, given: Given) -> str:
 
 
 def _histogram(given: Given) -> Element:
+    """Return the histogram in two widths, of which the page shows the one that fits."""
     low, high = _range(given)
     edges = np.linspace(low, high, BINS + 1)
-    groups = [(given.scores, "normal", "rows")]
+    groups = [(given.scores, "normal", f"{given.unit}s")]
     if given.labels is not None:
         groups = [
             (given.scores, "anomaly", "labelled as anomalies"),
             (given.scores[~given.labels], "normal", "labelled as normal"),
         ]
     counts = [np.histogram(np.clip(scores, low, high), edges)[0] for scores, _, _ in groups]
-    most = float(max(1, counts[0].max()))
-    beyond = int(np.sum(given.scores > high))
-    chart = Chart((low, high), (0.0, most), _describe(given))
-    chart.y_axis([tick for tick in round_ticks(0.0, most, 4) if tick[0] % 1 == 0], "rows")
-    # Anomalies stand on top of normal rows: the whole is drawn first.
-    for (_, kind, _), heights in zip(groups, counts, strict=True):
-        chart.bars(edges, heights, kind)
     legend = [_key(kind, words) for _, kind, words in reversed(groups)]
     if given.train_scores is not None:
-        heights = np.histogram(np.clip(given.train_scores, low, high), edges)[0]
-        heights = heights * (most / max(1, heights.max()))
-        outline = np.repeat(heights, 2)
-        chart.line(np.repeat(edges, 2)[1:-1], outline, "train")
         legend.append(_key("train", "training data, in its own scale"))
-    chart.x_axis(round_ticks(low, high), "anomaly score")
-    if low <= given.threshold <= high:
-        chart.upright(given.threshold, "threshold")
     caption: list[object] = [legend]
-    if beyond:
+    if beyond := int(np.sum(given.scores > high)):
+        are = "a larger score is" if beyond == 1 else "larger scores are"
         caption.append(
-            f" {format_count(beyond, 'row')} with larger scores are in the last bar"
-            f" (largest: {_format_score(float(given.scores.max()))})."
+            f" {format_count(beyond, given.unit)} with {are} in the last bar"
+            f" (largest: {format_score(float(given.scores.max()))})."
         )
-    return figure(chart.svg(), caption)
+    charts = []
+    for width, n_ticks in ((WIDTH, 5), (WIDE, 10)):
+        most = float(max(1, counts[0].max()))
+        chart = Chart((low, high), (0.0, most), _describe(given), width)
+        ticks = [tick for tick in round_ticks(0.0, most, 4) if tick[0] % 1 == 0]
+        chart.y_axis(ticks, f"{given.unit}s")
+        # Anomalies stand on top of normal rows: the whole is drawn first.
+        for (_, kind, _), heights in zip(groups, counts, strict=True):
+            chart.bars(edges, heights, kind)
+        if given.train_scores is not None:
+            heights = np.histogram(np.clip(given.train_scores, low, high), edges)[0]
+            heights = heights * (most / max(1, heights.max()))
+            chart.line(np.repeat(edges, 2)[1:-1], np.repeat(heights, 2), "train")
+        chart.x_axis(round_ticks(low, high, n_ticks), "anomaly score")
+        if low <= given.threshold <= high:
+            chart.upright(given.threshold, f"threshold {number(given.threshold, '.4g')}")
+        charts.append(chart.svg())
+    return figure(element("div", charts, class_="either"), caption)
 
 
 def _describe(given: Given) -> str:
     middle = float(np.median(given.scores))
     return (
-        f"Histogram of the anomaly scores of {format_count(len(given.scores), 'row')}: median "
-        f"{_format_score(middle)}, largest {_format_score(float(given.scores.max()))}, threshold "
+        f"Histogram of the anomaly scores of {format_count(len(given.scores), given.unit)}: median "
+        f"{format_score(middle)}, largest {format_score(float(given.scores.max()))}, threshold "
         f"{number(given.threshold, '.4g')}"
     )
-
-
-def _format_score(score: float) -> str:
-    return number(score, ".4g") if np.isfinite(score) else "infinite"
 
 
 def _range(given: Given) -> tuple[float, float]:

@@ -1,0 +1,233 @@
+"""write_equations_report: a page about the equations of a table."""
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from vanishing.app.report.content import (
+    describe_model,
+    fold,
+    format_count,
+    make_row,
+    make_scrollable,
+    summarize_columns,
+    take_row_names,
+)
+from vanishing.app.report.equations import MOST_TERMS, draw_spectra
+from vanishing.app.report.page import check_folder, date_line, make_glance, make_page, write_page
+from vanishing.app.wording import describe_distance, measure_distance
+from vanishing.arrays.namespace import FloatArray, move_to_host
+from vanishing.data.inputs import check_new_table, get_feature_names
+from vanishing.equations.expansion import choose_terms, equations_of
+from vanishing.equations.mathml import Element, element, mathml_equation
+from vanishing.equations.simplification import TidyEquation, tidy
+from vanishing.equations.text import Sum, number, shorten_names
+from vanishing.ideal import VanishingIdeal
+
+#: Equations that are seen at once, and in a fold, at most.
+LISTED, FOLDED = 12, 48
+#: Rows that are listed.
+ROWS = 10
+#: Digits of coefficients, at least, and letters of a name in a formula.
+DIGITS, LONGEST_NAME = 6, 24
+
+
+def write_equations_report(
+    path: str | os.PathLike[str],
+    model: Any,
+    X: Any,
+    *,
+    ids: Any = None,
+    feature_names: Any = None,
+    title: str | None = None,
+) -> None:
+    """Write one page of HTML about the equations of a table.
+
+    The page holds the equations, as short as the noise of the rows allows, the rows that are
+    furthest from them, a summary of the columns, and in folds the spectrum of each degree,
+    parameters and versions.
+
+    Parameters
+    ----------
+    path : path
+        A file that exists is replaced. It is written completely or not at all.
+    model : VanishingIdeal, or Pipeline that ends in one
+        Fitted.
+    X : array-like of shape (n_samples, n_features)
+        The data of the fit, or other data of the same kind.
+    ids : sequence of shape (n_samples,), optional
+        Names of the rows. By default the index of a frame, or numbers from 0.
+    feature_names : sequence of str, optional
+        Names of the columns. By default those of the fit, or x0, x1, ...
+    title : str, optional
+        Heading of the page.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from vanishing import VanishingIdeal
+    >>> from vanishing.app.report import write_equations_report
+    >>> from vanishing.datasets import make_variety
+    >>> X = make_variety("circle", 200, noise=0.001)
+    >>> ideal = VanishingIdeal(tol=0.01).fit(X)
+    >>> page = pathlib.Path(tempfile.mkdtemp()) / "report.html"
+    >>> write_equations_report(page, ideal, X, feature_names=["x", "y"], title="A circle")
+    >>> "A circle" in page.read_text(encoding="utf-8")
+    True
+    """
+    check_folder(path)
+    ideal = model
+    while isinstance(ideal, Pipeline):
+        ideal = ideal.steps[-1][1]
+    if not isinstance(ideal, VanishingIdeal):
+        raise TypeError(
+            "model must be a fitted VanishingIdeal or a Pipeline that ends in one, got "
+            f"{type(ideal).__name__}"
+        )
+    rows: FloatArray = np.asarray(move_to_host(check_new_table(model, X)), dtype=np.float64)
+    names = tuple(get_feature_names(model, feature_names))
+    row_names = take_row_names(ids, X, len(rows))
+    tidied: list[TidyEquation] = []
+    with suppress(ValueError):  # too many terms, or lost in rounding errors
+        tidied = tidy(model, rows, names, mix=True)
+    n_found = ideal.basis_.count()
+    lead = f"{format_count(len(tidied) or n_found, 'equation')} in {len(names)} columns."
+    figures = [
+        (f"{len(rows):,}", "rows"),
+        (f"{len(names):,}", "columns"),
+        (f"{len(tidied) or n_found:,}", "equation" if n_found == 1 else "equations"),
+    ]
+    if ideal.noise_ is not None and ideal.noise_.degree is not None:
+        share = 100 * float(ideal.noise_.share)
+        figures.append((f"{number(share, '.2g')}\u00a0%", "noise, of a column's spread"))
+        lead += f" {str(ideal.noise_)[:1].upper()}{str(ideal.noise_)[1:]}."
+    sections = [("equations", "Equations", _list_equations(model, ideal, tidied, rows, names))]
+    if n_found:
+        sections.append(("rows", "Rows", _list_rows(model, ideal, tidied, rows, row_names)))
+    sections += [
+        ("data", "Data", summarize_columns(rows, names)),
+        (
+            "details",
+            "Details",
+            [
+                fold("Spectrum", *draw_spectra({"the ideal": [ideal.trace_]})),
+                fold("Parameters and versions", *describe_model(model)),
+            ],
+        ),
+    ]
+    first = [element("p", lead, class_="lead"), make_glance(figures)]
+    write_page(path, make_page(title or "Equations", date_line(), first, sections))
+
+
+def _list_equations(
+    model: Any,
+    ideal: VanishingIdeal,
+    tidied: Sequence[TidyEquation],
+    rows: FloatArray,
+    names: tuple[str, ...],
+) -> list[Element]:
+    if not ideal.basis_.count():
+        words = (
+            "No polynomial vanishes up to the tolerance. The spectrum below shows how close they "
+            "come; a larger tolerance or degree may find one."
+        )
+        return [element("p", words)]
+    short = shorten_names(names, LONGEST_NAME)
+    if tidied:
+        words = (
+            "Terms are left out and coefficients rounded as long as the noise of the rows does not "
+            "tell the difference. How far rows are off is in root mean square."
+        )
+        written = [_write(each, short) for each in tidied]
+        hows = [
+            f"{describe_distance(measure_distance(each, rows))}, degree {each.degree}"
+            for each in tidied
+        ]
+    else:
+        try:
+            equations = equations_of(model, names)
+            terms = choose_terms(equations.basis, equations.scale, n_terms=MOST_TERMS)
+        except ValueError as error:
+            return [element("p", f"The equations are not written out: {error}.")]
+        words = "As fitted; dots stand for all but the largest terms."
+        written = [mathml_equation(each, short, relation="≈ 0") for each in terms]
+        degrees = ideal.basis_.degrees()
+        hows = [
+            f"extent {number(extent, '.2g')}, degree {degree}"
+            for extent, degree in zip(ideal.extents_, degrees, strict=True)
+        ]
+    items = [
+        element("li", formula, element("span", how, class_="note"))
+        for formula, how in zip(written, hows, strict=True)
+    ]
+    found = [element("p", words), element("ol", items[:LISTED], class_="equations")]
+    if more := items[LISTED : LISTED + FOLDED]:
+        words = format_count(len(more), "more equation")
+        found.append(fold(words, element("ol", more, class_="equations", start=LISTED + 1)))
+    if len(items) > LISTED + FOLDED:
+        words = format_count(len(items) - LISTED - FOLDED, "more equation")
+        found.append(element("p", f"{words} not listed.", class_="note"))
+    return found
+
+
+def _write(equation: TidyEquation, names: Sequence[str]) -> Element:
+    coefficients = [float(each) for each in equation.coefficients]
+    n_left_out = max(0, len(coefficients) - MOST_TERMS)
+    order = np.lexsort((*-equation.exponents.T[::-1], -equation.exponents.sum(axis=1)))[:MOST_TERMS]
+    terms = Sum(
+        equation.exponents[order],
+        [coefficients[k] for k in order],
+        max(DIGITS, equation.digits),
+        n_left_out,
+    )
+    return mathml_equation(terms, names, relation="≈ 0")
+
+
+def _list_rows(
+    model: Any,
+    ideal: VanishingIdeal,
+    tidied: Sequence[TidyEquation],
+    rows: FloatArray,
+    row_names: Sequence[str],
+) -> list[Element]:
+    """List the rows that are furthest off, in units of what is typical of the equation."""
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        if tidied:
+            values = np.column_stack([each.evaluate(rows) for each in tidied])
+            typical = np.array([each.extent for each in tidied])
+        else:
+            values, typical = np.asarray(model.transform(rows)), ideal.extents_
+        times = np.abs(values) / np.maximum(typical, np.finfo(float).tiny)
+    times = np.nan_to_num(times, nan=np.inf)
+    which = times.argmax(axis=1)
+    order = np.argsort(-times.max(axis=1), kind="stable")[:ROWS]
+    kinds = ("short", "number", "number", "number")
+    lines = [
+        make_row(
+            "td",
+            (
+                row_names[i],
+                str(which[i] + 1),
+                number(float(values[i, which[i]]), ".4g"),
+                number(float(times[i, which[i]]), ".3g"),
+            ),
+            kinds,
+        )
+        for i in order
+    ]
+    table = element(
+        "table",
+        element("caption", f"The {format_count(len(order), 'row')} that are furthest off"),
+        element("thead", make_row("th", ("row", "equation", "off by", "times typical"), kinds)),
+        element("tbody", lines),
+        class_="small",
+    )
+    words = (
+        "A row that is many times as far off as is typical may be broken: vanishing check, or "
+        "discover(X).check(X), finds the cell."
+    )
+    return [make_scrollable(table, "List of rows"), element("p", words, class_="note")]

@@ -1,0 +1,88 @@
+"""What the terminal and reports say in the same words: suggested fixes, and how well laws hold."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from vanishing.arrays.namespace import FloatArray
+from vanishing.equations.simplification import TidyEquation
+from vanishing.explain.record import TYPICAL, UNCHANGED, Explanation
+
+# --- Suggested fixes ------------------------------------------------------------------------------
+
+#: Features that a fix names, at most.
+MOST_FEATURES = 3
+#: Features that add less than this share of the score to it are no part of the fix.
+SMALLEST_SHARE = 0.05
+TOGETHER = "all columns together"
+
+
+class Change(NamedTuple):
+    """A feature, its value, and the one that it should have, as text."""
+
+    name: str
+    value: str
+    fix: str
+
+
+def list_changes(explanation: Explanation) -> list[Change]:
+    """Return the changes that count, those that count most first."""
+    gap = float(explanation.score - explanation.counterfactual_score)
+    counts = (explanation.attribution > SMALLEST_SHARE * gap) & (gap > 0)
+    order = np.argsort(-explanation.attribution, kind="stable")
+    found = [
+        Change(explanation.feature_names[j], *explanation.format_values(j))
+        for j in order[counts[order]][:MOST_FEATURES]
+    ]
+    return [change for change in found if change.fix != UNCHANGED]
+
+
+def describe_fix(explanation: Explanation) -> str:
+    """Return a sentence about what is wrong with a row."""
+    if not explanation.attribution.any():
+        return TYPICAL
+    changes = list_changes(explanation)
+    if not changes:
+        return "No column stands out: all columns together are unusual."
+    is_now = _join([f"{each.name} is {each.value}" for each in changes])
+    fixes = _join([each.fix for each in changes])
+    if len(changes) == len(explanation.feature_names):
+        return f"{is_now}, where {fixes} would be usual."
+    return f"{is_now}, where {fixes} would fit the other columns."
+
+
+def _join(words: list[str]) -> str:
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+# --- How far points are from an equation ----------------------------------------------------------
+
+
+def measure_distance(equation: TidyEquation, points: FloatArray) -> float:
+    """Return how far points are from an equation, in spreads of the columns.
+
+    That is the root mean square of its values, over that of its gradient; to first order, the noise
+    of columns that have one alike.
+    """
+    spreads = points.std(axis=0)
+    slopes = np.zeros(len(points))
+    for j in np.flatnonzero(equation.exponents.any(axis=0)):
+        lower = equation.exponents.copy()
+        factors = np.asarray(equation.coefficients, dtype=np.float64) * lower[:, j] * spreads[j]
+        lower[:, j] = np.maximum(lower[:, j] - 1, 0)
+        derivative = sum(
+            factor * np.prod(points**powers, axis=1)
+            for factor, powers in zip(factors, lower, strict=True)
+        )
+        slopes += derivative**2
+    length = float(np.sqrt(np.mean(slopes)))
+    return equation.extent / length if length else 0.0
+
+
+#: Distances below this share of the spread are rounding errors.
+EXACT = 1e-9
+
+
+def describe_distance(distance: float) -> str:
+    """Say how far points are from an equation."""
+    return "exact" if distance < EXACT else f"off by {100 * distance:.2g} % of the spread"

@@ -1,0 +1,122 @@
+"""Sheets of Excel files, read as columns."""
+
+import io
+from collections.abc import Sequence
+from datetime import date, datetime
+from typing import Any, NamedTuple
+
+from vanishing.arrays.namespace import import_extra
+from vanishing.data.csv_files import MISSING, TableError, import_arrow, is_number
+
+#: What Excel shows where a formula fails.
+FAILED = frozenset(
+    {"#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!", "#SPILL!", "#CALC!"}
+)
+#: A row of this share of the cells of the longest one is part of the table; what is above it is a
+#: title.
+PART_OF_TABLE = 0.5
+
+Row = Sequence[Any]
+
+
+class Sheet(NamedTuple):
+    """A table, with the names of its columns if it has any.
+
+    ``others`` are the other sheets of the file that hold data.
+    """
+
+    title: str
+    names: list[str] | None
+    columns: list[Any]
+    others: list[str]
+
+
+def read_sheet(content: bytes, where: str, *, sheet: str | None, header: bool | None) -> Sheet:
+    """Read a sheet: the one that is named, or the first that holds data.
+
+    Parameters
+    ----------
+    content : bytes
+        Of an Excel file (.xlsx).
+    where : str
+        What the file is called in messages.
+    sheet : str or None
+        Name of a sheet, or its number from 1.
+    header : bool or None
+        Whether the first row holds names; guessed for None.
+    """
+    openpyxl = import_extra("openpyxl", extra="excel", purpose="reading Excel files")
+    try:
+        book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
+    except Exception as error:  # openpyxl raises whatever its parsers do
+        raise TableError(f"{where} is no Excel file that can be read: {error}") from error
+    titles = [each.title for each in book.worksheets]
+    chosen = book.worksheets
+    if sheet is not None:
+        chosen = [each for each in book.worksheets if each.title == sheet]
+        if not chosen and sheet.isdecimal() and 1 <= int(sheet) <= len(titles):
+            chosen = [book.worksheets[int(sheet) - 1]]
+        if not chosen:
+            listed = ", ".join(map(repr, titles))
+            raise TableError(f"{where} has no sheet {sheet!r}; it has {listed}")
+    filled = [(each.title, rows) for each in chosen if (rows := _find_table(each))]
+    if not filled:
+        raise TableError(f"{where} holds no table: its sheets are empty")
+    title, rows = filled[0]
+    if header is None:
+        header = any(isinstance(cell, str) and not is_number(cell, ".") for cell in rows[0])
+    names = [_write(cell) for cell in rows[0]] if header else None
+    rows = rows[1:] if header else rows
+    if not rows:
+        raise TableError(f"{where} has no rows, only a header; at least one is required")
+    columns = [_make_column([row[j] for row in rows]) for j in range(len(rows[0]))]
+    return Sheet(title, names, columns, [name for name, _ in filled[1:]])
+
+
+def _find_table(sheet: Any) -> list[Row]:
+    """Return the rows of the table on a sheet, without empty rows and columns, and titles."""
+    rows = [
+        [None if cell is None or _is_missing(cell) else cell for cell in row]
+        for row in sheet.iter_rows(values_only=True)
+    ]
+    rows = [row for row in rows if any(cell is not None for cell in row)]
+    if not rows:
+        return []
+    sizes = [sum(cell is not None for cell in row) for row in rows]
+    start = next(i for i, size in enumerate(sizes) if size >= PART_OF_TABLE * max(sizes))
+    rows = rows[start:]
+    width = max(map(len, rows))
+    rows = [[*row, *[None] * (width - len(row))] for row in rows]
+    used = [j for j in range(width) if any(row[j] is not None for row in rows)]
+    return [[row[j] for j in used] for row in rows]
+
+
+def _is_missing(cell: Any) -> bool:
+    return isinstance(cell, str) and (cell.strip() in MISSING or cell in FAILED)
+
+
+def _make_column(cells: list[Any]) -> Any:
+    """Return cells as numbers, if all of them are, or else as texts."""
+    arrow = import_arrow()
+    said = [cell for cell in cells if cell is not None]
+    if said and all(isinstance(cell, bool) for cell in said):
+        return arrow.array(cells, arrow.bool_())
+    if all(
+        isinstance(cell, int | float) or (isinstance(cell, str) and is_number(cell, "."))
+        for cell in said
+    ):
+        return arrow.array([None if cell is None else float(cell) for cell in cells])
+    return arrow.array([None if cell is None else _write(cell) for cell in cells], arrow.string())
+
+
+def _write(cell: Any) -> str:
+    """Write a cell as people do: a date without a time that it does not have, 3 and not 3.0."""
+    if cell is None:
+        return ""
+    if isinstance(cell, datetime) and cell.time() == datetime.min.time():
+        cell = cell.date()
+    if isinstance(cell, date):
+        return cell.isoformat()
+    if isinstance(cell, float) and cell.is_integer():
+        cell = int(cell)
+    return str(cell).strip()
