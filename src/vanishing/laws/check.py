@@ -6,7 +6,7 @@ polynomials of that cell alone, so the values are roots of polynomials. If no ce
 pairs of cells are tried.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
@@ -29,6 +29,8 @@ UNLIKELY = 1e-3
 WIDTH = 1.96
 #: Rows with pairs of broken cells: combinations of columns that are tried.
 MOST_PAIRS = 400
+#: Rows that are checked between two calls of a callback.
+BLOCK = 500
 
 
 @dataclass(frozen=True)
@@ -228,20 +230,29 @@ class Checker:
         noises = self.noise if noise is None else noise
         return np.column_stack([_score(law, X, noises) for law in self.laws])
 
-    def check(self, X: FloatArray, row_names: Sequence[Any]) -> Check:
-        """Find the broken rows and the cells that break them."""
+    def check(
+        self,
+        X: FloatArray,
+        row_names: Sequence[Any],
+        callback: Callable[[int], object] | None = None,
+    ) -> Check:
+        """Find the broken rows and the cells that break them, a block of rows at a time."""
         found: list[BrokenRow] = []
-        if self.laws:
-            missing = np.asarray(np.isnan(X).any(axis=1))
-            scores = np.zeros((len(X), len(self.laws)))
-            scores[~missing] = self.scores(X[~missing])
+        for start in range(0, len(X) if self.laws else 0, BLOCK):
+            block = X[start : start + BLOCK]
+            missing = np.asarray(np.isnan(block).any(axis=1))
+            scores = np.zeros((len(block), len(self.laws)))
+            scores[~missing] = self.scores(block[~missing])
             broken = missing | (np.abs(scores) > self.threshold).any(axis=1)
             broken |= ~np.isfinite(scores).all(axis=1)
             for row in np.flatnonzero(broken).tolist():
+                name = row_names[start + row]
                 if missing[row]:
-                    found.extend(self._fill(X[row], row, row_names[row]))
+                    found.extend(self._fill(block[row], start + row, name))
                 else:
-                    found.append(self.explain(X[row], row, row_names[row]))
+                    found.append(self.explain(block[row], start + row, name))
+            if callback is not None:
+                callback(start + len(block))
         return Check(self.laws, found, len(X))
 
     # --- Broken cells -----------------------------------------------------------------------------

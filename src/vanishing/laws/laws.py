@@ -87,7 +87,13 @@ class Laws:
             return np.empty((len(values), 0))
         return np.column_stack([law.values(values) for law in self.equations])
 
-    def check(self, X: Any, *, row_names: Sequence[Any] | None = None) -> Check:
+    def check(
+        self,
+        X: Any,
+        *,
+        row_names: Sequence[Any] | None = None,
+        callback: Callable[[int], object] | None = None,
+    ) -> Check:
         """Find the rows that break the laws, and the cells that break them.
 
         Parameters
@@ -96,6 +102,8 @@ class Laws:
             Missing cells are filled where the laws determine them.
         row_names : sequence of length n_rows, optional
             What the rows are called; by default the index of a frame, or numbers from 0.
+        callback : callable, optional
+            Called with the number of rows that are checked so far.
 
         Returns
         -------
@@ -103,7 +111,7 @@ class Laws:
             A sequence of broken rows with ``to_frame()`` and ``sentences()``.
         """
         values, names = self._take(X)
-        return self._checker.check(values, names if row_names is None else row_names)
+        return self._checker.check(values, names if row_names is None else row_names, callback)
 
     @property
     def _checker(self) -> Checker:

@@ -140,23 +140,10 @@ def _discover(table: Any, degree: int | None) -> Any:
         return discover(table.values, table.shown_names, max_degree=degree, callback=show)
 
 
-#: Rows that are checked between two steps of the progress bar.
-BLOCK = 500
-
-
 def _check(found: Any, table: Any) -> Any:
-    """Check the rows of a table, a block at a time, with progress."""
-    import dataclasses
-
-    rows: list[Any] = []
+    names = [table.row_name(i) for i in range(len(table))]
     with working("checking the rows", len(table)) as step:
-        for start in range(0, len(table), BLOCK):
-            block = range(start, min(start + BLOCK, len(table)))
-            names = [table.row_name(i) for i in block]
-            part = found.check(table.values[block], row_names=names)
-            rows += [dataclasses.replace(broken, row=start + broken.row) for broken in part]
-            step(len(block))
-    return dataclasses.replace(part, rows=rows, n_rows=len(table))
+        return found.check(table.values, row_names=names, callback=lambda n: step(done=n))
 
 
 def _show_laws(found: Any) -> None:

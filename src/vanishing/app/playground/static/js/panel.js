@@ -1,6 +1,7 @@
 // One side of the page: picture, spectrum and equations of one fit.
 
-import { equationElement, numberText } from "./mathml.js";
+import { equationElement } from "./mathml.js";
+import { numberText } from "./numbers.js";
 import { Plot } from "./plot.js";
 import { drawSpectrum } from "./spectrum.js";
 
