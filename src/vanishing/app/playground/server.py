@@ -310,6 +310,7 @@ def create_app(
                 Route(f"/api/{task}", _endpoint(task, check, chosen, workers), methods=["POST"])
                 for task, check in _checks(chosen).items()
             ),
+            Route("/api/columns", _columns(chosen, workers), methods=["POST"]),
             Route("/api/laws", Search(chosen, workers), methods=["POST"]),
             Mount("/static", Files(directory=STATIC)),
         ],
@@ -392,6 +393,23 @@ def _endpoint(
     return handle
 
 
+def _columns(limits: Limits, workers: Workers) -> Handler:
+    from starlette.responses import Response
+
+    async def handle(request: Any) -> Any:
+        table = _encode(await read_table(request, limits), limits)
+        arguments = table | {"most_rows": limits.points // 2}
+        status, body = await workers.run("columns", arguments)
+        return Response(body, status, media_type="application/json", headers=NO_STORE)
+
+    return handle
+
+
+def _encode(table: bytes, limits: Limits) -> dict[str, Any]:
+    """Return a table as the processes take it."""
+    return {"table": base64.b64encode(table).decode(), "most_columns": limits.table_columns}
+
+
 class Search:
     """ASGI application that finds the laws of a table.
 
@@ -452,10 +470,7 @@ class Search:
             async with self._place():
                 status, last = await self.workers.run(
                     "laws",
-                    {
-                        "table": base64.b64encode(table).decode(),
-                        "most_columns": self.limits.table_columns,
-                    },
+                    _encode(table, self.limits),
                     seconds=self.limits.table_seconds,
                     on_progress=send_line,
                 )

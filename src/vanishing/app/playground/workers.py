@@ -26,7 +26,10 @@ ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
 )
 #: What helps against work that takes too long, unless it is about points.
-TOO_SLOW = {"laws": "Keep fewer columns, those that may belong together."}
+TOO_SLOW = {
+    "columns": "Keep a part of the rows.",
+    "laws": "Keep fewer columns, those that may belong together.",
+}
 #: It finds modules where this process does, and runs nobody's main script.
 BOOT = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
@@ -173,7 +176,7 @@ class Workers:
                 "worker-ended",
                 expected="an answer",
                 got="the end of the process that worked on it",
-                remedy="Another one takes its place: try again, with less data if it happens again.",
+                remedy="Another one takes its place: try again, with less data if that fails.",
                 retry_after=1,
             ) from None
         except BaseException:  # cancelled: what the process does now, nobody waits for
@@ -278,8 +281,8 @@ def main() -> None:
     outgoing = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
 
-    from vanishing.app.playground.laws import find_laws
     from vanishing.app.playground.scenes import explain, fit, gallery, scene
+    from vanishing.app.playground.tables import find_laws, read_columns
 
     def report(progress: dict[str, Any]) -> None:
         send(outgoing, PROGRESS, json.dumps({"progress": progress}).encode())
@@ -289,6 +292,7 @@ def main() -> None:
         "fit": fit,
         "gallery": gallery,
         "explain": explain,
+        "columns": read_columns,
         "laws": partial(find_laws, report=report),
     }
     send(outgoing, 200, json.dumps(sorted(tasks)).encode())

@@ -1,5 +1,7 @@
 // Asking the server: JSON there and back, refusals as errors, the latest question only.
 
+import { numberText } from "./numbers.js";
+
 export class Refused extends Error {
   constructor(answer, status, retryAfter) {
     super(answer.message ?? `The server answered with status ${status}.`);
@@ -32,10 +34,29 @@ async function reach(address, options) {
 
 const refused = (answer, { status, headers }) => new Refused(answer, status, Number(headers.get("Retry-After") ?? 0));
 
+function tableOptions(file, signal) {
+  return { method: "POST", headers: { "Content-Type": "text/csv" }, body: file, signal };
+}
+
+// Tables are checked here first: a server hangs up on those that are too large.
+function checkSize({ size }, mostBytes) {
+  const shown = (bytes) => `${numberText(bytes / 1e6)} MB`;
+  if (size > mostBytes) {
+    throw new Error(`The file has ${shown(size)}, at most ${shown(mostBytes)} can be read here. Keep a part of its rows.`);
+  }
+}
+
+// The columns of a file.
+export function askColumns(file, mostBytes) {
+  checkSize(file, mostBytes);
+  return ask("/api/columns", tableOptions(file));
+}
+
 // Sends a file whose laws are wanted. Each line of the answer but the last is about progress. A
 // server that is busy is asked again.
-export async function postTable(file, { signal, onProgress }) {
-  const options = { method: "POST", headers: { "Content-Type": "text/csv" }, body: file, signal };
+export async function askLaws(file, mostBytes, { signal, onProgress }) {
+  checkSize(file, mostBytes);
+  const options = tableOptions(file, signal);
   for (;;) {
     try {
       return await readLines(await reach("/api/laws", options), onProgress);

@@ -1,6 +1,6 @@
 // The page for laws: open a table, see its laws and the cells that break them.
 
-import { ask, postTable } from "./api.js";
+import { ask, askLaws } from "./api.js";
 import { announce, complain, settleComplaint } from "./messages.js";
 import { numberText, superscript } from "./numbers.js";
 import { scrollToRow, showTable } from "./table.js";
@@ -23,17 +23,13 @@ let chosenFinding = null;
 
 async function open(file) {
   if (!file) return;
-  if (file.size > about.tableBytes) {
-    complain(`${file.name} has ${megabytes(file.size)}, at most ${megabytes(about.tableBytes)} can be searched here. Keep a part of its rows, or use "vanishing check" in a terminal.`);
-    return;
-  }
   searching?.controller.abort();
   const search = { controller: new AbortController() };
   searching = search;
   delete document.documentElement.dataset.settled;
   showProgress({ step: "read" });
   try {
-    const answer = await postTable(file, { signal: search.controller.signal, onProgress: showProgress });
+    const answer = await askLaws(file, about.tableBytes, { signal: search.controller.signal, onProgress: showProgress });
     if (searching !== search) return;
     found = { ...answer, name: file.name };
     settleComplaint();
@@ -50,8 +46,6 @@ async function open(file) {
     }
   }
 }
-
-const megabytes = (bytes) => `${numberText(bytes / 1e6, 3)} MB`;
 
 async function openSample() {
   try {
@@ -126,7 +120,7 @@ function lawButton(law, index) {
   const formula = element("span", { className: "formula" });
   const add = (terms) => terms.forEach((term, k) => formula.append(...termElements(term, k === 0)));
   add(law.left);
-  formula.append(" ", element("span", { className: "sign" }, "="), " ");
+  formula.append(" ", element("span", { className: "sign" }, "="), "\u00a0");
   add(law.right);
   const exact = law.isExact ? "exact" : `noise ${numberText(100 * law.extent, 2)} % of a column's spread`;
   const chance = law.pValue < LEAST_CHANCE ? `p < 10${superscript(Math.log10(LEAST_CHANCE))}` : `p = ${numberText(law.pValue, 1)}`;
@@ -157,7 +151,10 @@ function termElements({ isNegative, number, powers }, isFirst) {
     term.append(...(k ? [times] : []), ...factor);
   });
   if (isFirst && isNegative) return ["−", term];
-  return isFirst ? [term] : [" ", element("span", { className: "sign" }, isNegative ? "−" : "+"), " ", term];
+  if (isFirst) return [term];
+  // A line may end before a sign, and not after it.
+  term.prepend(element("span", { className: "sign" }, isNegative ? "−" : "+"), "\u00a0");
+  return [" ", term];
 }
 
 // "1.5e-07", as Python writes it
@@ -183,7 +180,10 @@ function findingItem(finding, index) {
   finding.alternatives.slice(0, 2).forEach((fix) => what.append(" or ", ...one(fix)));
   const button = element("button", { type: "button" }, element("span", { className: "row" }, rowName(finding.row)), what);
   button.setAttribute("aria-pressed", "false");
-  button.addEventListener("click", () => choose(index));
+  button.addEventListener("click", () => {
+    choose(index);
+    byId("scroll").scrollIntoView({ block: "nearest" }); // which may be below, on a small screen
+  });
   return element("li", {}, button);
 }
 
@@ -228,7 +228,7 @@ function python() {
 // --- start ---------------------------------------------------------------------------------------
 
 const input = byId("table-file");
-byId("limits").textContent = `Columns of text and dates are left out. The file goes to the server that this page comes from, which does not keep it; it may have ${megabytes(about.tableBytes)}.`;
+byId("limits").textContent = `Columns of text and dates are left out. The file goes to the server that this page comes from, which does not keep it; it may have up to ${numberText(about.tableBytes / 1e6)} MB.`;
 byId("open").addEventListener("click", () => input.click());
 input.addEventListener("change", async () => {
   await open(input.files[0]);

@@ -127,10 +127,11 @@ function showControls() {
   const isDrawn = [state.xSource, state.ySource].some((source) => source !== OWN);
   for (const id of ["n-points", "noise", "resample"]) byId(id).disabled = !isDrawn;
   byId("undo").disabled = past.length === 0;
+  for (const panel of Object.values(panels)) panel.showAxes(state.columns);
   const note = byId("columns-note");
   note.hidden = !state.columns;
   note.textContent = state.columns?.map(({ name, center, scale }, k) =>
-    `${"xy"[k]} = (${name} − ${numberText(center)}) / ${numberText(scale)}`).join(",  ") ?? "";
+    `${"xy"[k]} = (${name} − ${numberText(center)}) / ${numberText(scale)}`).join("\n") ?? "";
 }
 
 // Points are rounded as the link rounds them, so that it shows the same equations.
@@ -221,14 +222,15 @@ function edit(points) {
 attachControls();
 for (const panel of Object.values(panels)) attachPen(panel.plot, pen);
 attachCsv({
-  mostPoints: about.points,
+  mostBytes: about.tableBytes,
   complain,
-  use: ({ points, scaling, grouped, kept, usable }) => {
+  made: MADE_OF_X,
+  use: ({ points, scaling, made, kept, nRows }) => {
     keep();
     setOwn(points, { columns: scaling });
-    if (!grouped) state.ySource = "permuted";
+    if (made) state.ySource = made;
     state.nPoints = Math.min(400, Math.max(10, kept));
-    if (kept < usable) say(`${kept} of ${usable} rows are shown.`);
+    if (kept < nRows) say(`${kept} of ${nRows} rows are shown.`);
     changed({ points: true });
   },
 });

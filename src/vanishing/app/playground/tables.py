@@ -1,4 +1,4 @@
-"""What the page of laws asks for: the laws of a table, and the cells that break them."""
+"""Tables of users: their laws and the cells that break them, and columns to make points of."""
 
 import base64
 import time
@@ -201,7 +201,55 @@ def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"
 
 
-# --- What the page shows --------------------------------------------------------------------------
+# --- Columns, as the page of points takes them ----------------------------------------------------
+
+#: Rows that are enough for a picture; different values of a column that make groups, at most.
+PICTURE_ROWS, MOST_GROUPS = 2000, 12
+
+
+def read_columns(*, table: str, most_columns: int, most_rows: int) -> dict[str, Any]:
+    """Read the columns of a table.
+
+    Parameters
+    ----------
+    table : str
+        Content of a CSV file in base64.
+    most_columns : int
+    most_rows : int
+        Of a larger table, rows at regular distances are taken.
+
+    Returns
+    -------
+    dict
+        "nRows" of the whole table, and "columns". Each has a "name", "numbers" (None if it is not
+        numeric; and None for a missing one), and "groups": its values, if they are few, with the
+        place of each row's value among them, "members".
+    """
+    read = _read(base64.b64decode(table), most_columns)
+    if len(read.features) < 2:
+        raise _bad_table(f"Two columns of numbers are needed, and only {read.names[0]!r} is one")
+    n_rows = len(read.values)
+    n_taken = min(n_rows, most_rows, PICTURE_ROWS)
+    rows = np.arange(n_taken) * n_rows // n_taken
+    columns = []
+    for j, name in enumerate(read.columns):
+        numbers = None
+        if j in read.features:
+            values = read.values[rows, read.features.index(j)]
+            numbers = [None if np.isnan(value) else value for value in values.tolist()]
+            texts = ["" if value is None else as_given(value) for value in numbers]
+        else:
+            texts = [_shorten(read.texts[j][row]) for row in rows.tolist()]
+        groups = sorted(set(texts))
+        if not 1 < len(groups) <= min(MOST_GROUPS, n_taken // 2):
+            groups = []
+        places = {text: k for k, text in enumerate(groups)}
+        members = [places[text] for text in texts] if groups else []
+        columns.append({"name": name, "numbers": numbers, "groups": groups, "members": members})
+    return {"nRows": n_rows, "columns": columns}
+
+
+# --- What the page of laws shows ------------------------------------------------------------------
 
 
 def _describe(read: ReadTable, laws: Laws, check: Check) -> dict[str, Any]:
