@@ -153,6 +153,16 @@ CELLS = st.one_of(
 )
 
 
+def refusal_of(table):
+    """Return how a table is refused by both tasks; None if it is not."""
+    try:
+        find(table)
+        read_columns(table=encode(table), most_columns=100, most_rows=50)
+    except RefusalError as refusal:
+        return refusal
+    return None
+
+
 @settings(max_examples=40, deadline=None)
 @given(
     rows=st.lists(st.lists(CELLS, min_size=1, max_size=4), max_size=12),
@@ -160,23 +170,15 @@ CELLS = st.one_of(
 )
 def test_any_table_is_answered_or_refused(rows, delimiter):
     table = "\n".join(delimiter.join(row) for row in rows)
-    for read in (find, lambda each: read_columns(
-        table=encode(each), most_columns=100, most_rows=50
-    )):  # fmt: skip
-        try:
-            read(table.encode("utf-8", "replace"))
-        except RefusalError as refusal:
-            assert refusal.status in (413, 422)
-            assert refusal.message.endswith(".")
+    refusal = refusal_of(table.encode("utf-8", "replace"))
+    assert refusal is None or (refusal.status == 422 and refusal.message.endswith("."))
 
 
 @settings(max_examples=20, deadline=None)
 @given(content=st.binary(max_size=300))
 def test_any_bytes_are_answered_or_refused(content):
-    try:
-        find(content)
-    except RefusalError as refusal:
-        assert refusal.status in (413, 422)
+    refusal = refusal_of(content)
+    assert refusal is None or refusal.status in (413, 422)
 
 
 # --- the server -----------------------------------------------------------------------------------
@@ -421,7 +423,8 @@ def test_cells_that_are_dropped_and_pasted(view):
         """(text) => {
           const data = new DataTransfer();
           data.setData("text/plain", text);
-          document.body.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true }));
+          const options = { clipboardData: data, bubbles: true };
+          document.body.dispatchEvent(new ClipboardEvent("paste", options));
         }""",
         table,
     )
