@@ -85,7 +85,7 @@ def main() -> None:
         )
         # The page allows no styles but its own; this browser may add the recording's.
         page = browser.new_page(viewport=SIZE, color_scheme="light", bypass_csp=True)
-        page.goto(server.url)
+        page.goto(f"{server.url}points")
         page.add_style_tag(content=STYLE)
         shown = [frame for scene in SCENES for frame in frames(page, scene)]
         browser.close()

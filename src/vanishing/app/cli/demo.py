@@ -133,7 +133,7 @@ def serve(
         bool, typer.Option("--open", help="Open the page in the browser.")
     ] = False,
 ) -> None:
-    """Serve the playground: draw points, see their equations at once. Ctrl-C stops it."""
+    """Serve the playground: laws of tables, equations of drawn points. Ctrl-C stops it."""
     start = required("vanishing.app.playground", "serve", extra="web")
     try:
         start(host, port, open_browser=open_browser)

@@ -421,7 +421,7 @@ EXTRAS = {
     "cli": ("typer", "rich", "pyarrow"),
     "symbolic": ("sympy",),
     "plot": ("matplotlib",),
-    "web": ("starlette", "uvicorn"),
+    "web": ("starlette", "uvicorn", "pyarrow"),
     "onnx": ("onnx",),
     "io": ("pyarrow", "zarr"),
     "dask": ("dask", "distributed"),
