@@ -9,7 +9,7 @@ from playwright.sync_api import sync_playwright
 
 FOLDER = ROOT / "docs" / "_static"
 #: Page and height of each picture.
-PICTURES = {"playground.png": ("points", 1060), "playground_laws.png": ("#example", 900)}
+PICTURES = {"playground.png": ("points", 1090), "playground_laws.png": ("#example", 900)}
 WIDTH = 1280
 
 

@@ -77,13 +77,6 @@ def test_hostile_names_reach_neither_page_nor_terminal(call, tmp_path):
     assert "<script>" not in report.read_text(encoding="utf-8")
 
 
-def test_blocks_of_rows_are_checked_like_one_table(call, tmp_path, monkeypatch):
-    arguments = ("check", ACCOUNTS, "--id", "month", "--json")
-    expected = call(*arguments).out
-    monkeypatch.setattr("vanishing.app.cli.laws.BLOCK", 7)
-    assert call(*arguments).out == expected
-
-
 def test_progress_of_the_search(call, monkeypatch):
     from contextlib import contextmanager
 
@@ -93,14 +86,14 @@ def test_progress_of_the_search(call, monkeypatch):
 
     @contextmanager
     def working(what, total=None):
-        yield lambda steps=0, *, done=None, what=None: said.append((what, done, steps, total))
+        yield lambda *, done=None, what=None: said.append((what, done, total))
 
     monkeypatch.setattr(laws, "working", working)
     call("check", ACCOUNTS)
-    looked = [what for what, done, *_ in said if done is not None]
+    looked = [what for what, *_ in said if what is not None]
     assert list(dict.fromkeys(looked))[:2] == ["looking for a law", "looking for law 2"]
-    assert all(0 <= done <= 1 for _, done, *_ in said if done is not None)
-    assert sum(steps for *_, steps, total in said if total == 60) == 60
+    assert all(0 <= done <= total for _, done, total in said)
+    assert said[-1] == (None, 60, 60)
 
 
 def test_numbers_are_written_as_in_the_file(call, tmp_path):
