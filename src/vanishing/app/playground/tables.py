@@ -30,6 +30,8 @@ REMEDIES = {
 MOST_ROWS, MOST_FINDINGS = 500, 200
 #: Characters of a text that are shown, and decimals of a number.
 LONGEST_TEXT, MOST_DECIMALS = 60, 6
+#: Characters of a name of a row.
+LONGEST_NAME = 24
 #: Seconds between two reports of progress, at least.
 PAUSE = 0.1
 
@@ -170,8 +172,9 @@ def _take_columns(opened: OpenTable) -> ReadTable:
     names = [str(row) for row in range(1, len(values) + 1)]
     named_by = None
     for j in (*index, *texts):
-        # In place of numbers, if each row has a name of its own.
-        if len(set(texts[j])) == len(values) and all(text.strip() for text in texts[j]):
+        # In place of numbers, if each row has a short name of its own.
+        is_short = all(0 < len(text.strip()) <= LONGEST_NAME for text in texts[j])
+        if is_short and len(set(texts[j])) == len(values):
             names, named_by = list(texts[j]), columns[j]
             break
     aside = tuple(
@@ -276,7 +279,7 @@ def _describe(read: ReadTable, laws: Laws, check: Check) -> dict[str, Any]:
             for found, sentence in zip(findings, sentences, strict=True)
         ],
         "numbers": numbers,
-        "rowNames": [read.row_names[row][:LONGEST_TEXT] for row in numbers],
+        "rowNames": [read.row_names[row] for row in numbers],
         "rows": _rows(read, numbers),
     }
 

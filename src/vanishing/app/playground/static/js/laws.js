@@ -166,7 +166,7 @@ function readNumber(text) {
 function showFindings() {
   const { findings, nBroken, nFilled, nFindings } = found;
   byId("broken").hidden = !findings.length;
-  byId("broken-title").textContent = [nBroken ? "Broken rows" : "", nFilled ? "Missing cells" : ""].filter(Boolean).join(" and ");
+  byId("broken-title").textContent = nBroken && nFilled ? "Broken rows and missing cells" : nBroken ? "Broken rows" : "Missing cells";
   byId("findings").replaceChildren(...findings.map(findingItem));
   byId("more-findings").hidden = findings.length === nFindings;
   byId("more-findings").textContent = `These are the first ${findings.length} of ${nFindings}.`;

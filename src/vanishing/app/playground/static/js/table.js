@@ -75,5 +75,5 @@ export function scrollToRow(container, number) {
   const marked = row.querySelector(".wrong, .perhaps, .filled") ?? row;
   const [box, seen] = [marked.getBoundingClientRect(), container.getBoundingClientRect()];
   container.scrollTop += box.top - seen.top - seen.height / 2;
-  if (box.right > seen.right || box.left < seen.left) container.scrollLeft += box.left - seen.left - seen.width / 2;
+  if (box.right > seen.right || box.left < seen.left) container.scrollLeft += (box.left + box.right) / 2 - seen.left - seen.width / 2;
 }
