@@ -24,8 +24,11 @@ REMEDIES = {
     "delimiter": "correct the row and open the file again",
     "encoding": "save the file as UTF-8",
     "format": "save the table as CSV",
+    "number": "correct it, or use another unit",
     "text": "leave such columns out of the file",
 }
+#: Numbers beyond it are refused.
+LARGEST_NUMBER = 1e50
 #: Rows that are shown besides the broken ones, and broken rows that are explained, at most.
 MOST_ROWS, MOST_FINDINGS = 500, 200
 #: Characters of a text that are shown, and decimals of a number.
@@ -142,17 +145,18 @@ def _read(content: bytes, most_columns: int) -> ReadTable:
             )
         return _take_columns(opened)
     except TableError as error:
-        raise _bad_table(error.problem, error.remedy, **error.details) from error
+        raise _bad_table(error.problem, error.remedy) from error
 
 
-def _bad_table(problem: str, remedy: str = "", **details: Any) -> RefusalError:
+def _bad_table(problem: str, remedy: str = "") -> RefusalError:
+    helps = REMEDIES.get(remedy, "correct the file and open it again")
     return RefusalError(
         422,
         "bad-table",
         expected="a CSV file with columns of numbers",
         got=problem,
-        remedy=_sentence(REMEDIES.get(remedy, "correct the file and open it again")),
-        message=_sentence(TableError(problem, remedy, **details).with_remedies(REMEDIES)),
+        remedy=_sentence(helps),
+        message=_sentence(f"{problem}; {helps}" if remedy else problem),
     )
 
 
@@ -166,6 +170,7 @@ def _take_columns(opened: OpenTable) -> ReadTable:
     with np.errstate(invalid="ignore"):
         values = opened.numbers(features)
     values = np.where(np.isinf(values), np.nan, values)
+    _refuse_huge([columns[j] for j in features], values)
     texts: dict[int, Sequence[str]] = {
         j: opened.texts(j).tolist() for j in every if j not in features
     }
@@ -182,6 +187,18 @@ def _take_columns(opened: OpenTable) -> ReadTable:
         for j, each in zip((j for j in texts if j not in index), set_aside, strict=True)
     )
     return ReadTable(columns, features, values, texts, names, named_by, aside, notes)
+
+
+def _refuse_huge(names: Sequence[str], values: FloatArray) -> None:
+    """Refuse numbers whose powers overflow."""
+    huge = np.argwhere(np.abs(values) > LARGEST_NUMBER)
+    if len(huge):
+        row, j = huge[0].tolist()
+        raise _bad_table(
+            f"{names[j]!r} is {values[row, j]:.3g} in row {row + 1}, which is more than "
+            f"{LARGEST_NUMBER:g}",
+            "number",
+        )
 
 
 def _name_columns(opened: OpenTable) -> tuple[list[str], list[str]]:
