@@ -56,6 +56,17 @@ def test_laws_of_another_table(call, tmp_path):
     ]
 
 
+def test_a_column_that_is_mostly_missing_is_left_out(call, tmp_path):
+    rows = [f"{k},{k * k % 17},{k + k * k % 17},{'1' if k < 3 else ''}" for k in range(40)]
+    rows[7] = "7,15,99,"
+    table = tmp_path / "table.csv"
+    table.write_text("\n".join(["a,b,sum,rare", *rows]))
+    done = call("check", str(table))
+    assert "row 8: " in done.out
+    assert "sum 99 to 22" in done.out
+    assert "rare is set aside" in done.err
+
+
 def test_exit_code(call):
     assert call("check", ACCOUNTS, "--fail-on-broken").code == 1
 

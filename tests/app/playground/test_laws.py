@@ -104,6 +104,15 @@ def test_missing_cells_are_filled_and_numbers_have_the_same_decimals():
     assert found["rows"][3][3] == "3.3"
 
 
+def test_a_column_that_is_mostly_missing_is_left_out():
+    rows = sums()
+    rows = [f"{rows[0]},rare", *(f"{row},{'1' if k < 3 else ''}" for k, row in enumerate(rows[1:]))]
+    found = find("\n".join(rows))
+    assert found["notes"] == ["rare is set aside: 92% of it is missing."]
+    assert len(found["laws"]) == 1
+    assert found["rows"][5][3] == ""
+
+
 def test_a_long_table_is_shown_in_part():
     rows = sums(3000)
     a, b, c = rows[2900].split(",")

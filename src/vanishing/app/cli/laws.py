@@ -141,9 +141,11 @@ def _discover(table: Any, degree: int | None) -> Any:
 
 
 def _check(found: Any, table: Any) -> Any:
+    # Columns that are mostly missing are not among those of the laws.
+    values = table.values[:, [table.shown_names.index(name) for name in found.names]]
     names = [table.row_name(i) for i in range(len(table))]
     with working("checking the rows", len(table)) as step:
-        return found.check(table.values, row_names=names, callback=lambda n: step(done=n))
+        return found.check(values, row_names=names, callback=lambda n: step(done=n))
 
 
 def _show_laws(found: Any) -> None:

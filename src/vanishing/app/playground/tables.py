@@ -281,7 +281,7 @@ def _describe(read: ReadTable, laws: Laws, check: Check) -> dict[str, Any]:
     aside = [f"{each.name} is left out: {each.reason}." for each in read.set_aside]
     return {
         "summary": laws.summary(),
-        "notes": [*read.notes, *aside, *map(_sentence, laws.notes)],
+        "notes": [*read.notes, *aside, *(f"{note}." for note in laws.notes)],
         "nRows": len(read.values),
         "nBroken": int(check.broken.sum()),
         "nFilled": len({found.row for found in check if found.is_missing}),

@@ -187,7 +187,7 @@ function findingItem(finding, index) {
   return element("li", {}, button);
 }
 
-const rowName = (row) => found.rowNames[found.numbers.indexOf(row)];
+const rowName = (row) => `${found.namedBy === null ? "row " : ""}${found.rowNames[found.numbers.indexOf(row)]}`;
 
 function choose(index) {
   chosenFinding = index;
