@@ -43,6 +43,8 @@ export class Panel {
 
   // `columns` of a table, where the points are from one.
   showAxes(columns) {
+    if (columns === this.columns) return;
+    this.columns = columns;
     this.plot.axes = columns ?? PLAIN_AXES;
     this.plot.paint();
     this.plot.axes.forEach(({ name }, k) => {
