@@ -140,7 +140,32 @@ class Law:
         return found
 
     def __str__(self) -> str:
-        return " = ".join(map(_write_sum, self.sides))
+        left, right = self._split()
+        sign = 1.0 if all(self.coefficients[i] > 0 for i in left) else -1.0
+        return f"{self.write_terms(left, sign)} = {self.write_terms(right, -sign)}"
+
+    def write_terms(self, terms: Sequence[int], sign: float) -> str:
+        """Write the sum of some terms.
+
+        Parameters
+        ----------
+        terms : sequence of int
+            Numbers of the terms.
+        sign : float
+            1 or -1, by which the coefficients are multiplied.
+
+        Returns
+        -------
+        str
+        """
+        written = ""
+        for term in self._terms(terms, sign):
+            factors = [name + (f"^{power}" if power > 1 else "") for name, power in term.powers]
+            if term.number:
+                factors.insert(0, term.number)
+            joint = (" - " if term.is_negative else " + ") if written else "-" * term.is_negative
+            written += joint + "*".join(factors)
+        return written or "0"
 
     def values(self, X: FloatArray) -> FloatArray:
         """Evaluate the polynomial.
@@ -168,17 +193,6 @@ class Law:
         """
         units = np.ones(X.shape[1])
         return np.asarray(differentiate(self.exponents, X, units) @ self.coefficients)
-
-
-def _write_sum(terms: Sequence[Term]) -> str:
-    written = ""
-    for term in terms:
-        factors = [name + (f"^{power}" if power > 1 else "") for name, power in term.powers]
-        if term.number:
-            factors.insert(0, term.number)
-        joint = (" - " if term.is_negative else " + ") if written else "-" * term.is_negative
-        written += joint + "*".join(factors)
-    return written or "0"
 
 
 def write_coefficient(value: float, error: float) -> str:

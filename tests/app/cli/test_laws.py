@@ -56,17 +56,6 @@ def test_laws_of_another_table(call, tmp_path):
     ]
 
 
-def test_a_column_that_is_mostly_missing_is_left_out(call, tmp_path):
-    rows = [f"{k},{k * k % 17},{k + k * k % 17},{'1' if k < 3 else ''}" for k in range(40)]
-    rows[7] = "7,15,99,"
-    table = tmp_path / "table.csv"
-    table.write_text("\n".join(["a,b,sum,rare", *rows]))
-    done = call("check", str(table))
-    assert "row 8: " in done.out
-    assert "sum 99 to 22" in done.out
-    assert "rare is set aside" in done.err
-
-
 def test_exit_code(call):
     assert call("check", ACCOUNTS, "--fail-on-broken").code == 1
 
@@ -88,6 +77,13 @@ def test_hostile_names_reach_neither_page_nor_terminal(call, tmp_path):
     assert "<script>" not in report.read_text(encoding="utf-8")
 
 
+def test_blocks_of_rows_are_checked_like_one_table(call, tmp_path, monkeypatch):
+    arguments = ("check", ACCOUNTS, "--id", "month", "--json")
+    expected = call(*arguments).out
+    monkeypatch.setattr("vanishing.app.cli.laws.BLOCK", 7)
+    assert call(*arguments).out == expected
+
+
 def test_progress_of_the_search(call, monkeypatch):
     from contextlib import contextmanager
 
@@ -97,14 +93,14 @@ def test_progress_of_the_search(call, monkeypatch):
 
     @contextmanager
     def working(what, total=None):
-        yield lambda *, done=None, what=None: said.append((what, done, total))
+        yield lambda steps=0, *, done=None, what=None: said.append((what, done, steps, total))
 
     monkeypatch.setattr(laws, "working", working)
     call("check", ACCOUNTS)
-    looked = [what for what, *_ in said if what is not None]
+    looked = [what for what, done, *_ in said if done is not None]
     assert list(dict.fromkeys(looked))[:2] == ["looking for a law", "looking for law 2"]
-    assert all(0 <= done <= total for _, done, total in said)
-    assert said[-1] == (None, 60, 60)
+    assert all(0 <= done <= 1 for _, done, *_ in said if done is not None)
+    assert sum(steps for *_, steps, total in said if total == 60) == 60
 
 
 def test_numbers_are_written_as_in_the_file(call, tmp_path):

@@ -355,6 +355,18 @@ def test_laws_and_findings_are_chosen_by_keyboard(view):
     page.keyboard.press("End")
 
 
+@pytest.mark.programs
+def test_the_report_is_saved(view, tmp_path):
+    page = view.open("/#example").page
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save report").click()
+    assert download.value.suggested_filename == "accounts-laws.html"
+    download.value.save_as(tmp_path / "report.html")
+    report = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "7778 would fix it." in report
+    assert "<script" not in report
+
+
 HOSTILE = '<img src=x onerror="alert(1)">'
 
 

@@ -140,12 +140,23 @@ def _discover(table: Any, degree: int | None) -> Any:
         return discover(table.values, table.shown_names, max_degree=degree, callback=show)
 
 
+#: Rows that are checked between two steps of the progress bar.
+BLOCK = 500
+
+
 def _check(found: Any, table: Any) -> Any:
-    # Columns that are mostly missing are not among those of the laws.
-    values = table.values[:, [table.shown_names.index(name) for name in found.names]]
-    names = [table.row_name(i) for i in range(len(table))]
+    """Check the rows of a table, a block at a time, with progress."""
+    import dataclasses
+
+    rows: list[Any] = []
     with working("checking the rows", len(table)) as step:
-        return found.check(values, row_names=names, callback=lambda n: step(done=n))
+        for start in range(0, len(table), BLOCK):
+            block = range(start, min(start + BLOCK, len(table)))
+            names = [table.row_name(i) for i in block]
+            part = found.check(table.values[block], row_names=names)
+            rows += [dataclasses.replace(broken, row=start + broken.row) for broken in part]
+            step(len(block))
+    return dataclasses.replace(part, rows=rows, n_rows=len(table))
 
 
 def _show_laws(found: Any) -> None:

@@ -1,15 +1,18 @@
 """Tables of users: their laws and the cells that break them, and columns to make points of."""
 
 import base64
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from vanishing.app.playground.requests import RefusalError
+from vanishing.app.report import write_laws_report
 from vanishing.arrays.namespace import FloatArray
 from vanishing.data.csv_files import OpenTable, SetAside, TableError
 from vanishing.data.whole_tables import MAGIC, open_table
@@ -57,7 +60,7 @@ def find_laws(*, table: str, most_columns: int, report: Report) -> dict[str, Any
     -------
     dict
         A "summary", "notes", "columns", "laws", "findings" (a sentence for each broken row, and its
-        cells), and "rows" of the table as text, by the "numbers" of these rows.
+        cells), "rows" of the table as text, by the "numbers" of these rows, and a "report" in HTML.
     """
     read = _read(base64.b64decode(table), most_columns)
     progress = _Progress(report)
@@ -298,7 +301,15 @@ def _describe(read: ReadTable, laws: Laws, check: Check) -> dict[str, Any]:
         "numbers": numbers,
         "rowNames": [read.row_names[row] for row in numbers],
         "rows": _rows(read, numbers),
+        "report": _report(laws, check),
     }
+
+
+def _report(laws: Laws, check: Check) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "report.html")
+        write_laws_report(path, laws, check, title="Laws of a table")
+        return path.read_text(encoding="utf-8")
 
 
 def _law(law: Law, n_broken: int) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import { ask, askLaws } from "./api.js";
 import { announce, complain, settleComplaint } from "./messages.js";
 import { numberText, superscript } from "./numbers.js";
+import { saveFile } from "./save.js";
 import { scrollToRow, showTable } from "./table.js";
 
 const byId = (id) => document.getElementById(id);
@@ -225,6 +226,11 @@ function python() {
   return ["from vanishing import discover", "", `laws = discover(${name})`, "print(laws)", `print(laws.check(${name}))`].join("\n");
 }
 
+function saveReport() {
+  const name = found.name.replace(/\.\w+$/, "");
+  saveFile(`${name}-laws.html`, found.report, "text/html");
+}
+
 // --- start ---------------------------------------------------------------------------------------
 
 const input = byId("table-file");
@@ -238,6 +244,7 @@ byId("sample").addEventListener("click", () => {
   if (location.hash === SAMPLE.hash) openSample();
   else location.hash = SAMPLE.hash;
 });
+byId("save-report").addEventListener("click", saveReport);
 byId("cancel").addEventListener("click", () => searching?.controller.abort());
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") searching?.controller.abort();

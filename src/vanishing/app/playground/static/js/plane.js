@@ -8,6 +8,7 @@ import { announce, complain, copyLink, say, settleComplaint } from "./messages.j
 import { numberText } from "./numbers.js";
 import { Panel } from "./panel.js";
 import { attachPen } from "./pen.js";
+import { saveFile } from "./save.js";
 import { OWN, fromHash, pack, toHash, unpack } from "./state.js";
 import { onThemeChange } from "./theme.js";
 
@@ -178,7 +179,7 @@ function attachControls() {
     if ((event.ctrlKey || event.metaKey) && event.key === "z" && !event.shiftKey) { event.preventDefault(); undo(); }
   });
   byId("controls").addEventListener("submit", (event) => event.preventDefault());
-  byId("save-csv").addEventListener("click", save);
+  byId("save-csv").addEventListener("click", () => saveFile("points.csv", pointsToText(state.points), "text/csv"));
   byId("copy-link").addEventListener("click", copyLink);
 }
 
@@ -187,14 +188,6 @@ function undo() {
   state = { ...past.pop(), degree: state.degree, normalization: state.normalization, tol: state.tol, contrastTol: state.contrastTol };
   reach = reachOf(state.points);
   changed();
-}
-
-function save() {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([pointsToText(state.points)], { type: "text/csv" }));
-  link.download = "points.csv";
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
 const pen = {
