@@ -1,4 +1,4 @@
-"""Draws the picture of the playground: ``python -m benchmarks.playground.picture``."""
+"""Draws the pictures of the playground: ``python -m benchmarks.playground.picture``."""
 
 import io
 import shutil
@@ -7,23 +7,27 @@ from benchmarks.playground.server import ROOT, running
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-PICTURE = ROOT / "docs" / "_static" / "playground.png"
-SIZE = {"width": 1280, "height": 1010}
+FOLDER = ROOT / "docs" / "_static"
+#: Page and height of each picture.
+PICTURES = {"playground.png": ("points", 1090), "playground_laws.png": ("#example", 900)}
+WIDTH = 1280
 
 
 def main() -> None:
-    """Open the page as a newcomer sees it, and write what the browser shows."""
+    """Open the pages as a newcomer sees them, and write what the browser shows."""
     with running() as server, sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox"]
         )
-        page = browser.new_page(viewport=SIZE, color_scheme="light")
-        page.goto(server.url)
-        page.wait_for_selector("html[data-settled]")
-        shown = page.screenshot()
+        for name, (path, height) in PICTURES.items():
+            size = {"width": WIDTH, "height": height}
+            page = browser.new_page(viewport=size, color_scheme="light")
+            page.goto(f"{server.url}{path}")
+            page.wait_for_selector("html[data-settled]")
+            shown = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+            shown.save(FOLDER / name, optimize=True)
+            print(f"{name}: {(FOLDER / name).stat().st_size // 1000} kB")
         browser.close()
-    Image.open(io.BytesIO(shown)).convert("RGB").save(PICTURE, optimize=True)
-    print(f"{PICTURE.relative_to(ROOT)}: {PICTURE.stat().st_size // 1000} kB")
 
 
 if __name__ == "__main__":

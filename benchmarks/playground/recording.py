@@ -10,7 +10,7 @@ from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
 RECORDING = ROOT / "docs" / "_static" / "playground.gif"
-SIZE = {"width": 1280, "height": 1100}
+SIZE = {"width": 1280, "height": 1150}
 COLOURS = 256  # of all frames together
 BRIEF, LONG = 900, 2400  # ms
 
@@ -22,7 +22,7 @@ main { padding-top: 14px !important }
 h1 { font-size: 28px !important }
 .lede { margin: 0 0 12px 16.75rem }
 .legend { margin-top: 9px }
-.panel { position: relative; height: 800px; overflow: hidden; box-shadow: none }
+.panel { position: relative; height: 850px; overflow: hidden; box-shadow: none }
 .panel::after {
   content: ""; position: absolute; inset: auto 0 0; height: 30px;
   background: linear-gradient(transparent, var(--surface) 80%);
@@ -85,7 +85,7 @@ def main() -> None:
         )
         # The page allows no styles but its own; this browser may add the recording's.
         page = browser.new_page(viewport=SIZE, color_scheme="light", bypass_csp=True)
-        page.goto(server.url)
+        page.goto(f"{server.url}points")
         page.add_style_tag(content=STYLE)
         shown = [frame for scene in SCENES for frame in frames(page, scene)]
         browser.close()

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 #: 400 points in each set, degree 4: more than the target asks for.
-PAGE = "#x=lissajous&y=uniform&n=400&d=4&e=0.02&t=0.1&ct=0.3"
+PAGE = "points#x=lissajous&y=uniform&n=400&d=4&e=0.02&t=0.1&ct=0.3"
 MOVE = """
 (value) => new Promise((resolve) => {
   const slider = document.getElementById("tol");

@@ -243,7 +243,7 @@ def playground_text(x):
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
 def test_the_playground_holds_on_the_points():
     x = np.linspace(0.0, 1.0, 50)
-    assert playground_text(np.column_stack([x, 1e-4 * x]).tolist()) == "− 1 × 10^−4 x + y = 0"
+    assert playground_text(np.column_stack([x, 1e-4 * x]).tolist()) == "− 1 × 10⁻⁴ x + y = 0"
     assert playground_text(np.column_stack([x, 2 * x]).tolist()) == "0.894 x − 0.447 y = 0"
 
 

@@ -156,6 +156,17 @@ def test_rows_that_are_furthest_off_come_first(account_laws):
     assert found.summary() == "2 of 30 rows break a law."
 
 
+def test_blocks_of_rows_are_checked_like_one_table(account_laws, monkeypatch):
+    X, _ = accounts(50, seed=1)
+    X[[3, 30], 2] += 300
+    X[40, 1] = np.nan
+    expected = account_laws.check(X)
+    monkeypatch.setattr("vanishing.laws.check.BLOCK", 7)
+    done = []
+    assert str(account_laws.check(X, callback=done.append)) == str(expected)
+    assert done == [7, 14, 21, 28, 35, 42, 49, 50]
+
+
 def test_frame(account_laws):
     X, _ = accounts(50, seed=1)
     X[3, 0] += 10

@@ -43,7 +43,7 @@ class View:
         if message.type == "error":
             self.problems.append(message.text)
 
-    def open(self, path="/"):
+    def open(self, path="/points"):
         self.page.goto("about:blank")  # an address that differs behind the # would not be loaded
         self.page.goto(self.url + path)
         return self.settle()
@@ -99,6 +99,6 @@ class View:
         self.context.close()
 
 
-def put_file(view, content, name="points.csv"):
+def put_file(view, content, name="points.csv", *, into="#csv-file"):
     data = content if isinstance(content, bytes) else content.encode()
-    view.page.set_input_files("#csv-file", {"name": name, "mimeType": "text/csv", "buffer": data})
+    view.page.set_input_files(into, {"name": name, "mimeType": "text/csv", "buffer": data})

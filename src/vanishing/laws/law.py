@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
+from vanishing.equations.text import Term
 from vanishing.laws.fit import Relation, differentiate, evaluate
 
 #: Largest denominator and numerator of a coefficient that is written as a fraction.
@@ -120,26 +121,49 @@ class Law:
         left, right = sorted([positive, negative], key=order)
         return left, right
 
+    @property
+    def sides(self) -> tuple[list[Term], list[Term]]:
+        """The terms on the left and on the right of the equals sign, as they are written."""
+        left, right = self._split()
+        sign = 1.0 if all(self.coefficients[i] > 0 for i in left) else -1.0
+        return self._terms(left, sign), self._terms(right, -sign)
+
+    def _terms(self, terms: Sequence[int], sign: float) -> list[Term]:
+        """Return some of the terms, highest degree first."""
+        found = []
+        for i in sorted(terms, key=lambda i: (-int(self.exponents[i].sum()), i)):
+            value = sign * float(self.coefficients[i])
+            number = write_coefficient(abs(value), float(self.standard_errors[i]))
+            powers = self.exponents[i].tolist()
+            factors = [(self.names[j], power) for j, power in enumerate(powers) if power]
+            found.append(Term(value < 0, "" if number == "1" and factors else number, factors))
+        return found
+
     def __str__(self) -> str:
         left, right = self._split()
         sign = 1.0 if all(self.coefficients[i] > 0 for i in left) else -1.0
-        return f"{self._sum(left, sign)} = {self._sum(right, -sign)}"
+        return f"{self.write_terms(left, sign)} = {self.write_terms(right, -sign)}"
 
-    def _sum(self, terms: Sequence[int], sign: float) -> str:
-        """Write some of the terms."""
+    def write_terms(self, terms: Sequence[int], sign: float) -> str:
+        """Write the sum of some terms.
+
+        Parameters
+        ----------
+        terms : sequence of int
+            Numbers of the terms.
+        sign : float
+            1 or -1, by which the coefficients are multiplied.
+
+        Returns
+        -------
+        str
+        """
         written = ""
-        ordered = sorted(terms, key=lambda i: (-int(self.exponents[i].sum()), i))
-        for i in ordered:
-            value = sign * float(self.coefficients[i])
-            factors = [
-                self.names[j] + (f"^{power}" if power > 1 else "")
-                for j, power in enumerate(self.exponents[i].tolist())
-                if power
-            ]
-            number = write_coefficient(abs(value), float(self.standard_errors[i]))
-            if number != "1" or not factors:
-                factors.insert(0, number)
-            joint = (" - " if value < 0 else " + ") if written else ("-" if value < 0 else "")
+        for term in self._terms(terms, sign):
+            factors = [name + (f"^{power}" if power > 1 else "") for name, power in term.powers]
+            if term.number:
+                factors.insert(0, term.number)
+            joint = (" - " if term.is_negative else " + ") if written else "-" * term.is_negative
             written += joint + "*".join(factors)
         return written or "0"
 

@@ -33,7 +33,7 @@ def test_the_idea_is_seen_at_once(view):
 
 
 def test_drawing_changes_the_equation(view):
-    page = view.open("/#x=own&y=own").page
+    page = view.open("/points#x=own&y=own").page
     assert "no points of X" in page.locator("#plain .problem").inner_text()
     for x, y in ((-1, 0.5), (-0.5, 0.25), (0.5, -0.25), (1, -0.5)):
         view.click("plain", x, y)
@@ -41,7 +41,7 @@ def test_drawing_changes_the_equation(view):
     # Four points on the line x + 2 y = 0.
     (line, *_) = view.equations("plain")
     # Clicks are whole pixels, and so a little off.
-    assert re.fullmatch(r"−? ?0\.447 x (−|\+) 0\.894 y( (−|\+) [\d.]+ × 10\^−4)? = 0", line), line
+    assert re.fullmatch(r"−? ?0\.447 x (−|\+) 0\.894 y( (−|\+) [\d.]+ × 10⁻⁴)? = 0", line), line
     before = view.picture("plain")
     page.get_by_label("Y", exact=True).and_(page.locator("input[type=radio]")).check(force=True)
     view.click("contrastive", 1, 1)
@@ -57,7 +57,7 @@ def test_drawing_changes_the_equation(view):
 
 
 def test_dragging_draws_a_stroke(view):
-    page = view.open("/#x=own&y=own").page
+    page = view.open("/points#x=own&y=own").page
     box = page.locator("#plain canvas").bounding_box()
     page.mouse.move(box["x"] + 100, box["y"] + 100)
     page.mouse.down()
@@ -71,7 +71,7 @@ def test_dragging_draws_a_stroke(view):
 
 
 def test_two_sources_chosen_at_once_are_both_drawn(view):
-    page = view.open("/#x=lemniscate&y=uniform").page
+    page = view.open("/points#x=lemniscate&y=uniform").page
     expected = view.picture("plain")
     view.open()
     page.evaluate(
@@ -102,7 +102,7 @@ def test_points_drawn_while_the_server_draws_are_kept(view):
 
 
 def test_degree_changes_zero_set_and_equation(view):
-    view.open("/#x=lemniscate&y=uniform&n=300&e=0.01&t=0.02&ct=0.3")
+    view.open("/points#x=lemniscate&y=uniform&n=300&e=0.01&t=0.02&ct=0.3")
     assert view.equations("plain") == []
     assert "smallest extent" in view.page.locator("#plain .problem").inner_text()
     empty = view.picture("plain")
@@ -115,7 +115,7 @@ def test_degree_changes_zero_set_and_equation(view):
 
 
 def test_tolerance_changes_what_vanishes(view):
-    view.open("/#x=circle&y=uniform&e=0.1")
+    view.open("/points#x=circle&y=uniform&e=0.1")
     before = view.picture("plain")
     assert view.equations("plain") == []
     view.press("#tol", *["PageUp"] * 3)
@@ -125,7 +125,7 @@ def test_tolerance_changes_what_vanishes(view):
 
 
 def test_normalization_changes_zero_set_and_equation(view):
-    view.open("/#x=parabola&y=uniform&e=0.1&t=0.28")
+    view.open("/points#x=parabola&y=uniform&e=0.1&t=0.28")
     found = {}
     for name in ("gradient", "gradient-weighted", "coefficient", "vca"):
         view.page.select_option("#normalization", name)
@@ -137,7 +137,7 @@ def test_normalization_changes_zero_set_and_equation(view):
 
 
 def test_choosing_another_equation(view):
-    page = view.open("/#x=circle&y=uniform&e=0&d=3&t=0.5").page
+    page = view.open("/points#x=circle&y=uniform&e=0&d=3&t=0.5").page
     assert page.locator("#plain .equation").count() > 1
     before = view.picture("plain")
     page.locator("#plain .equation input").first.focus()
@@ -146,7 +146,7 @@ def test_choosing_another_equation(view):
 
 
 def test_keyboard_only(view):
-    page = view.open("/#x=own&y=own").page
+    page = view.open("/points#x=own&y=own").page
     for _ in range(60):
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.closest('#plain') !== null"):
@@ -183,7 +183,9 @@ def test_everything_with_a_name_can_be_focused(view):
 
 
 def test_link_holds_everything(view):
-    page = view.open("/#x=nodal-cubic&y=circle&d=3&e=0.02&t=0.06&norm=coefficient&n=90&s=5").page
+    page = view.open(
+        "/points#x=nodal-cubic&y=circle&d=3&e=0.02&t=0.06&norm=coefficient&n=90&s=5"
+    ).page
     view.click("plain", 1.2, -1.2)
     view.press("#contrast-tol", "PageUp")
     shown = [view.equations(panel) for panel in ("plain", "contrastive")]
@@ -200,7 +202,7 @@ def test_link_holds_everything(view):
     "address", ["#d=99&t=-1&x=nothing&n=1e9", "#x=own&px=!!&y=own&py=1_AAAA", "#cols=[1,2]&%%%"]
 )
 def test_addresses_that_make_no_sense(view, address):
-    view.open(f"/{address}")
+    view.open(f"/points{address}")
     assert view.page.locator("#degree-value").inner_text() == "2"
 
 
@@ -221,11 +223,11 @@ def test_dark(view):
 @pytest.mark.parametrize(
     "view", [{"viewport": {"width": 390, "height": 844}, "has_touch": True}], indirect=True
 )
-@pytest.mark.parametrize("path", ["/", "/images"])
+@pytest.mark.parametrize("path", ["/", "/#example", "/points", "/images"])
 def test_narrow(view, path):
     page = view.open(path).page
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    if path == "/images":
+    if path != "/points":
         return
     view.press("#degree", "ArrowRight")
     boxes = [page.locator(f"#{panel} canvas").bounding_box() for panel in ("plain", "contrastive")]
@@ -264,10 +266,10 @@ def test_trouble_is_told(view, fails):
         ),
     )
     page.locator("#degree").press("ArrowRight")
-    page.locator("#toast").wait_for()
+    page.locator("#alert").wait_for()
     told = "at most 5 s" if fails == "refused" else "does not answer"
-    assert told in page.locator("#toast").inner_text()
+    assert told in page.locator("#alert").inner_text()
     page.unroute("**/api/fit")
     view.press("#degree", "ArrowRight")
-    assert page.locator("#toast").is_hidden()
+    assert page.locator("#alert").is_hidden()
     view.problems.clear()  # browsers log answers of status 504

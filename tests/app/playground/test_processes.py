@@ -145,10 +145,11 @@ def test_limits_are_checked():
 # --- serve ----------------------------------------------------------------------------------------
 
 
-def start(code):
+def start(code, *, path=SOURCE, cwd=None):
     return subprocess.Popen(
         [sys.executable, "-W", "error", "-c", code],
-        env=os.environ | {"PYTHONPATH": str(SOURCE)},
+        env=os.environ | {"PYTHONPATH": str(path)},
+        cwd=cwd,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -203,16 +204,48 @@ def test_addresses_of_others_are_answered_if_told_so():
 # --- the package ----------------------------------------------------------------------------------
 
 
-def test_wheel_holds_the_pages(tmp_path):
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """A folder with what the wheel holds."""
     from hatchling.builders import wheel as builder
 
-    root = ROOT
+    folder = tmp_path_factory.mktemp("wheel")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        (wheel,) = builder.WheelBuilder(str(root)).build(directory=str(tmp_path))
-    names = set(zipfile.ZipFile(wheel).namelist())
+        (wheel,) = builder.WheelBuilder(str(ROOT)).build(directory=str(folder))
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder / "installed")
+    return folder / "installed"
+
+
+def test_wheel_holds_the_pages(installed):
     for file in STATIC.rglob("*.*"):
-        assert file.relative_to(SOURCE).as_posix() in names
+        assert (installed / file.relative_to(SOURCE)).read_bytes() == file.read_bytes()
+
+
+def test_playground_works_from_the_wheel(installed, tmp_path):
+    pytest.importorskip("pyarrow")
+    code = (
+        "import vanishing; from vanishing.app.playground import serve; print(vanishing.__file__, "
+    )
+    code += "flush=True); serve(port=0)"
+    process = start(code, path=installed, cwd=tmp_path)
+    try:
+        assert process.stdout.readline().startswith(str(installed))
+        url = re.search(r"http://127\.0\.0\.1:\d+", process.stderr.readline()).group()
+        with httpx.Client(base_url=url, timeout=60) as client:
+            for page in ("/", "/points", "/images"):
+                text = client.get(page).raise_for_status().text
+                for file in re.findall(r'(?:src|href)="(/static/[^"]+)"', text):
+                    client.get(file).raise_for_status()
+            table = client.get("/static/samples/accounts.csv").raise_for_status().content
+            headers = {"Content-Type": "text/csv"}
+            answer = client.post("/api/laws", content=table, headers=headers)
+            assert len(json.loads(answer.text.splitlines()[-1])["laws"]) == 3
+            assert client.post("/api/fit", json=fit_request()).status_code == 200
+    finally:
+        process.terminate()
+        process.communicate(timeout=20)
 
 
 def test_detectors_are_fitted_once():

@@ -143,7 +143,7 @@ def serve(
 ) -> None:
     """Start the playground in the browser; Ctrl-C stops it.
 
-    Draw points and see their equations at once.
+    Drop a table and see its laws, or draw points and see their equations at once.
     """
     start = required("vanishing.app.playground", "serve", extra="web")
     try:

@@ -469,7 +469,7 @@ EXTRAS = {
     "cli": ("typer", "rich", "pyarrow"),
     "symbolic": ("sympy",),
     "plot": ("matplotlib",),
-    "web": ("starlette", "uvicorn"),
+    "web": ("starlette", "uvicorn", "pyarrow"),
     "onnx": ("onnx",),
     "excel": ("openpyxl",),
     "io": ("pyarrow", "zarr"),

@@ -32,6 +32,14 @@ class Limits:
         Requests that may wait for a process; more are told that the server is busy.
     queue_seconds : float, default=1.0
         How long a request waits before it is told so.
+    table_bytes : int, default=5_000_000
+        Size of a table whose laws are searched.
+    table_columns : int, default=100
+        Columns of such a table.
+    table_seconds : float, default=60.0
+        Time for the search.
+    searches : int, default=1
+        Tables that are searched at the same time, so that processes are left for other requests.
     """
 
     points: int = 5000
@@ -43,12 +51,18 @@ class Limits:
     workers: int = 2
     queue: int = 100
     queue_seconds: float = 1.0
+    table_bytes: int = 5_000_000
+    table_columns: int = 100
+    table_seconds: float = 60.0
+    searches: int = 1
 
     def __post_init__(self) -> None:
-        for name, least in (("points", 1), ("degree", 1), ("body_bytes", 1), ("workers", 1)):
-            if getattr(self, name) < least:
-                raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)!r}")
-        for name in ("header_seconds", "body_seconds", "work_seconds", "queue", "queue_seconds"):
+        for name in ("points", "degree", "body_bytes", "workers", "table_bytes", "table_columns",
+                     "searches"):  # fmt: skip
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)!r}")
+        for name in ("header_seconds", "body_seconds", "work_seconds", "queue", "queue_seconds",
+                     "table_seconds"):  # fmt: skip
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} must not be negative, got {getattr(self, name)!r}")
 
@@ -69,6 +83,8 @@ class RefusalError(Exception):
         For people. None of them may name anything of the machine.
     retry_after : int, optional
         Seconds after which the same request may succeed.
+    message : str, optional
+        All of this as a sentence, where the usual one is clumsy.
     """
 
     def __init__(
@@ -80,6 +96,7 @@ class RefusalError(Exception):
         got: str,
         remedy: str,
         retry_after: int | None = None,
+        message: str | None = None,
     ) -> None:
         super().__init__(error)
         self.status = status
@@ -88,12 +105,13 @@ class RefusalError(Exception):
         self.got = got
         self.remedy = remedy
         self.retry_after = retry_after
+        self.message = message or f"Expected {expected}; got {got}. {remedy}"
 
     def body(self) -> dict[str, Any]:
         """Return the answer as it is sent."""
         return {
             "error": self.error,
-            "message": f"Expected {self.expected}; got {self.got}. {self.remedy}",
+            "message": self.message,
             "expected": self.expected,
             "got": self.got,
             "remedy": self.remedy,
@@ -132,19 +150,47 @@ async def read_json(request: Any, limits: Limits) -> Any:
     RefusalError
         If it is too large, too slow, or not JSON.
     """
+    _check_kind(request, "application/json", "not-json", "Send JSON.")
+    return _parsed(await _read(request, limits, limits.body_bytes, "Send fewer points."))
+
+
+async def read_table(request: Any, limits: Limits) -> bytes:
+    """Read the body of a request as the content of a CSV file.
+
+    Parameters
+    ----------
+    request : starlette.requests.Request
+    limits : Limits
+
+    Raises
+    ------
+    RefusalError
+        If it is too large, too slow, or of another type.
+    """
+    _check_kind(request, "text/csv", "not-csv", "Send a CSV file.")
+    return await _read(request, limits, limits.table_bytes, "Keep a part of the rows.")
+
+
+def _check_kind(request: Any, expected: str, error: str, remedy: str) -> None:
+    """Check the content type.
+
+    It is a guard, too: pages of other origins cannot send these types without asking first.
+    """
     kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
-    if kind != "application/json":
-        # Also a guard: pages of other origins cannot send this type without asking first.
+    if kind != expected:
         raise RefusalError(
             415,
-            "not-json",
-            expected="the content type application/json",
+            error,
+            expected=f"the content type {expected}",
             got=repr(kind[:60]) if kind else "none",
-            remedy="Send JSON.",
+            remedy=remedy,
         )
+
+
+async def _read(request: Any, limits: Limits, most: int, remedy: str) -> bytes:
     try:
         async with asyncio.timeout(limits.body_seconds):
-            content = await _read(request, limits)
+            return await _read_bytes(request, most, remedy)
     except TimeoutError:
         raise RefusalError(
             408,
@@ -153,18 +199,17 @@ async def read_json(request: Any, limits: Limits) -> Any:
             got="a part of it",
             remedy="Send it again.",
         ) from None
-    return _parsed(content)
 
 
-async def _read(request: Any, limits: Limits) -> bytes:
+async def _read_bytes(request: Any, most: int, remedy: str) -> bytes:
     announced = request.headers.get("content-length", "")
-    if announced.isdecimal() and int(announced) > limits.body_bytes:
-        raise _too_large(limits, f"{announced} bytes")
+    if announced.isdecimal() and int(announced) > most:
+        raise _too_large(most, f"{announced} bytes", remedy)
     content = bytearray()
     async for chunk in request.stream():
         content += chunk
-        if len(content) > limits.body_bytes:
-            raise _too_large(limits, "more")
+        if len(content) > most:
+            raise _too_large(most, "more", remedy)
     return bytes(content)
 
 
@@ -185,11 +230,11 @@ def _refuse_constant(name: str) -> Any:
     raise ValueError(name)
 
 
-def _too_large(limits: Limits, got: str) -> RefusalError:
+def _too_large(most: int, got: str, remedy: str) -> RefusalError:
     return RefusalError(
         413,
         "too-large",
-        expected=f"a request of at most {limits.body_bytes} bytes",
+        expected=f"a request of at most {most} bytes",
         got=got,
-        remedy="Send fewer points.",
+        remedy=remedy,
     )

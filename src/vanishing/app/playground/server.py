@@ -1,6 +1,7 @@
 """The playground's server: routes, guards, connections."""
 
 import asyncio
+import base64
 import errno
 import json
 import socket
@@ -16,9 +17,15 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from vanishing.app.playground import checks
-from vanishing.app.playground.requests import Limits, RefusalError, internal_error, read_json
+from vanishing.app.playground.requests import (
+    Limits,
+    RefusalError,
+    internal_error,
+    read_json,
+    read_table,
+)
 from vanishing.app.playground.scenes import CURVES, X_SOURCES, Y_SOURCES
-from vanishing.app.playground.workers import Workers
+from vanishing.app.playground.workers import Workers, busy
 from vanishing.arrays.namespace import import_extra
 
 # --- What every request passes before it is looked at, and every answer carries -------------------
@@ -242,7 +249,7 @@ def impatient(protocol: Any, seconds: float) -> Any:
 # --- The application: which address gives what ----------------------------------------------------
 
 STATIC = Path(__file__).parent / "static"
-PAGES = {"/": "plane.html", "/images": "images.html"}
+PAGES = {"/": "laws.html", "/points": "plane.html", "/images": "images.html"}
 #: Files are asked for again each time, and are sent only if they changed.
 REVALIDATE = {"Cache-Control": "no-cache"}
 NO_STORE = {"Cache-Control": "no-store"}
@@ -303,6 +310,8 @@ def create_app(
                 Route(f"/api/{task}", _endpoint(task, check, chosen, workers), methods=["POST"])
                 for task, check in _checks(chosen).items()
             ),
+            Route("/api/columns", _columns(chosen, workers), methods=["POST"]),
+            Route("/api/laws", Search(chosen, workers), methods=["POST"]),
             Mount("/static", Files(directory=STATIC)),
         ],
         middleware=[Middleware(Guard, hosts=hosts, any_address=any_address)],
@@ -384,6 +393,112 @@ def _endpoint(
     return handle
 
 
+def _columns(limits: Limits, workers: Workers) -> Handler:
+    from starlette.responses import Response
+
+    async def handle(request: Any) -> Any:
+        table = _encode(await read_table(request, limits), limits)
+        arguments = table | {"most_rows": limits.points // 2}
+        status, body = await workers.run("columns", arguments)
+        return Response(body, status, media_type="application/json", headers=NO_STORE)
+
+    return handle
+
+
+def _encode(table: bytes, limits: Limits) -> dict[str, Any]:
+    """Return a table as the processes take it."""
+    return {"table": base64.b64encode(table).decode(), "most_columns": limits.table_columns}
+
+
+class Search:
+    """ASGI application that finds the laws of a table.
+
+    Its answer is a line of JSON for each message about progress, and the laws in the last line; or
+    a refusal, which is the last line if it comes late. A client that hangs up ends the search.
+
+    Parameters
+    ----------
+    limits : Limits
+    workers : Workers
+    """
+
+    def __init__(self, limits: Limits, workers: Workers) -> None:
+        self.limits = limits
+        self.workers = workers
+        self._free = asyncio.Semaphore(limits.searches)
+        self._n_requests = 0
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer a request, unless too many others wait for the same."""
+        if self._n_requests >= self.limits.searches + self.limits.queue:
+            raise busy("too many other tables that wait already")
+        self._n_requests += 1
+        try:
+            await self._answer(scope, receive, send)
+        finally:
+            self._n_requests -= 1
+
+    async def _answer(self, scope: Any, receive: Any, send: Any) -> None:
+        from starlette.requests import Request
+
+        table = await read_table(Request(scope, receive), self.limits)
+        search = asyncio.create_task(self._search(table, send))
+        hanging_up = asyncio.create_task(_wait_for_end(receive))
+        try:
+            await asyncio.wait({search, hanging_up}, return_when=asyncio.FIRST_COMPLETED)
+            if search.done():
+                search.result()
+        finally:
+            for task in (search, hanging_up):
+                task.cancel()
+            await asyncio.gather(search, hanging_up, return_exceptions=True)
+
+    async def _search(self, table: bytes, send: Any) -> None:
+        begun = False
+
+        async def send_line(line: bytes, *, status: int = 200, is_last: bool = False) -> None:
+            nonlocal begun
+            if not begun:
+                begun = True
+                headers = [(b"content-type", b"application/x-ndjson")]
+                headers += [(name.lower().encode(), v.encode()) for name, v in NO_STORE.items()]
+                await send({"type": "http.response.start", "status": status, "headers": headers})
+            body = {"type": "http.response.body", "body": line + b"\n", "more_body": not is_last}
+            await send(body)
+
+        try:
+            async with self._place():
+                status, last = await self.workers.run(
+                    "laws",
+                    _encode(table, self.limits),
+                    seconds=self.limits.table_seconds,
+                    on_progress=send_line,
+                )
+        except RefusalError as refusal:
+            if not begun:
+                raise
+            status, last = refusal.status, json.dumps(refusal.body()).encode()
+        await send_line(last, status=status, is_last=True)
+
+    @asynccontextmanager
+    async def _place(self) -> AsyncIterator[None]:
+        """Wait until fewer tables are searched than may be."""
+        try:
+            async with asyncio.timeout(self.limits.queue_seconds):
+                await self._free.acquire()
+        except TimeoutError:
+            raise busy("another table that is being searched") from None
+        try:
+            yield
+        finally:
+            self._free.release()
+
+
+async def _wait_for_end(receive: Any) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
 def _page(name: str) -> Handler:
     from starlette.responses import FileResponse
 
@@ -396,7 +511,12 @@ def _page(name: str) -> Handler:
 def _about(limits: Limits) -> Handler:
     from starlette.responses import JSONResponse
 
-    about = {"points": limits.points, "degree": limits.degree, "curves": CURVES}
+    about = {
+        "points": limits.points,
+        "degree": limits.degree,
+        "curves": CURVES,
+        "tableBytes": limits.table_bytes,
+    }
 
     async def answer(_: Any) -> Any:
         return JSONResponse(about, headers=NO_STORE)
@@ -412,7 +532,7 @@ async def _refused(_: Any, refusal: RefusalError) -> Any:
 
 async def _not_found(request: Any, _: Exception) -> Any:
     expected = "an address of the playground"
-    remedy = "Its pages are / and /images."
+    remedy = f"Its pages are {', '.join(PAGES)}."
     got = "another one"
     return await _refused(
         request, RefusalError(404, "not-found", expected=expected, got=got, remedy=remedy)

@@ -8,8 +8,9 @@ import struct
 import sys
 import traceback
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import IO, Any
 
 from vanishing.app.playground.requests import Limits, RefusalError, internal_error
@@ -24,11 +25,20 @@ START_SECONDS = 120.0
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
 )
+#: What helps against work that takes too long, unless it is about points.
+TOO_SLOW = {
+    "columns": "Keep a part of the rows.",
+    "laws": "Keep fewer columns, those that may belong together.",
+}
 #: It finds modules where this process does, and runs nobody's main script.
 BOOT = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
     "from vanishing.app.playground.workers import main; main()"
 )
+
+
+#: Takes the body of a message about progress.
+OnProgress = Callable[[bytes], Awaitable[object]]
 
 
 class Worker:
@@ -59,13 +69,18 @@ class Worker:
             raise
         return worker
 
-    async def ask(self, task: str, arguments: dict[str, Any]) -> tuple[int, bytes]:
+    async def ask(
+        self, task: str, arguments: dict[str, Any], on_progress: OnProgress | None = None
+    ) -> tuple[int, bytes]:
         """Have one task done; return status and body of the answer."""
         assert self.process.stdin is not None
-        message = json.dumps({"task": task, "arguments": arguments}).encode()
-        self.process.stdin.write(MESSAGE.pack(len(message)) + message)
+        asked = json.dumps({"task": task, "arguments": arguments}).encode()
+        self.process.stdin.write(MESSAGE.pack(len(asked)) + asked)
         await self.process.stdin.drain()
-        return await self.read()
+        while (message := await self.read())[0] == PROGRESS:
+            if on_progress is not None:
+                await on_progress(message[1])
+        return message
 
     async def read(self) -> tuple[int, bytes]:
         """Wait for the next answer; return its status and body."""
@@ -116,26 +131,43 @@ class Workers:
         await asyncio.gather(*(worker.kill() for worker in self._all))
         self._all.clear()
 
-    async def run(self, task: str, arguments: dict[str, Any]) -> tuple[int, bytes]:
+    async def run(
+        self,
+        task: str,
+        arguments: dict[str, Any],
+        *,
+        seconds: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> tuple[int, bytes]:
         """Do a task in the next free process; return status and body of the answer.
+
+        Parameters
+        ----------
+        task : str
+        arguments : dict
+        seconds : float, optional
+            By default the limit for most tasks.
+        on_progress : coroutine function, optional
+            Called with what the process says about its progress.
 
         Raises
         ------
         RefusalError
             If too many are waiting, it takes too long, or the process ends.
         """
+        limit = self.limits.work_seconds if seconds is None else seconds
         worker = await self._next_idle()
         try:
-            async with asyncio.timeout(self.limits.work_seconds):
-                answer = await worker.ask(task, arguments)
+            async with asyncio.timeout(limit):
+                answer = await worker.ask(task, arguments, on_progress)
         except TimeoutError:
             await self._replace(worker)
             raise RefusalError(
                 504,
                 "too-slow",
-                expected=f"work of at most {self.limits.work_seconds:g} s",
+                expected=f"work of at most {limit:g} s",
                 got="more, so that it was stopped",
-                remedy="Use fewer points or a lower degree.",
+                remedy=TOO_SLOW.get(task, "Use fewer points or a lower degree."),
             ) from None
         except (asyncio.IncompleteReadError, ConnectionError):
             await self._replace(worker)
@@ -144,8 +176,7 @@ class Workers:
                 "worker-ended",
                 expected="an answer",
                 got="the end of the process that worked on it",
-                remedy="Another one takes its place: try again, with fewer points if it happens "
-                "again.",
+                remedy="Another one takes its place: try again, with less data if that fails.",
                 retry_after=1,
             ) from None
         except BaseException:  # cancelled: what the process does now, nobody waits for
@@ -156,7 +187,7 @@ class Workers:
 
     async def _next_idle(self) -> Worker:
         if self._idle.empty() and self._waiting >= self.limits.queue:
-            raise _busy(f"{self._waiting} others that wait already")
+            raise busy(f"{self._waiting} others that wait already")
         self._waiting += 1
         try:
             async with asyncio.timeout(self.limits.queue_seconds):
@@ -164,7 +195,7 @@ class Workers:
                     await self._replace(worker)  # it ended while nobody looked
                 return worker
         except TimeoutError:
-            raise _busy(f"none within {self.limits.queue_seconds:g} s") from None
+            raise busy(f"none within {self.limits.queue_seconds:g} s") from None
         finally:
             self._waiting -= 1
 
@@ -189,7 +220,8 @@ class Workers:
                 await asyncio.sleep(1.0)
 
 
-def _busy(got: str) -> RefusalError:
+def busy(got: str) -> RefusalError:
+    """Return the refusal of a request that comes while all processes work."""
     return RefusalError(
         503,
         "busy",
@@ -206,6 +238,8 @@ Task = Callable[..., dict[str, Any]]
 
 #: Length of a message; length and status of an answer.
 MESSAGE, ANSWER = struct.Struct(">I"), struct.Struct(">IH")
+#: The status of a message that is no answer yet: HTTP's "Processing".
+PROGRESS = 102
 
 
 def answer(message: bytes, tasks: Mapping[str, Task]) -> tuple[int, bytes]:
@@ -232,9 +266,13 @@ def answer(message: bytes, tasks: Mapping[str, Task]) -> tuple[int, bytes]:
 def work(incoming: IO[bytes], outgoing: IO[bytes], tasks: Mapping[str, Task]) -> None:
     """Answer messages until there are no more."""
     while len(head := incoming.read(MESSAGE.size)) == MESSAGE.size:
-        status, body = answer(incoming.read(*MESSAGE.unpack(head)), tasks)
-        outgoing.write(ANSWER.pack(len(body), status) + body)
-        outgoing.flush()
+        send(outgoing, *answer(incoming.read(*MESSAGE.unpack(head)), tasks))
+
+
+def send(outgoing: IO[bytes], status: int, body: bytes) -> None:
+    """Write one message."""
+    outgoing.write(ANSWER.pack(len(body), status) + body)
+    outgoing.flush()
 
 
 def main() -> None:
@@ -244,15 +282,19 @@ def main() -> None:
     os.dup2(2, 1)
 
     from vanishing.app.playground.scenes import explain, fit, gallery, scene
+    from vanishing.app.playground.tables import find_laws, read_columns
+
+    def report(progress: dict[str, Any]) -> None:
+        send(outgoing, PROGRESS, json.dumps({"progress": progress}).encode())
 
     tasks: dict[str, Task] = {
         "scene": scene,
         "fit": fit,
         "gallery": gallery,
         "explain": explain,
+        "columns": read_columns,
+        "laws": partial(find_laws, report=report),
     }
-    ready = json.dumps(sorted(tasks)).encode()
-    outgoing.write(ANSWER.pack(len(ready), 200) + ready)
-    outgoing.flush()
+    send(outgoing, 200, json.dumps(sorted(tasks)).encode())
     with suppress(BrokenPipeError):  # the server is gone
         work(sys.stdin.buffer, outgoing, tasks)

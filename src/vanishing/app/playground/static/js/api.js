@@ -1,5 +1,7 @@
 // Asking the server: JSON there and back, refusals as errors, the latest question only.
 
+import { numberText } from "./numbers.js";
+
 export class Refused extends Error {
   constructor(answer, status, retryAfter) {
     super(answer.message ?? `The server answered with status ${status}.`);
@@ -15,18 +17,76 @@ export function post(task, body, signal) {
 }
 
 export async function ask(address, options) {
-  let response;
+  const response = await reach(address, options);
+  const answer = await response.json().catch(() => ({}));
+  if (!response.ok) throw refused(answer, response);
+  return answer;
+}
+
+async function reach(address, options) {
   try {
-    response = await fetch(address, options);
+    return await fetch(address, options);
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new Error("The server does not answer; is it still running?");
   }
-  const answer = await response.json().catch(() => ({}));
-  if (!response.ok) {
-    throw new Refused(answer, response.status, Number(response.headers.get("Retry-After") ?? 0));
+}
+
+const refused = (answer, { status, headers }) => new Refused(answer, status, Number(headers.get("Retry-After") ?? 0));
+
+function tableOptions(file, signal) {
+  return { method: "POST", headers: { "Content-Type": "text/csv" }, body: file, signal };
+}
+
+// Tables are checked here first: a server hangs up on those that are too large.
+function checkSize({ size }, mostBytes) {
+  const shown = (bytes) => `${numberText(bytes / 1e6)} MB`;
+  if (size > mostBytes) {
+    throw new Error(`The file has ${shown(size)}, at most ${shown(mostBytes)} can be read here. Keep a part of its rows.`);
   }
-  return answer;
+}
+
+// The columns of a file.
+export function askColumns(file, mostBytes) {
+  checkSize(file, mostBytes);
+  return ask("/api/columns", tableOptions(file));
+}
+
+// Sends a file whose laws are wanted. Each line of the answer but the last is about progress. A
+// server that is busy is asked again.
+export async function askLaws(file, mostBytes, { signal, onProgress }) {
+  checkSize(file, mostBytes);
+  const options = tableOptions(file, signal);
+  for (;;) {
+    try {
+      return await readLines(await reach("/api/laws", options), onProgress);
+    } catch (error) {
+      if (!(error.retryAfter > 0)) throw error;
+      onProgress({ step: "wait" });
+      await new Promise((resolve) => setTimeout(resolve, 1000 * error.retryAfter));
+      signal.throwIfAborted();
+    }
+  }
+}
+
+async function readLines(response, onProgress) {
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  let last = {};
+  const take = (line) => {
+    if (line === "") return;
+    last = JSON.parse(line);
+    if (last.progress) onProgress(last.progress);
+  };
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    const lines = (rest + part.value).split("\n");
+    rest = lines.pop();
+    lines.forEach(take);
+  }
+  take(rest);
+  if (!response.ok || last.error) throw refused(last, response);
+  if (last.progress) throw new Error("The server ended before it was done; is it still running?");
+  return last;
 }
 
 // While one run is under way, further requests wait, and the last of them alone is run after it. A

@@ -1,25 +1,24 @@
-// Choosing two columns of a file, and which of its rows are the contrast.
+// Choosing two columns of a file, and what the contrast is.
 
-import { BadTable, readTable, tableToPoints } from "./csv.js";
+import { askColumns } from "./api.js";
+import { BadTable, tableToPoints } from "./csv.js";
 
 const SIZE = 1.25;
-const MOST_POINTS = 2000;
-const MOST_GROUPS = 12;
 
 const byId = (id) => document.getElementById(id);
 
-// `use({ points, scaling, grouped, kept, usable })`, `complain(message)`
-export function attachCsv({ use, complain, mostPoints }) {
+// `use({ points, scaling, made, kept, nRows })`; `made`: contrasts that are made of X, by their names
+export function attachCsv({ use, complain, made, mostBytes }) {
   const [input, dialog] = [byId("csv-file"), byId("csv-dialog")];
   let table = null;
-  let groups = [];
+  let contrasts = [];
 
   async function open(file) {
     if (!file) return;
     try {
-      table = await readTable(file);
+      table = await askColumns(file, mostBytes);
     } catch (error) {
-      complain(`${file.name}: ${error instanceof BadTable ? error.message : "the file could not be read."}`);
+      complain(`${file.name}: ${error.message}`);
       return;
     }
     byId("csv-name").textContent = file.name;
@@ -27,15 +26,11 @@ export function attachCsv({ use, complain, mostPoints }) {
     const numeric = table.columns.flatMap(({ numbers }, k) => (numbers ? [k] : []));
     fill(byId("csv-x"), numeric.map((k) => [k, table.columns[k].name]), numeric[0]);
     fill(byId("csv-y"), numeric.map((k) => [k, table.columns[k].name]), numeric[1]);
-    groups = [null, ...findGroups(table)];
-    fill(byId("csv-group"), groups.map((group, k) => [k, describe(group)]), groups.length > 1 ? groups.length - 1 : 0);
+    contrasts = [{ text: "none" }, ...findGroups(table), ...Object.entries(made).map(([name, text]) => ({ made: name, text }))];
+    fill(byId("csv-group"), contrasts.map(({ text }, k) => [k, text]), 0);
     dialog.returnValue = "";
     dialog.showModal();
   }
-
-  const describe = (group) => (group
-    ? `those with ${table.columns[group.column].name} = ${group.value || "(nothing)"}`
-    : "none: shuffle the columns of X instead");
 
   byId("open-csv").addEventListener("click", () => input.click());
   input.addEventListener("change", async () => {
@@ -45,13 +40,13 @@ export function attachCsv({ use, complain, mostPoints }) {
   byId("csv-cancel").addEventListener("click", () => dialog.close());
   dialog.addEventListener("close", () => {
     if (dialog.returnValue !== "use") return;
-    const group = groups[Number(byId("csv-group").value)];
-    const columns = { x: Number(byId("csv-x").value), y: Number(byId("csv-y").value), group };
-    const limits = { size: SIZE, most: Math.min(MOST_POINTS, Math.floor(mostPoints / 2)) };
+    const contrast = contrasts[Number(byId("csv-group").value)];
+    const columns = { x: Number(byId("csv-x").value), y: Number(byId("csv-y").value), group: contrast.group };
     try {
-      use({ ...tableToPoints(table, columns, limits), grouped: group !== null });
+      use({ ...tableToPoints(table, columns, SIZE), made: contrast.made, nRows: table.nRows });
     } catch (error) {
-      complain(error.message);
+      if (!(error instanceof BadTable)) throw error;
+      complain(`${byId("csv-name").textContent}: ${error.message}`);
     }
   });
 
@@ -69,10 +64,7 @@ function fill(select, options, chosen) {
 }
 
 // Values of columns with few of them: each is a way to part the rows.
-function findGroups({ columns, nRows }) {
-  return columns.flatMap(({ texts }, column) => {
-    const values = [...new Set(texts)];
-    const tells = values.length > 1 && values.length <= MOST_GROUPS && values.length < nRows / 2;
-    return tells ? values.sort().map((value) => ({ column, value })) : [];
-  });
+function findGroups({ columns }) {
+  return columns.flatMap(({ name, groups }, column) =>
+    groups.map((text, value) => ({ group: { column, value }, text: `rows with ${name} = ${text || "(nothing)"}` })));
 }

@@ -3,8 +3,8 @@
 import { latest, post } from "./api.js";
 import { areaUnderCurve, drawHistogram } from "./histogram.js";
 import { rememberer, unsettle } from "./link.js";
-import { numberText } from "./mathml.js";
 import { announce, complain, copyLink, settleComplaint } from "./messages.js";
+import { numberText } from "./numbers.js";
 import { Pad } from "./pad.js";
 import { fromText, paintAttribution, paintImage, toText, turned } from "./pixels.js";
 import { onThemeChange } from "./theme.js";

@@ -1,8 +1,9 @@
 // Equations as MathML, one element a term so that long ones are broken between lines.
 
+import { numberParts, numberText } from "./numbers.js";
+
 const MATHML = "http://www.w3.org/1998/Math/MathML";
 const VARIABLES = ["x", "y"];
-const DIGITS = 3;
 
 function element(name, ...children) {
   const made = document.createElementNS(MATHML, name);
@@ -10,18 +11,10 @@ function element(name, ...children) {
   return made;
 }
 
-export function numberText(value, digits = DIGITS) {
-  if (value === 0) return "0";
-  const size = Math.abs(value);
-  if (size >= 1e-3 && size < 1e5) return String(Number(value.toPrecision(digits))).replace("-", "−");
-  const [mantissa, exponent] = value.toExponential(digits - 1).split("e");
-  return `${Number(mantissa)} × 10^${Number(exponent)}`.replaceAll("-", "−");
-}
-
 function numberElement(size, digits) {
-  const [mantissa, exponent] = numberText(size, digits).split(" × 10^");
+  const [mantissa, exponent] = numberParts(size, digits);
   if (exponent === undefined) return [element("mn", mantissa)];
-  const power = element("msup", element("mn", "10"), element("mn", exponent));
+  const power = element("msup", element("mn", "10"), element("mn", String(exponent).replace("-", "−")));
   return [element("mn", mantissa), element("mo", "×"), power];
 }
 

@@ -3,27 +3,24 @@
 const byId = (id) => document.getElementById(id);
 let timer;
 
-function show(text, isPlain, milliseconds) {
-  const toast = byId("toast");
-  clearTimeout(timer);
-  toast.classList.toggle("plain", isPlain);
-  toast.textContent = text;
-  toast.hidden = false;
-  timer = setTimeout(() => { toast.hidden = true; }, milliseconds);
-}
-
+// Beside what the page shows, and there until something went well.
 export function complain(text) {
-  show(text, false, 12000);
+  const alert = byId("alert");
+  alert.textContent = text;
+  alert.hidden = false;
+  alert.scrollIntoView({ block: "nearest" });
 }
 
-// After something went well, what went wrong before is no longer of interest.
 export function settleComplaint() {
-  const toast = byId("toast");
-  if (!toast.classList.contains("plain")) toast.hidden = true;
+  byId("alert").hidden = true;
 }
 
 export function say(text) {
-  show(text, true, 4000);
+  const toast = byId("toast");
+  clearTimeout(timer);
+  toast.textContent = text;
+  toast.hidden = false;
+  timer = setTimeout(() => { toast.hidden = true; }, 4000);
 }
 
 export function announce(text) {

@@ -1,14 +1,22 @@
 // One side of the page: picture, spectrum and equations of one fit.
 
-import { equationElement, numberText } from "./mathml.js";
+import { equationElement } from "./mathml.js";
+import { numberText } from "./numbers.js";
 import { Plot } from "./plot.js";
 import { drawSpectrum } from "./spectrum.js";
 
+// In short above the picture, and in full below it.
+const SHORT = {
+  "no-points": "no points of X",
+  "no-contrast": "no points of Y",
+  "contrast-within": "nothing tells them apart",
+};
 const PROBLEMS = {
   "no-points": "There are no points of X. Draw some, or choose a curve.",
   "no-contrast": "There are no points of Y to contrast with. Draw some, or choose a source.",
   "contrast-within": "Whatever vanishes on X vanishes on Y too: no equation of this degree tells them apart.",
 };
+const PLAIN_AXES = ["x", "y"].map((name) => ({ name, center: 0, scale: 1 }));
 const TELLS = 10; // times as large on Y as on X
 const SAME = 3;
 
@@ -31,6 +39,20 @@ export class Panel {
     this.tol = tol;
     this.part("tol-value").textContent = numberText(tol, 2);
     this.#drawSpectrum();
+  }
+
+  // `columns` of a table, where the points are from one.
+  showAxes(columns) {
+    if (columns === this.columns) return;
+    this.columns = columns;
+    this.plot.axes = columns ?? PLAIN_AXES;
+    this.plot.paint();
+    this.plot.axes.forEach(({ name }, k) => {
+      const variable = document.createElement("i");
+      variable.textContent = "xy"[k];
+      const arrow = "→↑"[k];
+      this.part(`${"xy"[k]}-axis`).replaceChildren(...(columns ? [`${arrow} ${name}, `] : [`${arrow} `]), variable);
+    });
   }
 
   showPoints(points, reach) {
@@ -70,14 +92,7 @@ export class Panel {
   #listEquations() {
     const equations = this.fitted.equations ?? [];
     const list = this.part("equations");
-    this.part("count").textContent = equations.length ? `${equations.length} within the tolerance` : "";
-    if (!equations.length) {
-      const empty = document.createElement("p");
-      empty.className = "empty";
-      empty.textContent = this.#problem();
-      list.replaceChildren(empty);
-      return;
-    }
+    this.part("count").textContent = `${equations.length || "none"} within the tolerance`;
     list.replaceChildren(...equations.map((equation, k) => this.#row(equation, k)));
   }
 
@@ -112,7 +127,11 @@ export class Panel {
     problem.hidden = problem.textContent === "";
     const verdict = this.part("verdict");
     const equation = this.fitted.equations?.[this.chosen];
-    if (!equation || equation.onContrast === null) {
+    if (!equation) {
+      verdict.textContent = SHORT[this.fitted.problem] ?? "no equation within the tolerance";
+      return;
+    }
+    if (equation.onContrast === null) {
       verdict.replaceChildren();
       return;
     }

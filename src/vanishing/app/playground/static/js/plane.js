@@ -4,10 +4,11 @@ import { ask, latest, post } from "./api.js";
 import { attachCsv } from "./csv-dialog.js";
 import { pointsToText } from "./csv.js";
 import { rememberer, unsettle } from "./link.js";
-import { numberText } from "./mathml.js";
 import { announce, complain, copyLink, say, settleComplaint } from "./messages.js";
+import { numberText } from "./numbers.js";
 import { Panel } from "./panel.js";
 import { attachPen } from "./pen.js";
+import { saveFile } from "./save.js";
 import { OWN, fromHash, pack, toHash, unpack } from "./state.js";
 import { onThemeChange } from "./theme.js";
 
@@ -127,10 +128,11 @@ function showControls() {
   const isDrawn = [state.xSource, state.ySource].some((source) => source !== OWN);
   for (const id of ["n-points", "noise", "resample"]) byId(id).disabled = !isDrawn;
   byId("undo").disabled = past.length === 0;
+  for (const panel of Object.values(panels)) panel.showAxes(state.columns);
   const note = byId("columns-note");
   note.hidden = !state.columns;
   note.textContent = state.columns?.map(({ name, center, scale }, k) =>
-    `${"xy"[k]} = (${name} − ${numberText(center)}) / ${numberText(scale)}`).join(",  ") ?? "";
+    `${"xy"[k]} = (${name} − ${numberText(center)}) / ${numberText(scale)}`).join("\n") ?? "";
 }
 
 // Points are rounded as the link rounds them, so that it shows the same equations.
@@ -177,7 +179,7 @@ function attachControls() {
     if ((event.ctrlKey || event.metaKey) && event.key === "z" && !event.shiftKey) { event.preventDefault(); undo(); }
   });
   byId("controls").addEventListener("submit", (event) => event.preventDefault());
-  byId("save-csv").addEventListener("click", save);
+  byId("save-csv").addEventListener("click", () => saveFile("points.csv", pointsToText(state.points), "text/csv"));
   byId("copy-link").addEventListener("click", copyLink);
 }
 
@@ -186,14 +188,6 @@ function undo() {
   state = { ...past.pop(), degree: state.degree, normalization: state.normalization, tol: state.tol, contrastTol: state.contrastTol };
   reach = reachOf(state.points);
   changed();
-}
-
-function save() {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([pointsToText(state.points)], { type: "text/csv" }));
-  link.download = "points.csv";
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
 const pen = {
@@ -221,14 +215,15 @@ function edit(points) {
 attachControls();
 for (const panel of Object.values(panels)) attachPen(panel.plot, pen);
 attachCsv({
-  mostPoints: about.points,
+  mostBytes: about.tableBytes,
   complain,
-  use: ({ points, scaling, grouped, kept, usable }) => {
+  made: MADE_OF_X,
+  use: ({ points, scaling, made, kept, nRows }) => {
     keep();
     setOwn(points, { columns: scaling });
-    if (!grouped) state.ySource = "permuted";
+    if (made) state.ySource = made;
     state.nPoints = Math.min(400, Math.max(10, kept));
-    if (kept < usable) say(`${kept} of ${usable} rows are shown.`);
+    if (kept < nRows) say(`${kept} of ${nRows} rows are shown.`);
     changed({ points: true });
   },
 });

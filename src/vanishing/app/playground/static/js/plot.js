@@ -1,5 +1,6 @@
 // One picture: the signs of a polynomial, zero sets, points, axes and the keyboard's cursor.
 
+import { numberText } from "./numbers.js";
 import { onGrid, typicalSize, zeroSet } from "./polynomial.js";
 import { color, rgb } from "./theme.js";
 
@@ -9,6 +10,10 @@ const POINT = 3.4;
 // the light band is never narrower than this share of a typical value.
 const NEAR = 2;
 const LEAST_NEAR = 0.03;
+
+const LINES = 6; // of an axis, at most; and of a small picture
+const FEW_LINES = 4;
+const SMALL = 260;
 
 export class Plot {
   constructor(canvas, { faintContrast }) {
@@ -20,6 +25,7 @@ export class Plot {
     this.cursor = null;
     this.fitted = null;
     this.points = { x: [], y: [] };
+    this.axes = [0, 1].map(() => ({ center: 0, scale: 1 }));
   }
 
   // The polynomials of a fit, evaluated once; `chosen` is the index of the one that is coloured.
@@ -90,26 +96,29 @@ export class Plot {
     context.drawImage(this.field, -cell / 2, -cell / 2, side + cell, side + cell);
   }
 
+  // Lines and numbers are at round values of the data, which the picture shows as
+  // (value - center) / scale.
   #paintAxes(context, side) {
-    const step = this.reach > 6 ? 5 : this.reach > 2.5 ? 2 : this.reach < 0.5 ? 0.2 : 1;
     context.lineWidth = 1;
     context.font = `11px ${color("sans")}`;
     context.fillStyle = color("soft");
-    for (let k = Math.ceil(-this.reach / step); k * step <= this.reach; k++) {
-      const [px, py] = this.toPixel([k * step, k * step]).map((p) => Math.round(p) + 0.5);
-      context.globalAlpha = k === 0 ? 0.55 : 0.22;
-      context.strokeStyle = color("line-strong");
-      context.beginPath();
-      context.moveTo(px, 0); context.lineTo(px, side);
-      context.moveTo(0, py); context.lineTo(side, py);
-      context.stroke();
-      context.globalAlpha = 1;
-      if (k !== 0 && Math.abs(k * step) < 0.97 * this.reach) {
-        const label = String(Number((k * step).toPrecision(3))).replace("-", "−");
-        context.fillText(label, px + 3, side - 4);
-        context.fillText(label, 4, py - 3);
+    context.strokeStyle = color("line-strong");
+    this.axes.forEach(({ center, scale }, k) => {
+      const step = roundStep((2 * this.reach * scale) / (side < SMALL ? FEW_LINES : LINES));
+      const [low, high] = [-1, 1].map((sign) => (center + sign * this.reach * scale) / step);
+      for (let n = Math.ceil(low); n <= high; n++) {
+        const place = (n * step - center) / scale;
+        const at = Math.round(this.toPixel([place, place])[k]) + 0.5;
+        context.globalAlpha = n === 0 ? 0.55 : 0.22;
+        context.beginPath();
+        context.moveTo(...(k ? [0, at] : [at, 0]));
+        context.lineTo(...(k ? [side, at] : [at, side]));
+        context.stroke();
+        context.globalAlpha = 1;
+        const isFree = Math.abs(place) < 0.94 * this.reach; // of the corners
+        if (isFree) context.fillText(tickText(n * step, step), ...(k ? [4, at - 3] : [at + 3, side - 4]));
       }
-    }
+    });
   }
 
   #paintZeros(context, side, segments, width, alpha) {
@@ -164,4 +173,17 @@ export class Plot {
     }
     context.stroke();
   }
+}
+
+// 1, 2 or 5 times a power of ten, and not less than `length`.
+function roundStep(length) {
+  const power = 10 ** Math.floor(Math.log10(length));
+  return power * [1, 2, 5, 10].find((factor) => factor * power >= 0.999 * length);
+}
+
+// A multiple of `step`, with as many digits as that takes.
+function tickText(value, step) {
+  const decimals = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+  if (Math.abs(value) < 1e6 && decimals <= 4) return value.toFixed(decimals).replace("-", "−");
+  return numberText(value, Math.min(15, 1 + Math.max(0, Math.round(Math.log10(Math.abs(value) / step || 1)))));
 }

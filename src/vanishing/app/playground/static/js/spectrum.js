@@ -1,6 +1,8 @@
 // Extents of all candidates, a row for each degree, above the slider of the tolerance: its thumb
 // and the line in the picture are at the same place.
 
+import { superscript } from "./numbers.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 const ROW = 20;
 const AXIS = 16;
@@ -31,9 +33,9 @@ export function drawSpectrum(container, degrees, tol, { low, high }) {
   add(svg, "rect", { class: "within", x: 0, y: AXIS - 2, width: line, height: height - AXIS + 2 });
   for (let power = low; power <= high; power++) {
     add(svg, "line", { class: "grid", x1: place(power), x2: place(power), y1: AXIS, y2: height });
-    const label = power >= 0 ? String(10 ** power) : (10 ** power).toFixed(-power);
+    const label = power === 0 || power === 1 ? String(10 ** power) : `10${superscript(power)}`;
     const anchor = power === low ? "start" : power === high ? "end" : "middle";
-    add(svg, "text", { class: "axis", x: place(power), y: 10, "text-anchor": anchor }, label);
+    add(svg, "text", { class: "tick", x: place(power), y: 10, "text-anchor": anchor }, label);
   }
   degrees.forEach((step, row) => {
     const y = AXIS + ROW * (row + 0.5);

@@ -1,0 +1,279 @@
+// The page for laws: open a table, see its laws and the cells that break them.
+
+import { ask, askLaws } from "./api.js";
+import { announce, complain, settleComplaint } from "./messages.js";
+import { numberText, superscript } from "./numbers.js";
+import { saveFile } from "./save.js";
+import { scrollToRow, showTable } from "./table.js";
+
+const byId = (id) => document.getElementById(id);
+const SAMPLE = { name: "accounts.csv", hash: "#example" };
+const LEAST_CHANCE = 1e-9;
+const VIEW = document.getElementsByName("view");
+
+const about = await ask("/api/about").catch((error) => {
+  complain(error.message);
+  throw error;
+});
+let searching = null; // the search under way: { controller }
+let found = null; // what the server answered, with the name of the table
+let chosenLaw = null;
+let chosenFinding = null;
+
+// --- asking --------------------------------------------------------------------------------------
+
+async function open(file) {
+  if (!file) return;
+  searching?.controller.abort();
+  const search = { controller: new AbortController() };
+  searching = search;
+  delete document.documentElement.dataset.settled;
+  showProgress({ step: "read" });
+  try {
+    const answer = await askLaws(file, about.tableBytes, { signal: search.controller.signal, onProgress: showProgress });
+    if (searching !== search) return;
+    found = { ...answer, name: file.name };
+    settleComplaint();
+    show();
+  } catch (error) {
+    if (searching !== search) return;
+    if (error.name === "AbortError") announce("Cancelled.");
+    else complain(`${file.name}: ${error.message}`);
+  } finally {
+    if (searching === search) {
+      searching = null;
+      byId("working").hidden = true;
+      document.documentElement.dataset.settled = "true";
+    }
+  }
+}
+
+async function openSample() {
+  try {
+    const response = await fetch(`/static/samples/${SAMPLE.name}`);
+    if (!response.ok) throw new Error();
+    await open(new File([await response.blob()], SAMPLE.name));
+  } catch {
+    complain("The example did not come; is the server still running?");
+  }
+}
+
+function showProgress({ step, share, found: n = 0 }) {
+  const texts = {
+    read: "Reading the table …",
+    wait: "The server is busy with another table. Waiting …",
+    search: n ? `${counted(n, "law")} found, looking for another …` : "Looking for a law …",
+    check: `${counted(n, "law")} found. Checking the rows …`,
+  };
+  byId("working").hidden = false;
+  byId("step").textContent = texts[step];
+  if (share === undefined) byId("share").removeAttribute("value");
+  else byId("share").value = share;
+}
+
+// --- showing -------------------------------------------------------------------------------------
+
+const counted = (n, thing) => `${n} ${thing}${n === 1 ? "" : "s"}`;
+
+function element(name, properties = {}, ...children) {
+  const made = Object.assign(document.createElement(name), properties);
+  made.append(...children);
+  return made;
+}
+
+function show() {
+  chosenLaw = null;
+  chosenFinding = null;
+  document.body.classList.add("has-table");
+  byId("result").hidden = false;
+  byId("table-name").textContent = found.name;
+  byId("verdict").replaceChildren(...verdict());
+  byId("laws-hint").hidden = !found.laws.length;
+  byId("laws").replaceChildren(...(found.laws.length ? found.laws.map(lawButton) : [noLaw()]));
+  showFindings();
+  byId("notes").replaceChildren(...found.notes.map((text) => element("li", {}, text)));
+  byId("shell").textContent = shell();
+  byId("python").textContent = python();
+  byId("views").hidden = !found.findings.length;
+  byId("view-broken").textContent = found.nFilled && !found.nBroken ? "filled rows" : "broken rows";
+  VIEW[0].checked = true;
+  showRows();
+  if (found.findings.length) choose(0);
+  announce(byId("verdict").textContent);
+}
+
+function verdict() {
+  const { laws, nRows, nBroken, nFilled, columns } = found;
+  const size = `${counted(nRows, "row")}, ${counted(columns.length, "column")}: `;
+  if (!laws.length) return [size, element("b", {}, "no law"), "."];
+  const filled = nFilled ? [", and ", element("b", {}, `${counted(nFilled, "row")} with missing cells`), " can be completed"] : [];
+  const broken = nBroken
+    ? [" and ", element("b", {}, `${counted(nBroken, "row")} that ${nBroken === 1 ? "breaks" : "break"} ${laws.length === 1 ? "it" : "them"}`)]
+    : [`, which ${nFilled ? "all complete rows" : "all rows"} keep`];
+  return [size, element("b", {}, counted(laws.length, "law")), ...broken, ...filled, "."];
+}
+
+function noLaw() {
+  return element("p", {}, `${found.summary} No short equation between these columns holds better than chance would have it. More rows, or a column that is missing here, may reveal one.`);
+}
+
+function lawButton(law, index) {
+  const formula = element("span", { className: "formula" });
+  const add = (terms) => terms.forEach((term, k) => formula.append(...termElements(term, k === 0)));
+  add(law.left);
+  formula.append(" ", element("span", { className: "sign" }, "="), "\u00a0");
+  add(law.right);
+  const exact = law.isExact ? "exact" : `noise ${numberText(100 * law.extent, 2)} % of a column's spread`;
+  const chance = law.pValue < LEAST_CHANCE ? `p < 10${superscript(Math.log10(LEAST_CHANCE))}` : `p = ${numberText(law.pValue, 1)}`;
+  const broken = law.nBroken
+    ? element("span", { className: "breaks" }, `${counted(law.nBroken, "row")} ${law.nBroken === 1 ? "breaks" : "break"} it`)
+    : "kept by all rows";
+  const meta = element("span", { className: "meta" }, `${exact} · ${chance} · `, broken);
+  const button = element("button", { type: "button", className: "law" }, formula, meta);
+  button.setAttribute("aria-pressed", "false");
+  button.addEventListener("click", () => {
+    chosenLaw = chosenLaw === index ? null : index;
+    for (const [k, other] of [...byId("laws").children].entries()) other.setAttribute("aria-pressed", k === chosenLaw);
+    markColumns();
+  });
+  return button;
+}
+
+// A term as HTML, which breaks between its factors, as names of columns may be long.
+function termElements({ isNegative, number, powers }, isFirst) {
+  const factors = powers.map(([name, power]) => {
+    const column = element("span", { className: "column" }, name);
+    return power === 1 ? [column] : [column, element("sup", {}, String(power))];
+  });
+  if (number) factors.unshift([readNumber(number)]);
+  const term = element("span", { className: "term" });
+  factors.forEach((factor, k) => {
+    const times = number && k === 1 ? "\u202f" : " · ";
+    term.append(...(k ? [times] : []), ...factor);
+  });
+  if (isFirst && isNegative) return ["−", term];
+  if (isFirst) return [term];
+  // A line may end before a sign, and not after it.
+  term.prepend(element("span", { className: "sign" }, isNegative ? "−" : "+"), "\u00a0");
+  return [" ", term];
+}
+
+// "1.5e-07", as Python writes it
+function readNumber(text) {
+  const [mantissa, exponent] = text.split("e");
+  return exponent === undefined ? mantissa : `${mantissa} × 10${superscript(Number(exponent))}`;
+}
+
+function showFindings() {
+  const { findings, nBroken, nFilled, nFindings } = found;
+  byId("broken").hidden = !findings.length;
+  byId("broken-title").textContent = nBroken && nFilled ? "Broken rows and missing cells" : nBroken ? "Broken rows" : "Missing cells";
+  byId("findings").replaceChildren(...findings.map(findingItem));
+  byId("more-findings").hidden = findings.length === nFindings;
+  byId("more-findings").textContent = `These are the first ${findings.length} of ${nFindings}.`;
+}
+
+function findingItem(finding, index) {
+  const what = element("span", { className: "what" });
+  const one = ({ column, value, fix }) => [`${column} `, value ? element("s", {}, value) : "is missing", " → ", element("ins", {}, fix)];
+  if (!finding.fixes.length) what.append(`breaks ${counted(finding.laws.length, "law")}`);
+  finding.fixes.forEach((fix, k) => what.append(...(k ? [", "] : []), ...one(fix)));
+  finding.alternatives.slice(0, 2).forEach((fix) => what.append(" or ", ...one(fix)));
+  const button = element("button", { type: "button" }, element("span", { className: "row" }, rowName(finding.row)), what);
+  button.setAttribute("aria-pressed", "false");
+  button.addEventListener("click", () => {
+    choose(index);
+    byId("scroll").scrollIntoView({ block: "nearest" }); // which may be below, on a small screen
+  });
+  return element("li", {}, button);
+}
+
+const rowName = (row) => `${found.namedBy === null ? "row " : ""}${found.rowNames[found.numbers.indexOf(row)]}`;
+
+function choose(index) {
+  chosenFinding = index;
+  for (const [k, item] of [...byId("findings").children].entries()) item.firstChild.setAttribute("aria-pressed", k === index);
+  scrollToRow(byId("scroll"), found.findings[index].row);
+}
+
+function showRows() {
+  const onlyBroken = VIEW[1].checked;
+  showTable(byId("table"), found, { onlyBroken });
+  const nShown = found.numbers.length;
+  byId("shown-rows").hidden = onlyBroken || nShown === found.nRows;
+  byId("shown-rows").textContent = `The first rows of ${found.nRows.toLocaleString("en")}${found.findings.length ? ", and those that break a law or lack a cell" : ""}.`;
+  markColumns();
+  if (chosenFinding !== null) scrollToRow(byId("scroll"), found.findings[chosenFinding].row);
+}
+
+function markColumns() {
+  const names = chosenLaw === null ? [] : found.laws[chosenLaw].columns;
+  const isMarked = found.columns.map(({ name }) => names.includes(name));
+  for (const row of byId("table").rows) {
+    if (row.classList.contains("why")) continue;
+    isMarked.forEach((marked, j) => row.cells[j + 1].classList.toggle("of-law", marked));
+  }
+}
+
+function shell() {
+  const quoted = (text) => (/^[\w.,/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+  const names = found.namedBy && found.columns.some(({ name }) => name === found.namedBy) ? ` --id ${quoted(found.namedBy)}` : "";
+  return `vanishing check ${quoted(found.name)}${names}`;
+}
+
+function python() {
+  const name = JSON.stringify(found.name);
+  return ["from vanishing import discover", "", `laws = discover(${name})`, "print(laws)", `print(laws.check(${name}))`].join("\n");
+}
+
+function saveReport() {
+  const name = found.name.replace(/\.\w+$/, "");
+  saveFile(`${name}-laws.html`, found.report, "text/html");
+}
+
+// --- start ---------------------------------------------------------------------------------------
+
+const input = byId("table-file");
+byId("limits").textContent = `Columns of text and dates are left out. The file goes to the server that this page comes from, which does not keep it; it may have up to ${numberText(about.tableBytes / 1e6)} MB.`;
+byId("open").addEventListener("click", () => input.click());
+input.addEventListener("change", async () => {
+  await open(input.files[0]);
+  input.value = "";
+});
+byId("sample").addEventListener("click", () => {
+  if (location.hash === SAMPLE.hash) openSample();
+  else location.hash = SAMPLE.hash;
+});
+byId("save-report").addEventListener("click", saveReport);
+byId("cancel").addEventListener("click", () => searching?.controller.abort());
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") searching?.controller.abort();
+});
+for (const radio of VIEW) radio.addEventListener("change", showRows);
+
+const holdsFiles = (event) => event.dataTransfer?.types.includes("Files");
+for (const type of ["dragover", "dragleave", "drop"]) {
+  document.addEventListener(type, (event) => {
+    if (!holdsFiles(event)) return;
+    event.preventDefault();
+    document.body.classList.toggle("dragging", type === "dragover");
+    if (type === "drop") openOwn(event.dataTransfer.files[0]);
+  });
+}
+document.addEventListener("paste", (event) => {
+  const text = event.clipboardData?.getData("text/plain") ?? "";
+  if (text.includes("\n")) openOwn(new File([text], "pasted cells"));
+});
+
+// A table that the address does not name.
+function openOwn(file) {
+  history.replaceState(null, "", location.pathname);
+  open(file);
+}
+
+const openNamed = () => {
+  if (location.hash === SAMPLE.hash) openSample();
+  else document.documentElement.dataset.settled = "true";
+};
+addEventListener("hashchange", openNamed);
+openNamed();
