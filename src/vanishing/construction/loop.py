@@ -387,7 +387,8 @@ def _solve_degree(
             lengths = norms(Gradient().form(stage).factor @ solution.vectors)
         taken_out = settings.tol.level if corrected else 0.0
         extents = np.hypot(extents, taken_out * lengths)
-        tol = settings.tol.most_distant(extents, lengths, stage.on_points.n_rows)
+        n_rows = stage.on_points.n_rows
+        tol = settings.tol.most_distant(stage.degree, extents, lengths, n_rows)
         bound = lengths * np.sqrt(max(tol**2 - taken_out**2, 0.0))
     elif settings.tol == "gap":
         ascending = np.argsort(extents, kind="stable")
