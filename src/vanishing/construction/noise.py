@@ -120,8 +120,12 @@ SMALLEST_GAIN, LEAST_GAIN, CLEAR_GAIN = 0.13, 0.02, log(1.6)
 TRUSTED = (0.65, 1.6)
 #: Standard errors of a gain, by five parts of the rows.
 SIGNIFICANT = 2.8
-#: Mean squares of moment conditions, in those of sampling errors, from which on they are not met.
-REFUTED = 8.0
+#: Mean squares of moment conditions, in those of sampling errors, up to which they are met and from
+#: which on they are not. A degree that meets them is left for a larger gain only; symmetric points
+#: meet some of too low a degree.
+MET, LEAST_GAIN_IF_MET, REFUTED = 2.0, 0.3, 8.0
+#: Levels of refuted degrees, in those of the noise, up to which multiples look like equations.
+NEARLY = 1.5
 #: Most monomials of a polynomial, and of the moments that are computed.
 MOST_MONOMIALS, MOST_MOMENTS = 400, 60_000
 #: Moments times rows, at most: of more rows some are drawn. And rows that weights come from.
@@ -209,12 +213,14 @@ def search_moments(
         return Noise(level, spread, degree, levels), None
     polynomials, n_equations = None, None
     variance = min(whole.first_singular(degree)[0], level**2)
-    first = closest[degree - 1] if 1 < degree <= len(closest) else None
-    if first is not None:
-        met = n_rows * first.misfits < REFUTED * max(1.0, misfits[degree - 1])
-        n_equations = max(1, min(number, int(met.sum())))
-        best = first if n_equations == 1 else equations[degree - 1].solve(n_equations)
-        assert best is not None
+    if 1 < degree <= len(closest) and closest[degree - 1] is not None:
+        lower = np.array(levels[: degree - 1])
+        if np.any((misfits[: degree - 1] > REFUTED) & (lower < NEARLY * level)):
+            number = 1  # multiples of what is nearly an equation of a lower degree are others
+        best = equations[degree - 1].solve(number)
+        n_equations = max(1, int(np.sum(n_rows * best.misfits[:number] < REFUTED)))
+        if n_equations < number:
+            best = equations[degree - 1].solve(n_equations)
         variance, polynomials = best.variance, best.polynomials
         level = np.sqrt(variance * n_rows / (n_rows - count(source.n_features, degree)))
     noise = Noise(float(level), spread, degree, levels, True, n_equations)
@@ -242,7 +248,7 @@ def _plateau(
     """Return the lowest degree that no higher one improves on."""
     for degree in range(1, len(variances) + 1):
         if not any(
-            _improves(variances, conditions, degree, higher, n_rows)
+            _improves(variances, conditions, misfits[degree - 1], degree, higher, n_rows)
             or _fits_better(variances, misfits, degree, higher)
             for higher in range(degree + 1, len(variances) + 1)
         ):
@@ -251,7 +257,12 @@ def _plateau(
 
 
 def _improves(
-    variances: FloatArray, conditions: FloatArray, degree: int, higher: int, n_rows: float
+    variances: FloatArray,
+    conditions: FloatArray,
+    misfit: float,
+    degree: int,
+    higher: int,
+    n_rows: float,
 ) -> bool:
     """Say whether a higher degree is closer to rows that it was not fitted to."""
     trusted = (conditions[higher - 1] > TRUSTED[0]) & (conditions[higher - 1] < TRUSTED[1])
@@ -260,9 +271,8 @@ def _improves(
     here, above = variances[degree - 1][trusted], variances[higher - 1][trusted]
     error = float(np.std(np.log(here / above) / 2, ddof=1) / np.sqrt(trusted.sum()))
     gain = float(np.log(here.mean() / above.mean()) / 2)
-    return gain > max(
-        LEAST_GAIN, SMALLEST_GAIN * float(np.sqrt(1000 / n_rows)), SIGNIFICANT * error
-    )
+    least = LEAST_GAIN_IF_MET if misfit < MET else LEAST_GAIN
+    return gain > max(least, SMALLEST_GAIN * float(np.sqrt(1000 / n_rows)), SIGNIFICANT * error)
 
 
 def _fits_better(variances: FloatArray, misfits: FloatArray, degree: int, higher: int) -> bool:

@@ -23,7 +23,7 @@ from vanishing.arrays.namespace import (
 from vanishing.construction.moments import Frame, Moments
 from vanishing.construction.passes import Factor
 from vanishing.data.source import SampleSource
-from vanishing.polynomials.monomials import count, monomials, multiples
+from vanishing.polynomials.monomials import count, monomials, multiples, normalize_columns
 
 # --- Moments, corrected for noise -----------------------------------------------------------------
 #
@@ -193,33 +193,35 @@ class MomentSeries:
         degree : int
         n_rows : float
         equations : array of shape (n_monomials, n_equations), optional
-            Polynomials that vanish, and their multiples with them, as columns.
+            Polynomials of one degree that vanish, and their multiples with them.
         """
         scale = np.sqrt(np.diag(self.matrix(0.0, degree)))
         matrix = self.matrix(t, degree) / scale / scale[:, None]
         if equations is not None:
-            own = next(d for d in range(degree + 1) if count(self.n_features, d) == len(equations))
-            factors = monomials(self.n_features, degree - own).exponents
-            columns = multiples(equations, monomials(self.n_features, degree), factors)
-            lower = count(self.n_features, own - 1)
-            matrix = _annihilate(matrix, columns * scale[:, None], lower)
+            matrix = _annihilate(matrix, self._multiples(equations, degree) * scale[:, None])
         values, vectors = np.linalg.eigh(matrix)
         root = np.sqrt(np.clip(values, 1e-14, None))[:, None] * vectors.T * scale
         error = 64 * float(np.finfo(np.float64).eps)
         factor = Factor(triangular_factor(root.T.copy()), n_rows, error)
         return Moments(self.frame, degree, factor, error * factor.column_rms)
 
+    def _multiples(self, equations: FloatArray, degree: int) -> FloatArray:
+        """Return equations and their multiples up to a degree, as columns."""
+        own = next(d for d in range(degree + 1) if count(self.n_features, d) == len(equations))
+        factors = monomials(self.n_features, degree - own).exponents
+        return multiples(equations, monomials(self.n_features, degree), factors)
 
-def _annihilate(matrix: FloatArray, columns: FloatArray, lower: int) -> FloatArray:
-    """Return a matrix of moments that vanishes on some polynomials.
 
-    The block of the lower monomials stays as it is.
-    """
-    columns = np.linalg.qr(columns)[0]
-    leading = np.zeros_like(columns)
-    leading[lower:] = columns[lower:]
-    rest = np.eye(len(matrix)) - columns @ np.linalg.pinv(leading)
-    return np.asarray(rest.T @ matrix @ rest)
+#: Multiples of equations of norm 1 that are dependent but for errors, by their singular values.
+DEPENDENT = 0.1
+
+
+def _annihilate(matrix: FloatArray, columns: FloatArray) -> FloatArray:
+    """Return the nearest matrix of moments in which some polynomials vanish."""
+    left, sizes, _ = np.linalg.svd(normalize_columns(columns), full_matrices=False)
+    left = left[:, sizes > DEPENDENT * sizes[0]]
+    rest = np.eye(len(matrix)) - left @ left.T
+    return np.asarray(rest @ matrix @ rest)
 
 
 @lru_cache(maxsize=16)
