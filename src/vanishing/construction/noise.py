@@ -126,6 +126,8 @@ SIGNIFICANT = 2.8
 MET, LEAST_GAIN_IF_MET, REFUTED = 2.0, 0.3, 8.0
 #: Levels of refuted degrees, in those of the noise, up to which multiples look like equations.
 NEARLY = 1.5
+#: Factor by which weighted conditions must be more accurate than adjusted least squares.
+WORTH_WEIGHTING = 1.01
 #: Most monomials of a polynomial, and of the moments that are computed.
 MOST_MONOMIALS, MOST_MOMENTS = 400, 60_000
 #: Moments times rows, at most: of more rows some are drawn. And rows that weights come from.
@@ -221,8 +223,10 @@ def search_moments(
         n_equations = max(1, int(np.sum(n_rows * best.misfits[:number] < REFUTED)))
         if n_equations < number:
             best = equations[degree - 1].solve(n_equations)
-        variance, polynomials = best.variance, best.polynomials
-        level = np.sqrt(variance * n_rows / (n_rows - count(source.n_features, degree)))
+        if n_equations > 1 or equations[degree - 1].gain(best) > WORTH_WEIGHTING:
+            variance, polynomials = best.variance, best.polynomials
+        if n_equations == 1:
+            level = np.sqrt(variance * n_rows / (n_rows - count(source.n_features, degree)))
     noise = Noise(float(level), spread, degree, levels, True, n_equations)
     return noise, whole.correct(variance, highest, affine.n_rows, polynomials)
 

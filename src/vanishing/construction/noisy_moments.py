@@ -403,6 +403,28 @@ class MomentConditions:
         return float(np.exp(found.x)), squares, vectors[:, :number]
 
 
+    def gain(self, best: "Compromise") -> float:
+        """Return by which factor one polynomial is more accurate than by M(t) θ = 0 alone.
+
+        By the standard errors of both, as root mean squares on the points. Where further
+        conditions say nothing, they only add the errors of their weights.
+        """
+        t, vector = best.variance, best.polynomials[:, 0]
+        n_monomials = len(vector)
+        matrix, step = self.matrix(t), 1e-4 * t
+        by_t = (self.matrix(t + step) - self.matrix(t - step)) @ vector / (2 * step)
+        others = np.linalg.svd(vector[None])[2][1:].T
+        slopes = np.column_stack([matrix @ others, by_t])
+        weights = self.weights(t, best.polynomials)
+        covariance = np.linalg.pinv(weights.T @ weights)[:n_monomials, :n_monomials]
+        inverse = np.linalg.pinv(slopes[:n_monomials])
+        usual = inverse @ covariance @ inverse.T
+        efficient = np.linalg.pinv((weights @ slopes).T @ (weights @ slopes))
+        squares = others.T @ self.series.matrix(0.0, self.degree) @ others
+        errors = [np.sum(each[:-1, :-1] * squares) for each in (usual, efficient)]
+        return float(np.sqrt(errors[0] / errors[1]))
+
+
 @dataclass(frozen=True, eq=False)
 class Compromise:
     """Polynomials that meet moment conditions as well as possible.
