@@ -6,7 +6,7 @@ smallest such distance falls until it reaches σ, and stays there: that plateau 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import log
 
@@ -17,6 +17,7 @@ from vanishing.construction.moments import Frame, Moments, factor_affine
 from vanishing.construction.noisy_moments import (
     FOLDS,
     ROWS_PER_CONDITION,
+    Compromise,
     MomentConditions,
     MomentSeries,
     NoisyMoments,
@@ -130,8 +131,10 @@ NEARLY = 1.5
 WORTH_WEIGHTING = 1.01
 #: Most monomials of a polynomial, and of the moments that are computed.
 MOST_MONOMIALS, MOST_MOMENTS = 400, 60_000
-#: Moments times rows, at most: of more rows some are drawn. And rows that weights come from.
-MOST_WORK, MOST_ROWS = 4e8, 20_000
+#: Moments times rows, at most: of more rows some are drawn.
+MOST_WORK = 4e8
+#: Rows that weights come from, and these times moment conditions times moments, at most.
+MOST_ROWS, MOST_PRODUCTS = 20_000, 2e9
 #: Below this share of the spread, moments say nothing about noise.
 RESOLVED = 1e-5
 
@@ -192,18 +195,10 @@ def search_moments(
     variances = np.array([[variance for variance, _ in trial] for trial in trials])
     conditions = np.array([[condition for _, condition in trial] for trial in trials])
     levels = tuple(float(np.sqrt(np.nanmedian(row))) for row in variances)
-    sample = source if source.weighted else ArraySource(sample_rows(source, MOST_ROWS, seed=0))
-    n_sampled = min(n_rows, MOST_ROWS)
-    equations = [
-        MomentConditions(noisy, degree, sample, memory_budget)
-        for degree in range(1, highest)
-        if n_sampled >= ROWS_PER_CONDITION * count(source.n_features, degree + 1)
-    ]
+    equations = _conditions(noisy, source, n_rows, memory_budget)
     closest = [each.solve(1) for each in equations]
     misfits = np.full(highest, np.nan)
-    for each, found in zip(equations, closest, strict=True):
-        if found is not None:
-            misfits[each.degree - 1] = n_rows * found.misfits[0]
+    misfits[: len(closest)] = [n_rows * each.misfits[0] for each in closest]
     degree = _plateau(variances, conditions, misfits, n_rows)
     none = Noise(np.nan, spread, None, levels), None
     if degree is None or degree > max_degree:
@@ -211,24 +206,55 @@ def search_moments(
     level, number = _pool(whole, degree, n_rows)
     if level > MOST_NOISE * spread:
         return none
+    noise = Noise(level, spread, degree, levels)
     if level < WORTH_CORRECTING * spread or highest < max_degree:
-        return Noise(level, spread, degree, levels), None
-    polynomials, n_equations = None, None
-    variance = min(whole.first_singular(degree)[0], level**2)
-    if 1 < degree <= len(closest) and closest[degree - 1] is not None:
+        return noise, None
+    noise = replace(noise, corrected=True)
+    # What is taken out leaves moments of points: the pooled level may be a little more than that.
+    variance, polynomials = min(whole.first_singular(degree)[0], level**2), None
+    if degree > 1 and np.isfinite(misfits[degree - 1]):
         lower = np.array(levels[: degree - 1])
         if np.any((misfits[: degree - 1] > REFUTED) & (lower < NEARLY * level)):
             number = 1  # multiples of what is nearly an equation of a lower degree are others
-        best = equations[degree - 1].solve(number)
-        n_equations = max(1, int(np.sum(n_rows * best.misfits[:number] < REFUTED)))
-        if n_equations < number:
-            best = equations[degree - 1].solve(n_equations)
-        if n_equations > 1 or equations[degree - 1].gain(best) > WORTH_WEIGHTING:
+        best = _refine(equations[degree - 1], closest[degree - 1], number, n_rows)
+        number = best.polynomials.shape[1]
+        if number > 1 or equations[degree - 1].gain(best) > WORTH_WEIGHTING:
             variance, polynomials = best.variance, best.polynomials
-        if n_equations == 1:
-            level = np.sqrt(variance * n_rows / (n_rows - count(source.n_features, degree)))
-    noise = Noise(float(level), spread, degree, levels, True, n_equations)
+        if number == 1:  # several average out what one misses
+            level = float(np.sqrt(variance * _freedom(whole, degree, n_rows)))
+        noise = replace(noise, level=level, n_equations=number)
     return noise, whole.correct(variance, highest, affine.n_rows, polynomials)
+
+
+def _conditions(
+    noisy: NoisyMoments, source: SampleSource, n_rows: float, memory_budget: int
+) -> list[MomentConditions]:
+    """Return the moment conditions of the degrees for which there are rows enough."""
+    rows = None if source.weighted else sample_rows(source, MOST_ROWS, seed=0)
+    found = []
+    for degree in range(1, noisy.degree):
+        n_conditions = count(source.n_features, degree + 1)
+        needed = ROWS_PER_CONDITION * n_conditions
+        if n_rows < needed:
+            break
+        sample = source
+        if rows is not None:
+            n_moments = count(source.n_features, 2 * degree + 1)
+            most = max(needed, int(MOST_PRODUCTS / n_moments / n_conditions))
+            sample = ArraySource(rows[:: -(-len(rows) // most)])
+        found.append(MomentConditions(noisy, degree, sample, memory_budget))
+    return found
+
+
+def _refine(
+    conditions: MomentConditions, closest: Compromise, number: int, n_rows: float
+) -> Compromise:
+    """Return the polynomials, at most a number of them, that meet the conditions."""
+    if number == 1:
+        return closest
+    best = conditions.solve(number)
+    met = max(1, int(np.sum(n_rows * best.misfits[:number] < REFUTED)))
+    return best if met == number else closest if met == 1 else conditions.solve(met)
 
 
 def spread_of(affine: Factor) -> float:
@@ -294,8 +320,12 @@ def _pool(whole: MomentSeries, degree: int, n_rows: float) -> tuple[float, int]:
     means = np.cumsum(variances) / numbers
     apart = variances[1:] > means[:-1] * largest_by_chance(numbers[1:], n_rows) ** 2
     n_explained = 1 + int(np.argmax(apart)) if apart.any() else len(variances)
-    freedom = n_rows / (n_rows - count(whole.n_features, degree))
-    return float(np.sqrt(means[n_explained - 1] * freedom)), n_explained
+    return float(np.sqrt(means[n_explained - 1] * _freedom(whole, degree, n_rows))), n_explained
+
+
+def _freedom(whole: MomentSeries, degree: int, n_rows: float) -> float:
+    """Return by which factor a variance is larger than that of the rows it was fitted to."""
+    return n_rows / (n_rows - count(whole.n_features, degree))
 
 
 def search_spectra(spectra: Sequence[FloatArray], spread: float) -> Noise:

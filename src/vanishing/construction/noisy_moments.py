@@ -196,7 +196,7 @@ class MomentSeries:
             Polynomials of one degree that vanish, and their multiples with them.
         """
         scale = np.sqrt(np.diag(self.matrix(0.0, degree)))
-        matrix = self.matrix(t, degree) / scale / scale[:, None]
+        matrix: FloatArray = self.matrix(t, degree) / scale / scale[:, None]
         if equations is not None:
             matrix = _annihilate(matrix, self._multiples(equations, degree) * scale[:, None])
         values, vectors = np.linalg.eigh(matrix)
@@ -353,26 +353,15 @@ class MomentConditions:
         kept = values > 1e-10 * values[-1]
         return np.asarray((vectors[:, kept] / np.sqrt(values[kept])).T / scale)
 
-    def solve(self, number: int) -> "Compromise | None":
-        """Find the polynomials that meet the conditions best.
-
-        Parameters
-        ----------
-        number : int
-            How many there are.
-
-        Returns
-        -------
-        Compromise or None
-            None if no noise makes M(t) singular.
-        """
-        start, _ = self.series.first_singular(self.degree)
-        if not np.isfinite(start):
-            return None
+    def solve(self, number: int) -> "Compromise":
+        """Find the polynomials that meet the conditions best; ``number`` is how many there are."""
+        start, vector = self.series.first_singular(self.degree)
+        if not np.isfinite(start):  # no noise makes M(t) singular
+            return Compromise(np.nan, vector[:, None], np.full(len(vector), np.nan))
         gradients = self.series.gradients(0.0, self.degree)
         plain = self.series.matrix(0.0, self.degree + 1)
         n_monomials = len(gradients)
-        # Sampling errors are about those of the gradient. The constant has none, and is no solution.
+        # Sampling errors are those of the gradient, about. The constant has none: no solution.
         norm = gradients / np.trace(gradients)
         norm += CONSTANT * plain[:n_monomials, :n_monomials] / np.trace(plain)
         # At first as if g had the same variance everywhere. Adjusted least squares may be so far
@@ -391,7 +380,8 @@ class MomentConditions:
 
         def errors(log_variance: float) -> tuple[FloatArray, FloatArray]:
             weighted = weights @ self.matrix(float(np.exp(log_variance)))
-            return eigh(weighted.T @ weighted, norm)
+            squares, vectors = eigh(weighted.T @ weighted, norm)
+            return squares, vectors
 
         found = minimize_scalar(
             lambda log_variance: float(np.sum(errors(log_variance)[0][:number])),
@@ -401,7 +391,6 @@ class MomentConditions:
         )
         squares, vectors = errors(float(found.x))
         return float(np.exp(found.x)), squares, vectors[:, :number]
-
 
     def gain(self, best: "Compromise") -> float:
         """Return by which factor one polynomial is more accurate than by M(t) θ = 0 alone.
