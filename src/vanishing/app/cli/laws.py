@@ -68,6 +68,7 @@ def check(
         typer.Option("--train", help="Table to find the laws in.", show_default="the data itself"),
     ] = None,
     degree: Degree = None,
+    top: Annotated[int, typer.Option("--top", min=0, help="Broken rows to list.")] = 20,
     out_file: Out = None,
     out_format: OutFormat = None,
     report: Report = None,
@@ -97,7 +98,7 @@ def check(
     elif out_file != "-":
         _show_laws(found)
         say()
-        say(str(checked).replace("\u2212", "-"))  # as in the file
+        _show_broken(checked, top)
         _note_files(out_file, report)
     return Exit.ANOMALIES if fail_on_broken and checked.broken.any() else Exit.DONE
 
@@ -157,6 +158,14 @@ def _check(found: Any, table: Any) -> Any:
             rows += [dataclasses.replace(broken, row=start + broken.row) for broken in part]
             step(len(block))
     return dataclasses.replace(part, rows=rows, n_rows=len(table))
+
+
+def _show_broken(checked: Any, top: int) -> None:
+    lines = str(checked).splitlines()  # without broken rows, one that says so
+    for line in lines[:top] if len(checked) else lines:
+        say(line.replace("\u2212", "-"))  # as in the file
+    if len(checked) > top:
+        say(f"... and {len(checked) - top} more (--top, --out)")
 
 
 def _show_laws(found: Any) -> None:
