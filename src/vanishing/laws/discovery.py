@@ -307,22 +307,27 @@ class Search:
             most = min(most, SAME_NOISE * max(self._linear, 1e-3))
         if relation.noise > most:
             return relation, None
-        if relation.noise > EXACT:
-            sound = relation.sound & (self.row_weights > 0)
-            share, error = explained_share(
-                relation.deviations[sound], self.rows[sound], self.spreads, solved_for(relation)
-            )
-            if share > max(0.01, (2 if len(exponents) <= 3 else 1) * error):
-                return relation, None
-            correlation = largest_correlation(
-                relation.deviations[sound], self.rows[sound], solved_for(relation)
-            )
-            if correlation > UNCORRELATED:
-                return relation, None
+        if relation.noise > EXACT and self._has_structure(relation):
+            return relation, None
         p_value = min(1.0, self._p_value(relation) * self.n_tested)
         if p_value > SIGNIFICANT:
             return relation, None
         return relation, p_value
+
+    def _has_structure(self, relation: Relation) -> bool:
+        """Say whether the deviations from a relation depend on the columns, as noise does not."""
+        sound = relation.sound & (self.row_weights > 0)
+        deviations, rows = relation.deviations[sound], self.rows[sound]
+        target, n_terms = solved_for(relation), len(relation.exponents)
+        share, error = explained_share(deviations, rows, self.spreads, target)
+        if share > max(0.01, (2 if n_terms <= 3 else 1) * error):
+            return True
+        if largest_correlation(deviations, rows, target) > UNCORRELATED:
+            return True
+        # Many correlated columns have long combinations that nearly vanish, the less the larger
+        # the columns are.
+        sizes = np.abs(deviations)
+        return n_terms > EXHAUSTIVE and largest_correlation(sizes, rows, target) > UNCORRELATED
 
     def _p_value(self, relation: Relation) -> float:
         """Return how likely chance makes one of the columns fit as well.
