@@ -191,6 +191,15 @@ class TestLevel:
         ideal = VanishingIdeal(tol="auto").fit(X @ plane.T)
         assert [step.vanishing for step in ideal.trace_] == [1, 1]
 
+    def test_exact_columns_do_not_hide_noise(self):
+        _, X = noisy_points("circle", 2000, 0.01)
+        answers = np.random.default_rng(0).integers(0, 2, len(X))
+        ideal = VanishingIdeal(tol="auto").fit(np.column_stack([X, answers]))
+        assert [step.vanishing for step in ideal.trace_] == [0, 2]  # of the circle, and x² = x
+        assert ideal.noise_.level == pytest.approx(0.01, rel=0.1)
+        whole = np.random.default_rng(0).integers(0, 2, (200, 3)).astype(float)
+        assert VanishingIdeal(tol="auto").fit(whole).noise_.level == 0
+
     def test_known_dimension_and_degree(self):
         right = 0
         names = ["nodal-cubic", "whitney-umbrella", "torus", "twisted-cubic", "veronese"]

@@ -132,21 +132,22 @@ class Search:
             return False
         levels = [max(1.3 * low, LEAST_NOISE) * STEP**step for step in range(STEPS)]
         levels = [noise for noise in levels if noise <= 1.5 * most] or levels[:1]
-        longer_levels = levels[:LONGER_STEPS]
         if low < LEAST_NOISE:
-            levels = longer_levels = levels[:1]
-        elif STEP * low < self._linear <= most:
-            # A few broken rows make products of laws much closer than the laws are.
-            linear = [1.3 * self._linear * STEP**step for step in range(LINEAR_STEPS)]
-            levels = [noise for noise in levels if noise < linear[0]] + linear
-            longer_levels = [noise for noise in longer_levels if noise < linear[0]] + linear
+            levels = levels[:1]
         if self.level is not None:
-            levels = longer_levels = [max(1.4 * self.level, LEAST_NOISE)]
-        if self.found and low > 1.5 * max(LEAST_NOISE, *(law.noise for law, _ in self.found)):
-            longer_levels = []  # what is left is no law of the same noise: no long search
+            levels = [max(1.4 * self.level, LEAST_NOISE)]
         short = [partial(self._try_supports, noise, size) for size in (2, 3) for noise in levels]
-        longer = [partial(self._try_longer, noise) for noise in longer_levels]
-        longer += [partial(self._try_eliminated, noise, degree=3) for noise in longer_levels]
+        # A few broken rows make products of laws much closer than the laws are.
+        if LEAST_NOISE < STEP * low < self._linear <= most and self.level is None:
+            linear = [1.3 * self._linear * STEP**step for step in range(LINEAR_STEPS)]
+        else:
+            linear = []
+        if self.found and low > 1.5 * max(LEAST_NOISE, *(law.noise for law, _ in self.found)):
+            levels = levels[:0]  # what is left is no law of the same noise: no long search
+        levels = levels[:LONGER_STEPS]
+        longer = [partial(self._try_longer, noise) for noise in levels]
+        longer += [partial(self._try_eliminated, noise, degree=3) for noise in levels]
+        longer += [partial(self._try_linear, noise) for noise in linear]
         whole = len(short) + LONGER_COST * len(longer)
         done = 0.0
         for attempt in short + longer:
@@ -183,6 +184,16 @@ class Search:
         if self._try_supports(noise, 4) or (longer and self._try_supports(STEP * noise, 4)):
             return True
         return self._accept_best(longer)
+
+    def _try_linear(self, noise: float) -> bool:
+        """Try linear laws, the shortest first."""
+        terms = self.terms.take(np.flatnonzero(self.terms.degrees <= 1))
+        for size in range(2, EXHAUSTIVE + 1):
+            if comb(len(terms.exponents), size) <= MOST_SUPPORTS and self._accept_best(
+                self._judge_all(terms, search_supports(terms, noise, size))
+            ):
+                return True
+        return self._try_eliminated(noise, degree=1)
 
     def _try_eliminated(self, noise: float, degree: int) -> bool:
         """Try what is left of all terms of a degree when needless ones are left out."""

@@ -29,6 +29,14 @@ def test_readme_shows_what_check_says(call):
     assert done.out == shown
 
 
+def test_top(call):
+    whole = call("check", ACCOUNTS, "--id", "month").out.splitlines()
+    broken = [line for line in whole if line.startswith("row ")]
+    short = call("check", ACCOUNTS, "--id", "month", "--top", "1").out.splitlines()
+    assert [line for line in short if line.startswith("row ")] == broken[:1]
+    assert short[-1] == f"... and {len(broken) - 1} more (--top, --out)"
+
+
 def test_files(call, tmp_path):
     out, report = tmp_path / "cells.csv", tmp_path / "page.html"
     call("check", ACCOUNTS, "--id", "month", "--out", str(out), "--report", str(report))
