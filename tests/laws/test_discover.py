@@ -137,6 +137,27 @@ def test_outliers_do_not_hide_a_law(noise, share):
     assert set(np.flatnonzero(broken)).isdisjoint(laws[0].support.rows)
 
 
+def test_small_errors_in_a_few_rows_hide_no_sums():
+    rng = np.random.default_rng(3)
+    revenue_parts = rng.uniform(1, 9, (3, 500))
+    X = noisy(np.column_stack([*revenue_parts, revenue_parts.sum(axis=0)]), 0.01)
+    rows, columns = rng.choice(500, 5, replace=False), rng.integers(0, 4, 5)
+    X[rows, columns] += rng.choice([-1, 1], 5) * rng.uniform(0.05, 1.5, 5) * X.std(axis=0)[columns]
+    (law,) = discover(X, ["cost", "tax", "profit", "revenue"])
+    assert str(law) == "revenue = cost + tax + profit"
+
+
+def test_deviations_of_a_law_do_not_depend_on_the_columns():
+    from vanishing.laws.fit import largest_correlation
+
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(1000, 4))
+    noise = 0.02 * rng.normal(size=1000)
+    assert largest_correlation(noise, rows, 0) < 4
+    assert largest_correlation(noise + 0.01 * rows[:, 2], rows, 0) > 8
+    assert largest_correlation(noise + 0.01 * rows[:, 0], rows, 0) < 4  # what it is solved for
+
+
 def test_given_noise():
     X = noisy(kinetic(), 1e-2)
     assert str(discover(X, ["m", "v", "E"], noise=1e-2)[0]) == "2*E = m*v^2"

@@ -11,7 +11,14 @@ import numpy as np
 
 from vanishing.arrays.blocks import all_threads, block_rows, one_thread
 from vanishing.arrays.kernels import norms
-from vanishing.arrays.namespace import Array, BoolArray, FloatArray, move_like, move_to_numpy
+from vanishing.arrays.namespace import (
+    Array,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    move_like,
+    move_to_numpy,
+)
 from vanishing.construction.candidates import Candidates, Form, Products, Stage, choose_candidates
 from vanishing.construction.gsvd import SAFETY, Side, Solution, solve
 from vanishing.construction.moments import Moments, factor_affine
@@ -451,7 +458,8 @@ def _solve_degree(
             lengths = norms(Gradient().form(stage).factor @ solution.vectors)
         taken_out = settings.tol.level if corrected else 0.0
         extents = np.hypot(extents, taken_out * lengths)
-        tol = settings.tol.most_distant(extents, lengths, stage.on_points.n_rows)
+        n_rows = stage.on_points.n_rows
+        tol = settings.tol.most_distant(stage.degree, extents, lengths, n_rows)
         bound = lengths * np.sqrt(max(tol**2 - taken_out**2, 0.0))
     elif settings.tol == "gap":
         ascending = np.argsort(extents, kind="stable")
@@ -627,8 +635,18 @@ def find_noise(
     if found is not None:
         noise, moments = found
         if max_degree is None:  # moments end at some degree
-            return replace(noise, corrected=False), None
+            return replace(noise, corrected=False, n_equations=None), None
         return noise, moments
+    n_values = count_values(source, bound + 1)
+    if 0 < np.sum(n_values <= bound) < source.n_features:
+        # A column with k values satisfies an equation of degree k of its own: a yes-no column is
+        # exact. The noise is that of the other columns.
+        kept = np.eye(source.n_features)[:, n_values > bound]
+        rest = source.map_rows(lambda x: x @ move_like(kept, x), kept.shape[1])
+        noise, _ = find_noise(rest, max_degree, settings)
+        level = 0.0 if np.isnan(noise.level) else noise.level
+        lowest = min(int(n_values.min()), noise.degree or bound)
+        return replace(noise, level=level, degree=lowest, corrected=False, n_equations=None), None
     plain = replace(settings, tol=0.0, normalization=Gradient(), max_nonvanishing=None)
     first = construct(source, None, plain, max_degree=1)
     directions = first.basis.blocks[0].nonvanishing
@@ -638,7 +656,7 @@ def find_noise(
         flat = source.map_rows(lambda x: x @ move_like(axes, x), axes.shape[1])
         noise, _ = find_noise(flat, max_degree, settings)
         level = 0.0 if np.isnan(noise.level) else noise.level
-        return replace(noise, level=level, degree=1, corrected=False), None
+        return replace(noise, level=level, degree=1, corrected=False, n_equations=None), None
     most = min(first.n_rows / ROWS_PER_POLYNOMIAL, MOST_ABOVE)
     while bound > 1 and count(source.n_features, bound) > most:
         bound -= 1
@@ -651,6 +669,22 @@ def find_noise(
         levels = tuple(float(spectrum.min(initial=np.inf)) for spectrum in spectra)
         return Noise(0.0, spread, exact[0], levels), None
     return search_spectra(spectra, spread), None
+
+
+def count_values(source: SampleSource, most: int) -> IntArray:
+    """Return how many values each column has, up to a bound."""
+
+    def collect(x: Array, root_weights: Array | None = None) -> list[FloatArray]:
+        rows = move_to_numpy(x)
+        if root_weights is not None:
+            rows = rows[move_to_numpy(root_weights) > 0]
+        return [np.unique(column)[:most] for column in rows.T]
+
+    def join(first: list[FloatArray], second: list[FloatArray]) -> list[FloatArray]:
+        return [np.union1d(a, b)[:most] for a, b in zip(first, second, strict=True)]
+
+    rows = block_rows(2 * source.n_features, cpu=source.cpu)
+    return np.array([len(values) for values in source.map_reduce(collect, join, max_rows=rows)])
 
 
 def measure_extents(basis: PolynomialBasis, source: SampleSource) -> PolynomialBasis:

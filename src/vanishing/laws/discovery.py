@@ -17,6 +17,7 @@ from vanishing.laws.fit import (
     explained_share,
     find_outliers,
     fit_relation,
+    largest_correlation,
     project_out,
 )
 from vanishing.laws.search import (
@@ -36,6 +37,8 @@ from vanishing.polynomials.monomials import count
 #: Largest noise of a law of up to three terms, in spreads of the columns, and of longer ones: many
 #: correlated columns have combinations of a few terms that nearly vanish.
 MOST_NOISE, MOST_NOISE_OF_LONG = 0.1, 0.045
+#: Factor between noise levels of one table. Linear laws are as close as any linear polynomial.
+SAME_NOISE = 2.0
 #: Degree up to which laws are looked for, and monomials that a search may have.
 HIGHEST_DEGREE, MOST_TERMS = 4, 2000
 #: Smallest noise that Gram matrices resolve.
@@ -44,6 +47,8 @@ LEAST_NOISE = 1e-7
 STEP = 1.7
 #: Levels that are tried above the smallest extent of any polynomial, for short laws and others.
 STEPS, LONGER_STEPS = 7, 5
+#: And above the smallest extent of a linear polynomial, where that is another.
+LINEAR_STEPS = 3
 #: How much longer than for short laws that takes, about; for the estimate of the time left.
 LONGER_COST = 4.0
 #: Supports that are tried one by one, at most.
@@ -64,6 +69,8 @@ SMALLEST_ANGLE = 0.25
 #: Largest p-value of a law, corrected for the number of candidates.
 SIGNIFICANT = 0.01
 PERMUTATIONS = 30
+#: Largest correlation of the deviations from a law with a column, in standard errors.
+UNCORRELATED = 4.5
 
 
 @dataclass
@@ -84,6 +91,7 @@ class Search:
     _moments: dict[bytes, Terms] = field(default_factory=dict)
     _attempt: tuple[float, float] = (0.0, 0.0)
     _share: float = 0.0
+    _linear: float = np.inf
 
     def run(self) -> list[tuple[Relation, float]]:
         """Find laws until no polynomial is left that vanishes."""
@@ -116,10 +124,10 @@ class Search:
 
     def _find_next(self) -> bool:
         """Find the shortest laws at the lowest noise that has any."""
-        most = MOST_NOISE
-        if self.found:  # columns have one noise, up to a factor
-            most = min(most, 2 * max(1e-3, *(relation.noise for relation, _ in self.found)))
-        low = self._lowest_extent()
+        most = self._most_noise()
+        lows = self._lowest_extents()
+        low = min(lows, default=0.0)
+        self._linear = lows[0] if lows else np.inf
         if low > most:
             return False
         levels = [max(1.3 * low, LEAST_NOISE) * STEP**step for step in range(STEPS)]
@@ -129,11 +137,17 @@ class Search:
         if self.level is not None:
             levels = [max(1.4 * self.level, LEAST_NOISE)]
         short = [partial(self._try_supports, noise, size) for size in (2, 3) for noise in levels]
+        # A few broken rows make products of laws much closer than the laws are.
+        if LEAST_NOISE < STEP * low < self._linear <= most and self.level is None:
+            linear = [1.3 * self._linear * STEP**step for step in range(LINEAR_STEPS)]
+        else:
+            linear = []
         if self.found and low > 1.5 * max(LEAST_NOISE, *(law.noise for law, _ in self.found)):
             levels = levels[:0]  # what is left is no law of the same noise: no long search
         levels = levels[:LONGER_STEPS]
         longer = [partial(self._try_longer, noise) for noise in levels]
         longer += [partial(self._try_eliminated, noise, degree=3) for noise in levels]
+        longer += [partial(self._try_linear, noise) for noise in linear]
         whole = len(short) + LONGER_COST * len(longer)
         done = 0.0
         for attempt in short + longer:
@@ -143,6 +157,11 @@ class Search:
             if attempt():
                 return True
         return False
+
+    def _most_noise(self) -> float:
+        """Return the largest noise of the next law: columns have one noise, up to a factor."""
+        lowest = min((relation.noise for relation, _ in self.found), default=MOST_NOISE)
+        return min(MOST_NOISE, SAME_NOISE * max(1e-3, lowest))
 
     def _report(self, part: float) -> None:
         """Tell the callback how much of the search for the next law is done.
@@ -165,6 +184,16 @@ class Search:
         if self._try_supports(noise, 4) or (longer and self._try_supports(STEP * noise, 4)):
             return True
         return self._accept_best(longer)
+
+    def _try_linear(self, noise: float) -> bool:
+        """Try linear laws, the shortest first."""
+        terms = self.terms.take(np.flatnonzero(self.terms.degrees <= 1))
+        for size in range(2, EXHAUSTIVE + 1):
+            if comb(len(terms.exponents), size) <= MOST_SUPPORTS and self._accept_best(
+                self._judge_all(terms, search_supports(terms, noise, size))
+            ):
+                return True
+        return self._try_eliminated(noise, degree=1)
 
     def _try_eliminated(self, noise: float, degree: int) -> bool:
         """Try what is left of all terms of a degree when needless ones are left out."""
@@ -241,7 +270,7 @@ class Search:
         )
         n_found = len(self.found)
         for relation, p_value in laws:
-            if self._is_new(relation):
+            if relation.noise <= self._most_noise() and self._is_new(relation):
                 self._accept(relation, p_value)
         return len(self.found) > n_found
 
@@ -282,20 +311,34 @@ class Search:
         """Fit a relation and say whether it is a law: its p-value, or None."""
         relation = fit_relation(self.rows, self.spreads, exponents, self.row_weights)
         self.n_tested += 1
-        most = MOST_NOISE if len(exponents) <= 3 else MOST_NOISE_OF_LONG
+        most = self._most_noise()
+        if len(exponents) > 3:
+            most = min(most, MOST_NOISE_OF_LONG)
+        if relation.degree == 1:
+            most = min(most, SAME_NOISE * max(self._linear, 1e-3))
         if relation.noise > most:
             return relation, None
-        if relation.noise > EXACT:
-            sound = relation.sound & (self.row_weights > 0)
-            share, error = explained_share(
-                relation.deviations[sound], self.rows[sound], self.spreads, solved_for(relation)
-            )
-            if share > max(0.01, 2 * error):
-                return relation, None
+        if relation.noise > EXACT and self._has_structure(relation):
+            return relation, None
         p_value = min(1.0, self._p_value(relation) * self.n_tested)
         if p_value > SIGNIFICANT:
             return relation, None
         return relation, p_value
+
+    def _has_structure(self, relation: Relation) -> bool:
+        """Say whether the deviations from a relation depend on the columns, as noise does not."""
+        sound = relation.sound & (self.row_weights > 0)
+        deviations, rows = relation.deviations[sound], self.rows[sound]
+        target, n_terms = solved_for(relation), len(relation.exponents)
+        share, error = explained_share(deviations, rows, self.spreads, target)
+        if share > max(0.01, (2 if n_terms <= 3 else 1) * error):
+            return True
+        if largest_correlation(deviations, rows, target) > UNCORRELATED:
+            return True
+        # Many correlated columns have long combinations that nearly vanish, the less the larger
+        # the columns are.
+        sizes = np.abs(deviations)
+        return n_terms > EXHAUSTIVE and largest_correlation(sizes, rows, target) > UNCORRELATED
 
     def _p_value(self, relation: Relation) -> float:
         """Return how likely chance makes one of the columns fit as well.
@@ -336,15 +379,15 @@ class Search:
         steepness = np.sqrt(np.sum(slopes**2, axis=1))
         return float(np.log(np.mean(np.abs(values) / np.maximum(steepness, 1e-300)) + 1e-16))
 
-    def _lowest_extent(self) -> float:
-        """Return the smallest extent of a polynomial that does not follow from known laws."""
+    def _lowest_extents(self) -> list[float]:
+        """Return the smallest extent of each degree, of what does not follow from known laws."""
         lows = []
         for degree in range(1, int(self.terms.degrees.max()) + 1):
             chosen = np.flatnonzero(self.terms.degrees <= degree)
             if len(chosen) > min(len(self._inspected) / 2, MOST_FACTORED):
                 break
             lows.append(smallest_extent(self.terms.take(chosen)))
-        return min(lows, default=0.0)
+        return lows
 
 
 def _per_degree(n_terms: int) -> float:

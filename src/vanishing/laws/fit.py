@@ -173,6 +173,24 @@ def explained_share(
     return float(gains.mean() / total), float(gains.std() / np.sqrt(n_rows) / total)
 
 
+def largest_correlation(deviations: FloatArray, rows: FloatArray, target: int) -> float:
+    """Return the largest correlation of deviations with a column, in standard errors.
+
+    A weaker dependence than ``explained_share`` finds, which fits many coefficients where there are
+    many columns. Noise of a column is part of the deviations: that much correlation is none. So is
+    the one with ``target``, the column that moves the relation most.
+    """
+    others = np.delete(rows, target, axis=1)
+    low, high = np.quantile(deviations, [0.01, 0.99])
+    clipped = np.clip(deviations, low, high) - np.clip(deviations, low, high).mean()
+    centered = np.clip(others, *np.quantile(others, [0.01, 0.99], axis=0))
+    centered = centered - centered.mean(axis=0)
+    sizes = np.linalg.norm(clipped) * np.linalg.norm(centered, axis=0)
+    correlations = np.abs(clipped @ centered) / np.where(sizes > 0, sizes, 1.0)
+    noise = float(np.sqrt(np.mean(deviations**2)))
+    return float(np.max(correlations - noise, initial=0.0) * np.sqrt(len(rows)))
+
+
 def _without_noise(design: FloatArray, deviations: FloatArray) -> FloatArray:
     """Return combinations of features that vary by more than noise.
 
@@ -201,8 +219,9 @@ def _products(others: FloatArray, degree: int) -> FloatArray:
 MOST_DENSE = 64
 #: Random sets of rows that polynomials are fitted to.
 DRAWS = 24
-#: Largest share of outliers, and by how much less the noise must be without them.
-MOST_OUTLIERS, LESS_NOISE = 0.3, 0.5
+#: Largest share of outliers, by how much less the noise must be without them, and by how much less
+#: at a higher degree.
+MOST_OUTLIERS, LESS_NOISE, STILL_LESS = 0.3, 0.75, 0.5
 
 
 def find_outliers(
@@ -254,7 +273,7 @@ def find_outliers(
         sound = np.abs(drawn) <= OUTLYING * max(_middle(drawn), EXACT / 10)
         before, after = float(np.sqrt(np.mean(everything**2))), _middle(drawn)
         hidden = sound.mean() >= 1 - MOST_OUTLIERS and after < LESS_NOISE * before
-        if hidden and not sound.all() and (found is None or after < LESS_NOISE * found[0]):
+        if hidden and not sound.all() and (found is None or after < STILL_LESS * found[0]):
             found = after, ~sound
     return None if found is None else found[1]
 
