@@ -4,11 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from math import comb
+from typing import ClassVar
 
 import numpy as np
 from scipy.stats import t as student
 
-from vanishing.arrays.namespace import FloatArray, IntArray
+from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.laws.fit import (
     EXACT,
     Relation,
@@ -79,6 +80,7 @@ class Search:
     level: float | None = None
     callback: Callable[[int, float], object] | None = None
     found: list[tuple[Relation, float]] = field(default_factory=list)
+    fewest_terms: ClassVar[int] = 2
     n_tested: int = 0
     _normals: list[FloatArray] = field(default_factory=list)
     _moments: dict[bytes, Terms] = field(default_factory=dict)
@@ -95,7 +97,7 @@ class Search:
         """Find the next laws, in the rows that are sound if some are not."""
         self._share, self._attempt = 0.0, (0.0, 0.0)
         self._report(0.0)
-        outliers = find_outliers(self.rows, self.spreads, self._normals, self.rng)
+        outliers = self._find_outliers()
         everything = np.ones(len(self.rows), dtype=bool)
         for rows in [everything] if outliers is None else [~outliers, everything]:
             self._start(np.flatnonzero(rows))
@@ -103,16 +105,21 @@ class Search:
                 return True
         return False
 
+    def _find_outliers(self) -> BoolArray | None:
+        return find_outliers(self.rows, self.spreads, self._normals, self.rng)
+
     def _start(self, rows: IntArray) -> None:
         """Compute the moments of some rows."""
         key = rows.tobytes()
         if key not in self._moments:  # the rows are often the same as before
-            terms = make_terms(self.rows[rows], self.spreads, self.degree, self.powers)
-            self._moments = {key: terms}
+            self._moments = {key: self._make_terms(rows)}
         self.all_terms = self._moments[key]
         most = int(min(2e7 / self.all_terms.exponents.size, 1000))
         self._inspected = rows[np.linspace(0, len(rows) - 1, min(len(rows), most)).astype(np.intp)]
         self.terms = self._apart() if self._normals else self.all_terms
+
+    def _make_terms(self, rows: IntArray) -> Terms:
+        return make_terms(self.rows[rows], self.spreads, self.degree, self.powers)
 
     def _find_next(self) -> bool:
         """Find the shortest laws at the lowest noise that has any."""
@@ -128,7 +135,8 @@ class Search:
             levels = levels[:1]
         if self.level is not None:
             levels = [max(1.4 * self.level, LEAST_NOISE)]
-        short = [partial(self._try_supports, noise, size) for size in (2, 3) for noise in levels]
+        sizes = range(self.fewest_terms, 4)
+        short = [partial(self._try_supports, noise, size) for size in sizes for noise in levels]
         if self.found and low > 1.5 * max(LEAST_NOISE, *(law.noise for law, _ in self.found)):
             levels = levels[:0]  # what is left is no law of the same noise: no long search
         levels = levels[:LONGER_STEPS]
@@ -217,7 +225,7 @@ class Search:
 
     def _judge_all(self, terms: Terms, supports: IntArray) -> list[tuple[Relation, float]]:
         """Return the laws among some supports."""
-        supports = supports[primitive(terms.exponents, supports)]
+        supports = supports[self._is_candidate(terms.exponents, supports)]
         if not len(supports):
             return []
         degrees = terms.degrees[supports].max(axis=1)
@@ -231,6 +239,9 @@ class Search:
             if p_value is not None:
                 laws.append((relation, p_value))
         return laws
+
+    def _is_candidate(self, exponents: IntArray, supports: IntArray) -> BoolArray:
+        return primitive(exponents, supports)
 
     def _accept_best(self, laws: list[tuple[Relation, float]]) -> bool:
         laws.sort(
@@ -280,22 +291,26 @@ class Search:
 
     def judge(self, exponents: IntArray) -> tuple[Relation, float | None]:
         """Fit a relation and say whether it is a law: its p-value, or None."""
-        relation = fit_relation(self.rows, self.spreads, exponents, self.row_weights)
+        relation = self._fit(exponents)
         self.n_tested += 1
         most = MOST_NOISE if len(exponents) <= 3 else MOST_NOISE_OF_LONG
-        if relation.noise > most:
+        if relation.noise > most or (relation.noise > EXACT and self._is_rough(relation)):
             return relation, None
-        if relation.noise > EXACT:
-            sound = relation.sound & (self.row_weights > 0)
-            share, error = explained_share(
-                relation.deviations[sound], self.rows[sound], self.spreads, solved_for(relation)
-            )
-            if share > max(0.01, 2 * error):
-                return relation, None
         p_value = min(1.0, self._p_value(relation) * self.n_tested)
         if p_value > SIGNIFICANT:
             return relation, None
         return relation, p_value
+
+    def _fit(self, exponents: IntArray) -> Relation:
+        return fit_relation(self.rows, self.spreads, exponents, self.row_weights)
+
+    def _is_rough(self, relation: Relation) -> bool:
+        """Whether the other columns predict the deviations, which then are not noise."""
+        sound = relation.sound & (self.row_weights > 0)
+        share, error = explained_share(
+            relation.deviations[sound], self.rows[sound], self.spreads, solved_for(relation)
+        )
+        return share > max(0.01, 2 * error)
 
     def _p_value(self, relation: Relation) -> float:
         """Return how likely chance makes one of the columns fit as well.

@@ -10,6 +10,7 @@ import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
 from vanishing.laws.fit import Relation, differentiate, evaluate
+from vanishing.laws.search import center
 
 #: Largest denominator and numerator of a coefficient that is written as a fraction.
 LARGEST_DENOMINATOR, LARGEST_NUMERATOR = 20, 10_000
@@ -188,6 +189,7 @@ def make_law(
     names: tuple[str, ...],
     p_value: float,
     row_numbers: IntArray,
+    groups: IntArray | None = None,
 ) -> Law:
     """Return a fitted relation as a law in the units of the table.
 
@@ -198,8 +200,10 @@ def make_law(
     sizes : array of shape (n_columns,)
     rows : array of shape (n_rows, n_columns)
         The scaled rows that it was fitted to.
+    groups : int array of shape (n_rows,), optional
+        The trajectories along which the relation is constant.
     """
-    covariance = _covariance(relation, rows)
+    covariance = _covariance(relation, rows, groups)
     scale = np.prod(sizes**relation.exponents, axis=1)
     coefficients = relation.coefficients / scale
     errors = covariance / np.outer(scale, scale)
@@ -216,12 +220,15 @@ def make_law(
     )
 
 
-def _covariance(relation: Relation, rows: FloatArray) -> FloatArray:
+def _covariance(relation: Relation, rows: FloatArray, groups: IntArray | None) -> FloatArray:
     """Return the covariance of the coefficients, whose Euclidean norm is held fixed."""
     sound = relation.sound
     steepness = np.linalg.norm(relation.gradients[sound], axis=1)
     steepness = np.maximum(steepness, 0.2 * np.median(steepness))
-    jacobian = evaluate(relation.exponents, rows[sound]) / steepness[:, None]
+    values = evaluate(relation.exponents, rows[sound])
+    if groups is not None:
+        values = center(values, groups[sound], 1 / steepness**2)
+    jacobian = values / steepness[:, None]
     information = jacobian.T @ jacobian
     # Without the direction of the coefficients themselves, along which nothing changes.
     unit = relation.coefficients / np.linalg.norm(relation.coefficients)

@@ -1,0 +1,237 @@
+"""Trajectories: several series of the same columns, each in the order of time."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from vanishing.arrays.namespace import FloatArray, IntArray
+from vanishing.laws.table import take_table
+
+#: Rows below which a trajectory says nothing.
+FEWEST_ROWS = 5
+
+
+@dataclass
+class Trajectories:
+    """Rows of several trajectories, one after the other.
+
+    Attributes
+    ----------
+    values : array of shape (n_rows, n_columns)
+        Without missing cells.
+    names : tuple of str
+    groups : int array of shape (n_rows,)
+        Number of the trajectory of each row, rising.
+    labels : tuple
+        What the trajectories are called.
+    times : array of shape (n_rows,) or None
+    notes : list of str
+        Sentences about what was set aside.
+    """
+
+    values: FloatArray
+    names: tuple[str, ...]
+    groups: IntArray
+    labels: tuple[Any, ...]
+    times: FloatArray | None = None
+    notes: list[str] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def split(self, values: FloatArray) -> list[FloatArray]:
+        """Split an array with one entry for each row into one array for each trajectory."""
+        return np.split(values, np.flatnonzero(np.diff(self.groups)) + 1)
+
+
+def take_trajectories(
+    X: Any, groups: Any = None, feature_names: Any = None, t: Any = None
+) -> Trajectories:
+    """Return trajectories of any kind as one table.
+
+    Parameters
+    ----------
+    X : list of tables, or one table
+    groups : array-like of shape (n_rows,) or str, optional
+        Of one table: which trajectory each row belongs to, or the column that says so.
+    feature_names : sequence of str, optional
+    t : float, array, list of arrays or str, optional
+        Times: the step between rows, times of all rows or of each trajectory, or a column.
+    """
+    if isinstance(X, (list, tuple)) and len(X) and np.ndim(X[0]) == 2:
+        if groups is not None:
+            raise ValueError(
+                "groups belongs to one table of all trajectories, but X is a list with one table "
+                "for each trajectory; leave groups out"
+            )
+        whole = _join(X, feature_names, t)
+    else:
+        whole = _divide(X, groups, feature_names, t)
+    return _leave_out(whole)
+
+
+def parse_terms(terms: Sequence[str], names: Sequence[str], argument: str) -> IntArray:
+    """Return the exponents of monomials that are written as text, such as ``x^2*y`` or ``1``."""
+    if isinstance(terms, str):
+        raise ValueError(f"{argument} must be a list of terms such as ['x', 'x*y'], got {terms!r}")
+    exponents = np.zeros((len(terms), len(names)), dtype=np.intp)
+    for row, term in zip(exponents, terms, strict=True):
+        for factor in str(term).replace("**", "^").split("*"):
+            name, _, power = factor.strip().partition("^")
+            name = name.strip()
+            if name == "1" and not power:
+                continue
+            if name not in names or (power and not power.strip().isdigit()):
+                raise ValueError(
+                    f"{argument} has the term {term!r}, which is no product of powers of "
+                    f"{', '.join(names)}; write it as {names[0]}^2*{names[-1]}"
+                )
+            row[list(names).index(name)] += int(power or 1)
+    return np.unique(exponents, axis=0)
+
+
+def _join(X: Sequence[Any], feature_names: Any, t: Any) -> Trajectories:
+    """Join a list of tables."""
+    tables = [take_table(each, feature_names) for each in X]
+    names = tables[0].names
+    for number, table in enumerate(tables):
+        if table.names != names:
+            raise ValueError(
+                f"trajectory {number} has the columns {', '.join(table.names)}, but the first one "
+                f"has {', '.join(names)}; give the same columns in the same order"
+            )
+    lengths = [len(table.values) for table in tables]
+    times = None
+    if isinstance(t, str):
+        times = _take_column(np.concatenate([table.values for table in tables]), names, t)
+    elif t is not None and np.ndim(t) == 0:
+        times = np.concatenate([float(t) * np.arange(length) for length in lengths])
+    elif t is not None:
+        # One array serves all trajectories of its length.
+        same = not isinstance(t[0], (list, tuple)) and np.ndim(t[0]) == 0
+        series = [np.asarray(t, float)] * len(tables) if same else [np.asarray(s, float) for s in t]
+        given = [len(each) for each in series]
+        if given != lengths:
+            raise ValueError(
+                f"t must have one time for each row of each trajectory: the trajectories have "
+                f"{lengths[:5]} rows, t has {given[:5]}"
+            )
+        times = np.concatenate(series)
+    return _without(
+        Trajectories(
+            np.concatenate([table.values for table in tables]),
+            tuple(names),
+            np.repeat(np.arange(len(tables)), lengths),
+            tuple(range(len(tables))),
+            times,
+            list(dict.fromkeys(note for table in tables for note in table.notes)),
+        ),
+        t,
+    )
+
+
+def _divide(X: Any, groups: Any, feature_names: Any, t: Any) -> Trajectories:
+    """Divide one table into its trajectories; without groups it is one."""
+    if isinstance(X, (list, tuple)) and not len(X):
+        raise ValueError("X is an empty list; give one table for each trajectory")
+    labels: Any = groups
+    if isinstance(groups, str):
+        X, labels = _take_labels(X, groups)
+    table = take_table(X, feature_names)
+    n_rows = len(table.values)
+    labels = np.zeros(n_rows) if labels is None else np.asarray(labels)
+    if labels.shape != (n_rows,):
+        raise ValueError(
+            f"groups must name the trajectory of each of the {n_rows} rows, got shape "
+            f"{labels.shape}"
+        )
+    times = None
+    if isinstance(t, str):
+        times = _take_column(table.values, table.names, t)
+    elif t is not None and np.ndim(t):
+        times = np.asarray(t, dtype=float)
+        if times.shape != (n_rows,):
+            raise ValueError(
+                f"t must have one time for each of the {n_rows} rows, got shape {times.shape}"
+            )
+    # Trajectories are numbered as they appear; rows keep their order.
+    known, first, numbers = np.unique(labels, return_index=True, return_inverse=True)
+    rank = np.argsort(np.argsort(first))
+    numbers = rank[numbers.reshape(-1)]
+    order = np.argsort(numbers, kind="stable")
+    groups = numbers[order]
+    if t is not None and not isinstance(t, str) and np.ndim(t) == 0:
+        starts = np.flatnonzero(np.r_[True, np.diff(groups) > 0])
+        times = float(t) * (np.arange(n_rows) - np.repeat(starts, np.diff(np.r_[starts, n_rows])))
+    elif times is not None:
+        times = times[order]
+    named = tuple(known[np.argsort(first)].tolist())
+    return _without(
+        Trajectories(
+            table.values[order], tuple(table.names), groups, named, times, list(table.notes)
+        ),
+        t,
+    )
+
+
+def _take_labels(X: Any, column: str) -> tuple[Any, Any]:
+    """Return a table without the column of groups, and that column."""
+    if isinstance(X, (str, os.PathLike)):
+        from vanishing.arrays.namespace import import_extra
+
+        pandas = import_extra("pandas", extra="frames", purpose="groups as the name of a column")
+        X = pandas.read_csv(X)
+    if not hasattr(X, "columns"):
+        raise ValueError(
+            f"groups={column!r} is the name of a column, but X is an array without names; give "
+            "the trajectory of each row as an array"
+        )
+    if column not in list(X.columns):
+        raise ValueError(
+            f"there is no column {column!r} for the groups; there are "
+            f"{', '.join(map(str, X.columns))}"
+        )
+    return X[[name for name in X.columns if name != column]], np.asarray(X[column])
+
+
+def _take_column(values: FloatArray, names: Sequence[str], t: str) -> FloatArray:
+    if t not in names:
+        raise ValueError(f"there is no column {t!r} for the times; there are {', '.join(names)}")
+    return np.asarray(values[:, list(names).index(t)])
+
+
+def _without(trajectories: Trajectories, t: Any) -> Trajectories:
+    """Leave out the column of times."""
+    if isinstance(t, str):
+        kept = [j for j, name in enumerate(trajectories.names) if name != t]
+        trajectories.values = trajectories.values[:, kept]
+        trajectories.names = tuple(trajectories.names[j] for j in kept)
+    return trajectories
+
+
+def _leave_out(whole: Trajectories) -> Trajectories:
+    """Leave out rows with missing cells, and trajectories that are too short."""
+    sound = np.isfinite(whole.values).all(axis=1)
+    if whole.times is not None:
+        sound &= np.isfinite(whole.times)
+    if not sound.all():
+        whole.notes.append(
+            f"{np.sum(~sound)} of {len(sound)} rows have missing cells and were left out"
+        )
+    lengths = np.bincount(whole.groups[sound], minlength=len(whole))
+    short = lengths < FEWEST_ROWS
+    if short.any():
+        whole.notes.append(
+            f"{np.sum(short)} of {len(whole)} trajectories have fewer than {FEWEST_ROWS} rows and "
+            "were left out"
+        )
+    kept = sound & ~short[whole.groups]
+    numbers = np.cumsum(~short) - 1
+    labels = tuple(label for label, is_short in zip(whole.labels, short, strict=True) if not is_short)
+    times = None if whole.times is None else whole.times[kept]
+    return Trajectories(
+        whole.values[kept], whole.names, numbers[whole.groups[kept]], labels, times, whole.notes
+    )
