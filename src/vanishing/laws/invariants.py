@@ -38,6 +38,7 @@ from vanishing.laws.search import Terms, center, make_terms
 from vanishing.laws.trajectories import (
     FEWEST_ROWS,
     Trajectories,
+    estimate_noise,
     parse_terms,
     take_trajectories,
 )
@@ -51,12 +52,19 @@ FOLDS = 5
 MOST_GROWTH = 1.5
 #: Neighbours in time by which deviations are predicted.
 NEIGHBOURS = 5
-#: Deviations below this are errors of integration, which depend on time.
+#: Deviations below this may be errors of integration.
 INTEGRATION = 1e-5
+#: Largest noise, also relative to the noise that differences in time show.
+MOST_NOISE, MOST_RATIO = 0.05, 2.0
+#: Smallest share of rows that are no outliers, and rows for each term of a long polynomial.
+LEAST_SOUND, ROWS_PER_TERM = 0.9, 25
 #: Twice the logarithm of a likelihood ratio up to which a term is needless.
 NEEDLESS = 10.0
-#: Relative spread below which a column is constant.
-CONSTANT = 1e-12
+#: Most that the noise of a column differs from that of the others, relative to the spreads.
+MOST_UNEVEN = 10.0
+#: Spread below which a column is constant along a trajectory, and that, relative to its spread
+#: over all trajectories, up to which it is constant if it is noise.
+CONSTANT, STILL = 1e-12, 0.05
 #: p-value from which on the values on all trajectories are the same, and the smallest difference,
 #: in standard deviations of the noise.
 DIFFERENT, LEAST_DIFFERENCE = 1e-3, 0.2
@@ -208,11 +216,12 @@ class Invariants:
 class InvariantSearch(Search):
     """One search for the invariants of trajectories.
 
-    ``spreads`` are those within trajectories.
+    ``spreads`` are units of the columns' noise.
     """
 
     groups: IntArray | None = None
     allowed: IntArray | None = None
+    most_noise: float = np.inf
     fewest_terms: ClassVar[int] = 1
 
     def _find_outliers(self) -> BoolArray | None:
@@ -235,6 +244,13 @@ class InvariantSearch(Search):
     def judge(self, exponents: IntArray) -> tuple[Relation, float | None]:
         """Fit a relation and say whether it is an invariant: its p-value, or None."""
         relation, p_value = super().judge(exponents)
+        noisy = relation.noise > self.most_noise
+        if noisy or relation.sound.mean() < LEAST_SOUND:
+            return relation, None
+        if relation.noise > EXACT and len(exponents) > 3:
+            # Whether the deviations of a long polynomial are noise shows in many rows only.
+            if len(self.rows) < ROWS_PER_TERM * len(exponents):
+                return relation, None
         if p_value is not None and relation.noise > EXACT:
             fewer = self._prune(relation)
             if len(fewer.exponents) < len(relation.exponents):
@@ -257,7 +273,7 @@ class InvariantSearch(Search):
     def _is_rough(self, relation: Relation) -> bool:
         """Whether columns or neighbours in time predict the deviations, which then are no noise."""
         if relation.noise < INTEGRATION:
-            return False
+            return False  # errors of integration depend on time
         sound = relation.sound
         assert self.groups is not None
         share, error = correlate_in_time(relation.deviations[sound], self.groups[sound])
@@ -422,27 +438,28 @@ def discover_invariants(
         )
     allowed = None if terms is None else parse_terms(terms, whole.names, "terms")
     rng = np.random.default_rng(0 if random_state is None else random_state)
-    scaled, spreads, sizes = _scale(whole)
+    scaled, units, sizes, level = _scale(whole)
     degree = _choose_degree(len(whole.names), max_degree, allowed, whole.notes)
     chosen = np.arange(len(scaled))
     if len(chosen) > SEARCHED_ROWS:
         chosen = np.sort(rng.choice(chosen, SEARCHED_ROWS, replace=False))
     found: list[tuple[Relation, float]] = []
-    if spreads.any():
+    if units.any():
         powers = highest_powers(scaled[chosen], scaled.std(axis=0))
         search = InvariantSearch(
-            scaled[chosen], spreads, np.ones(len(chosen)), degree, powers, rng,
+            scaled[chosen], units, np.ones(len(chosen)), degree, powers, rng,
             callback=callback, groups=whole.groups[chosen], allowed=allowed,
+            most_noise=min(MOST_NOISE, max(MOST_RATIO * level, INTEGRATION)),
         )  # fmt: skip
         found = search.run()
     equations: list[Invariant] = []
     laws: list[Law] = []
     for relation, p_value in found:
-        invariant = _make_invariant(relation, p_value, whole, scaled, spreads, sizes)
+        invariant = _make_invariant(relation, p_value, whole, scaled, units, sizes)
         if _differ(invariant, whole):
             equations.append(invariant)
         else:
-            laws.append(_make_law(invariant, whole, scaled, spreads, sizes))
+            laws.append(_make_law(invariant, whole, scaled, units, sizes))
     extents = [law.extent for law in (*equations, *laws)]
     level = float(np.sqrt(np.mean(np.square(extents)))) if extents else float("nan")
     return Invariants(
@@ -456,16 +473,33 @@ def discover_invariants(
     )
 
 
-def _scale(whole: Trajectories) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return scaled columns, their spreads within trajectories, and their sizes."""
+def _scale(whole: Trajectories) -> tuple[FloatArray, FloatArray, FloatArray, float]:
+    """Return scaled columns, units of their noise, their sizes, and the level of the noise.
+
+    A unit is the spread of a column within trajectories times the ratio of its noise, as
+    differences in time show it, to that of the other columns. A level is noise in these units.
+    """
     sizes = np.sqrt(np.mean(whole.values**2, axis=0))
     sizes = np.where(sizes > 0, sizes, 1.0)
     scaled = whole.values / sizes
-    spreads = center(scaled, whole.groups, np.ones(len(scaled))).std(axis=0)
-    spreads[spreads < CONSTANT] = 0.0
-    for j in np.flatnonzero(spreads == 0):
-        whole.notes.append(f"{whole.names[j]} is constant along each trajectory")
-    return scaled, spreads, sizes
+    within = center(scaled, whole.groups, np.ones(len(scaled)))
+    spreads = within.std(axis=0)
+    for j, name in enumerate(whole.names):
+        share, error = correlate_in_time(within[:, j], whole.groups)
+        still = spreads[j] <= STILL * scaled[:, j].std() and share < 3 * error
+        if still or spreads[j] <= CONSTANT:
+            scaled[:, j] -= within[:, j]
+            spreads[j] = 0.0
+            whole.notes.append(f"{name} is constant along each trajectory")
+    units = spreads.copy()
+    moves = spreads > 0
+    if not moves.any():
+        return scaled, units, sizes, 0.0
+    relative = estimate_noise(scaled, whole.groups)[moves] / spreads[moves]
+    level = float(np.sqrt(np.mean(relative**2)))
+    if level > 0:
+        units[moves] *= np.clip(relative / level, 1 / MOST_UNEVEN, MOST_UNEVEN)
+    return scaled, units, sizes, level
 
 
 def _choose_degree(
@@ -492,18 +526,18 @@ def _make_invariant(
     p_value: float,
     whole: Trajectories,
     scaled: FloatArray,
-    spreads: FloatArray,
+    units: FloatArray,
     sizes: FloatArray,
 ) -> Invariant:
     """Fit a relation to all rows, and write it in the units of the columns."""
     weights = np.ones(len(scaled))
-    relation = fit_relation(scaled, spreads, relation.exponents, weights, whole.groups)
+    relation = fit_relation(scaled, units, relation.exponents, weights, whole.groups)
     law = make_law(
         relation, sizes, scaled, whole.names, p_value, np.arange(len(scaled)), whole.groups
     )
-    coefficients = law.coefficients
-    if coefficients[np.argmax(law.exponents.sum(axis=1) == law.degree)] < 0:
-        coefficients = -coefficients
+    signs = np.sign(law.coefficients)
+    highest = signs[np.argmax(law.exponents.sum(axis=1) == law.degree)]
+    coefficients = law.coefficients * (np.sign(signs.sum()) or highest)
     values = evaluate(law.exponents, whole.values) @ coefficients
     levels, errors = [], []
     for number in range(len(whole)):
@@ -536,7 +570,7 @@ def _make_law(
     invariant: Invariant,
     whole: Trajectories,
     scaled: FloatArray,
-    spreads: FloatArray,
+    units: FloatArray,
     sizes: FloatArray,
 ) -> Law:
     """Return a polynomial that has the same value on all trajectories as a law."""
@@ -544,6 +578,6 @@ def _make_law(
     error = float(np.std(invariant.levels, ddof=1) / np.sqrt(len(invariant.levels)))
     if abs(np.mean(invariant.levels)) > 4 * error:
         exponents = np.vstack([exponents, np.zeros((1, exponents.shape[1]), dtype=np.intp)])
-    relation = fit_relation(scaled, spreads, exponents, np.ones(len(scaled)))
+    relation = fit_relation(scaled, units, exponents, np.ones(len(scaled)))
     numbers = np.arange(len(scaled))
     return make_law(relation, sizes, scaled, whole.names, invariant.p_value, numbers)

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from vanishing.laws.table import take_table
 
 #: Rows below which a trajectory says nothing.
 FEWEST_ROWS = 5
+#: Order of the differences that noise is estimated by.
+HIGHEST_DIFFERENCE = 4
 
 
 @dataclass
@@ -45,6 +48,24 @@ class Trajectories:
     def split(self, values: FloatArray) -> list[FloatArray]:
         """Split an array with one entry for each row into one array for each trajectory."""
         return np.split(values, np.flatnonzero(np.diff(self.groups)) + 1)
+
+
+def estimate_noise(values: FloatArray, groups: IntArray) -> FloatArray:
+    """Estimate the standard deviation of each column's noise by differences in time.
+
+    Differences of a high order are noise where the motion is smooth between rows. Where it is not,
+    the estimate is too large, at most the spread of the column.
+    """
+    estimates = []
+    differences, same = values, groups
+    for order in range(1, HIGHEST_DIFFERENCE + 1):
+        differences = np.diff(differences, axis=0)
+        same = groups[order:] == groups[:-order]
+        if not same.any():
+            break
+        sizes = 1.4826 * np.median(np.abs(differences[same]), axis=0)
+        estimates.append(sizes / np.sqrt(comb(2 * order, order)))
+    return np.asarray(np.min(estimates, axis=0))
 
 
 def take_trajectories(
