@@ -5,4 +5,14 @@ from vanishing.laws.invariants import Invariant, Invariants, discover_invariants
 from vanishing.laws.law import Law
 from vanishing.laws.laws import Laws, discover
 
-__all__ = ["BrokenRow", "Check", "Fix", "Invariant", "Invariants", "Law", "Laws", "discover", "discover_invariants"]
+__all__ = [
+    "BrokenRow",
+    "Check",
+    "Fix",
+    "Invariant",
+    "Invariants",
+    "Law",
+    "Laws",
+    "discover",
+    "discover_invariants",
+]

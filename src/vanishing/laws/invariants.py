@@ -8,58 +8,36 @@ polynomial that has the same value on all of them is a law.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.stats import f as fisher
-from scipy.stats import t as student
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
-from vanishing.laws.discovery import (
-    MOST_TERMS,
-    PERMUTATIONS,
-    Search,
-    choose_degree,
-    highest_powers,
-    solved_for,
-)
-from vanishing.laws.fit import (
-    EXACT,
-    Relation,
-    differentiate,
-    evaluate,
-    explained_share,
-    fit_relation,
-)
+from vanishing.laws.discovery import highest_powers
+from vanishing.laws.fit import EXACT, Relation, evaluate, fit_relation
 from vanishing.laws.law import Law, make_law
 from vanishing.laws.search import Terms, center, make_terms
 from vanishing.laws.trajectories import (
     FEWEST_ROWS,
+    INTEGRATION,
     Trajectories,
+    TrajectorySearch,
+    choose_terms,
     estimate_noise,
+    hold_out,
     parse_terms,
     take_trajectories,
 )
-from vanishing.polynomials.monomials import count
 
 #: Rows that the search looks at; coefficients are fitted to all.
 SEARCHED_ROWS = 4000
-#: Parts into which trajectories are divided: each is held out once.
-FOLDS = 5
-#: How much larger the deviations may be on trajectories that a polynomial was not fitted to.
-MOST_GROWTH = 1.5
 #: Neighbours in time by which deviations are predicted.
 NEIGHBOURS = 5
-#: Deviations below this may be errors of integration.
-INTEGRATION = 1e-5
 #: Largest noise, also relative to the noise that differences in time show.
 MOST_NOISE, MOST_RATIO = 0.05, 2.0
-#: Smallest share of rows that are no outliers, and rows for each term of a long polynomial.
-LEAST_SOUND, ROWS_PER_TERM = 0.9, 25
-#: Twice the logarithm of a likelihood ratio up to which a term is needless.
-NEEDLESS = 10.0
 #: Most that the noise of a column differs from that of the others, relative to the spreads.
 MOST_UNEVEN = 10.0
 #: Spread below which a column is constant along a trajectory, and that, relative to its spread
@@ -213,22 +191,15 @@ class Invariants:
 
 
 @dataclass
-class InvariantSearch(Search):
+class InvariantSearch(TrajectorySearch):
     """One search for the invariants of trajectories.
 
     ``spreads`` are units of the columns' noise.
     """
 
-    groups: IntArray | None = None
-    allowed: IntArray | None = None
-    most_noise: float = np.inf
     fewest_terms: ClassVar[int] = 1
 
-    def _find_outliers(self) -> BoolArray | None:
-        return None
-
     def _make_terms(self, rows: IntArray) -> Terms:
-        assert self.groups is not None
         terms = make_terms(
             self.rows[rows], self.spreads, self.degree, self.powers, self.groups[rows]
         )
@@ -238,120 +209,30 @@ class InvariantSearch(Search):
         # x (y + z) may be an invariant where y + z is none.
         return np.ones(len(supports), dtype=bool)
 
-    def _fit(self, exponents: IntArray) -> Relation:
-        return fit_relation(self.rows, self.spreads, exponents, self.row_weights, self.groups)
-
-    def judge(self, exponents: IntArray) -> tuple[Relation, float | None]:
-        """Fit a relation and say whether it is an invariant: its p-value, or None."""
-        relation, p_value = super().judge(exponents)
-        noisy = relation.noise > self.most_noise
-        if noisy or relation.sound.mean() < LEAST_SOUND:
-            return relation, None
-        if relation.noise > EXACT and len(exponents) > 3:
-            # Whether the deviations of a long polynomial are noise shows in many rows only.
-            if len(self.rows) < ROWS_PER_TERM * len(exponents):
-                return relation, None
-        if p_value is not None and relation.noise > EXACT:
-            fewer = self._prune(relation)
-            if len(fewer.exponents) < len(relation.exponents):
-                return self.judge(fewer.exponents)
-        return relation, p_value
-
-    def _prune(self, relation: Relation) -> Relation:
-        """Leave out the terms without which the deviations are not significantly larger."""
-        while len(relation.exponents) > 2:
-            shorter = [
-                self._fit(np.delete(relation.exponents, i, axis=0))
-                for i in range(len(relation.exponents))
-            ]
-            best = min(shorter, key=lambda each: each.noise)
-            if len(self.rows) * ((best.noise / relation.noise) ** 2 - 1) > NEEDLESS:
-                break
-            relation = best
-        return relation
+    def _fit_to(self, exponents: IntArray, rows: BoolArray) -> Relation:
+        return fit_relation(
+            self.rows[rows], self.spreads, exponents, self.row_weights[rows], self.groups[rows]
+        )
 
     def _is_rough(self, relation: Relation) -> bool:
         """Whether columns or neighbours in time predict the deviations, which then are no noise."""
         if relation.noise < INTEGRATION:
-            return False  # errors of integration depend on time
-        sound = relation.sound
-        assert self.groups is not None
-        share, error = correlate_in_time(relation.deviations[sound], self.groups[sound])
-        if share > max(0.02, 3 * error):
-            return True
-        share, error = explained_share(
-            relation.deviations[sound],
-            self.rows[sound],
-            self.rows.std(axis=0),
-            solved_for(relation),
+            return False
+        share, error = correlate_in_time(
+            relation.deviations[relation.sound], self.groups[relation.sound]
         )
-        return share > max(0.01, 2 * error)
-
-    def _p_value(self, relation: Relation) -> float:
-        """Return how likely chance keeps the polynomial constant on other trajectories.
-
-        It is fitted to all trajectories but those held out, and its deviations there are compared
-        with those after one column is shuffled in time, within each trajectory. The largest of the
-        p-values counts, so that an invariant needs every column it names.
-        """
-        assert self.groups is not None
-        groups = self.groups
-        folds = hold_out(groups, self.rng)
-        fitted = []
-        for fold in range(folds.max() + 1):
-            kept = folds != fold
-            fit = fit_relation(
-                self.rows[kept], self.spreads, relation.exponents, self.row_weights[kept],
-                groups[kept],
-            )  # fmt: skip
-            inside = self._deviation(relation, self.rows[~kept], groups[~kept])
-            outside = self._deviation(fit, self.rows[~kept], groups[~kept])
-            if outside > max(MOST_GROWTH * inside, EXACT):
-                return 1.0
-            fitted.append((fit, ~kept))
-
-        def deviate(rows: FloatArray) -> float:
-            logs = [np.log(self._deviation(fit, rows[out], groups[out])) for fit, out in fitted]
-            return float(np.mean(logs))
-
-        observed = deviate(self.rows)
-        worst = 0.0
-        for column in relation.columns:
-            shuffled = []
-            for _ in range(PERMUTATIONS):
-                changed = self.rows.copy()
-                changed[:, column] = self._shuffle(column)
-                shuffled.append(deviate(changed))
-            if np.mean(shuffled) - observed < np.log(1.15):  # the column hardly matters
-                return 1.0
-            spread = np.std(shuffled, ddof=1) * np.sqrt(1 + 1 / PERMUTATIONS)
-            gap = (np.mean(shuffled) - observed) / max(spread, 1e-3)
-            worst = max(worst, float(student.sf(gap, PERMUTATIONS - 1)))
-        return worst
+        return share > max(0.02, 3 * error) or super()._is_rough(relation)
 
     def _shuffle(self, column: int) -> FloatArray:
         """Shuffle a column in time, or between trajectories if it is constant along each."""
-        assert self.groups is not None
         values = self.rows[:, column]
         if self.spreads[column] > 0:
             return values[np.lexsort((self.rng.random(len(values)), self.groups))]
         _, first, numbers = np.unique(self.groups, return_index=True, return_inverse=True)
         return np.asarray(self.rng.permutation(values[first])[numbers])
 
-    def _deviation(self, relation: Relation, rows: FloatArray, groups: IntArray) -> float:
-        values = evaluate(relation.exponents, rows) @ relation.coefficients
-        slopes = differentiate(relation.exponents, rows, self.spreads) @ relation.coefficients
-        steepness = np.sqrt(np.sum(slopes**2, axis=1))
-        steepness = np.maximum(steepness, 0.2 * np.median(steepness) + 1e-300)
-        centred = center(values[:, None], groups, 1 / steepness**2)[:, 0]
-        return float(np.mean(np.abs(centred) / steepness)) + 1e-16
-
-
-def hold_out(groups: IntArray, rng: np.random.Generator) -> IntArray:
-    """Return the part that each row's trajectory belongs to, of up to ``FOLDS``."""
-    known, numbers = np.unique(groups, return_inverse=True)
-    parts = rng.permutation(len(known)) % min(len(known), FOLDS)
-    return np.asarray(parts[numbers])
+    def _center(self, values: FloatArray, steepness: FloatArray, groups: IntArray) -> FloatArray:
+        return center(values[:, None], groups, 1 / steepness**2)[:, 0]
 
 
 def correlate_in_time(deviations: FloatArray, groups: IntArray) -> tuple[float, float]:
@@ -428,8 +309,6 @@ def discover_invariants(
     One invariant in 2 columns of 5 trajectories; noise 1 % of a column's spread.
       4*x^2 + v^2 = const
     """
-    if max_degree is not None and (isinstance(max_degree, bool) or max_degree < 1):
-        raise ValueError(f"max_degree must be 1 or more, got {max_degree}")
     whole = take_trajectories(X, groups, feature_names)
     if len(whole) < 2:
         raise ValueError(
@@ -439,7 +318,7 @@ def discover_invariants(
     allowed = None if terms is None else parse_terms(terms, whole.names, "terms")
     rng = np.random.default_rng(0 if random_state is None else random_state)
     scaled, units, sizes, level = _scale(whole)
-    degree = _choose_degree(len(whole.names), max_degree, allowed, whole.notes)
+    degree = choose_terms(len(whole.names), max_degree, allowed, whole.notes)
     chosen = np.arange(len(scaled))
     if len(chosen) > SEARCHED_ROWS:
         chosen = np.sort(rng.choice(chosen, SEARCHED_ROWS, replace=False))
@@ -448,7 +327,8 @@ def discover_invariants(
         powers = highest_powers(scaled[chosen], scaled.std(axis=0))
         search = InvariantSearch(
             scaled[chosen], units, np.ones(len(chosen)), degree, powers, rng,
-            callback=callback, groups=whole.groups[chosen], allowed=allowed,
+            callback=callback, groups=whole.groups[chosen],
+            folds=hold_out(whole.groups[chosen], rng), allowed=allowed,
             most_noise=min(MOST_NOISE, max(MOST_RATIO * level, INTEGRATION)),
         )  # fmt: skip
         found = search.run()
@@ -502,25 +382,6 @@ def _scale(whole: Trajectories) -> tuple[FloatArray, FloatArray, FloatArray, flo
     return scaled, units, sizes, level
 
 
-def _choose_degree(
-    n_columns: int, max_degree: int | None, allowed: IntArray | None, notes: list[str]
-) -> int:
-    if allowed is None:
-        return choose_degree(n_columns, max_degree, notes)
-    degree = max(int(allowed.sum(axis=1).max(initial=0)), 1)
-    if max_degree is not None and max_degree < degree:
-        raise ValueError(
-            f"terms has a term of degree {degree}, but max_degree is {max_degree}; leave out one "
-            "of the two"
-        )
-    if count(n_columns, degree) > MOST_TERMS:
-        raise ValueError(
-            f"terms of degree {degree} in {n_columns} columns are too many to evaluate; leave out "
-            "columns that no term names"
-        )
-    return degree
-
-
 def _make_invariant(
     relation: Relation,
     p_value: float,
@@ -532,6 +393,9 @@ def _make_invariant(
     """Fit a relation to all rows, and write it in the units of the columns."""
     weights = np.ones(len(scaled))
     relation = fit_relation(scaled, units, relation.exponents, weights, whole.groups)
+    extent = relation.noise
+    if relation.noise < INTEGRATION:  # errors of integration do not average out
+        relation = replace(relation, noise=relation.noise * np.sqrt(len(scaled)))
     law = make_law(
         relation, sizes, scaled, whole.names, p_value, np.arange(len(scaled)), whole.groups
     )
@@ -545,7 +409,7 @@ def _make_invariant(
         levels.append(along.mean() if len(along) else np.nan)
         errors.append(along.std() / np.sqrt(len(along)) if len(along) else np.inf)
     return Invariant(
-        law.names, law.exponents, coefficients, law.standard_errors, law.extent, p_value,
+        law.names, law.exponents, coefficients, law.standard_errors, extent, p_value,
         law.rows, np.array(levels), np.array(errors),
     )  # fmt: skip
 

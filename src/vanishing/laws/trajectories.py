@@ -1,15 +1,30 @@
-"""Trajectories: several series of the same columns, each in the order of time."""
+"""Trajectories: several series of the same columns, and the search for what holds on all of them.
+
+A polynomial that is fitted to some trajectories has to hold on those that were held out.
+"""
 
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import comb
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+from scipy.stats import t as student
 
-from vanishing.arrays.namespace import FloatArray, IntArray
+from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
+from vanishing.laws.discovery import MOST_TERMS, PERMUTATIONS, Search, choose_degree, solved_for
+from vanishing.laws.fit import (
+    EXACT,
+    Relation,
+    differentiate,
+    evaluate,
+    explained_share,
+    fit_relation,
+)
+from vanishing.laws.search import Terms
 from vanishing.laws.table import take_table
+from vanishing.polynomials.monomials import count
 
 #: Rows below which a trajectory says nothing.
 FEWEST_ROWS = 5
@@ -251,8 +266,179 @@ def _leave_out(whole: Trajectories) -> Trajectories:
         )
     kept = sound & ~short[whole.groups]
     numbers = np.cumsum(~short) - 1
-    labels = tuple(label for label, is_short in zip(whole.labels, short, strict=True) if not is_short)
+    labels = tuple(
+        label for label, is_short in zip(whole.labels, short, strict=True) if not is_short
+    )
     times = None if whole.times is None else whole.times[kept]
     return Trajectories(
         whole.values[kept], whole.names, numbers[whole.groups[kept]], labels, times, whole.notes
     )
+
+
+# --- The search -----------------------------------------------------------------------------------
+
+#: Parts into which trajectories are divided: each is held out once.
+FOLDS = 5
+#: How much larger the deviations may be on trajectories that a polynomial was not fitted to.
+MOST_GROWTH = 1.5
+#: Deviations below this, relative to the spreads, may be errors of integration.
+INTEGRATION = 1e-5
+#: Smallest share of rows that are no outliers.
+LEAST_SOUND = 0.9
+#: Twice the logarithm of a likelihood ratio up to which a term is needless.
+NEEDLESS = 10.0
+
+
+@dataclass
+class TrajectorySearch(Search):
+    """A search for polynomials that hold on all trajectories.
+
+    Attributes
+    ----------
+    groups : int array of shape (n_rows,)
+        Trajectory of each row.
+    folds : int array of shape (n_rows,)
+        Part that a row is held out with.
+    allowed : int array of shape (n_terms, n_columns) or None
+        Monomials that may appear.
+    most_noise : float
+    """
+
+    groups: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    folds: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    allowed: IntArray | None = None
+    most_noise: float = np.inf
+    rows_per_term: ClassVar[int] = 25
+
+    def _find_outliers(self) -> BoolArray | None:
+        return None
+
+    def _make_terms(self, rows: IntArray) -> Terms:
+        return super()._make_terms(rows).restrict(self.allowed)
+
+    def _fit(self, exponents: IntArray) -> Relation:
+        return self._fit_to(exponents, np.ones(len(self.rows), dtype=bool))
+
+    def _fit_to(self, exponents: IntArray, rows: BoolArray) -> Relation:
+        return fit_relation(self.rows[rows], self.spreads, exponents, self.row_weights[rows])
+
+    def judge(self, exponents: IntArray) -> tuple[Relation, float | None]:
+        """Fit a relation and say whether it holds: its p-value, or None."""
+        relation, p_value = super().judge(exponents)
+        if p_value is None:
+            return relation, None
+        if relation.noise > self.most_noise or relation.sound.mean() < LEAST_SOUND:
+            return relation, None
+        # Whether the deviations of a long polynomial are noise shows in many rows only.
+        is_long = relation.noise > EXACT and len(exponents) > 3
+        if is_long and len(self.rows) < self.rows_per_term * len(exponents):
+            return relation, None
+        fewer = self._prune(relation)
+        return (relation, p_value) if fewer is relation else self.judge(fewer.exponents)
+
+    def _prune(self, relation: Relation) -> Relation:
+        """Leave out the terms without which the deviations are not significantly larger."""
+        while len(relation.exponents) > 2:
+            shorter = [
+                self._fit(np.delete(relation.exponents, i, axis=0))
+                for i in range(len(relation.exponents))
+            ]
+            best = min(shorter, key=lambda each: each.noise)
+            growth = (best.noise / max(relation.noise, 1e-300)) ** 2 - 1
+            if best.noise > EXACT and len(self.rows) * growth > NEEDLESS:
+                break
+            relation = best
+        return relation
+
+    def _is_rough(self, relation: Relation) -> bool:
+        sound = relation.sound
+        share, error = explained_share(
+            relation.deviations[sound],
+            self.rows[sound],
+            self.rows.std(axis=0),
+            solved_for(relation),
+        )
+        return share > max(0.01, 2 * error)
+
+    def _p_value(self, relation: Relation) -> float:
+        """Return how likely chance makes the polynomial hold on other trajectories.
+
+        It is fitted to all trajectories but those held out, and its deviations there are compared
+        with those after one column is shuffled. The largest of the p-values counts, so that every
+        column it names is needed.
+        """
+        fitted = []
+        for fold in range(self.folds.max() + 1):
+            out = self.folds == fold
+            fit = self._fit_to(relation.exponents, ~out)
+            inside = self._deviation(relation, self.rows[out], self.groups[out])
+            outside = self._deviation(fit, self.rows[out], self.groups[out])
+            if outside > max(MOST_GROWTH * inside, EXACT):
+                return 1.0
+            fitted.append((fit, out))
+
+        def deviate(rows: FloatArray) -> float:
+            return float(
+                np.mean([
+                    np.log(self._deviation(fit, rows[out], self.groups[out]))
+                    for fit, out in fitted
+                ])
+            )  # fmt: skip
+
+        observed = deviate(self.rows)
+        worst = 0.0
+        for column in relation.columns:
+            shuffled = []
+            for _ in range(PERMUTATIONS):
+                changed = self.rows.copy()
+                changed[:, column] = self._shuffle(column)
+                shuffled.append(deviate(changed))
+            if np.mean(shuffled) - observed < np.log(1.15):  # the column hardly matters
+                return 1.0
+            spread = np.std(shuffled, ddof=1) * np.sqrt(1 + 1 / PERMUTATIONS)
+            gap = (np.mean(shuffled) - observed) / max(spread, 1e-3)
+            worst = max(worst, float(student.sf(gap, PERMUTATIONS - 1)))
+        return worst
+
+    def _shuffle(self, column: int) -> FloatArray:
+        return np.asarray(self.rng.permutation(self.rows[:, column]))
+
+    def _center(self, values: FloatArray, steepness: FloatArray, groups: IntArray) -> FloatArray:
+        return values
+
+    def _deviation(self, relation: Relation, rows: FloatArray, groups: IntArray) -> float:
+        values = evaluate(relation.exponents, rows) @ relation.coefficients
+        slopes = differentiate(relation.exponents, rows, self.spreads) @ relation.coefficients
+        steepness = np.sqrt(np.sum(slopes**2, axis=1))
+        steepness = np.maximum(steepness, 0.2 * np.median(steepness) + 1e-300)
+        centred = self._center(values, steepness, groups)
+        return float(np.mean(np.abs(centred) / steepness)) + 1e-16
+
+
+def hold_out(groups: IntArray, rng: np.random.Generator) -> IntArray:
+    """Return the part that each row's trajectory belongs to, of up to ``FOLDS``."""
+    known, numbers = np.unique(groups, return_inverse=True)
+    parts = rng.permutation(len(known)) % min(len(known), FOLDS)
+    return np.asarray(parts[numbers])
+
+
+def choose_terms(
+    n_columns: int, max_degree: int | None, allowed: IntArray | None, notes: list[str]
+) -> int:
+    """Return the degree of the search: that of the terms that may appear, if they are given."""
+    if max_degree is not None and (isinstance(max_degree, bool) or max_degree < 1):
+        raise ValueError(f"max_degree must be 1 or more, got {max_degree}")
+    if allowed is None:
+        return choose_degree(n_columns, max_degree, notes)
+    degree = max(int(allowed.sum(axis=1).max(initial=0)), 1)
+    if max_degree is not None and max_degree < degree:
+        raise ValueError(
+            f"terms has a term of degree {degree}, but max_degree is {max_degree}; leave out one "
+            "of the two"
+        )
+    if count(n_columns, degree) > MOST_TERMS:
+        raise ValueError(
+            f"terms of degree {degree} in {n_columns} columns are too many to evaluate; leave out "
+            "columns that no term names"
+        )
+    return degree
