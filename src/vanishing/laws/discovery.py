@@ -41,10 +41,6 @@ MOST_NOISE, MOST_NOISE_OF_LONG = 0.1, 0.045
 HIGHEST_DEGREE, MOST_TERMS = 4, 2000
 #: Smallest noise that Gram matrices resolve.
 LEAST_NOISE = 1e-7
-#: Ratio of two noise levels that are tried one after the other.
-STEP = 1.7
-#: Levels that are tried above the smallest extent of any polynomial, for short laws and others.
-STEPS, LONGER_STEPS = 7, 5
 #: How much longer than for short laws that takes, about; for the estimate of the time left.
 LONGER_COST = 4.0
 #: Supports that are tried one by one, at most.
@@ -69,7 +65,20 @@ PERMUTATIONS = 30
 
 @dataclass
 class Search:
-    """One search for the laws of a table."""
+    """One search for the laws of a table.
+
+    Attributes
+    ----------
+    step : float
+        Ratio of two noise levels that are tried one after the other.
+    steps : tuple of int
+        Levels above the smallest extent of any polynomial, for short laws and others.
+    fewest_terms : int
+    """
+
+    step: ClassVar[float] = 1.7
+    steps: ClassVar[tuple[int, int]] = (7, 5)
+    fewest_terms: ClassVar[int] = 2
 
     rows: FloatArray
     spreads: FloatArray
@@ -80,7 +89,6 @@ class Search:
     level: float | None = None
     callback: Callable[[int, float], object] | None = None
     found: list[tuple[Relation, float]] = field(default_factory=list)
-    fewest_terms: ClassVar[int] = 2
     n_tested: int = 0
     _normals: list[FloatArray] = field(default_factory=list)
     _moments: dict[bytes, Terms] = field(default_factory=dict)
@@ -129,7 +137,7 @@ class Search:
         low = self._lowest_extent()
         if low > most:
             return False
-        levels = [max(1.3 * low, LEAST_NOISE) * STEP**step for step in range(STEPS)]
+        levels = [max(1.3 * low, LEAST_NOISE) * self.step**step for step in range(self.steps[0])]
         levels = [noise for noise in levels if noise <= 1.5 * most] or levels[:1]
         if low < LEAST_NOISE:
             levels = levels[:1]
@@ -139,7 +147,7 @@ class Search:
         short = [partial(self._try_supports, noise, size) for size in sizes for noise in levels]
         if self.found and low > 1.5 * max(LEAST_NOISE, *(law.noise for law, _ in self.found)):
             levels = levels[:0]  # what is left is no law of the same noise: no long search
-        levels = levels[:LONGER_STEPS]
+        levels = levels[: self.steps[1]]
         longer = [partial(self._try_longer, noise) for noise in levels]
         longer += [partial(self._try_eliminated, noise, degree=3) for noise in levels]
         whole = len(short) + LONGER_COST * len(longer)
@@ -170,7 +178,7 @@ class Search:
             for supports in self._eliminated(noise, degree)
             for law in self._judge_all(self.terms, supports)
         ]
-        if self._try_supports(noise, 4) or (longer and self._try_supports(STEP * noise, 4)):
+        if self._try_supports(noise, 4) or (longer and self._try_supports(self.step * noise, 4)):
             return True
         return self._accept_best(longer)
 

@@ -91,12 +91,24 @@ def fit_relation(
     solving generalized eigenvalue problems with rows weighted by 1 / |∇g|². Rows far away lose
     their weight. With ``groups``, g is a polynomial minus its mean along each trajectory.
     """
-    monomial_values = values = evaluate(exponents, rows)
+    values = evaluate(exponents, rows)
     gradients = differentiate(exponents, rows, spreads)
+    return fit_terms(exponents, values, gradients, row_weights, groups)
+
+
+def fit_terms(
+    exponents: IntArray,
+    values: FloatArray,
+    gradients: FloatArray,
+    row_weights: FloatArray,
+    groups: IntArray | None = None,
+) -> Relation:
+    """Fit the coefficients of terms whose values and gradients are known."""
+    uncentred = values
     weights = even_weights(values.T) * row_weights
     for _ in range(ROUNDS):
         if groups is not None:
-            values = center(monomial_values, groups, weights)
+            values = center(uncentred, groups, weights)
         coefficients = _smallest(values, gradients, weights)
         slopes = gradients @ coefficients
         steepness = np.sqrt(np.sum(slopes**2, axis=1))

@@ -9,7 +9,6 @@ polynomial that has the same value on all of them is a law.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from html import escape
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,7 +17,7 @@ from scipy.stats import f as fisher
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
 from vanishing.laws.discovery import highest_powers
 from vanishing.laws.fit import EXACT, Relation, evaluate, fit_relation
-from vanishing.laws.law import Law, make_law
+from vanishing.laws.law import Equations, Law, make_law
 from vanishing.laws.search import Terms, center, make_terms
 from vanishing.laws.trajectories import (
     FEWEST_ROWS,
@@ -86,11 +85,11 @@ class Invariant(Law):
         return f"{sympy.latex(self.expression)} = \\mathrm{{const}}"
 
     def __str__(self) -> str:
-        return f"{self._sum(range(len(self.coefficients)), 1.0)} = const"
+        return f"{self.write_terms(range(len(self.coefficients)), 1.0)} = const"
 
 
 @dataclass(frozen=True, eq=False)
-class Invariants:
+class Invariants(Equations):
     """The invariants of several trajectories; see ``discover_invariants``.
 
     Parameters
@@ -118,12 +117,6 @@ class Invariants:
     n_rows: int
     notes: tuple[str, ...] = ()
 
-    def __len__(self) -> int:
-        return len(self.equations)
-
-    def __iter__(self) -> Any:
-        return iter(self.equations)
-
     def __getitem__(self, index: int) -> Invariant:
         return self.equations[index]
 
@@ -149,13 +142,8 @@ class Invariants:
             return np.empty((len(rows), 0))
         return np.column_stack([invariant.values(rows) for invariant in self.equations])
 
-    def __str__(self) -> str:
-        lines = [self.summary(), *(f"  {invariant}" for invariant in self.equations)]
-        lines += [f"  {law} (on all trajectories)" for law in self.laws]
-        return "\n".join([*lines, *(f"  ({note})" for note in self.notes)])
-
-    def __repr__(self) -> str:
-        return str(self)
+    def _lines(self) -> list[str]:
+        return super()._lines() + [f"{law} on all trajectories" for law in self.laws]
 
     def summary(self) -> str:
         """Return one line: how many invariants, and how much noise.
@@ -177,17 +165,6 @@ class Invariants:
         text = " and ".join(found)
         noise = f"noise {100 * self.noise:.2g} % of a column's spread"
         return f"{text[0].upper()}{text[1:]} in {where}; {noise if self.noise else 'exact'}."
-
-    def _repr_html_(self) -> str:
-        head = "<tr><th>invariant</th><th>degree</th><th>extent</th><th>p-value</th></tr>"
-        rows = "".join(
-            f"<tr><td>$\\displaystyle {escape(law.latex)}$</td><td>{law.degree}</td>"
-            f"<td>{law.extent:.2g}</td><td>{law.p_value:.1g}</td></tr>"
-            for law in (*self.equations, *self.laws)
-        )
-        table = f"<table>{head}{rows}</table>" if rows else ""
-        notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
-        return f"<p>{escape(self.summary())}</p>{table}" + (f"<ul>{notes}</ul>" if notes else "")
 
 
 @dataclass
@@ -231,8 +208,8 @@ class InvariantSearch(TrajectorySearch):
         _, first, numbers = np.unique(self.groups, return_index=True, return_inverse=True)
         return np.asarray(self.rng.permutation(values[first])[numbers])
 
-    def _center(self, values: FloatArray, steepness: FloatArray, groups: IntArray) -> FloatArray:
-        return center(values[:, None], groups, 1 / steepness**2)[:, 0]
+    def _center(self, values: FloatArray, weights: FloatArray, rows: BoolArray) -> FloatArray:
+        return center(values[:, None], self.groups[rows], weights)[:, 0]
 
 
 def correlate_in_time(deviations: FloatArray, groups: IntArray) -> tuple[float, float]:
@@ -306,7 +283,7 @@ def discover_invariants(
     >>> noisy = [X + 0.01 * X.std(axis=0) * rng.normal(size=X.shape) for X in trajectories]
     >>> invariants = discover_invariants(noisy, feature_names=["x", "v"])
     >>> print(invariants)
-    One invariant in 2 columns of 5 trajectories; noise 1 % of a column's spread.
+    One invariant in 2 columns of 5 trajectories; noise 0.97 % of a column's spread.
       4*x^2 + v^2 = const
     """
     whole = take_trajectories(X, groups, feature_names)
@@ -396,9 +373,10 @@ def _make_invariant(
     extent = relation.noise
     if relation.noise < INTEGRATION:  # errors of integration do not average out
         relation = replace(relation, noise=relation.noise * np.sqrt(len(scaled)))
-    law = make_law(
-        relation, sizes, scaled, whole.names, p_value, np.arange(len(scaled)), whole.groups
-    )
+    steepness = np.linalg.norm(relation.gradients, axis=1)
+    weights = relation.sound / np.maximum(steepness, 0.2 * np.median(steepness)) ** 2
+    terms = center(evaluate(relation.exponents, scaled), whole.groups, weights)
+    law = make_law(relation, sizes, terms, whole.names, p_value, np.arange(len(scaled)))
     signs = np.sign(law.coefficients)
     highest = signs[np.argmax(law.exponents.sum(axis=1) == law.degree)]
     coefficients = law.coefficients * (np.sign(signs.sum()) or highest)
@@ -444,4 +422,5 @@ def _make_law(
         exponents = np.vstack([exponents, np.zeros((1, exponents.shape[1]), dtype=np.intp)])
     relation = fit_relation(scaled, units, exponents, np.ones(len(scaled)))
     numbers = np.arange(len(scaled))
-    return make_law(relation, sizes, scaled, whole.names, invariant.p_value, numbers)
+    terms = evaluate(exponents, scaled)
+    return make_law(relation, sizes, terms, whole.names, invariant.p_value, numbers)

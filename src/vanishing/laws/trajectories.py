@@ -20,7 +20,7 @@ from vanishing.laws.fit import (
     differentiate,
     evaluate,
     explained_share,
-    fit_relation,
+    fit_terms,
 )
 from vanishing.laws.search import Terms
 from vanishing.laws.table import take_table
@@ -250,7 +250,7 @@ def _without(trajectories: Trajectories, t: Any) -> Trajectories:
 
 def _leave_out(whole: Trajectories) -> Trajectories:
     """Leave out rows with missing cells, and trajectories that are too short."""
-    sound = np.isfinite(whole.values).all(axis=1)
+    sound = np.asarray(np.isfinite(whole.values).all(axis=1))
     if whole.times is not None:
         sound &= np.isfinite(whole.times)
     if not sound.all():
@@ -320,7 +320,8 @@ class TrajectorySearch(Search):
         return self._fit_to(exponents, np.ones(len(self.rows), dtype=bool))
 
     def _fit_to(self, exponents: IntArray, rows: BoolArray) -> Relation:
-        return fit_relation(self.rows[rows], self.spreads, exponents, self.row_weights[rows])
+        values, gradients = self.evaluate(exponents, self._data, rows)
+        return fit_terms(exponents, values, gradients, self.row_weights[rows])
 
     def judge(self, exponents: IntArray) -> tuple[Relation, float | None]:
         """Fit a relation and say whether it holds: its p-value, or None."""
@@ -371,26 +372,20 @@ class TrajectorySearch(Search):
         for fold in range(self.folds.max() + 1):
             out = self.folds == fold
             fit = self._fit_to(relation.exponents, ~out)
-            inside = self._deviation(relation, self.rows[out], self.groups[out])
-            outside = self._deviation(fit, self.rows[out], self.groups[out])
+            inside, outside = (self._deviation(each, self._data, out) for each in (relation, fit))
             if outside > max(MOST_GROWTH * inside, EXACT):
                 return 1.0
             fitted.append((fit, out))
 
-        def deviate(rows: FloatArray) -> float:
-            return float(
-                np.mean([
-                    np.log(self._deviation(fit, rows[out], self.groups[out]))
-                    for fit, out in fitted
-                ])
-            )  # fmt: skip
+        def deviate(data: FloatArray) -> float:
+            return float(np.mean([np.log(self._deviation(fit, data, out)) for fit, out in fitted]))
 
-        observed = deviate(self.rows)
+        observed = deviate(self._data)
         worst = 0.0
         for column in relation.columns:
             shuffled = []
             for _ in range(PERMUTATIONS):
-                changed = self.rows.copy()
+                changed = self._data.copy()
                 changed[:, column] = self._shuffle(column)
                 shuffled.append(deviate(changed))
             if np.mean(shuffled) - observed < np.log(1.15):  # the column hardly matters
@@ -400,18 +395,29 @@ class TrajectorySearch(Search):
             worst = max(worst, float(student.sf(gap, PERMUTATIONS - 1)))
         return worst
 
-    def _shuffle(self, column: int) -> FloatArray:
-        return np.asarray(self.rng.permutation(self.rows[:, column]))
+    @property
+    def _data(self) -> FloatArray:
+        """The table that columns are shuffled in."""
+        return self.rows
 
-    def _center(self, values: FloatArray, steepness: FloatArray, groups: IntArray) -> FloatArray:
+    def _shuffle(self, column: int) -> FloatArray:
+        return np.asarray(self.rng.permutation(self._data[:, column]))
+
+    def evaluate(
+        self, exponents: IntArray, data: FloatArray, rows: BoolArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the values of terms in some rows, and their gradients."""
+        return evaluate(exponents, data[rows]), differentiate(exponents, data[rows], self.spreads)
+
+    def _center(self, values: FloatArray, weights: FloatArray, rows: BoolArray) -> FloatArray:
         return values
 
-    def _deviation(self, relation: Relation, rows: FloatArray, groups: IntArray) -> float:
-        values = evaluate(relation.exponents, rows) @ relation.coefficients
-        slopes = differentiate(relation.exponents, rows, self.spreads) @ relation.coefficients
-        steepness = np.sqrt(np.sum(slopes**2, axis=1))
+    def _deviation(self, relation: Relation, data: FloatArray, rows: BoolArray) -> float:
+        """Return the mean absolute deviation of some rows."""
+        values, gradients = self.evaluate(relation.exponents, data, rows)
+        steepness = np.linalg.norm(gradients @ relation.coefficients, axis=1)
         steepness = np.maximum(steepness, 0.2 * np.median(steepness) + 1e-300)
-        centred = self._center(values, steepness, groups)
+        centred = self._center(values @ relation.coefficients, 1 / steepness**2, rows)
         return float(np.mean(np.abs(centred) / steepness)) + 1e-16
 
 
