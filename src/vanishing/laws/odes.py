@@ -341,6 +341,27 @@ class OdeSearch(TrajectorySearch):
         # All equations of one derivative have the same direction: the first is the shortest.
         return not self.found and super()._run_once()
 
+    def _is_linear(self, relation: Relation) -> bool:
+        return int(relation.exponents[:, -1].max()) == 1
+
+    def _is_rough(self, relation: Relation) -> bool:
+        # Where Q is nearly zero a wrong equation may hold, but its solution does not.
+        is_wrong = self._is_linear(relation) and self._solution_error(relation) > self.most_noise
+        return is_wrong or super()._is_rough(relation)
+
+    def _solution_error(self, relation: Relation) -> float:
+        """Return the error of -P/Q as the derivative, relative to its spread.
+
+        It is the same for all multiples of an equation.
+        """
+        own = relation.exponents[:, -1] == 1
+        without = relation.exponents * np.r_[np.ones(self.data.shape[1] - 1, dtype=np.intp), 0]
+        terms = evaluate(without, self.data) * relation.coefficients
+        slope = terms[:, own].sum(axis=1)
+        solution = -terms[:, ~own].sum(axis=1) / np.where(slope == 0, 1e-300, slope)
+        errors = self.averages @ (self.data[:, -1] - solution)
+        return float(np.sqrt(np.mean(errors**2)) / self.spreads[-1])
+
     def evaluate(
         self, exponents: IntArray, data: FloatArray, rows: BoolArray
     ) -> tuple[FloatArray, FloatArray]:
