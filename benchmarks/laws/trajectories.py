@@ -3,10 +3,10 @@
 Writes ``trajectories_results.md`` and ``.json`` beside this file.
 
 Each seed draws 8 trajectories of a system from random starts, 150 to 300 rows each, with noise of
-1 % of the columns' spreads. Invariants count as found if they span the polynomials that are conserved, within 3 % of their
-coefficients, and nothing else is listed. In systems without one, anything that is listed is a
-false discovery. Equations of motion count as found if their terms are the right ones, and their
-coefficients right within 10 %.
+1 % of the columns' spreads. Invariants count as found if they span the polynomials that are
+conserved, within 3 % of their coefficients, and nothing else is listed. In systems without one,
+anything that is listed is a false discovery. Equations of motion count as found if their terms are
+the right ones, and their coefficients right within 10 %.
 """
 
 import argparse

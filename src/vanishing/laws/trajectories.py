@@ -13,6 +13,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
+from vanishing.data.whole_tables import read_table
 from vanishing.laws.discovery import MOST_TERMS, PERMUTATIONS, Search, choose_degree, solved_for
 from vanishing.laws.fit import (
     EXACT,
@@ -97,7 +98,7 @@ def take_trajectories(
     t : float, array, list of arrays or str, optional
         Times: the step between rows, times of all rows or of each trajectory, or a column.
     """
-    if isinstance(X, (list, tuple)) and len(X) and np.ndim(X[0]) == 2:
+    if _is_list(X):
         if groups is not None:
             raise ValueError(
                 "groups belongs to one table of all trajectories, but X is a list with one table "
@@ -107,6 +108,15 @@ def take_trajectories(
     else:
         whole = _divide(X, groups, feature_names, t)
     return _leave_out(whole)
+
+
+def _is_list(X: Any) -> bool:
+    """Whether X is a list of tables, or a stack of them."""
+    if getattr(X, "ndim", 0) == 3:
+        return True
+    if not isinstance(X, (list, tuple)) or not len(X):
+        return False
+    return isinstance(X[0], (str, os.PathLike)) or np.ndim(X[0]) == 2
 
 
 def parse_terms(terms: Sequence[str], names: Sequence[str], argument: str) -> IntArray:
@@ -174,9 +184,16 @@ def _divide(X: Any, groups: Any, feature_names: Any, t: Any) -> Trajectories:
     if isinstance(X, (list, tuple)) and not len(X):
         raise ValueError("X is an empty list; give one table for each trajectory")
     labels: Any = groups
-    if isinstance(groups, str):
+    notes: list[str] = []
+    if isinstance(groups, str) and isinstance(X, (str, os.PathLike)):
+        read = read_table(X, row_ids=groups)
+        X, labels = read.values, read.row_ids
+        feature_names = read.shown_names if feature_names is None else feature_names
+        notes = [f"{each.name} is set aside: {each.reason}" for each in read.set_aside]
+    elif isinstance(groups, str):
         X, labels = _take_labels(X, groups)
     table = take_table(X, feature_names)
+    table.notes.extend(notes)
     n_rows = len(table.values)
     labels = np.zeros(n_rows) if labels is None else np.asarray(labels)
     if labels.shape != (n_rows,):
@@ -214,12 +231,7 @@ def _divide(X: Any, groups: Any, feature_names: Any, t: Any) -> Trajectories:
 
 
 def _take_labels(X: Any, column: str) -> tuple[Any, Any]:
-    """Return a table without the column of groups, and that column."""
-    if isinstance(X, (str, os.PathLike)):
-        from vanishing.arrays.namespace import import_extra
-
-        pandas = import_extra("pandas", extra="frames", purpose="groups as the name of a column")
-        X = pandas.read_csv(X)
+    """Return a frame without the column of groups, and that column."""
     if not hasattr(X, "columns"):
         raise ValueError(
             f"groups={column!r} is the name of a column, but X is an array without names; give "

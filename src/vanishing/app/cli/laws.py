@@ -27,6 +27,14 @@ def laws(
     data: Annotated[str, typer.Argument(help="Table, or - for a pipe.")],
     reading: Reading,
     degree: Degree = None,
+    trajectory: Annotated[
+        str | None,
+        typer.Option(
+            "--trajectory",
+            help="Column that names the trajectory of each row: look for what is constant along "
+            "each. Rows are in the order of time.",
+        ),
+    ] = None,
     out_file: Out = None,
     out_format: OutFormat = None,
     report: Report = None,
@@ -35,20 +43,23 @@ def laws(
     """Find the equations that the columns of a table satisfy.
 
     No option is needed: tolerance, scale and degree are found in the data. Columns of text and
-    dates are left out.
+    dates are left out. With --trajectory: polynomials that are constant along each trajectory.
     """
     _check_files([data], out_file, out_format, report, json=json)
-    table = _read(data, reading)
+    if trajectory is not None and report is not None:
+        raise UsageError("--report shows laws of rows, not invariants; leave out --trajectory")
+    table = _read(data, reading, label=trajectory)
     found = _discover(table, degree)
+    listed = _list(found)
     _write(
         found,
         None,
         {
-            "law": [str(law) for law in found],
-            "degree": [law.degree for law in found],
-            "extent": [law.extent for law in found],
-            "p_value": [law.p_value for law in found],
-            "latex": [law.latex for law in found],
+            "law": [str(law) for law in listed],
+            "degree": [law.degree for law in listed],
+            "extent": [law.extent for law in listed],
+            "p_value": [law.p_value for law in listed],
+            "latex": [law.latex for law in listed],
         },
         (out_file, out_format, report),
         table,
@@ -121,23 +132,29 @@ def _check_files(
         output_format(out_file, out_format)
 
 
-def _read(path: str, reading: Reading, like: Any = None) -> Any:
+def _read(path: str, reading: Reading, like: Any = None, label: str | None = None) -> Any:
     from vanishing.app.cli.tables import read_table
 
-    return read_table(path, reading, model=like, set_aside=True, gaps=True)
+    return read_table(path, reading, label=label, model=like, set_aside=True, gaps=True)
 
 
 def _discover(table: Any, degree: int | None) -> Any:
     from vanishing.app.cli.models import library_errors
 
-    discover = required("vanishing.laws", "discover", extra="cli")
+    is_divided = table.labels is not None
+    name = "discover_invariants" if is_divided else "discover"
+    discover = required("vanishing.laws", name, extra="cli")
+    groups = {"groups": table.labels} if is_divided else {}
+    names = table.shown_names
     with working("looking for a law", 1.0) as step, library_errors("laws"):
 
         def show(n_found: int, share: float) -> None:
             said = f"looking for law {n_found + 1}" if n_found else "looking for a law"
             step(done=share, what=said)
 
-        return discover(table.values, table.shown_names, max_degree=degree, callback=show)
+        return discover(
+            table.values, feature_names=names, max_degree=degree, callback=show, **groups
+        )
 
 
 #: Rows that are checked between two steps of the progress bar.
@@ -159,9 +176,14 @@ def _check(found: Any, table: Any) -> Any:
     return dataclasses.replace(part, rows=rows, n_rows=len(table))
 
 
+def _list(found: Any) -> list[Any]:
+    """Return laws, or invariants and the laws that hold on all trajectories."""
+    return [*found, *getattr(found, "laws", ())]
+
+
 def _show_laws(found: Any) -> None:
     say(found.summary())
-    for law in found:
+    for law in _list(found):
         say(f"  {law}")
     for text in found.notes:
         note(text)
@@ -189,7 +211,7 @@ def _laws_record(found: Any) -> dict[str, Any]:
                     )
                 ],
             }
-            for law in found
+            for law in _list(found)
         ],
         "notes": list(found.notes),
     }
