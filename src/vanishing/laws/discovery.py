@@ -203,7 +203,7 @@ class Search:
     def _eliminated(self, noise: float, degree: int) -> list[IntArray]:
         """Return what is left of all terms of a degree when needless ones are left out."""
         chosen = np.flatnonzero(self.terms.degrees <= degree)
-        if len(chosen) > MOST_ELIMINATED or degree > self.terms.degrees.max():
+        if not 1 < len(chosen) <= MOST_ELIMINATED or degree > self.terms.degrees.max():
             return []
         if degree == 1:
             supports = shorten(self.all_terms.take(chosen), noise)
@@ -364,6 +364,8 @@ class Search:
         lows = []
         for degree in range(1, int(self.terms.degrees.max()) + 1):
             chosen = np.flatnonzero(self.terms.degrees <= degree)
+            if not len(chosen):
+                continue
             if len(chosen) > min(len(self._inspected) / 2, MOST_FACTORED):
                 break
             lows.append(smallest_extent(self.terms.take(chosen)))
@@ -461,5 +463,5 @@ def highest_powers(rows: FloatArray, spreads: FloatArray) -> IntArray:
     a column whose spread is tiny beside its size are the same up to rounding.
     """
     levels = np.array([len(np.unique(column)) for column in rows.T])
-    resolved = np.floor(6.0 / np.maximum(-np.log10(np.minimum(spreads, 1.0)), 1e-9))
+    resolved = np.floor(6.0 / np.maximum(-np.log10(np.clip(spreads, 1e-300, 1.0)), 1e-9))
     return np.asarray(np.minimum(levels, np.maximum(resolved, 1) + 1), dtype=np.intp)

@@ -6,7 +6,7 @@ square relative to that of Q. Rational equations dx/dt = -P(x) / Q(x) are polyno
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,11 +14,12 @@ from scipy.sparse import coo_array, csr_array
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
 from vanishing.laws.discovery import highest_powers
-from vanishing.laws.fit import Relation, differentiate, evaluate
+from vanishing.laws.fit import Relation, evaluate
 from vanishing.laws.law import Equations, Law, make_law
 from vanishing.laws.search import MOST_FACTORED, Terms, center, even_weights
 from vanishing.laws.trajectories import (
     FOLDS,
+    INTEGRATION,
     Trajectories,
     TrajectorySearch,
     choose_terms,
@@ -36,7 +37,7 @@ CONSTANT = 1e-12
 #: Half width of a test function, relative to that of the best local polynomials.
 WIDTH = 0.7
 #: Error of a derivative, relative to its spread, that is always small enough.
-LEAST_LIMIT = 1e-4
+LEAST_LIMIT = 1e-7
 #: Rows on each side of one at which polynomials are fitted to the rows around it.
 HALF_WIDTHS = (3, 4, 5, 6, 8, 10, 13, 16, 20, 26, 32, 40, 52, 64)
 #: Degree of these polynomials, and of those that show the error they make.
@@ -346,8 +347,10 @@ class OdeSearch(TrajectorySearch):
 
     def _is_rough(self, relation: Relation) -> bool:
         # Where Q is nearly zero a wrong equation may hold, but its solution does not.
-        is_wrong = self._is_linear(relation) and self._solution_error(relation) > self.most_noise
-        return is_wrong or super()._is_rough(relation)
+        if self._is_linear(relation) and self._solution_error(relation) > self.most_noise:
+            return True
+        # Small deviations are errors of integration and of local polynomials.
+        return relation.noise > INTEGRATION and super()._is_rough(relation)
 
     def _solution_error(self, relation: Relation) -> float:
         """Return the error of -P/Q as the derivative, relative to its spread.
@@ -366,9 +369,12 @@ class OdeSearch(TrajectorySearch):
         self, exponents: IntArray, data: FloatArray, rows: BoolArray
     ) -> tuple[FloatArray, FloatArray]:
         """Return averages of terms, and of their gradients."""
-        averages = self.averages[np.flatnonzero(rows)]
+        averages = self.averages if rows.all() else self.averages[np.flatnonzero(rows)]
         gradients = np.zeros((averages.shape[0], data.shape[1], len(exponents)))
-        gradients[:, -1] = averages @ differentiate(exponents, data, self.spreads)[:, -1]
+        lower = exponents - np.eye(data.shape[1], dtype=np.intp)[-1]
+        own = np.flatnonzero(exponents[:, -1])
+        slopes = evaluate(lower[own], data) * (exponents[own, -1] * self.spreads[-1])
+        gradients[:, -1, own] = averages @ slopes
         return averages @ evaluate(exponents, data), gradients
 
     def _make_terms(self, rows: IntArray) -> Terms:
@@ -574,11 +580,14 @@ def _make_ode(
     """Write an equation in the units of the columns."""
     everything = np.ones(len(search.rows), dtype=bool)
     values, _ = search.evaluate(relation.exponents, search.data, everything)
+    extent = relation.noise
+    if extent < INTEGRATION:  # errors of local polynomials do not average out
+        relation = replace(relation, noise=extent * np.sqrt(len(search.rows)))
     law = make_law(relation, sizes, values, names, p_value, np.arange(len(search.rows)))
     own = np.flatnonzero(law.exponents[:, -1])
     lowest = own[np.argmin(law.exponents[own].sum(axis=1))]
     factor = law.coefficients[lowest] if len(own) == 1 else np.sign(law.coefficients[lowest])
     return Ode(
         names, law.exponents, law.coefficients / factor, law.standard_errors / abs(factor),
-        law.extent, p_value, law.rows,
+        extent, p_value, law.rows,
     )  # fmt: skip

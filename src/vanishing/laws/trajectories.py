@@ -365,10 +365,11 @@ class TrajectorySearch(Search):
 
     def _is_rough(self, relation: Relation) -> bool:
         sound = relation.sound
+        spreads = self.rows.std(axis=0)
         share, error = explained_share(
             relation.deviations[sound],
             self.rows[sound],
-            self.rows.std(axis=0),
+            np.where(spreads > 0, spreads, 1.0),
             solved_for(relation),
         )
         return share > max(0.01, 2 * error)
@@ -380,26 +381,28 @@ class TrajectorySearch(Search):
         with those after one column is shuffled. The largest of the p-values counts, so that every
         column it names is needed.
         """
+        everything = np.ones(len(self.rows), dtype=bool)
+        terms = self.evaluate(relation.exponents, self._data, everything)
         fitted = []
         for fold in range(self.folds.max() + 1):
             out = self.folds == fold
             fit = self._fit_to(relation.exponents, ~out)
-            inside, outside = (self._deviation(each, self._data, out) for each in (relation, fit))
+            inside, outside = (self._deviation(each, terms, out) for each in (relation, fit))
             if outside > max(MOST_GROWTH * inside, EXACT):
                 return 1.0
             fitted.append((fit, out))
 
-        def deviate(data: FloatArray) -> float:
-            return float(np.mean([np.log(self._deviation(fit, data, out)) for fit, out in fitted]))
+        def deviate(terms: tuple[FloatArray, FloatArray]) -> float:
+            return float(np.mean([np.log(self._deviation(fit, terms, out)) for fit, out in fitted]))
 
-        observed = deviate(self._data)
+        observed = deviate(terms)
         worst = 0.0
         for column in relation.columns:
             shuffled = []
             for _ in range(PERMUTATIONS):
                 changed = self._data.copy()
                 changed[:, column] = self._shuffle(column)
-                shuffled.append(deviate(changed))
+                shuffled.append(deviate(self.evaluate(relation.exponents, changed, everything)))
             if np.mean(shuffled) - observed < np.log(1.15):  # the column hardly matters
                 return 1.0
             spread = np.std(shuffled, ddof=1) * np.sqrt(1 + 1 / PERMUTATIONS)
@@ -424,9 +427,11 @@ class TrajectorySearch(Search):
     def _center(self, values: FloatArray, weights: FloatArray, rows: BoolArray) -> FloatArray:
         return values
 
-    def _deviation(self, relation: Relation, data: FloatArray, rows: BoolArray) -> float:
-        """Return the mean absolute deviation of some rows."""
-        values, gradients = self.evaluate(relation.exponents, data, rows)
+    def _deviation(
+        self, relation: Relation, terms: tuple[FloatArray, FloatArray], rows: BoolArray
+    ) -> float:
+        """Return the mean absolute deviation of some rows, by the values and gradients of terms."""
+        values, gradients = (each[rows] for each in terms)
         steepness = np.linalg.norm(gradients @ relation.coefficients, axis=1)
         steepness = np.maximum(steepness, 0.2 * np.median(steepness) + 1e-300)
         centred = self._center(values @ relation.coefficients, 1 / steepness**2, rows)
