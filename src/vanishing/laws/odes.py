@@ -586,7 +586,10 @@ def _make_ode(
     law = make_law(relation, sizes, values, names, p_value, np.arange(len(search.rows)))
     own = np.flatnonzero(law.exponents[:, -1])
     lowest = own[np.argmin(law.exponents[own].sum(axis=1))]
-    factor = law.coefficients[lowest] if len(own) == 1 else np.sign(law.coefficients[lowest])
+    factor = law.coefficients[lowest]
+    divided = law.coefficients[law.standard_errors == 0] / factor
+    if len(own) > 1 or not np.allclose(divided, divided.round(4), rtol=1e-9, atol=0):
+        factor = np.sign(factor)  # 3 dx/dt = x rather than dx/dt = 0.333333 x
     return Ode(
         names, law.exponents, law.coefficients / factor, law.standard_errors / abs(factor),
         extent, p_value, law.rows,
