@@ -4,11 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from math import comb
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import stdtr
 
-from vanishing.arrays.namespace import FloatArray, IntArray
+from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.laws.fit import (
     EXACT,
     Relation,
@@ -43,11 +44,8 @@ SAME_NOISE = 2.0
 HIGHEST_DEGREE, MOST_TERMS = 4, 2000
 #: Smallest noise that Gram matrices resolve.
 LEAST_NOISE = 1e-7
-#: Ratio of two noise levels that are tried one after the other.
-STEP = 1.7
-#: Levels that are tried above the smallest extent of any polynomial, for short laws and others.
-STEPS, LONGER_STEPS = 7, 5
-#: And above the smallest extent of a linear polynomial, where that is another.
+#: Levels that are tried above the smallest extent of a linear polynomial, where that is another
+#: than the smallest of any.
 LINEAR_STEPS = 3
 #: How much longer than for short laws that takes, about; for the estimate of the time left.
 LONGER_COST = 4.0
@@ -75,7 +73,20 @@ UNCORRELATED = 4.5
 
 @dataclass
 class Search:
-    """One search for the laws of a table."""
+    """One search for the laws of a table.
+
+    Attributes
+    ----------
+    step : float
+        Ratio of two noise levels that are tried one after the other.
+    steps : tuple of int
+        Levels above the smallest extent of any polynomial, for short laws and others.
+    fewest_terms : int
+    """
+
+    step: ClassVar[float] = 1.7
+    steps: ClassVar[tuple[int, int]] = (7, 5)
+    fewest_terms: ClassVar[int] = 2
 
     rows: FloatArray
     spreads: FloatArray
@@ -103,7 +114,7 @@ class Search:
         """Find the next laws, in the rows that are sound if some are not."""
         self._share, self._attempt = 0.0, (0.0, 0.0)
         self._report(0.0)
-        outliers = find_outliers(self.rows, self.spreads, self._normals, self.rng)
+        outliers = self._find_outliers()
         everything = np.ones(len(self.rows), dtype=bool)
         for rows in [everything] if outliers is None else [~outliers, everything]:
             self._start(np.flatnonzero(rows))
@@ -111,16 +122,21 @@ class Search:
                 return True
         return False
 
+    def _find_outliers(self) -> BoolArray | None:
+        return find_outliers(self.rows, self.spreads, self._normals, self.rng)
+
     def _start(self, rows: IntArray) -> None:
         """Compute the moments of some rows."""
         key = rows.tobytes()
         if key not in self._moments:  # the rows are often the same as before
-            terms = make_terms(self.rows[rows], self.spreads, self.degree, self.powers)
-            self._moments = {key: terms}
+            self._moments = {key: self._make_terms(rows)}
         self.all_terms = self._moments[key]
         most = int(min(2e7 / self.all_terms.exponents.size, 1000))
         self._inspected = rows[np.linspace(0, len(rows) - 1, min(len(rows), most)).astype(np.intp)]
         self.terms = self._apart() if self._normals else self.all_terms
+
+    def _make_terms(self, rows: IntArray) -> Terms:
+        return make_terms(self.rows[rows], self.spreads, self.degree, self.powers)
 
     def _find_next(self) -> bool:
         """Find the shortest laws at the lowest noise that has any."""
@@ -130,21 +146,22 @@ class Search:
         self._linear = lows[0] if lows else np.inf
         if low > most:
             return False
-        levels = [max(1.3 * low, LEAST_NOISE) * STEP**step for step in range(STEPS)]
+        levels = [max(1.3 * low, LEAST_NOISE) * self.step**step for step in range(self.steps[0])]
         levels = [noise for noise in levels if noise <= 1.5 * most] or levels[:1]
         if low < LEAST_NOISE:
             levels = levels[:1]
         if self.level is not None:
             levels = [max(1.4 * self.level, LEAST_NOISE)]
-        short = [partial(self._try_supports, noise, size) for size in (2, 3) for noise in levels]
+        sizes = range(self.fewest_terms, 4)
+        short = [partial(self._try_supports, noise, size) for size in sizes for noise in levels]
         # A few broken rows make products of laws much closer than the laws are.
-        if LEAST_NOISE < STEP * low < self._linear <= most and self.level is None:
-            linear = [1.3 * self._linear * STEP**step for step in range(LINEAR_STEPS)]
+        if LEAST_NOISE < self.step * low < self._linear <= most and self.level is None:
+            linear = [1.3 * self._linear * self.step**step for step in range(LINEAR_STEPS)]
         else:
             linear = []
         if self.found and low > 1.5 * max(LEAST_NOISE, *(law.noise for law, _ in self.found)):
             levels = levels[:0]  # what is left is no law of the same noise: no long search
-        levels = levels[:LONGER_STEPS]
+        levels = levels[: self.steps[1]]
         longer = [partial(self._try_longer, noise) for noise in levels]
         longer += [partial(self._try_eliminated, noise, degree=3) for noise in levels]
         longer += [partial(self._try_linear, noise) for noise in linear]
@@ -181,7 +198,7 @@ class Search:
             for supports in self._eliminated(noise, degree)
             for law in self._judge_all(self.terms, supports)
         ]
-        if self._try_supports(noise, 4) or (longer and self._try_supports(STEP * noise, 4)):
+        if self._try_supports(noise, 4) or (longer and self._try_supports(self.step * noise, 4)):
             return True
         return self._accept_best(longer)
 
@@ -216,7 +233,7 @@ class Search:
     def _eliminated(self, noise: float, degree: int) -> list[IntArray]:
         """Return what is left of all terms of a degree when needless ones are left out."""
         chosen = np.flatnonzero(self.terms.degrees <= degree)
-        if len(chosen) > MOST_ELIMINATED or degree > self.terms.degrees.max():
+        if not 1 < len(chosen) <= MOST_ELIMINATED or degree > self.terms.degrees.max():
             return []
         if degree == 1:
             supports = shorten(self.all_terms.take(chosen), noise)
@@ -246,7 +263,7 @@ class Search:
 
     def _judge_all(self, terms: Terms, supports: IntArray) -> list[tuple[Relation, float]]:
         """Return the laws among some supports."""
-        supports = supports[primitive(terms.exponents, supports)]
+        supports = supports[self._is_candidate(terms.exponents, supports)]
         if not len(supports):
             return []
         degrees = terms.degrees[supports].max(axis=1)
@@ -260,6 +277,9 @@ class Search:
             if p_value is not None:
                 laws.append((relation, p_value))
         return laws
+
+    def _is_candidate(self, exponents: IntArray, supports: IntArray) -> BoolArray:
+        return primitive(exponents, supports)
 
     def _accept_best(self, laws: list[tuple[Relation, float]]) -> bool:
         laws.sort(
@@ -309,23 +329,24 @@ class Search:
 
     def judge(self, exponents: IntArray) -> tuple[Relation, float | None]:
         """Fit a relation and say whether it is a law: its p-value, or None."""
-        relation = fit_relation(self.rows, self.spreads, exponents, self.row_weights)
+        relation = self._fit(exponents)
         self.n_tested += 1
         most = self._most_noise()
         if len(exponents) > 3:
             most = min(most, MOST_NOISE_OF_LONG)
         if relation.degree == 1:
             most = min(most, SAME_NOISE * max(self._linear, 1e-3))
-        if relation.noise > most:
-            return relation, None
-        if relation.noise > EXACT and self._has_structure(relation):
+        if relation.noise > most or (relation.noise > EXACT and self._is_rough(relation)):
             return relation, None
         p_value = min(1.0, self._p_value(relation) * self.n_tested)
         if p_value > SIGNIFICANT:
             return relation, None
         return relation, p_value
 
-    def _has_structure(self, relation: Relation) -> bool:
+    def _fit(self, exponents: IntArray) -> Relation:
+        return fit_relation(self.rows, self.spreads, exponents, self.row_weights)
+
+    def _is_rough(self, relation: Relation) -> bool:
         """Say whether the deviations from a relation depend on the columns, as noise does not."""
         sound = relation.sound & (self.row_weights > 0)
         deviations, rows = relation.deviations[sound], self.rows[sound]
@@ -384,6 +405,8 @@ class Search:
         lows = []
         for degree in range(1, int(self.terms.degrees.max()) + 1):
             chosen = np.flatnonzero(self.terms.degrees <= degree)
+            if not len(chosen):
+                continue
             if len(chosen) > min(len(self._inspected) / 2, MOST_FACTORED):
                 break
             lows.append(smallest_extent(self.terms.take(chosen)))
@@ -481,5 +504,5 @@ def highest_powers(rows: FloatArray, spreads: FloatArray) -> IntArray:
     a column whose spread is tiny beside its size are the same up to rounding.
     """
     levels = np.array([len(np.unique(column)) for column in rows.T])
-    resolved = np.floor(6.0 / np.maximum(-np.log10(np.minimum(spreads, 1.0)), 1e-9))
+    resolved = np.floor(6.0 / np.maximum(-np.log10(np.clip(spreads, 1e-300, 1.0)), 1e-9))
     return np.asarray(np.minimum(levels, np.maximum(resolved, 1) + 1), dtype=np.intp)

@@ -6,7 +6,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
-from vanishing.laws.search import even_weights
+from vanishing.laws.search import center, even_weights
 from vanishing.polynomials.monomials import count, monomials
 
 #: Reweightings of the rows; coefficients change by less than their standard errors after these.
@@ -79,18 +79,36 @@ def differentiate(exponents: IntArray, rows: FloatArray, spreads: FloatArray) ->
 
 
 def fit_relation(
-    rows: FloatArray, spreads: FloatArray, exponents: IntArray, row_weights: FloatArray
+    rows: FloatArray,
+    spreads: FloatArray,
+    exponents: IntArray,
+    row_weights: FloatArray,
+    groups: IntArray | None = None,
 ) -> Relation:
     """Fit the coefficients of given terms.
 
     Minimizes the mean of (g / |∇g|)², the squared distance to first order (Sampson's error), by
     solving generalized eigenvalue problems with rows weighted by 1 / |∇g|². Rows far away lose
-    their weight.
+    their weight. With ``groups``, g is a polynomial minus its mean along each trajectory.
     """
     values = evaluate(exponents, rows)
     gradients = differentiate(exponents, rows, spreads)
+    return fit_terms(exponents, values, gradients, row_weights, groups)
+
+
+def fit_terms(
+    exponents: IntArray,
+    values: FloatArray,
+    gradients: FloatArray,
+    row_weights: FloatArray,
+    groups: IntArray | None = None,
+) -> Relation:
+    """Fit the coefficients of terms whose values and gradients are known."""
+    uncentred = values
     weights = even_weights(values.T) * row_weights
     for _ in range(ROUNDS):
+        if groups is not None:
+            values = center(uncentred, groups, weights)
         coefficients = _smallest(values, gradients, weights)
         slopes = gradients @ coefficients
         steepness = np.sqrt(np.sum(slopes**2, axis=1))

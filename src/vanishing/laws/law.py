@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from html import escape
 from math import gcd, lcm
 from typing import Any, NamedTuple
 
@@ -195,6 +196,44 @@ class Law:
         return np.asarray(differentiate(self.exponents, X, units) @ self.coefficients)
 
 
+class Equations:
+    """A sequence of equations that is printed as a list."""
+
+    equations: tuple[Law, ...]
+    notes: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.equations)
+
+    def __iter__(self) -> Any:
+        return iter(self.equations)
+
+    def summary(self) -> str:
+        """Return one line about the whole."""
+        raise NotImplementedError
+
+    def _lines(self) -> list[str]:
+        return [str(equation) for equation in self.equations]
+
+    def __str__(self) -> str:
+        notes = [f"({note})" for note in self.notes]
+        return "\n  ".join([self.summary(), *self._lines(), *notes])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>$\\displaystyle {escape(equation.latex)}$</td><td>{equation.degree}</td>"
+            f"<td>{equation.extent:.2g}</td><td>{equation.p_value:.1g}</td></tr>"
+            for equation in self.equations
+        )
+        head = "<tr><th>equation</th><th>degree</th><th>extent</th><th>p-value</th></tr>"
+        table = f"<table>{head}{rows}</table>" if rows else ""
+        notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
+        return f"<p>{escape(self.summary())}</p>{table}" + (f"<ul>{notes}</ul>" if notes else "")
+
+
 def write_coefficient(value: float, error: float) -> str:
     """Write a number with the digits that its standard error leaves."""
     if value == int(value) and abs(value) < 1e15:
@@ -208,7 +247,7 @@ def write_coefficient(value: float, error: float) -> str:
 def make_law(
     relation: Relation,
     sizes: FloatArray,
-    rows: FloatArray,
+    values: FloatArray,
     names: tuple[str, ...],
     p_value: float,
     row_numbers: IntArray,
@@ -220,10 +259,10 @@ def make_law(
     relation : Relation
         Of the columns divided by ``sizes``.
     sizes : array of shape (n_columns,)
-    rows : array of shape (n_rows, n_columns)
-        The scaled rows that it was fitted to.
+    values : array of shape (n_rows, n_terms)
+        Values of the terms that it was fitted to.
     """
-    covariance = _covariance(relation, rows)
+    covariance = _covariance(relation, values)
     scale = np.prod(sizes**relation.exponents, axis=1)
     coefficients = relation.coefficients / scale
     errors = covariance / np.outer(scale, scale)
@@ -240,12 +279,12 @@ def make_law(
     )
 
 
-def _covariance(relation: Relation, rows: FloatArray) -> FloatArray:
+def _covariance(relation: Relation, values: FloatArray) -> FloatArray:
     """Return the covariance of the coefficients, whose Euclidean norm is held fixed."""
     sound = relation.sound
     steepness = np.linalg.norm(relation.gradients[sound], axis=1)
     steepness = np.maximum(steepness, 0.2 * np.median(steepness))
-    jacobian = evaluate(relation.exponents, rows[sound]) / steepness[:, None]
+    jacobian = values[sound] / steepness[:, None]
     information = jacobian.T @ jacobian
     # Without the direction of the coefficients themselves, along which nothing changes.
     unit = relation.coefficients / np.linalg.norm(relation.coefficients)

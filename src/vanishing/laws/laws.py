@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,8 @@ import numpy as np
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
 from vanishing.laws.check import Check, Checker
 from vanishing.laws.discovery import find_relations
-from vanishing.laws.fit import EXACT
-from vanishing.laws.law import Law, make_law
+from vanishing.laws.fit import EXACT, evaluate
+from vanishing.laws.law import Equations, Law, make_law
 from vanishing.laws.table import NumericTable, take_table, whole_columns
 
 #: Rows below which nothing can be said.
@@ -26,7 +25,7 @@ CONSTANT = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Laws:
+class Laws(Equations):
     """The laws of a table; see ``discover``.
 
     Parameters
@@ -57,12 +56,6 @@ class Laws:
     whole: BoolArray
     n_rows: int
     notes: tuple[str, ...] = ()
-
-    def __len__(self) -> int:
-        return len(self.equations)
-
-    def __iter__(self) -> Any:
-        return iter(self.equations)
 
     def __getitem__(self, index: int) -> Law:
         return self.equations[index]
@@ -193,13 +186,6 @@ class Laws:
 
     # --- What people see --------------------------------------------------------------------------
 
-    def __str__(self) -> str:
-        lines = [self.summary(), *(f"  {law}" for law in self.equations)]
-        return "\n".join([*lines, *(f"  ({note})" for note in self.notes)])
-
-    def __repr__(self) -> str:
-        return str(self)
-
     def summary(self) -> str:
         """Return one line: how many laws, and how much noise.
 
@@ -219,17 +205,6 @@ class Laws:
         if self.noise < EXACT:
             return "exact"
         return f"noise {100 * self.noise:.2g} % of a column's spread"
-
-    def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>$\\displaystyle {escape(law.latex)}$</td><td>{law.degree}</td>"
-            f"<td>{law.extent:.2g}</td><td>{law.p_value:.1g}</td></tr>"
-            for law in self.equations
-        )
-        head = "<tr><th>law</th><th>degree</th><th>extent</th><th>p-value</th></tr>"
-        table = f"<table>{head}{rows}</table>" if rows else ""
-        notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
-        return f"<p>{escape(self.summary())}</p>{table}" + (f"<ul>{notes}</ul>" if notes else "")
 
     def plot(self, X: Any, *, ax: Any = None) -> Any:
         """Draw how far each row is from each law, in standard deviations of its noise.
@@ -412,7 +387,8 @@ def _search(
     numbers = np.arange(len(values))
     for relation, p_value, sizes, scaled in found:
         exponents = np.zeros((len(relation.exponents), len(names)), dtype=np.intp)
-        law = make_law(relation, sizes, scaled, tuple(names[j] for j in varying), p_value, numbers)
+        terms = evaluate(relation.exponents, scaled)
+        law = make_law(relation, sizes, terms, tuple(names[j] for j in varying), p_value, numbers)
         exponents[:, varying] = law.exponents
         laws.append(
             Law(

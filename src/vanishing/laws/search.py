@@ -72,6 +72,14 @@ class Terms:
             else self.factor[:, :0],
         )
 
+    def restrict(self, exponents: IntArray | None) -> "Terms":
+        """Return those of the terms that are among some monomials; all if there are none."""
+        if exponents is None:
+            return self
+        wanted = {tuple(row) for row in exponents.tolist()}
+        kept = [i for i, row in enumerate(self.exponents.tolist()) if tuple(row) in wanted]
+        return self.take(np.array(kept, dtype=np.intp))
+
     def shifted(self, noise: float) -> FloatArray:
         """Return M(τ), scaled to a unit diagonal of A, less what rounding may hide."""
         size = np.sqrt(np.diag(self.values))
@@ -96,7 +104,13 @@ class Terms:
         return np.asarray(np.sqrt(np.clip(ratio, 0, None) / np.clip(1 - ratio, 1e-300, None)))
 
 
-def make_terms(rows: FloatArray, spreads: FloatArray, degree: int, powers: IntArray) -> Terms:
+def make_terms(
+    rows: FloatArray,
+    spreads: FloatArray,
+    degree: int,
+    powers: IntArray,
+    groups: IntArray | None = None,
+) -> Terms:
     """Return all monomials up to a degree in the columns of a table.
 
     Parameters
@@ -108,12 +122,19 @@ def make_terms(rows: FloatArray, spreads: FloatArray, degree: int, powers: IntAr
     degree : int
     powers : int array of shape (n_columns,)
         Powers of a column from this on are left out.
+    groups : int array of shape (n_rows,), optional
+        Trajectories, one after the other. The moments are then those within them: A holds the
+        products of monomials minus their means along each trajectory.
     """
     table = monomials(rows.shape[1], degree)
     exponents = table.exponents
     values = np.asarray(table.values(rows.T))
     weights = even_weights(values)
     gram = (values * weights) @ values.T
+    moments = gram
+    if groups is not None:
+        values = center(values.T, groups, weights).T
+        moments = (values * weights) @ values.T
     gradients = np.zeros_like(gram)
     index = {tuple(row): position for position, row in enumerate(exponents.tolist())}
     for j in range(rows.shape[1]):
@@ -123,12 +144,29 @@ def make_terms(rows: FloatArray, spreads: FloatArray, degree: int, powers: IntAr
         found = np.array([index[tuple(row)] for row in lower.tolist()], dtype=np.intp)
         slopes = exponents[having, j] * spreads[j]
         gradients[np.ix_(having, having)] += gram[np.ix_(found, found)] * np.outer(slopes, slopes)
-    # Products of columns that exclude each other are zero.
-    kept = np.flatnonzero((exponents < powers).all(axis=1) & (np.diag(gram) > 1e-20))
+    # Products of columns that exclude each other are zero, as are constants within trajectories.
+    kept = np.flatnonzero((exponents < powers).all(axis=1) & (np.diag(moments) > 1e-20))
     first = values[kept[:MOST_FACTORED]] * np.sqrt(weights)
     factor = np.asarray(np.linalg.qr(first.T, mode="r"))
     block = np.ix_(kept, kept)
-    return Terms(exponents[kept], gram[block], gradients[block], factor)
+    return Terms(exponents[kept], moments[block], gradients[block], factor)
+
+
+def center(values: FloatArray, groups: IntArray, weights: FloatArray) -> FloatArray:
+    """Subtract the weighted mean of each group.
+
+    Parameters
+    ----------
+    values : array of shape (n_rows, n_terms)
+    groups : int array of shape (n_rows,)
+        The rows of each group stand together.
+    weights : array of shape (n_rows,)
+    """
+    starts = np.flatnonzero(np.r_[True, groups[1:] != groups[:-1]])
+    total = np.add.reduceat(weights, starts)
+    sums = np.add.reduceat(values * weights[:, None], starts, axis=0)
+    means = sums / np.where(total > 0, total, 1.0)[:, None]
+    return np.asarray(values - np.repeat(means, np.diff(np.r_[starts, len(values)]), axis=0))
 
 
 def even_weights(values: FloatArray) -> FloatArray:
@@ -217,6 +255,8 @@ def search_supports(terms: Terms, noise: float, size: int) -> IntArray:
     """
     shifted = terms.shifted(noise)
     n_terms = len(shifted)
+    if size == 1:
+        return np.flatnonzero(np.diag(shifted) <= 0)[:, None]
     found: list[IntArray] = []
     for chosen in combinations(range(n_terms), max(size - 3, 0)):
         rest = np.arange(chosen[-1] + 1 if chosen else 0, n_terms)
@@ -238,9 +278,7 @@ def search_supports(terms: Terms, noise: float, size: int) -> IntArray:
             found.append(np.column_stack([heads, rest[tails]]))
     if not found:
         return np.empty((0, size), dtype=np.intp)
-    supports = np.concatenate(found)
-    supports = supports[primitive(terms.exponents, supports)]
-    return _minimal(shifted, supports)
+    return _minimal(shifted, np.concatenate(found))
 
 
 def _dependent_pairs(correlations: FloatArray) -> IntArray:

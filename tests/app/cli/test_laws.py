@@ -131,3 +131,23 @@ def test_columns_that_are_mostly_missing(call, tmp_path):
     done = call("check", "sparse.csv", "--report", "page.html")
     assert done.code == 0, done.err
     assert "row 30: b 61 breaks 2*a = b; 60 would fix it." in done.out
+
+
+def test_invariants_of_trajectories(call, tmp_path):
+    table = tmp_path / "runs.csv"
+    t = np.linspace(0, 6, 80)
+    lines = [
+        f"{run},{x},{v}"
+        for run, size in zip("abcd", (1, 2, 3, 4), strict=True)
+        for x, v in zip(size * np.cos(2 * t + size), -2 * size * np.sin(2 * t + size), strict=True)
+    ]
+    table.write_text("run,x,v\n" + "\n".join(lines))
+    assert call("laws", str(table), "--trajectory", "run").out.splitlines() == [
+        "One invariant in 2 columns of 4 trajectories; exact.",
+        "  4*x^2 + v^2 = const",
+    ]
+    record = json.loads(call("laws", str(table), "--trajectory", "run", "--json").out)
+    assert [law["text"] for law in record["laws"]] == ["4*x^2 + v^2 = const"]
+    refused = call("laws", str(table), "--trajectory", "run", "--report", str(tmp_path / "p.html"))
+    assert refused.code == 2
+    assert "leave out --trajectory" in refused.err

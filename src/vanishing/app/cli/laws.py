@@ -37,6 +37,15 @@ def laws(
     data: Annotated[str, typer.Argument(metavar="TABLE", help="Table, or - for a pipe.")],
     reading: Reading,
     degree: Degree = None,
+    trajectory: Annotated[
+        str | None,
+        typer.Option(
+            "--trajectory",
+            metavar="COLUMN",
+            help="Column that names the trajectory of each row: look for what is constant along "
+            "each. Rows are in the order of time.",
+        ),
+    ] = None,
     out_file: Out = None,
     out_format: OutFormat = None,
     report: Report = None,
@@ -45,21 +54,24 @@ def laws(
     """Find the equations that the columns of a table satisfy.
 
     No option is needed: tolerance, scale and degree are found in the data. Columns of text and
-    dates are left out.
+    dates are left out. With --trajectory: polynomials that are constant along each trajectory.
     """
     _check_files([data], out_file, out_format, report, json=json)
-    table = _read(data, reading)
+    if trajectory is not None and report is not None:
+        raise UsageError("--report shows laws of rows, not invariants; leave out --trajectory")
+    table = _read(data, reading, label=trajectory)
     found = _discover(table, degree)
+    listed = _list(found)
     if out_file is not None:
         _write_table(
             out_file,
             out_format,
             {
-                "law": [str(law) for law in found],
-                "degree": [law.degree for law in found],
-                "extent": [law.extent for law in found],
-                "p_value": [law.p_value for law in found],
-                "latex": [law.latex for law in found],
+                "law": [str(law) for law in listed],
+                "degree": [law.degree for law in listed],
+                "extent": [law.extent for law in listed],
+                "p_value": [law.p_value for law in listed],
+                "latex": [law.latex for law in listed],
             },
         )
     _write_report(report, found, None, table)
@@ -157,14 +169,18 @@ def _check_files(
         output_format(out_file, out_format)
 
 
-def _read(path: str, reading: Reading, like: Any = None) -> Any:
+def _read(path: str, reading: Reading, like: Any = None, label: str | None = None) -> Any:
     from vanishing.app.cli.tables import read_table
 
-    return read_table(path, reading, model=like, set_aside=True, gaps="keep")
+    return read_table(path, reading, label=label, model=like, set_aside=True, gaps="keep")
 
 
 def _discover(table: Any, degree: int | None) -> Any:
-    discover = required("vanishing.laws", "discover", extra="cli")
+    is_divided = table.labels is not None
+    name = "discover_invariants" if is_divided else "discover"
+    discover = required("vanishing.laws", name, extra="cli")
+    groups = {"groups": table.labels} if is_divided else {}
+    names = table.shown_names
     with working("looking for a law", 1.0) as step:
 
         def show(n_found: int, share: float) -> None:
@@ -172,7 +188,9 @@ def _discover(table: Any, degree: int | None) -> Any:
             step(done=share, what=said)
 
         try:
-            return discover(table.values, table.shown_names, max_degree=degree, callback=show)
+            return discover(
+                table.values, feature_names=names, max_degree=degree, callback=show, **groups
+            )
         except ValueError as error:
             raise DataError(f"{table.where}: {error}") from error
 
@@ -190,9 +208,14 @@ def _take_columns(found: Any, table: Any) -> Any:
     return table.values[:, [table.shown_names.index(name) for name in found.names]]
 
 
+def _list(found: Any) -> list[Any]:
+    """Return laws, or invariants and the laws that hold on all trajectories."""
+    return [*found, *getattr(found, "laws", ())]
+
+
 def _show_laws(found: Any) -> None:
     say(found.summary())
-    for law in found:
+    for law in _list(found):
         say(f"  {law}")
     for text in found.notes:
         note(text)
@@ -220,7 +243,7 @@ def _laws_record(found: Any) -> dict[str, Any]:
                     )
                 ],
             }
-            for law in found
+            for law in _list(found)
         ],
         "notes": list(found.notes),
     }

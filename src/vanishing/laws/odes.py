@@ -1,0 +1,596 @@
+"""``discover_odes``: differential equations of trajectories, in implicit form.
+
+An equation P(x) + Q(x) dx/dt = 0 is a law among the columns and one derivative, and it is found as
+such: the noise that counts is that of the derivative, so a polynomial is measured by its root mean
+square relative to that of Q. Rational equations dx/dt = -P(x) / Q(x) are polynomials in this form.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.sparse import coo_array, csr_array
+
+from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
+from vanishing.laws.discovery import highest_powers
+from vanishing.laws.fit import Relation, evaluate
+from vanishing.laws.law import Equations, Law, make_law
+from vanishing.laws.search import MOST_FACTORED, Terms, center, even_weights
+from vanishing.laws.trajectories import (
+    FOLDS,
+    INTEGRATION,
+    Trajectories,
+    TrajectorySearch,
+    choose_terms,
+    estimate_noise,
+    hold_out,
+    parse_terms,
+    take_trajectories,
+)
+from vanishing.polynomials.monomials import monomials
+
+#: Rows below which a trajectory has no derivatives, and averages below which there is no equation.
+FEWEST_TIMES, FEWEST_AVERAGES = 15, 30
+#: Relative spread below which a column is constant.
+CONSTANT = 1e-12
+#: Half width of a test function, relative to that of the best local polynomials.
+WIDTH = 0.7
+#: Error of a derivative, relative to its spread, that is always small enough.
+LEAST_LIMIT = 1e-7
+#: Rows on each side of one at which polynomials are fitted to the rows around it.
+HALF_WIDTHS = (3, 4, 5, 6, 8, 10, 13, 16, 20, 26, 32, 40, 52, 64)
+#: Degree of these polynomials, and of those that show the error they make.
+SMOOTH, SMOOTHER = 4, 6
+
+
+@dataclass(frozen=True, eq=False)
+class Ode(Law):
+    """A polynomial equation among columns and one derivative, which is the last of ``names``.
+
+    See ``Law`` for its parameters. ``extent`` is the root mean square error of the derivative that
+    it leaves, relative to the spread of the derivative, both averaged with test functions; ``rows``
+    are the numbers of these averages.
+    """
+
+    @property
+    def derivative(self) -> str:
+        """The derivative, such as ``dx/dt``."""
+        return self.names[-1]
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether the equation is linear in the derivative."""
+        return int(self.exponents[:, -1].max()) == 1
+
+    @property
+    def solution(self) -> Any:
+        """The derivative as a SymPy expression of the columns, if the equation is linear in it."""
+        sympy = import_extra("sympy", extra="symbolic", purpose="Ode.solution")
+        if not self.is_linear:
+            raise ValueError(f"{self} is not linear in {self.derivative}; solve it numerically")
+        symbol = sympy.Symbol(self.derivative)
+        slope = self.expression.diff(symbol)
+        return sympy.factor_terms(-self.expression.subs(symbol, 0) / slope)
+
+    @property
+    def latex(self) -> str:
+        """The equation in LaTeX."""
+        if not self.is_linear:
+            return super().latex
+        sympy = import_extra("sympy", extra="symbolic", purpose="Ode.latex")
+        name = sympy.latex(sympy.Symbol(self.names[-1][1:].rpartition("/")[0]))
+        return f"\\frac{{d {name}}}{{dt}} = {sympy.latex(self.solution)}"
+
+    def __str__(self) -> str:
+        if not self.is_linear:
+            return super().__str__()
+        own = self.exponents[:, -1] == 1
+        slope, rest = self._take(own), self._take(~own)
+        left = slope.write_terms(range(len(slope.coefficients)), 1.0)
+        if len(slope.coefficients) > 1:
+            left = f"({left})"
+        left = self.derivative if left == "1" else f"{left}*{self.derivative}"
+        return f"{left} = {rest.write_terms(range(len(rest.coefficients)), -1.0)}"
+
+    def _take(self, chosen: BoolArray) -> Law:
+        """Return some of the terms, without the derivative."""
+        exponents = self.exponents[chosen].copy()
+        exponents[:, -1] = 0
+        return Law(
+            self.names, exponents, self.coefficients[chosen], self.standard_errors[chosen],
+            self.extent, self.p_value, self.rows,
+        )  # fmt: skip
+
+    def evaluate(self, X: FloatArray) -> FloatArray:
+        """Evaluate the derivative, if the equation is linear in it.
+
+        Parameters
+        ----------
+        X : array of shape (n_rows, n_columns)
+            The columns, without derivatives.
+
+        Returns
+        -------
+        array of shape (n_rows,)
+        """
+        if not self.is_linear:
+            raise ValueError(f"{self} is not linear in {self.derivative}; solve it numerically")
+        rows = np.column_stack([X, np.zeros(len(X))])
+        own = self.exponents[:, -1] == 1
+        return np.asarray(-self._take(~own).values(rows) / self._take(own).values(rows))
+
+
+@dataclass(frozen=True, eq=False)
+class Odes(Equations):
+    """The differential equations of trajectories; see ``discover_odes``.
+
+    Parameters
+    ----------
+    equations : tuple of Ode
+    names : tuple of str
+        The columns.
+    labels : tuple
+        What the trajectories are called.
+    n_rows : int
+        Rows without missing cells, of all trajectories.
+    notes : tuple of str
+        What was set aside, and what the search restricted itself to.
+    """
+
+    equations: tuple[Ode, ...]
+    names: tuple[str, ...]
+    labels: tuple[Any, ...]
+    n_rows: int
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, key: int | str) -> Ode:
+        if not isinstance(key, str):
+            return self.equations[key]
+        for equation in self.equations:
+            if equation.derivative == _derivative(key):
+                return equation
+        raise KeyError(f"there is no equation for {key!r}")
+
+    def rhs(self, t: float, x: Any) -> FloatArray:
+        """Return the derivatives of a state, as ``scipy.integrate.solve_ivp`` asks for them.
+
+        Parameters
+        ----------
+        t : float
+            Not used: the equations do not depend on time.
+        x : array-like of shape (n_columns,)
+
+        Returns
+        -------
+        array of shape (n_columns,)
+        """
+        state = np.asarray(x, dtype=float)[None]
+        known = {equation.derivative for equation in self.equations}
+        missing = [name for name in self.names if _derivative(name) not in known]
+        if missing:
+            raise ValueError(f"there is no equation for {', '.join(missing)}")
+        return np.array([self[name].evaluate(state)[0] for name in self.names])
+
+    def summary(self) -> str:
+        """Return one line: how many equations were found.
+
+        Returns
+        -------
+        str
+        """
+        many = len(self.equations)
+        count = {0: "No equation found", 1: "One equation"}.get(many, f"{many} equations")
+        columns = "one column" if len(self.names) == 1 else f"{len(self.names)} columns"
+        runs = "one trajectory" if len(self.labels) == 1 else f"{len(self.labels)} trajectories"
+        return f"{count} for {columns} of {runs}."
+
+
+@dataclass(frozen=True)
+class Smoothed:
+    """Columns and their derivatives at rows that have enough neighbours.
+
+    Attributes
+    ----------
+    values, derivatives : arrays of shape (n_rows, n_columns)
+    groups : int array of shape (n_rows,)
+    errors : array of shape (n_columns,)
+        Root mean square errors of the derivatives.
+    half_widths : int array of shape (n_columns,)
+        Neighbours on each side that were used.
+    """
+
+    values: FloatArray
+    derivatives: FloatArray
+    groups: IntArray
+    errors: FloatArray
+    half_widths: IntArray
+
+
+def smooth(whole: Trajectories) -> Smoothed:
+    """Estimate the derivatives of trajectories by local polynomials.
+
+    A polynomial of degree 4 in time is fitted to the rows around each row. Many rows leave little
+    noise, few rows little error of the polynomial. For each column the number with the smallest
+    estimated error of the derivative is found. The values and derivatives are those of a third of
+    it: they have more noise and less error of the polynomial, and the noise goes when equations are
+    averaged over the rest.
+    """
+    assert whole.times is not None
+    noise = estimate_noise(whole.values, whole.groups)
+    series = list(zip(whole.split(whole.values), whole.split(whole.times), strict=True))
+    shortest = min(len(times) for _, times in series)
+    widths = np.array([half for half in HALF_WIDTHS if half == 3 or 6 * half + 3 <= shortest])
+    fits, risks = [], []
+    for half in widths:
+        parts = [_smooth_one(values, times, half) for values, times in series]
+        values, slopes, gaps, noise_of_slope, noise_of_gap = map(
+            np.concatenate, zip(*parts, strict=True)
+        )
+        bias = np.mean(gaps**2, axis=0) - noise**2 * np.mean(noise_of_gap**2)
+        risks.append(np.maximum(bias, 0) + noise**2 * np.mean(noise_of_slope**2))
+        fits.append((values, slopes))
+    best = np.argmin(risks, axis=0)
+    narrow = np.searchsorted(widths, widths[best] / 3)
+    kept = _inside(whole.groups, int(widths[narrow].max()))
+    columns = []
+    for j, choice in enumerate(narrow):
+        rows = kept[_inside(whole.groups, int(widths[choice]))]
+        columns.append([each[rows, j] for each in fits[choice]])
+    values, derivatives = np.transpose(columns, (1, 2, 0))
+    errors = np.sqrt(np.min(risks, axis=0))
+    return Smoothed(values, derivatives, whole.groups[kept], errors, widths[best])
+
+
+def _inside(groups: IntArray, half: int) -> BoolArray:
+    """Return the rows with half as many neighbours on each side, or more."""
+    quarter = half // 2
+    inside = np.zeros(len(groups), dtype=bool)
+    inside[quarter : len(groups) - quarter] = (
+        groups[2 * quarter :] == groups[: len(groups) - 2 * quarter]
+    )
+    return inside
+
+
+def _smooth_one(
+    values: FloatArray, times: FloatArray, half: int
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Fit polynomials to the rows around each row of one trajectory.
+
+    Near the ends the row is not in the middle. Those nearest to them, where derivatives are
+    noisiest, are left out.
+
+    Returns
+    -------
+    values, derivatives : arrays of shape (n_kept, n_columns)
+    gaps : array of shape (n_kept, n_columns)
+        By how much the derivatives of polynomials of a higher degree differ.
+    noise_of_slope, noise_of_gap : arrays of shape (n_kept,)
+        Standard deviations of derivatives and gaps, for noise of size 1.
+    """
+    rows = np.arange(half // 2, len(values) - half // 2)
+    starts = np.clip(rows - half, 0, len(values) - 2 * half - 1)
+    windows = np.arange(2 * half + 1) + starts[:, None]
+    centred = times[windows] - times[rows, None]
+    steps = np.diff(times)
+    number = np.arange(len(rows))
+    if np.ptp(steps) <= 1e-6 * steps.max():  # the weights depend on the place in the window only
+        _, first, number = np.unique(rows - starts, return_index=True, return_inverse=True)
+        centred = centred[first]
+    scale = np.abs(centred).max(axis=1)
+    powers = (centred / scale[:, None])[:, :, None] ** np.arange(SMOOTHER + 1)
+    weights = np.linalg.pinv(powers[:, :, : SMOOTH + 1])[:, :2]
+    value, slope = weights[:, 0], weights[:, 1] / scale[:, None]
+    gap = slope - np.linalg.pinv(powers)[:, 1] / scale[:, None]
+    around = values[windows]
+
+    def combine(each: FloatArray) -> FloatArray:
+        return np.asarray(np.einsum("iw,iwj->ij", each[number], around))
+
+    def size(each: FloatArray) -> FloatArray:
+        return np.asarray(np.linalg.norm(each, axis=1)[number])
+
+    return combine(value), combine(slope), combine(gap), size(slope), size(gap)
+
+
+def average(groups: IntArray, half: int) -> tuple[csr_array, IntArray]:
+    """Return the weights of averages over rows of one trajectory, and its number for each.
+
+    The weights are those of a test function (1 - u²)² with ``half`` rows on each side.
+    """
+    u = np.linspace(-1, 1, 2 * half + 3)[1:-1]
+    weights = (1 - u**2) ** 2
+    weights /= weights.sum()
+    middles = np.flatnonzero(_inside(groups, 2 * half))
+    place = middles - np.searchsorted(groups, groups[middles])
+    middles = middles[(place - half) % max(1, half // 2) == 0]
+    columns = middles[:, None] + np.arange(-half, half + 1)
+    rows = np.broadcast_to(np.arange(len(middles))[:, None], columns.shape)
+    values = np.broadcast_to(weights, columns.shape)
+    matrix = coo_array(
+        (values.ravel(), (rows.ravel(), columns.ravel())), shape=(len(middles), len(groups))
+    )
+    return matrix.tocsr(), groups[middles]
+
+
+@dataclass
+class OdeSearch(TrajectorySearch):
+    """One search for the equation of a derivative, which is the last column.
+
+    An equation holds at every time, so its terms may be averaged with a test function, over as many
+    rows as it takes to get rid of the noise (the weak form). ``rows`` are averages of the columns.
+    ``spreads`` are zero but for the derivative: its noise is the one that counts.
+
+    Attributes
+    ----------
+    data : array of shape (n, n_columns)
+        The rows before they are averaged.
+    averages : sparse array of shape (n_rows, n)
+    """
+
+    data: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+    averages: Any = None
+    step: ClassVar[float] = 1.2
+    steps: ClassVar[tuple[int, int]] = (15, 12)
+    rows_per_term: ClassVar[int] = 10
+
+    @property
+    def _data(self) -> FloatArray:
+        return self.data
+
+    def _run_once(self) -> bool:
+        # All equations of one derivative have the same direction: the first is the shortest.
+        return not self.found and super()._run_once()
+
+    def _is_linear(self, relation: Relation) -> bool:
+        return int(relation.exponents[:, -1].max()) == 1
+
+    def _is_rough(self, relation: Relation) -> bool:
+        # Where Q is nearly zero a wrong equation may hold, but its solution does not.
+        if self._is_linear(relation) and self._solution_error(relation) > self.most_noise:
+            return True
+        # Small deviations are errors of integration and of local polynomials.
+        return relation.noise > INTEGRATION and super()._is_rough(relation)
+
+    def _solution_error(self, relation: Relation) -> float:
+        """Return the error of -P/Q as the derivative, relative to its spread.
+
+        It is the same for all multiples of an equation.
+        """
+        own = relation.exponents[:, -1] == 1
+        without = relation.exponents * np.r_[np.ones(self.data.shape[1] - 1, dtype=np.intp), 0]
+        terms = evaluate(without, self.data) * relation.coefficients
+        slope = terms[:, own].sum(axis=1)
+        solution = -terms[:, ~own].sum(axis=1) / np.where(slope == 0, 1e-300, slope)
+        errors = self.averages @ (self.data[:, -1] - solution)
+        return float(np.sqrt(np.mean(errors**2)) / self.spreads[-1])
+
+    def evaluate(
+        self, exponents: IntArray, data: FloatArray, rows: BoolArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return averages of terms, and of their gradients."""
+        averages = self.averages if rows.all() else self.averages[np.flatnonzero(rows)]
+        gradients = np.zeros((averages.shape[0], data.shape[1], len(exponents)))
+        lower = exponents - np.eye(data.shape[1], dtype=np.intp)[-1]
+        own = np.flatnonzero(exponents[:, -1])
+        slopes = evaluate(lower[own], data) * (exponents[own, -1] * self.spreads[-1])
+        gradients[:, -1, own] = averages @ slopes
+        return averages @ evaluate(exponents, data), gradients
+
+    def _make_terms(self, rows: IntArray) -> Terms:
+        exponents = monomials(self.data.shape[1], self.degree).exponents
+        exponents = exponents[(exponents < self.powers).all(axis=1)]
+        everything = np.ones(len(self.rows), dtype=bool)
+        values, gradients = self.evaluate(exponents, self.data, everything)
+        roots = np.sqrt(even_weights(values.T))[:, None]
+        values, slopes = roots * values, roots * gradients[:, -1]
+        factor = np.asarray(np.linalg.qr(values[:, :MOST_FACTORED], mode="r"))
+        terms = Terms(exponents, values.T @ values, slopes.T @ slopes, factor)
+        return terms.restrict(self.allowed)
+
+
+def discover_odes(
+    X: Any,
+    t: Any,
+    groups: Any = None,
+    feature_names: Any = None,
+    *,
+    max_degree: int | None = None,
+    terms: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
+    random_state: int | None = None,
+    callback: Callable[[int, float], object] | None = None,
+) -> Odes:
+    """Find the differential equations of trajectories, in implicit form.
+
+    For each column x the shortest polynomial equation among the columns and dx/dt is searched that
+    is linear in dx/dt. So rational equations are found, and solved for the derivative. Derivatives
+    come from local polynomials, and the terms of an equation are averaged with test functions (the
+    weak form), so noise of 1 % does no harm where the motion is smooth between the rows. A column
+    without such an equation has none in the result.
+
+    Parameters
+    ----------
+    X : list of tables, or one table
+        One trajectory or several, with rows in the order of time. A table is an array-like, a
+        frame or a path. Rows with missing cells are left out.
+    t : float, array-like, list of array-likes or str
+        The time between two rows, the times of all rows or of each trajectory, or the name of the
+        column that holds them.
+    groups : array-like of shape (n_rows,) or str, optional
+        If X is one table: the trajectory that each row belongs to, or the name of the column
+        that says so.
+    feature_names : sequence of str, optional
+        Names of the columns.
+    max_degree : int, optional
+        Largest total degree, dx/dt included. By default 4, or less for many columns.
+    terms : sequence of str or dict, optional
+        Monomials that may appear, such as ``["1", "x", "x*y", "x*dx/dt"]``, for all equations or
+        for each column; by default all. Terms without a derivative make up the right-hand side
+        of dx/dt = .... Powers of a derivative appear only if they are named here.
+    random_state : int, optional
+        Seed of the permutations that p-values are computed from.
+    callback : callable, optional
+        Called with the number of equations that are found so far, and the share of the search for
+        the next one that is done, 0 to 1.
+
+    Returns
+    -------
+    Odes
+
+    Examples
+    --------
+    A reaction that saturates, dx/dt = -x / (1 + x), from five noisy records:
+
+    >>> import numpy as np
+    >>> from scipy.integrate import solve_ivp
+    >>> from vanishing.laws import discover_odes
+    >>> rng = np.random.default_rng(0)
+    >>> t = np.linspace(0, 8, 200)
+    >>> records = [
+    ...     solve_ivp(lambda t, x: -x / (1 + x), (0, 8), [start], t_eval=t, rtol=1e-8).y.T
+    ...     for start in (1, 2, 3, 4, 5)
+    ... ]
+    >>> noisy = [x + 0.01 * x.std() * rng.normal(size=x.shape) for x in records]
+    >>> odes = discover_odes(noisy, t, feature_names=["x"])
+    >>> print(odes)
+    One equation for one column of 5 trajectories.
+      (x + 1)*dx/dt = -x
+    >>> odes["x"].solution
+    -x/(x + 1)
+    """
+    whole = take_trajectories(X, groups, feature_names, t)
+    _check_times(whole)
+    smoothed = smooth(whole)
+    rng = np.random.default_rng(0 if random_state is None else random_state)
+    equations: list[Ode] = []
+    for j, supports in _choose_targets(whole, terms).items():
+
+        def report(n_found: int, share: float, known: int = len(equations)) -> None:
+            if callback is not None:
+                callback(known + n_found, share)
+
+        found = _find(whole, smoothed, j, max_degree, supports, rng, report)
+        if found is not None:
+            equations.append(found)
+    notes = tuple(dict.fromkeys(whole.notes))
+    return Odes(tuple(equations), whole.names, whole.labels, len(whole.values), notes)
+
+
+def _check_times(whole: Trajectories) -> None:
+    if not len(whole):
+        raise ValueError(
+            f"X has no trajectory of {FEWEST_TIMES} rows or more: too few for derivatives"
+        )
+    if whole.times is None:
+        raise ValueError(
+            "derivatives need times: give the time between two rows as t, or all times"
+        )
+    for label, times in zip(whole.labels, whole.split(whole.times), strict=True):
+        if len(times) < FEWEST_TIMES:
+            raise ValueError(
+                f"trajectory {label!r} has {len(times)} rows, but derivatives need "
+                f"{FEWEST_TIMES} or more; leave it out"
+            )
+        if not (np.diff(times) > 0).all():
+            raise ValueError(
+                f"the times of trajectory {label!r} must rise from row to row; sort its rows"
+            )
+
+
+def _choose_targets(whole: Trajectories, terms: Any) -> dict[int, IntArray | None]:
+    """Return the columns whose derivatives have equations, with the terms that may appear."""
+    names = whole.names
+    spreads = center(whole.values, whole.groups, np.ones(len(whole.values))).std(axis=0)
+    still = spreads <= CONSTANT * np.abs(whole.values).max(axis=0)
+    whole.notes.extend(
+        f"{names[j]} is constant along each trajectory" for j in np.flatnonzero(still)
+    )
+    moving = [j for j in range(len(names)) if not still[j]]
+    if terms is None:
+        return dict.fromkeys(moving)
+    if isinstance(terms, Mapping):
+        unknown = [name for name in terms if name not in names]
+        if unknown:
+            raise ValueError(
+                f"terms has equations for {unknown[0]!r}, but the columns are {', '.join(names)}"
+            )
+    derivatives = [_derivative(name) for name in names]
+    targets: dict[int, IntArray | None] = {}
+    for j in moving:
+        given = terms.get(names[j]) if isinstance(terms, Mapping) else terms
+        if given is None:
+            continue
+        exponents = parse_terms(given, (*names, *derivatives), "terms")
+        others = [len(names) + i for i in range(len(names)) if i != j]
+        own = exponents[(exponents[:, others] == 0).all(axis=1)]
+        own = own[:, [*range(len(names)), len(names) + j]]
+        if not exponents[:, len(names) :].any():
+            own = np.vstack([own, np.eye(len(names) + 1, dtype=np.intp)[-1]])
+        if own[:, -1].any():
+            targets[j] = own
+    if not targets:
+        raise ValueError("terms has no term that any equation may have; name derivatives as dx/dt")
+    return targets
+
+
+def _derivative(name: str) -> str:
+    return f"d{name}/dt"
+
+
+def _find(
+    whole: Trajectories,
+    smoothed: Smoothed,
+    j: int,
+    max_degree: int | None,
+    allowed: IntArray | None,
+    rng: np.random.Generator,
+    callback: Callable[[int, float], object],
+) -> Ode | None:
+    """Find the equation of one derivative."""
+    names = (*whole.names, _derivative(whole.names[j]))
+    columns = np.column_stack([smoothed.values, smoothed.derivatives[:, j]])
+    sizes = np.sqrt(np.mean(columns**2, axis=0))
+    sizes = np.where(sizes > 0, sizes, 1.0)
+    scaled = columns / sizes
+    degree = choose_terms(len(names), max_degree, allowed, whole.notes)
+    averages, groups = average(smoothed.groups, int(np.ceil(WIDTH * smoothed.half_widths[j])))
+    rows = averages @ scaled
+    if len(rows) < FEWEST_AVERAGES:
+        whole.notes.append(f"there are too few rows for an equation of {names[-1]}")
+        return None
+    units = np.zeros(len(names))
+    units[-1] = rows[:, -1].std()
+    powers = highest_powers(rows, rows.std(axis=0))
+    powers[-1] = 2 if allowed is None else allowed[:, -1].max() + 1
+    level = smoothed.errors[j] / max(float(columns[:, -1].std()), 1e-300)
+    # A single trajectory is held out in parts.
+    parts = groups if len(whole) > 1 else np.arange(len(rows)) * FOLDS // len(rows)
+    search = OdeSearch(
+        rows, units, np.ones(len(rows)), degree, powers, rng, callback=callback, groups=groups,
+        folds=hold_out(parts, rng), allowed=allowed, most_noise=max(2 * level, LEAST_LIMIT),
+        data=scaled, averages=averages,
+    )  # fmt: skip
+    found = search.run()
+    return _make_ode(search, *found[0], sizes, names) if found else None
+
+
+def _make_ode(
+    search: OdeSearch, relation: Relation, p_value: float, sizes: FloatArray, names: tuple[str, ...]
+) -> Ode:
+    """Write an equation in the units of the columns."""
+    everything = np.ones(len(search.rows), dtype=bool)
+    values, _ = search.evaluate(relation.exponents, search.data, everything)
+    extent = relation.noise
+    if extent < INTEGRATION:  # errors of local polynomials do not average out
+        relation = replace(relation, noise=extent * np.sqrt(len(search.rows)))
+    law = make_law(relation, sizes, values, names, p_value, np.arange(len(search.rows)))
+    own = np.flatnonzero(law.exponents[:, -1])
+    lowest = own[np.argmin(law.exponents[own].sum(axis=1))]
+    factor = law.coefficients[lowest]
+    divided = law.coefficients[law.standard_errors == 0] / factor
+    if len(own) > 1 or not np.allclose(divided, divided.round(4), rtol=1e-9, atol=0):
+        factor = np.sign(factor)  # 3 dx/dt = x rather than dx/dt = 0.333333 x
+    return Ode(
+        names, law.exponents, law.coefficients / factor, law.standard_errors / abs(factor),
+        extent, p_value, law.rows,
+    )  # fmt: skip

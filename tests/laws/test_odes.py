@@ -1,0 +1,150 @@
+"""``discover_odes``: differential equations of trajectories."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import sympy
+from scipy.integrate import solve_ivp
+
+from vanishing.laws import discover_odes
+
+
+def hunt(t, z):
+    """Predators with a limited appetite: a rational system."""
+    x, y = z
+    return [x * (1 - x / 3) - x * y / (1 + x), y * (-0.4 + 0.8 * x / (1 + x))]
+
+
+def run(motion, starts, duration, n_rows=200, noise=0.01, times=None):
+    rng = np.random.default_rng(0)
+    t = np.linspace(0, duration, n_rows) if times is None else times
+    records = [
+        solve_ivp(motion, (0, t[-1]), start, "DOP853", t, rtol=1e-9, atol=1e-11).y.T
+        for start in starts
+    ]
+    spreads = np.concatenate(records).std(axis=0)
+    return [each + noise * spreads * rng.normal(size=each.shape) for each in records], t
+
+
+def oscillate(**options):
+    starts = np.random.default_rng(1).normal(size=(5, 2))
+    return run(lambda t, z: [z[1], -4 * z[0] - 0.3 * z[1]], starts, 6, **options)
+
+
+def saturate(**options):
+    starts = [[1.0], [2.0], [3.0], [4.0], [5.0]]
+    return run(lambda t, z: -z / (1 + z), starts, 8, **options)
+
+
+def test_a_planar_rational_system():
+    starts = np.random.default_rng(2).uniform(0.3, 2.5, (6, 2))
+    records, t = run(hunt, starts, 20)
+    odes = discover_odes(records, t, feature_names=["x", "y"], max_degree=3)
+    assert len(odes) == 2
+    x, y = sympy.symbols("x y")
+    for equation, expected in zip(
+        odes, [x * (1 - x / 3) - x * y / (1 + x), y * (0.8 * x / (1 + x) - 0.4)], strict=True
+    ):
+        # The same terms, and the same function up to noise.
+        numerator = sympy.fraction(sympy.together(expected))[0]
+        assert set(sympy.Poly(equation.solution.as_numer_denom()[0], x, y).monoms()) == set(
+            sympy.Poly(sympy.expand(numerator), x, y).monoms()
+        )
+        for place in ({x: 0.5, y: 1.0}, {x: 2.0, y: 1.5}, {x: 1.5, y: 0.7}):
+            value = float(equation.solution.subs(place))
+            assert value == pytest.approx(float(expected.subs(place)), abs=0.01)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.01])
+def test_an_equation_that_is_rational(noise):
+    records, t = saturate(noise=noise)
+    odes = discover_odes(records, t, feature_names=["x"])
+    assert [str(equation) for equation in odes] == ["(x + 1)*dx/dt = -x"]
+    assert odes[0].latex == r"\frac{d x}{dt} = - \frac{x}{x + 1}"
+    assert odes.rhs(0.0, [3.0]) == pytest.approx([-0.75])
+    assert "<table>" in odes._repr_html_()
+
+
+def test_a_linear_system():
+    records, t = oscillate()
+    odes = discover_odes(records, t, feature_names=["x", "v"])
+    assert str(odes["x"]) == "dx/dt = v"
+    assert odes["v"].evaluate(np.array([[1.0, 0.0], [0.0, 1.0]])) == pytest.approx(
+        [-4, -0.3], abs=0.02
+    )
+    assert odes.summary() == "2 equations for 2 columns of 5 trajectories."
+    with pytest.raises(KeyError, match="no equation for 'y'"):
+        odes["y"]
+
+
+def test_times_may_be_uneven_and_given_in_many_ways():
+    rng = np.random.default_rng(3)
+    uneven = np.r_[0, np.sort(rng.uniform(0, 6, 198)), 6]
+    records, t = oscillate(times=uneven)
+    assert str(discover_odes(records, t, feature_names=["x", "v"])[0]) == "dx/dt = v"
+    records, t = oscillate()
+    expected = str(discover_odes(records, t, feature_names=["x", "v"]))
+    frame = pd.DataFrame(np.concatenate(records), columns=["x", "v"])
+    frame["run"] = np.repeat(np.arange(5), 200)
+    frame["t"] = np.tile(t, 5)
+    assert str(discover_odes(records, [t] * 5, feature_names=["x", "v"])) == expected
+    assert str(discover_odes(records, t[1], feature_names=["x", "v"])) == expected
+    assert str(discover_odes(frame, "t", "run")) == expected
+    assert str(discover_odes(frame[["x", "v"]], t[1], frame["run"])) == expected
+
+
+def test_one_trajectory():
+    records, t = run(lambda t, z: [z[1], -z[0] - 0.1 * z[0] ** 3], [[2.0, 0.0]], 20, 400)
+    odes = discover_odes(records[0], t, feature_names=["x", "v"])
+    assert str(odes["x"]) == "dx/dt = v"
+
+
+def test_only_chosen_terms_appear():
+    records, t = saturate()
+    names = ["x"]
+    # No rational function: a polynomial on the right-hand side.
+    odes = discover_odes(records, t, feature_names=names, terms=["x", "dx/dt", "x*dx/dt"])
+    assert str(odes[0]) == "(x + 1)*dx/dt = -x"
+    assert not len(discover_odes(records, t, feature_names=names, terms=["1", "x"]))
+    odes = discover_odes(records, t, feature_names=names, terms={"x": ["x", "x*dx/dt", "dx/dt"]})
+    assert len(odes) == 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_walks_have_no_equation(seed):
+    walks = np.random.default_rng(seed).normal(size=(5, 150, 2)).cumsum(axis=1)
+    odes = discover_odes(walks, 0.1)
+    assert not len(odes)
+    with pytest.raises(ValueError, match="no equation for x0, x1"):
+        odes.rhs(0.0, [0.0, 0.0])
+
+
+def test_constant_columns_have_no_equation():
+    records, t = saturate()
+    records = [np.column_stack([each, np.full(len(each), 2.0)]) for each in records]
+    odes = discover_odes(records, t, feature_names=["x", "c"])
+    assert [equation.derivative for equation in odes] == ["dx/dt"]
+    assert odes.notes == ("c is constant along each trajectory",)
+
+
+@pytest.mark.parametrize(
+    ("t", "options", "message"),
+    [
+        (None, {}, "derivatives need times"),
+        (np.linspace(1, 0, 200), {}, "times of trajectory 0 must rise"),
+        (np.arange(50), {}, r"the trajectories have \[200, 200, 200, 200, 200\] rows"),
+        ("time", {}, "no column 'time' for the times; there are x"),
+        (0.1, {"terms": {"y": ["x"]}}, "equations for 'y', but the columns are x"),
+        (0.1, {"terms": ["x", "dy/dt"]}, "the term 'dy/dt', which is no product"),
+        (0.1, {"max_degree": 0}, "max_degree must be 1 or more, got 0"),
+    ],
+)
+def test_bad_input(t, options, message):
+    records, _ = saturate()
+    with pytest.raises(ValueError, match=message):
+        discover_odes(records, t, feature_names=["x"], **options)
+
+
+def test_short_trajectories():
+    with pytest.raises(ValueError, match="has 10 rows, but derivatives need 15 or more"):
+        discover_odes([np.random.default_rng(0).normal(size=(10, 2))], 0.1)
