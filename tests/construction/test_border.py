@@ -402,3 +402,14 @@ def test_random_points_with_small_coordinates(seed):
         ideal = fit(X, kind, max_degree=6)
         assert [tuple(e) for e in ideal.order_ideal_.terms.tolist()] == terms
         assert [tuple(e) for e in ideal.order_ideal_.leading_terms.tolist()] == leading
+
+
+@pytest.mark.filterwarnings("ignore::vanishing.ideal.UndecidedWarning")
+@pytest.mark.parametrize("kind", NAMES)
+@pytest.mark.parametrize("n_points", [3, 12, 30])
+def test_many_points_on_a_line_are_counted_or_left_undecided(n_points, kind):
+    X = np.linspace(0, 1, n_points)[:, None]
+    ideal = VanishingIdeal(construction=kind, tol=0, max_degree=None).fit(X)
+    is_decided = ideal.stop_reason_ == "exhausted"
+    assert is_decided == (n_points < 20)
+    assert is_decided == (len(ideal.order_ideal_.terms) == n_points)

@@ -10,7 +10,7 @@ from scipy.linalg import eigh, lapack, solve_triangular
 from vanishing.arrays.kernels import norms
 from vanishing.arrays.namespace import FloatArray
 from vanishing.construction.candidates import EPS, Form
-from vanishing.construction.gsvd import COARSE, SAFETY
+from vanishing.construction.gsvd import COARSE, EXACT, SAFETY
 from vanishing.construction.l1_ball import fit_in_ball, fit_with_few_terms
 from vanishing.construction.loop import decide
 from vanishing.polynomials.order_ideal import Border
@@ -30,9 +30,9 @@ from vanishing.polynomials.order_ideal import Border
 # r_b is known up to the rounding errors of the terms of g_b. If it is not larger than these, b
 # depends on O on X, and g_b vanishes whatever the tolerance is.
 
-#: Rounding errors up to this fraction of the size of b are those of the data itself. It is smaller
-#: than for VCA: what is left of a monomial after a fit on all smaller ones falls with the degree.
-EXACT = 1e-10
+#: What a fit leaves of a term falls with the degree, to rounding errors in the end. If a smaller
+#: fraction of what was left of a divisor is already a rounding error, nothing can be decided.
+FALL = 1e-4
 
 
 #: Images larger than this leave nothing of all others.
@@ -53,6 +53,8 @@ class Columns:
         Size of the rounding errors.
     terms : array of shape (n_columns,)
         Size of the factors of each product, which may be large in different places.
+    expected : array of shape (n_columns,)
+        What a fit left of a divisor, one degree below.
     relative_error : float
     form : Form or None
         Of the normalization.
@@ -63,6 +65,7 @@ class Columns:
     shift: FloatArray
     error: FloatArray
     terms: FloatArray
+    expected: FloatArray
     relative_error: float
     form: Form | None
 
@@ -147,6 +150,8 @@ class Sequence:
         doubt = SAFETY * (columns.error[own] + np.abs(coefficients) @ columns.error[self.terms])
         trusted = max(EXACT, COARSE * SAFETY * columns.relative_error)
         noise = min(doubt, trusted * columns.terms[own])
+        if len(self.rest) > n_joined and doubt > max(FALL, trusted) * columns.expected[own]:
+            noise = 0.0  # unless O has as many terms as there are points
         return Fit(coordinates, coefficients, residual, float(noise), float(doubt))
 
     def join(self, number: int, fit: Fit) -> None:
