@@ -1,7 +1,7 @@
 """Border bases of random exact points beside exact arithmetic.
 
-``python -m benchmarks.campaigns.border [SETS] [SEED]`` fits ABM, gradient-weighted ABM and OAVI with
-``tol=0`` up to degree 8 to sets of up to 40 points in up to four variables: small integers,
+``python -m benchmarks.campaigns.border [SETS] [SEED]`` fits ABM, gradient-weighted ABM and OAVI
+with ``tol=0`` up to degree 8 to sets of up to 40 points in up to four variables: small integers,
 fractions far from the origin, and points on a linear space. It prints how often O and the leading
 terms are those of exact arithmetic, how often something is left undecided, and each other case.
 """
