@@ -1,6 +1,7 @@
 """Border bases: O and G satisfy their definitions, and are those of slow references."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache
 
 import numpy as np
@@ -23,6 +24,7 @@ from vanishing.algebra import hilbert_function, minimal_generators
 from vanishing.construction.border import Abm, AbmGradient, Oavi, resolve_construction
 from vanishing.construction.normalizations import Normalization
 from vanishing.datasets import make_variety
+from vanishing.ideal import ContrastError
 
 NAMES = ("abm", "abm-gradient", "oavi")
 VARIETIES = (
@@ -389,3 +391,35 @@ def test_minimal_generators_keep_their_leading_terms(construction):
     ideal.fit(X)
     assert ideal.basis_.degrees().tolist() == [2, 2, 2]
     assert ideal.order_ideal_.leading_terms.sum(axis=1).tolist() == [2, 2, 2]
+
+
+@pytest.mark.parametrize("kind", ["abm", "oavi"])
+def test_a_contrast_on_the_same_curve_is_refused(kind):
+    X = make_variety("circle", 200)
+    ideal = VanishingIdeal(construction=kind, normalization="contrastive", tol=1e-9)
+    with pytest.raises(ContrastError, match="1 of degree 2"):
+        ideal.fit(X[:100], contrast=X[100:])
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_points_with_small_coordinates(seed):
+    rng = np.random.default_rng(seed)
+    n_features = int(rng.integers(1, 5))
+    points = rng.integers(-5, 6, (int(rng.integers(1, 41)), n_features)) * Fraction(1)
+    X = (points + [Fraction(0), Fraction(1000)][seed % 2]).astype(np.float64)
+    terms, leading = exact_border_basis(points, 6)
+    for kind in NAMES:
+        ideal = fit(X, kind, max_degree=6)
+        assert [tuple(e) for e in ideal.order_ideal_.terms.tolist()] == terms
+        assert [tuple(e) for e in ideal.order_ideal_.leading_terms.tolist()] == leading
+
+
+@pytest.mark.filterwarnings("ignore::vanishing.ideal.UndecidedWarning")
+@pytest.mark.parametrize("kind", NAMES)
+@pytest.mark.parametrize("n_points", [3, 12, 30])
+def test_many_points_on_a_line_are_counted_or_left_undecided(n_points, kind):
+    X = np.linspace(0, 1, n_points)[:, None]
+    ideal = VanishingIdeal(construction=kind, tol=0, max_degree=None).fit(X)
+    is_decided = ideal.stop_reason_ == "exhausted"
+    assert is_decided == (n_points < 20)
+    assert is_decided == (len(ideal.order_ideal_.terms) == n_points)

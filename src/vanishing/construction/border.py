@@ -18,7 +18,7 @@ from vanishing.arrays.kernels import norms, triangular_factor
 from vanishing.arrays.namespace import FloatArray, IntArray
 from vanishing.construction.candidates import EPS, Form, Stage, check_columns
 from vanishing.construction.gsvd import estimate_condition
-from vanishing.construction.leading_terms import Columns, Found, sort_out
+from vanishing.construction.leading_terms import Columns, Found, Sequence, sort_out
 from vanishing.construction.loop import LARGE, Construction, DegreeTrace, StopReason
 from vanishing.construction.normalizations import Normalization
 from vanishing.construction.passes import Pass, Reduction, find_ranges
@@ -247,6 +247,8 @@ class State:
         Root mean square of F on X.
     shift : array of shape (n_nonvanishing,)
         Rounding errors of F on X that are due to the origin of the variables, in units of eps.
+    residuals : array of shape (n_nonvanishing,)
+        What fits on all smaller terms left of F.
     leading : tuple of int arrays of shape (n_vanishing, n_features)
         Per degree from 1, the leading terms.
     n_zeros, n_coefficients : int
@@ -260,6 +262,7 @@ class State:
     places: IntArray
     rms: FloatArray
     shift: FloatArray
+    residuals: FloatArray
     leading: tuple[IntArray, ...] = ()
     n_zeros: int = 0
     n_coefficients: int = 0
@@ -269,7 +272,8 @@ class State:
     def start(cls, n_features: int) -> "State":
         """Return the state with nothing but the constant."""
         one, place = np.zeros((1, n_features), dtype=np.intp), np.zeros(1, dtype=np.intp)
-        return cls(PolynomialBasis(n_features, ()), (one,), place, np.ones(1), np.zeros(1))
+        basis = PolynomialBasis(n_features, ())
+        return cls(basis, (one,), place, np.ones(1), np.zeros(1), np.ones(1))
 
     def find_border(self, order: TermOrder, *, full: bool) -> Border:
         """Return the terms of the next degree, as products of F_1 and of F of the degree below."""
@@ -482,13 +486,25 @@ def measure_columns(
         if form is not None:
             factor = frame.express(form.factor)
             form = Form(factor, frame.bound(form.scale), frame.bound(form.error))
+    expected = np.ones(len(rms))
+    if frame is None:
+        expected[n_lower:] = state.residuals[stage.factors[1]]
     kept = np.append(state.places, np.arange(n_lower, len(rms)))
     if not np.array_equal(kept, np.arange(len(rms))):  # F_1 is all variables, in their order
         R = np.asarray(triangular_factor(np.ascontiguousarray(R[:, kept].T)))
         if form is not None:
             form = Form(form.factor[:, kept], form.scale[kept], form.error[kept])
     error = unit * (stage.degree * rms + shift)
-    return Columns(R, rms[kept], shift[kept], error[kept], terms[kept], unit, form)
+    return Columns(
+        R=R,
+        rms=rms[kept],
+        shift=shift[kept],
+        error=error[kept],
+        terms=terms[kept],
+        expected=expected[kept],
+        relative_error=unit,
+        form=form,
+    )
 
 
 # --- The block of a degree, and the next state ----------------------------------------------------
@@ -565,7 +581,7 @@ def grow(
         seconds=time.perf_counter() - started,
         undecided=found.undecided,
     )
-    return _advance(state, border, found, columns, block, n_rows, full=full), trace
+    return _advance(state, border, found, columns, sequence, block, n_rows, full=full), trace
 
 
 def _make_block(
@@ -610,15 +626,18 @@ def _advance(
     border: Border,
     found: Found,
     columns: Columns,
+    sequence: Sequence,
     block: DegreeBlock,
     n_rows: float,
     *,
     full: bool,
 ) -> State:
     """Return the state after a degree."""
-    n_border, n_before = len(border.exponents), len(state.rms)
+    n_border, n_before, n_lower = len(border.exponents), len(state.rms), len(state.places)
     own = columns.rms[-n_border:], columns.shift[-n_border:]
     kept = np.asarray(found.joined, dtype=np.intp)
+    residuals = columns.rms[-n_border:].copy()
+    residuals[kept] = np.diag(sequence.R)[n_lower:]
     places = np.arange(n_before, n_before + len(kept))
     if full and not state.basis.blocks:  # F_1 is all variables, in their order
         places = n_before + border.left[kept]
@@ -630,6 +649,7 @@ def _advance(
         places=np.append(state.places, places),
         rms=np.append(state.rms, own[0][kept]),
         shift=np.append(state.shift, own[1][kept]),
+        residuals=np.append(state.residuals, residuals[kept]),
         leading=(*state.leading, border.exponents[numbers]),
         n_zeros=state.n_zeros
         + sum(int(np.sum(each.coefficients == 0)) for each in found.generators),

@@ -10,7 +10,7 @@ from scipy.linalg import eigh, lapack, solve_triangular
 from vanishing.arrays.kernels import norms
 from vanishing.arrays.namespace import FloatArray
 from vanishing.construction.candidates import EPS, Form
-from vanishing.construction.gsvd import COARSE, SAFETY
+from vanishing.construction.gsvd import COARSE, EXACT, SAFETY
 from vanishing.construction.l1_ball import fit_in_ball, fit_with_few_terms
 from vanishing.construction.loop import decide
 from vanishing.polynomials.order_ideal import Border
@@ -30,9 +30,13 @@ from vanishing.polynomials.order_ideal import Border
 # r_b is known up to the rounding errors of the terms of g_b. If it is not larger than these, b
 # depends on O on X, and g_b vanishes whatever the tolerance is.
 
-#: Rounding errors up to this fraction of the size of b are those of the data itself. It is smaller
-#: than for VCA: what is left of a monomial after a fit on all smaller ones falls with the degree.
-EXACT = 1e-10
+#: What a fit leaves of a term falls with the degree, to rounding errors in the end. If a smaller
+#: fraction of what was left of a divisor is already a rounding error, nothing can be decided.
+FALL = 1e-4
+
+
+#: Images larger than this leave nothing of all others.
+LARGE = 1e100
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +53,8 @@ class Columns:
         Size of the rounding errors.
     terms : array of shape (n_columns,)
         Size of the factors of each product, which may be large in different places.
+    expected : array of shape (n_columns,)
+        What a fit left of a divisor, one degree below.
     relative_error : float
     form : Form or None
         Of the normalization.
@@ -59,6 +65,7 @@ class Columns:
     shift: FloatArray
     error: FloatArray
     terms: FloatArray
+    expected: FloatArray
     relative_error: float
     form: Form | None
 
@@ -143,6 +150,8 @@ class Sequence:
         doubt = SAFETY * (columns.error[own] + np.abs(coefficients) @ columns.error[self.terms])
         trusted = max(EXACT, COARSE * SAFETY * columns.relative_error)
         noise = min(doubt, trusted * columns.terms[own])
+        if len(self.rest) > n_joined and doubt > max(FALL, trusted) * columns.expected[own]:
+            noise = 0.0  # unless O has as many terms as there are points
         return Fit(coordinates, coefficients, residual, float(noise), float(doubt))
 
     def join(self, number: int, fit: Fit) -> None:
@@ -225,8 +234,9 @@ class LeastExtent:
         n = self.n_terms
         self.images = np.zeros((len(sizes), capacity))  # tol K
         self.images[:, :n] = tol * solve_triangular(R, sizes.T, trans="T", check_finite=False).T
-        self.root = np.zeros((capacity, capacity))
-        self.root[:n, :n] = _root(np.eye(n) - self.images[:, :n].T @ self.images[:, :n])
+        self.squares, self.root = np.zeros((2, capacity, capacity))
+        self.squares[:n, :n] = self.images[:, :n].T @ self.images[:, :n]
+        self.root[:n, :n] = _root(np.eye(n) - self.squares[:n, :n])
 
     def vanishes(self, image: FloatArray) -> bool:
         """Say whether the least extent is at most ``tol`` with another polynomial.
@@ -248,6 +258,9 @@ class LeastExtent:
 
     def join(self) -> None:
         """Add the polynomial that ``vanishes`` was asked about to O."""
+        n = self.n_terms
+        products = self.images[:, : n + 1].T @ self.images[:, n]
+        self.squares[n, : n + 1] = self.squares[: n + 1, n] = products
         self.n_terms += 1
 
     def find(self) -> tuple[FloatArray, float]:
@@ -260,10 +273,14 @@ class LeastExtent:
         extent : float
         """
         n = self.n_terms
-        images = self.images[:, : n + 1]
-        unit = float(norms(images).max())
-        images = images / unit  # squares might overflow
-        values, vectors = eigh(images.T @ images, subset_by_index=[n, n])
+        # The last image may be so large that its square overflows.
+        unit = max(1.0, float(norms(self.images[:, n : n + 1])[0]))
+        image = self.images[:, n] / unit
+        squares = np.empty((n + 1, n + 1))
+        squares[:n, :n] = self.squares[:n, :n] / unit**2 if unit < LARGE else 0.0
+        squares[n, :n] = squares[:n, n] = self.images[:, :n].T @ image / unit
+        squares[n, n] = image @ image
+        values, vectors = eigh(squares, subset_by_index=[n, n], overwrite_a=True)
         extent = float(self.tol / (unit * np.sqrt(values[0])))
         return vectors[:, 0] * extent, extent
 
