@@ -149,6 +149,7 @@ def test_gradients_in_points_and_coefficients(max_degree):
         given = dict(zip(names, coefficients, strict=True))
         return torch.func.functional_call(layer, given, (points,))
 
+    assert torch.autograd.gradcheck(layer, (x,))
     assert torch.autograd.gradcheck(evaluate, (x, *layer.parameters()), fast_mode=True)
 
 

@@ -128,12 +128,12 @@ def _draw(results: Row, path: Path) -> None:
         fitted = [row for row in results["heads"]["rows"] if "degree" in row]
         x = [row["numbers"] / 1000 for row in fitted]
         y = [row["test"] for row in fitted]
-        axes.scatter(x, y, marker=".", color="0.6", label="class ideals, not trained")
+        axes.scatter(x, y, marker=".", color="black", label="class ideals, not trained")
         whole = groups[WHOLE]
         axes.axvline(whole[0]["numbers"] / 2000, color="0.5", lw=0.8, ls=":")
         axes.axhline(mean(row["test"] for row in whole) - 0.5, color="0.5", lw=0.8, ls=":")
         axes.set(xlabel="thousand parameters", ylabel="test accuracy %", ylim=(89, 94.6))
-        axes.legend(fontsize=7, loc="lower right")
+        axes.legend(fontsize=7, loc="center right")
         path.parent.mkdir(exist_ok=True)
         figure.savefig(path, metadata={"Date": None})
         pyplot.close(figure)
