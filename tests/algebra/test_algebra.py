@@ -128,6 +128,20 @@ class TestMinimalGenerators:
         basis = VanishingIdeal(max_degree=4, tol=0).fit(X).basis_
         assert minimal_generators(basis).degrees().tolist() == [2, 3]
 
+    @pytest.mark.parametrize("noise", [0.0, 1e-4, 1e-3])
+    def test_noise_does_not_hide_generators_behind_syzygies(self, noise):
+        # On the cone over the twisted cubic, three quadrics with two linear relations, a cubic.
+        rng = np.random.default_rng(0)
+        a = rng.uniform(-1.3, 1.3, 2000)
+        b = np.cbrt(np.cbrt(1 - a**9))
+        X = np.column_stack([a**3, a * a * b, a * b * b, b**3])
+        X += noise * rng.normal(size=X.shape)
+        basis = VanishingIdeal(max_degree=3, tol=2 * noise or 1e-9).fit(X).basis_
+        n_cubics = int(np.sum(basis.degrees() == 3))
+        expected = [2, 2, 2] + [3] * (n_cubics - 10)
+        assert minimal_generators(basis).degrees().tolist() == expected
+        assert n_cubics > 10
+
     def test_linear_equations_eliminate_variables(self):
         circle = make_variety("circle", 200)
         X = np.column_stack([circle, circle.sum(axis=1), np.ones(200)])

@@ -163,8 +163,11 @@ def _contains(generators: list[Any], polynomial: Any) -> bool:
 #: A leading form of norm 1 that is nearer than this to the span of others lies in it, ...
 SAME_FORM = 1e-6
 #: ... and so does one that is nearer than so many times the noise: the root mean square on the data
-#: of a polynomial whose leading form has norm 1.
+#: of a polynomial whose leading form has norm 1. Multiples of noisy equations are independent that
+#: would depend on each other without noise, and would take the place of new generators.
 TIMES_NOISE = 2.0
+#: Forms further away are different, however large the noise is.
+OTHER_FORM = 0.1
 #: Bytes that the multiples of one degree may take.
 LARGEST_MULTIPLES = 2**31
 
@@ -229,7 +232,7 @@ def find_minimal_generators(basis: PolynomialBasis) -> BoolArray:
             continue
         sizes = np.linalg.norm(forms, axis=0)
         noise = max(noise, float(np.max(block.extents / sizes)))
-        tol = max(SAME_FORM, TIMES_NOISE * noise)
+        tol = min(max(SAME_FORM, TIMES_NOISE * noise), OTHER_FORM)
         known = spanning(_multiply_up(generators, n_variables, degree), tol)
         outside = forms / sizes
         outside -= known @ (known.T @ outside)
