@@ -331,7 +331,7 @@ class Search:
         deviations, rows = relation.deviations[sound], self.rows[sound]
         target, n_terms = solved_for(relation), len(relation.exponents)
         share, error = explained_share(deviations, rows, self.spreads, target)
-        if share > max(0.01, (2 if n_terms <= 3 else 1) * error):
+        if share > max(0.01, (2 if n_terms <= EXHAUSTIVE else 1) * error):
             return True
         if largest_correlation(deviations, rows, target) > UNCORRELATED:
             return True
