@@ -137,7 +137,7 @@ class Search:
         if self.level is not None:
             levels = [max(1.4 * self.level, LEAST_NOISE)]
         short = [partial(self._try_supports, noise, size) for size in (2, 3) for noise in levels]
-        # A few broken rows make products of laws much closer than the laws are.
+        # Squares of laws are closer than laws, and with a few broken rows products are much closer.
         if LEAST_NOISE < STEP * low < self._linear <= most and self.level is None:
             linear = [1.3 * self._linear * STEP**step for step in range(LINEAR_STEPS)]
         else:
@@ -145,9 +145,9 @@ class Search:
         if self.found and low > 1.5 * max(LEAST_NOISE, *(law.noise for law, _ in self.found)):
             levels = levels[:0]  # what is left is no law of the same noise: no long search
         levels = levels[:LONGER_STEPS]
-        longer = [partial(self._try_longer, noise) for noise in levels]
+        longer = [partial(self._try_linear, noise) for noise in linear]
+        longer += [partial(self._try_longer, noise) for noise in levels]
         longer += [partial(self._try_eliminated, noise, degree=3) for noise in levels]
-        longer += [partial(self._try_linear, noise) for noise in linear]
         whole = len(short) + LONGER_COST * len(longer)
         done = 0.0
         for attempt in short + longer:
