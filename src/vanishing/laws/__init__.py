@@ -3,11 +3,16 @@
 For trajectories: what stays constant along them, and their differential equations.
 """
 
+from typing import TYPE_CHECKING
+
 from vanishing.laws.check import BrokenRow, Check, Fix
-from vanishing.laws.invariants import Invariant, Invariants, discover_invariants
 from vanishing.laws.law import Law
 from vanishing.laws.laws import Laws, discover
-from vanishing.laws.odes import Ode, Odes, discover_odes
+from vanishing.lazy_names import import_when_used
+
+if TYPE_CHECKING:
+    from vanishing.laws.invariants import Invariant, Invariants, discover_invariants
+    from vanishing.laws.odes import Ode, Odes, discover_odes
 
 __all__ = [
     "BrokenRow",
@@ -23,3 +28,16 @@ __all__ = [
     "discover_invariants",
     "discover_odes",
 ]
+
+# Laws of a table are found without what trajectories need.
+__getattr__, __dir__ = import_when_used(
+    __name__,
+    {
+        "Invariant": "invariants",
+        "Invariants": "invariants",
+        "discover_invariants": "invariants",
+        "Ode": "odes",
+        "Odes": "odes",
+        "discover_odes": "odes",
+    },
+)

@@ -154,7 +154,7 @@ class Search:
             levels = [max(1.4 * self.level, LEAST_NOISE)]
         sizes = range(self.fewest_terms, 4)
         short = [partial(self._try_supports, noise, size) for size in sizes for noise in levels]
-        # A few broken rows make products of laws much closer than the laws are.
+        # Squares of laws are closer than laws, and with a few broken rows products are much closer.
         if LEAST_NOISE < self.step * low < self._linear <= most and self.level is None:
             linear = [1.3 * self._linear * self.step**step for step in range(LINEAR_STEPS)]
         else:
@@ -162,9 +162,9 @@ class Search:
         if self.found and low > 1.5 * max(LEAST_NOISE, *(law.noise for law, _ in self.found)):
             levels = levels[:0]  # what is left is no law of the same noise: no long search
         levels = levels[: self.steps[1]]
-        longer = [partial(self._try_longer, noise) for noise in levels]
+        longer = [partial(self._try_linear, noise) for noise in linear]
+        longer += [partial(self._try_longer, noise) for noise in levels]
         longer += [partial(self._try_eliminated, noise, degree=3) for noise in levels]
-        longer += [partial(self._try_linear, noise) for noise in linear]
         whole = len(short) + LONGER_COST * len(longer)
         done = 0.0
         for attempt in short + longer:
@@ -352,7 +352,7 @@ class Search:
         deviations, rows = relation.deviations[sound], self.rows[sound]
         target, n_terms = solved_for(relation), len(relation.exponents)
         share, error = explained_share(deviations, rows, self.spreads, target)
-        if share > max(0.01, (2 if n_terms <= 3 else 1) * error):
+        if share > max(0.01, (2 if n_terms <= EXHAUSTIVE else 1) * error):
             return True
         if largest_correlation(deviations, rows, target) > UNCORRELATED:
             return True
