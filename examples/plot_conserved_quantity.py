@@ -109,13 +109,13 @@ for sign in (1, -1):  # the one of the two that faces us shows
 for i in range(3):
     axis = np.outer([1, 1.45], radii * np.eye(3)[i])
     space.plot(*axis.T, color=INK, lw=1)
-    space.text(*(1.08 * axis[1]), f"$\omega_{i + 1}$", color=INK, fontsize=12)
+    space.text(*(1.08 * axis[1]), rf"$\omega_{i + 1}$", color=INK, fontsize=12)
 space.view_init(np.degrees(0.5), np.degrees(0.9))
 space.set_box_aspect(radii, zoom=1.55)
 space.axis("off")
 clock = np.linspace(0, 15, len(other))
 for i, color in enumerate(COLORS):
-    time.plot(clock, other[:, i], color=color, lw=1.2, label=f"$\omega_{i + 1}$")
+    time.plot(clock, other[:, i], color=color, lw=1.2, label=rf"$\omega_{i + 1}$")
 for invariant, value in zip(invariants, values.T, strict=True):
     time.plot(clock, value, color=INK, lw=1.6)
     written = invariant.latex.removesuffix(r" = \mathrm{const}").replace("w_", r"\omega_")
