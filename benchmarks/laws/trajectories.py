@@ -1,4 +1,4 @@
-"""Trajectories: ``python -m benchmarks.laws.trajectories --seeds 20``.
+"""Trajectories: ``python -m benchmarks.laws.trajectories --seeds 10``.
 
 Writes ``trajectories_results.md`` and ``.json`` beside this file.
 
@@ -192,7 +192,7 @@ WITHOUT = (
 def main() -> None:
     """Run the systems and write the results."""
     parser = argparse.ArgumentParser(description="Invariants and equations of trajectories.")
-    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--seeds", type=int, default=10)
     options = parser.parse_args()
     rows = []
     for name, system in SYSTEMS.items():

@@ -46,11 +46,26 @@ SMOOTH, SMOOTHER = 4, 6
 
 @dataclass(frozen=True, eq=False)
 class Ode(Law):
-    """A polynomial equation among columns and one derivative, which is the last of ``names``.
+    """A polynomial equation among columns and one derivative.
 
-    See ``Law`` for its parameters. ``extent`` is the root mean square error of the derivative that
-    it leaves, relative to the spread of the derivative, both averaged with test functions; ``rows``
-    are the numbers of these averages.
+    Parameters
+    ----------
+    names : tuple of str
+        All columns, and the derivative.
+    exponents : int array of shape (n_terms, n_columns + 1)
+    coefficients : array of shape (n_terms,)
+        In the units of the columns. Whole numbers where the data allows it.
+    standard_errors : array of shape (n_terms,)
+        Of the coefficients. Those that are whole numbers have the error 0, as the one that the
+        others are relative to.
+    extent : float
+        Root mean square error of the derivative that the equation leaves, relative to the spread of
+        the derivative, both averaged with test functions.
+    p_value : float
+        How likely the equation holds as well on trajectories that it was not fitted to if one of
+        its columns is shuffled; corrected for the number of candidates.
+    rows : int array
+        Numbers of the averages for which it holds.
     """
 
     @property
