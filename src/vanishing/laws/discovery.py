@@ -226,7 +226,10 @@ class Search:
         terms = self._few_enough(size)
         supports = search_supports(terms, noise, size)
         laws = self._judge_all(terms, supports)
-        if laws and noise > LEAST_NOISE:  # a better one may be just beyond this level
+        if noise <= LEAST_NOISE:
+            # Rounding errors of the moments hide squares of laws that are nearly exact.
+            laws = [law for law in laws if law[0].noise <= 10 * LEAST_NOISE]
+        elif laws:  # a better one may be just beyond this level
             laws += self._judge_all(terms, search_supports(terms, 1.25 * noise, size))
         return self._accept_best(laws)
 
