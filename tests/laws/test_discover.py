@@ -315,3 +315,17 @@ def test_a_rounded_product_beside_an_exact_sum():
     a, b, c, d = (np.round(each, 4) for each in (a, b, c, a * b))
     table = np.column_stack([a, b, c, d, np.round(c + d, 4)])
     assert [str(law) for law in discover(table, list("abcde"))] == ["e = c + d", "d = a*b"]
+
+
+def test_a_cell_that_is_far_off_does_not_hide_its_law():
+    """The first fit to all rows followed the row that is furthest off."""
+    rng = np.random.default_rng(0)
+    parts = rng.integers(3000, 9000, (120, 2)).cumsum(axis=0) % 4000 + 5000
+    others = rng.integers(100, 900, (120, 3))
+    table = np.column_stack([parts, parts.sum(axis=1), others, others.sum(axis=1)]).astype(float)
+    table[49, 2] /= 9
+    laws = discover(table, ["a", "b", "ab", "c", "d", "e", "cde"])
+    assert {str(law) for law in laws} == {"ab = a + b", "cde = c + d + e"}
+    (found,) = laws.check(table)
+    assert found.row == 49
+    assert found.fixes[0].fix == pytest.approx(parts[49].sum())

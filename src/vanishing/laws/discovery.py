@@ -103,6 +103,7 @@ class Search:
     _attempt: tuple[float, float] = (0.0, 0.0)
     _share: float = 0.0
     _linear: float = np.inf
+    _searched: BoolArray | None = None
 
     def run(self) -> list[tuple[Relation, float]]:
         """Find laws until no polynomial is left that vanishes."""
@@ -127,6 +128,7 @@ class Search:
 
     def _start(self, rows: IntArray) -> None:
         """Compute the moments of some rows."""
+        self._searched = np.isin(np.arange(len(self.rows)), rows)
         key = rows.tobytes()
         if key not in self._moments:  # the rows are often the same as before
             self._moments = {key: self._make_terms(rows)}
@@ -347,7 +349,9 @@ class Search:
         return relation, p_value
 
     def _fit(self, exponents: IntArray) -> Relation:
-        return fit_relation(self.rows, self.spreads, exponents, self.row_weights)
+        return fit_relation(
+            self.rows, self.spreads, exponents, self.row_weights, start=self._searched
+        )
 
     def _is_rough(self, relation: Relation) -> bool:
         """Say whether the deviations from a relation depend on the columns, as noise does not."""

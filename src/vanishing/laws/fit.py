@@ -84,16 +84,18 @@ def fit_relation(
     exponents: IntArray,
     row_weights: FloatArray,
     groups: IntArray | None = None,
+    start: BoolArray | None = None,
 ) -> Relation:
     """Fit the coefficients of given terms.
 
     Minimizes the mean of (g / |∇g|)², the squared distance to first order (Sampson's error), by
     solving generalized eigenvalue problems with rows weighted by 1 / |∇g|². Rows far away lose
-    their weight. With ``groups``, g is a polynomial minus its mean along each trajectory.
+    their weight. With ``groups``, g is a polynomial minus its mean along each trajectory. The first
+    fit is to the rows ``start``: beside one that is far enough off, it would follow that one.
     """
     values = evaluate(exponents, rows)
     gradients = differentiate(exponents, rows, spreads)
-    return fit_terms(exponents, values, gradients, row_weights, groups)
+    return fit_terms(exponents, values, gradients, row_weights, groups, start)
 
 
 def fit_terms(
@@ -102,10 +104,13 @@ def fit_terms(
     gradients: FloatArray,
     row_weights: FloatArray,
     groups: IntArray | None = None,
+    start: BoolArray | None = None,
 ) -> Relation:
     """Fit the coefficients of terms whose values and gradients are known."""
     uncentred = values
     weights = even_weights(values.T) * row_weights
+    if start is not None:
+        weights = weights * start
     for _ in range(ROUNDS):
         if groups is not None:
             values = center(uncentred, groups, weights)
