@@ -59,6 +59,10 @@ class ClassVanishingFeatures(HasIdeal, Saveable, TransformerMixin, BaseEstimator
     feature_names_in_ : array of shape (n_features,)
         Only if X has column names.
 
+    See Also
+    --------
+    vanishing.VanishingIdeal : The equations of one set of points.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris

@@ -307,6 +307,12 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
     feature_names_in_ : array of shape (n_features,)
         Only if X has column names.
 
+    See Also
+    --------
+    vanishing.discover : Short laws of a table in its own units, without settings.
+    vanishing.ClassVanishingFeatures : One ideal for each class, as features for a classifier.
+    vanishing.VanishingDetector : Anomalies, by the equations of normal rows.
+
     Examples
     --------
     >>> import numpy as np

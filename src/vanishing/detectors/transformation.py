@@ -138,6 +138,11 @@ class TransformationDetector(HasIdeal, Detector):
     feature_names_in_ : array of shape (n_features,)
         Only if X has column names.
 
+    See Also
+    --------
+    vanishing.detectors.image_detector : Its default for images.
+    vanishing.VanishingDetector : The detector for tables.
+
     Examples
     --------
     >>> from sklearn.datasets import load_digits

@@ -85,6 +85,12 @@ class VanishingDetector(HasIdeal, Detector):
     feature_names_in_ : array of shape (n_features,)
         Only if X has column names.
 
+    See Also
+    --------
+    vanishing.TransformationDetector : The detector of the paper, for images.
+    vanishing.detectors.ChristoffelDetector : A smooth score for few columns, also for streams.
+    vanishing.discover : Exact laws of a table, and the cell that breaks them.
+
     Examples
     --------
     >>> import numpy as np

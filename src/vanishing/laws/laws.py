@@ -282,6 +282,11 @@ def discover(
     -------
     Laws
 
+    See Also
+    --------
+    vanishing.laws.discover_invariants : What is constant along trajectories.
+    vanishing.VanishingIdeal : All equations of a set of points up to a degree.
+
     Examples
     --------
     >>> import numpy as np
