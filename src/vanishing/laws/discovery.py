@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import permutations
 from math import comb
 from typing import ClassVar
 
@@ -12,6 +13,7 @@ from scipy.special import stdtr
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.laws.fit import (
     EXACT,
+    MOST_OUTLIERS,
     Relation,
     differentiate,
     evaluate,
@@ -60,6 +62,10 @@ LONGEST = 10
 #: Noise by which a law of a higher degree must be smaller, for each degree: of two terms, and of
 #: more. Products and powers of laws of two terms have two terms themselves, and the same noise.
 PER_DEGREE_OF_TWO, PER_DEGREE = 1.1, 1.03
+#: Largest noise of a proportion that is preferred to a product of powers.
+MOST_NOISE_OF_PROPORTIONS = 0.01
+#: Ratio of the noise of a column by a proportion and by a product of powers that is the same.
+SAME_PROPORTION = 3.0
 #: Terms that are kept in turn when others are eliminated.
 MOST_STARTS = 6
 #: Smallest angle, as its sine, between the gradients of a law and those of known ones.
@@ -103,13 +109,31 @@ class Search:
     _attempt: tuple[float, float] = (0.0, 0.0)
     _share: float = 0.0
     _linear: float = np.inf
+    _closest: float = np.inf
     _searched: BoolArray | None = None
 
     def run(self) -> list[tuple[Relation, float]]:
         """Find laws until no polynomial is left that vanishes."""
         while self._run_once():
             pass
+        while self._shorten_one():
+            pass
         return self.found
+
+    def _shorten_one(self) -> bool:
+        """Replace a linear law by a shorter combination with another one, if there is any.
+
+        Laws that few rows break are found first, even if others that more rows break are shorter.
+        """
+        linear = [k for k, (relation, _) in enumerate(self.found) if relation.degree == 1]
+        for k, other in permutations(linear, 2):
+            law, second = self.found[k][0], self.found[other][0]
+            for exponents in combine(law, second):
+                relation, p_value = self.judge(exponents)
+                if p_value is not None and relation.noise <= 3 * max(law.noise, EXACT):
+                    self.found[k] = relation, p_value
+                    return True
+        return False
 
     def _run_once(self) -> bool:
         """Find the next laws, in the rows that are sound if some are not."""
@@ -142,16 +166,29 @@ class Search:
 
     def _find_next(self) -> bool:
         """Find the shortest laws at the lowest noise that has any."""
+        self._closest = np.inf
         most = self._most_noise()
         lows = self._lowest_extents()
         low = min(lows, default=0.0)
         self._linear = lows[0] if lows else np.inf
         if low > most:
             return False
+        if self._find_from(low, most):
+            return True
+        if low < LEAST_NOISE < self._linear <= most and self.level is None:
+            # Polynomials of a high degree are nearly exact where columns span orders of magnitude.
+            return self._find_from(self._linear, most)
+        return False
+
+    def _find_from(self, low: float, most: float) -> bool:
+        """Find the shortest laws at the lowest noise from a level on that has any."""
+        self._closest = np.inf
         levels = [max(1.3 * low, LEAST_NOISE) * self.step**step for step in range(self.steps[0])]
         levels = [noise for noise in levels if noise <= 1.5 * most] or levels[:1]
         if low < LEAST_NOISE:
             levels = levels[:1]
+            # Rounding errors of the moments hide squares of laws that are nearly exact.
+            self._closest = max(EXACT / 1000, 30 * low)
         if self.level is not None:
             levels = [max(1.4 * self.level, LEAST_NOISE)]
         sizes = range(self.fewest_terms, 4)
@@ -180,7 +217,7 @@ class Search:
     def _most_noise(self) -> float:
         """Return the largest noise of the next law: columns have one noise, up to a factor."""
         lowest = min((relation.noise for relation, _ in self.found), default=MOST_NOISE)
-        return min(MOST_NOISE, SAME_NOISE * max(1e-3, lowest))
+        return min(MOST_NOISE, SAME_NOISE * max(1e-3, lowest), self._closest)
 
     def _report(self, part: float) -> None:
         """Tell the callback how much of the search for the next law is done.
@@ -228,10 +265,7 @@ class Search:
         terms = self._few_enough(size)
         supports = search_supports(terms, noise, size)
         laws = self._judge_all(terms, supports)
-        if noise <= LEAST_NOISE:
-            # Rounding errors of the moments hide squares of laws that are nearly exact.
-            laws = [law for law in laws if law[0].noise <= 10 * LEAST_NOISE]
-        elif laws:  # a better one may be just beyond this level
+        if laws and noise > LEAST_NOISE:  # a better one may be just beyond this level
             laws += self._judge_all(terms, search_supports(terms, 1.25 * noise, size))
         return self._accept_best(laws)
 
@@ -272,7 +306,8 @@ class Search:
         if not len(supports):
             return []
         degrees = terms.degrees[supports].max(axis=1)
-        cost = terms.extents(supports) * _per_degree(supports.shape[1]) ** degrees
+        extents = np.maximum(terms.extents(supports), LEAST_NOISE)  # smaller ones are not known
+        cost = extents * _per_degree(supports.shape[1]) ** degrees
         order = np.argsort(cost, kind="stable")
         laws = []
         chosen = order[:MOST_CANDIDATES]
@@ -293,11 +328,53 @@ class Search:
                 max(law[0].noise, EXACT) * _per_degree(len(law[0].exponents)) ** law[0].degree,
             )
         )
+        laws = self._prefer_proportions(laws)
         n_found = len(self.found)
         for relation, p_value in laws:
-            if relation.noise <= self._most_noise() and self._is_new(relation):
+            if self._is_new(relation):
                 self._accept(relation, p_value)
         return len(self.found) > n_found
+
+    def _prefer_proportions(
+        self, laws: list[tuple[Relation, float]]
+    ) -> list[tuple[Relation, float]]:
+        """Replace products of powers by proportions of their columns that are not much worse.
+
+        If x, y and z are proportional, z^4 = c x^3 y. If the noise is in y alone, as that of a
+        rounded rate, this is closer only because y is a small part of its gradient, and because
+        z = x + y shares the noise of y: the noise of y that it implies is about the same.
+        """
+        if all(law.degree == 1 or len(law.exponents) > 2 for law, _ in laws):
+            return laws
+        closest, self._closest = self._closest, np.inf  # proportions may have more noise
+        terms = self.terms.take(np.flatnonzero(self.terms.degrees == 1))
+        supports = search_supports(terms, MOST_NOISE_OF_PROPORTIONS, 2)
+        proportions = self._judge_all(terms, supports)
+        self._closest = closest
+        implied = [self._implied_noise(proportion) for proportion, _ in proportions]
+        preferred = []
+        for law, p_value in laws:
+            chosen = law, p_value
+            if law.degree > 1 and len(law.exponents) == 2:
+                limit = SAME_PROPORTION * self._implied_noise(law)
+                better = [
+                    other
+                    for other, noise in zip(proportions, implied, strict=True)
+                    if np.isin(other[0].columns, law.columns).all() and np.any(noise <= limit)
+                ]
+                chosen = min(better, key=lambda each: each[0].noise, default=chosen)
+            preferred.append(chosen)
+        return preferred
+
+    def _implied_noise(self, relation: Relation) -> FloatArray:
+        """Return the noise of each column if it is the only one that has any; NaN without it."""
+        values = np.abs(evaluate(relation.exponents, self.rows) @ relation.coefficients)
+        noise = np.full(self.rows.shape[1], np.nan)
+        for j in relation.columns:
+            slopes = np.abs(relation.gradients[:, j])
+            kept = relation.sound & (slopes > 0)
+            noise[j] = max(float(np.median(values[kept] / slopes[kept])), EXACT)
+        return noise
 
     def _accept(self, relation: Relation, p_value: float) -> None:
         self.found.append((relation, p_value))
@@ -343,6 +420,8 @@ class Search:
             most = min(most, SAME_NOISE * max(self._linear, 1e-3))
         if relation.noise > most or (relation.noise > EXACT and self._is_rough(relation)):
             return relation, None
+        if np.average(relation.sound, weights=self.row_weights) < 1 - MOST_OUTLIERS:
+            return relation, None  # too many rows break it
         p_value = min(1.0, self._p_value(relation) * self.n_tested)
         if p_value > SIGNIFICANT:
             return relation, None
@@ -502,6 +581,31 @@ def choose_degree(n_columns: int, max_degree: int | None, notes: list[str]) -> i
             f"laws of degree {degree + 1} and more were not looked for in {n_columns} columns"
         )
     return degree
+
+
+def combine(first: Relation, second: Relation) -> list[IntArray]:
+    """Return the terms of combinations of two relations that are shorter than the first.
+
+    Each term that both have is eliminated in turn; others may cancel with it.
+    """
+    exponents = np.unique(np.vstack([first.exponents, second.exponents]), axis=0)[::-1]
+    exponents = exponents[np.argsort(exponents.sum(axis=1), kind="stable")]  # as monomials are
+    vectors = []
+    for relation in (first, second):
+        vector = np.zeros(len(exponents))
+        places = (relation.exponents[:, None] == exponents[None]).all(axis=2).argmax(axis=1)
+        vector[places] = relation.coefficients
+        vectors.append(vector)
+    a, b = vectors
+    tol = max(1e-6, 10 * first.noise, 10 * second.noise)
+    found = []
+    for common in np.flatnonzero((a != 0) & (b != 0)):
+        multiple = a[common] / b[common] * b
+        left = np.abs(a - multiple) > tol * (np.abs(a) + np.abs(multiple))
+        left[common] = False
+        if 1 < left.sum() < np.count_nonzero(a):
+            found.append(exponents[left])
+    return sorted(found, key=len)
 
 
 def highest_powers(rows: FloatArray, spreads: FloatArray) -> IntArray:
