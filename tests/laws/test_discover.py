@@ -329,3 +329,23 @@ def test_a_cell_that_is_far_off_does_not_hide_its_law():
     (found,) = laws.check(table)
     assert found.row == 49
     assert found.fixes[0].fix == pytest.approx(parts[49].sum())
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("heavy", [False, True], ids=["even", "of all sizes"])
+def test_an_invoice_rounded_to_cents(seed, heavy):
+    """Powers of proportional columns come closer than proportions, and squares than laws."""
+    rng = np.random.default_rng(seed)
+    price = np.round(np.exp(rng.normal(3, 1, 90)) if heavy else rng.uniform(1, 90, 90), 2)
+    quantity = rng.integers(1, 40, 90)
+    net = np.round(quantity * price, 2)
+    vat = np.round(0.19 * net, 2)
+    table = np.column_stack([quantity, price, net, vat, net + vat]).round(2)
+    names = ["quantity", "price", "net", "vat", "gross"]
+    laws = [str(law) for law in discover(table, names)]
+    assert laws[:2] == ["net = quantity*price", "gross = net + vat"]
+    assert laws[2:] in (["19*net = 100*vat"], ["119*vat = 19*gross"], ["100*gross = 119*net"])
+    table[17, 4] += 270
+    broken = discover(table, names).check(table)
+    assert broken.ranked()[0].row == 17
+    assert broken.ranked()[0].fixes[0].column == "gross"

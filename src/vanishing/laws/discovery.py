@@ -373,7 +373,8 @@ class Search:
         for j in relation.columns:
             slopes = np.abs(relation.gradients[:, j])
             kept = relation.sound & (slopes > 0)
-            noise[j] = max(float(np.median(values[kept] / slopes[kept])), EXACT)
+            if kept.any():
+                noise[j] = max(float(np.median(values[kept] / slopes[kept])), EXACT)
         return noise
 
     def _accept(self, relation: Relation, p_value: float) -> None:

@@ -325,6 +325,14 @@ class TrajectorySearch(Search):
     def _find_outliers(self) -> BoolArray | None:
         return None
 
+    def _prefer_proportions(
+        self, laws: list[tuple[Relation, float]]
+    ) -> list[tuple[Relation, float]]:
+        return laws
+
+    def _shorten_one(self) -> bool:
+        return False
+
     def _make_terms(self, rows: IntArray) -> Terms:
         return super()._make_terms(rows).restrict(self.allowed)
 
