@@ -16,7 +16,7 @@ from scipy.special import ndtri
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, import_extra
 from vanishing.equations.text import as_given, changed_number
-from vanishing.laws.fit import evaluate
+from vanishing.laws.fit import EXACT, evaluate
 from vanishing.laws.law import Law
 
 #: Share of sound rows that may be called broken.
@@ -255,13 +255,20 @@ class Checker:
         self.spreads = spreads
         self.ranges = ranges
         self.whole = whole
+        self.units = np.zeros(len(spreads))
         self.names = laws[0].names if laws else ()
         self.threshold = float(-ndtri(FALSE_ALARMS / 2 / max(len(laws), 1)))
 
     def scores(self, X: FloatArray, noise: FloatArray | None = None) -> FloatArray:
         """Return g / s of every law in every row, shape (n_rows, n_laws)."""
         noises = self.noise if noise is None else noise
-        return np.column_stack([_score(law, X, noises) for law in self.laws])
+        scores = np.column_stack([_score(law, X, noises) for law in self.laws])
+        for k, law in enumerate(self.laws):
+            if law.extent > EXACT and self.units.any():
+                # Numbers as they are written: what rounding explains is no error.
+                most = np.abs(law.gradients(X)) @ self.units / 2
+                scores[np.abs(law.values(X)) <= most * (1 + ROUNDING), k] = 0.0
+        return scores
 
     def check(
         self,
@@ -271,8 +278,11 @@ class Checker:
     ) -> Check:
         """Find the broken rows and the cells that break them, a block of rows at a time."""
         found: list[BrokenRow] = []
-        if self.laws and not self.noise.any():
-            self.noise = self._find_rounding(X[~np.isnan(X).any(axis=1)])
+        complete = X[~np.isnan(X).any(axis=1)]
+        if self.laws and len(complete):
+            self.units = np.array([_last_digit(column) for column in complete.T])
+            if not self.noise.any():
+                self.noise = self._find_rounding(complete)
         for start in range(0, len(X) if self.laws else 0, BLOCK):
             block = X[start : start + BLOCK]
             missing = np.asarray(np.isnan(block).any(axis=1))
@@ -296,8 +306,7 @@ class Checker:
         A total of rounded numbers is often a unit of the last digit off. Rounding to multiples of u
         adds an error that is uniform in ±u/2, whose standard deviation is u/√12.
         """
-        units = np.array([_last_digit(column) for column in X.T])
-        noise = np.zeros(len(units))
+        units, noise = self.units, np.zeros(len(self.units))
         for law in self.laws:
             exact = np.asarray(np.abs(_score(law, X, noise)) <= self.threshold)
             most = np.abs(law.gradients(X)) @ units / 2
