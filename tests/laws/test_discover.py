@@ -349,3 +349,19 @@ def test_an_invoice_rounded_to_cents(seed, heavy):
     (found,) = discover(table, names).check(table)  # not those that rounding explains
     assert found.row == 17
     assert found.fixes[0].column == "gross"
+
+
+def test_one_typo_in_few_rows_of_many_columns_hides_no_law():
+    rng = np.random.default_rng(0)
+    parts = rng.integers(100, 900, (36, 4))
+    salary, side = rng.integers(2000, 4000, 36), rng.integers(50, 500, 36)
+    spent, income = parts.sum(axis=1) + 145, salary + side
+    columns = [salary, side, income, *parts.T, np.full(36, 145), spent, income - spent]
+    table = np.column_stack(columns).astype(float)
+    table[22, 4] += 90
+    names = ["salary", "side", "income", "rent", "food", "car", "fun", "fee", "spent", "left"]
+    laws = discover(table, names)
+    assert "spent = rent + food + car + fun + 145" in {str(law) for law in laws}
+    (found,) = laws.check(table)
+    assert found.row == 22
+    assert "food" in {fix.column for fix in (*found.fixes, *found.alternatives)}

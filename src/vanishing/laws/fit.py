@@ -272,7 +272,7 @@ def find_outliers(
     found: tuple[float, BoolArray] | None = None
     for degree in (1, 2, 3):
         exponents = monomials(rows.shape[1], degree).exponents
-        if len(exponents) > min(MOST_DENSE, len(rows) / 4):
+        if len(exponents) > min(MOST_DENSE, len(rows) / (3 if degree == 1 else 4)):
             break
         values = evaluate(exponents, rows)
         gradients = project_out(differentiate(exponents, rows, spreads), normals)

@@ -219,6 +219,16 @@ def _show_laws(found: Any) -> None:
         say(f"  {law}")
     for text in found.notes:
         note(text)
+    unused = _unused_columns(found)
+    if unused:
+        more = f" and {len(unused) - 12} more" if len(unused) > 12 else ""
+        note(f"in no law: {', '.join(unused[:12])}{more}")
+
+
+def _unused_columns(found: Any) -> list[str]:
+    """Return the columns that no law speaks about, if there is any law."""
+    used = {name for law in _list(found) for name in law.columns}
+    return [name for name in found.names if name not in used] if used else []
 
 
 def _laws_record(found: Any) -> dict[str, Any]:
