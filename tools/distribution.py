@@ -115,8 +115,11 @@ def check_tests(wheel: Path, folder: Path) -> None:
     """Run the tests of `make quick` on the wheel, and the program in an empty folder."""
     programs = make_environment(folder / "tested", f"{wheel}[test-without-torch]")
     tree = folder / "tests"
-    for name in ("tests", "benchmarks", "experiments", "pyproject.toml"):
-        (shutil.copytree if (ROOT / name).is_dir() else shutil.copy)(ROOT / name, tree / name)
+    tree.mkdir()
+    shutil.copy(ROOT / "pyproject.toml", tree)
+    built = shutil.ignore_patterns("_build", "auto_examples", "generated", "__pycache__")
+    for name in ("tests", "benchmarks", "experiments", "docs", "examples"):
+        shutil.copytree(ROOT / name, tree / name, ignore=built)
     data = ROOT.parent / "shared"
     if data.is_dir():
         (folder / "shared").symlink_to(data)
