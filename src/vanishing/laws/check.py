@@ -240,6 +240,8 @@ class Checker:
         Smallest and largest values of the columns.
     whole : boolean array of shape (n_columns,)
         Columns of whole numbers.
+    share : float
+        Further noise, as a share of each value.
     """
 
     def __init__(
@@ -249,19 +251,25 @@ class Checker:
         spreads: FloatArray,
         ranges: FloatArray,
         whole: BoolArray,
+        share: float = 0.0,
     ) -> None:
         self.laws = laws
         self.noise = noise
         self.spreads = spreads
         self.ranges = ranges
         self.whole = whole
+        self.share = share
         self.units = np.zeros(len(spreads))
         self.names = laws[0].names if laws else ()
         self.threshold = float(-ndtri(FALSE_ALARMS / 2 / max(len(laws), 1)))
 
+    def cell_noise(self, X: FloatArray) -> FloatArray:
+        """Return the standard deviation of the noise of cells, shape (n_rows, n_columns)."""
+        return np.asarray(np.hypot(self.noise, self.share * X))
+
     def scores(self, X: FloatArray, noise: FloatArray | None = None) -> FloatArray:
         """Return g / s of every law in every row, shape (n_rows, n_laws)."""
-        noises = self.noise if noise is None else noise
+        noises = self.cell_noise(X) if noise is None else noise
         scores = np.column_stack([_score(law, X, noises) for law in self.laws])
         for k, law in enumerate(self.laws):
             if law.extent > EXACT and self.units.any():
@@ -281,7 +289,7 @@ class Checker:
         complete = X[~np.isnan(X).any(axis=1)]
         if self.laws and len(complete):
             self.units = np.array([_last_digit(column) for column in complete.T])
-            if not self.noise.any():
+            if not self.noise.any() and not self.share:
                 self.noise = self._find_rounding(complete)
         for start in range(0, len(X) if self.laws else 0, BLOCK):
             block = X[start : start + BLOCK]
@@ -377,7 +385,7 @@ class Checker:
 
     def _without(self, x: FloatArray, j: int) -> FloatArray:
         """Return the scores of a row whose cell j has no noise of its own."""
-        noise = self.noise.copy()
+        noise = self.cell_noise(x)
         noise[j] = 0.0
         return np.asarray(self.scores(x[None], noise)[0])
 
@@ -421,7 +429,7 @@ class Checker:
         for k in laws:
             law = self.laws[k]
             gradient = law.gradients(x[None])[0]
-            noise = np.sum(np.delete(gradient * self.noise, j) ** 2)
+            noise = np.sum(np.delete(gradient * self.cell_noise(x), j) ** 2)
             size = np.abs(law.coefficients * evaluate(law.exponents, x[None])[0]).sum()
             scale = np.sqrt(noise + (ROUNDING * size) ** 2 + 1e-300)
             values.append(law.values(x[None])[0] / scale)
@@ -435,7 +443,7 @@ class Checker:
             information = float(slopes @ slopes)
         if information <= 0:
             return np.inf
-        return float(np.sqrt(1 / information + self.noise[j] ** 2))
+        return float(np.sqrt(1 / information + self.cell_noise(x)[j] ** 2))
 
     def _restore_pair(self, x: FloatArray, columns: list[int]) -> tuple[Fix, ...]:
         """Return two cells that restore all laws."""
@@ -519,7 +527,12 @@ class Checker:
         spared = [k for k in known if k not in used]
         if spared:
             checker = Checker(
-                [self.laws[k] for k in spared], self.noise, self.spreads, self.ranges, self.whole
+                [self.laws[k] for k in spared],
+                self.noise,
+                self.spreads,
+                self.ranges,
+                self.whole,
+                self.share,
             )
             complete = np.where(np.isnan(filled), 0.0, filled)
             if (np.abs(checker.scores(complete[None])[0]) > self.threshold).any():
@@ -559,7 +572,7 @@ class Checker:
         free = right[rank:]
         solution = -np.linalg.pinv(scaled, rcond=1e-9) @ values * self.spreads[unknown]
         noise = [
-            np.sqrt(np.sum((self.laws[k].gradients(zeros[None])[0] * self.noise) ** 2))
+            np.sqrt(np.sum((self.laws[k].gradients(zeros[None])[0] * self.cell_noise(zeros)) ** 2))
             for k in linear
         ]
         spread = np.linalg.pinv(scaled, rcond=1e-9) * noise
@@ -570,7 +583,10 @@ class Checker:
             value = float(solution[position])
             value = float(np.round(value)) if self.whole[j] else value
             error = float(
-                np.hypot(np.linalg.norm(spread[position]) * self.spreads[j], self.noise[j])
+                np.hypot(
+                    np.linalg.norm(spread[position]) * self.spreads[j],
+                    np.hypot(self.noise[j], self.share * value),
+                )
             )
             k = linear[int(np.flatnonzero(matrix[:, position])[0])]
             yield int(j), (value, error), k

@@ -1,7 +1,7 @@
 """The search for laws: shortest first, at the noise that the table shows."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import permutations
 from math import comb
@@ -31,6 +31,7 @@ from vanishing.laws.search import (
     even_weights,
     make_terms,
     primitive,
+    scale_noise,
     search_supports,
     shorten,
     smallest_extent,
@@ -66,6 +67,8 @@ PER_DEGREE_OF_TWO, PER_DEGREE = 1.1, 1.03
 MOST_NOISE_OF_PROPORTIONS = 0.01
 #: Ratio of the noise of a column by a proportion and by a product of powers that is the same.
 SAME_PROPORTION = 3.0
+#: Ratio of noises, and sine of the angle between gradients, up to which two laws say the same.
+SAME_LAW, SAME_DIRECTION = 1.2, 0.05
 #: Terms that are kept in turn when others are eliminated.
 MOST_STARTS = 6
 #: Smallest angle, as its sine, between the gradients of a law and those of known ones.
@@ -73,6 +76,11 @@ SMALLEST_ANGLE = 0.25
 #: Largest p-value of a law, corrected for the number of candidates.
 SIGNIFICANT = 0.01
 PERMUTATIONS = 30
+#: Ratio of large and small values from which on noise in proportion to them is another noise, and
+#: from which on it is tried first.
+WIDE, VERY_WIDE = 3.0, 20.0
+#: Share of rows that break a law, and the density of their distance from it, in spreads.
+BROKEN, ANYWHERE = 0.02, 0.25
 #: Largest correlation of the deviations from a law with a column, in standard errors.
 UNCORRELATED = 4.5
 
@@ -88,6 +96,8 @@ class Search:
     steps : tuple of int
         Levels above the smallest extent of any polynomial, for short laws and others.
     fewest_terms : int
+    proportional : bool
+        Whether the noise of a cell is in proportion to its value; otherwise to the column's spread.
     """
 
     step: ClassVar[float] = 1.7
@@ -102,6 +112,7 @@ class Search:
     rng: np.random.Generator
     level: float | None = None
     callback: Callable[[int, float], object] | None = None
+    proportional: bool = False
     found: list[tuple[Relation, float]] = field(default_factory=list)
     n_tested: int = 0
     _normals: list[FloatArray] = field(default_factory=list)
@@ -112,6 +123,9 @@ class Search:
     _closest: float = np.inf
     _searched: BoolArray | None = None
 
+    def __post_init__(self) -> None:
+        self.units = scale_noise(self.rows, self.spreads, self.proportional)
+
     def run(self) -> list[tuple[Relation, float]]:
         """Find laws until no polynomial is left that vanishes."""
         while self._run_once():
@@ -119,6 +133,16 @@ class Search:
         while self._shorten_one():
             pass
         return self.found
+
+    def is_exact(self) -> bool:
+        """Say whether laws were found, none of which has noise."""
+        return bool(self.found) and all(relation.noise <= EXACT for relation, _ in self.found)
+
+    def with_other_noise(self) -> "Search":
+        """Return the laws that were found, fitted to the other kind of noise."""
+        same = replace(self, proportional=not self.proportional, found=[])
+        same.found = [(same.fit(relation.exponents), p_value) for relation, p_value in self.found]
+        return same
 
     def _shorten_one(self) -> bool:
         """Replace a linear law by a shorter combination with another one, if there is any.
@@ -148,7 +172,7 @@ class Search:
         return False
 
     def _find_outliers(self) -> BoolArray | None:
-        return find_outliers(self.rows, self.spreads, self._normals, self.rng)
+        return find_outliers(self.rows, self.units, self._normals, self.rng)
 
     def _start(self, rows: IntArray) -> None:
         """Compute the moments of some rows."""
@@ -162,7 +186,9 @@ class Search:
         self.terms = self._apart() if self._normals else self.all_terms
 
     def _make_terms(self, rows: IntArray) -> Terms:
-        return make_terms(self.rows[rows], self.spreads, self.degree, self.powers)
+        return make_terms(
+            self.rows[rows], self.spreads, self.degree, self.powers, proportional=self.proportional
+        )
 
     def _find_next(self) -> bool:
         """Find the shortest laws at the lowest noise that has any."""
@@ -183,7 +209,9 @@ class Search:
     def _find_from(self, low: float, most: float) -> bool:
         """Find the shortest laws at the lowest noise from a level on that has any."""
         self._closest = np.inf
-        levels = [max(1.3 * low, LEAST_NOISE) * self.step**step for step in range(self.steps[0])]
+        # Where columns span orders of magnitude, polynomials of a high degree are far closer.
+        n_steps = self.steps[0] * (2 if self.proportional else 1)
+        levels = [max(1.3 * low, LEAST_NOISE) * self.step**step for step in range(n_steps)]
         levels = [noise for noise in levels if noise <= 1.5 * most] or levels[:1]
         if low < LEAST_NOISE:
             levels = levels[:1]
@@ -322,18 +350,37 @@ class Search:
         return primitive(exponents, supports)
 
     def _accept_best(self, laws: list[tuple[Relation, float]]) -> bool:
-        laws.sort(
-            key=lambda law: (
-                len(law[0].exponents),
-                max(law[0].noise, EXACT) * _per_degree(len(law[0].exponents)) ** law[0].degree,
-            )
-        )
+        laws.sort(key=lambda law: (len(law[0].exponents), self._cost(law[0])))
         laws = self._prefer_proportions(laws)
         n_found = len(self.found)
         for relation, p_value in laws:
             if self._is_new(relation):
-                self._accept(relation, p_value)
+                self._accept(*self._lowest_degree(relation, p_value, laws))
         return len(self.found) > n_found
+
+    def _lowest_degree(
+        self, relation: Relation, p_value: float, laws: list[tuple[Relation, float]]
+    ) -> tuple[Relation, float]:
+        """Return the law of the lowest degree that says the same beside the known laws.
+
+        With z = x y, the equation x w = x u + z says that w = u + y.
+        """
+        chosen = relation, p_value
+        slopes = self._new_slopes(relation)
+        for other, its_p_value in laws:
+            if (
+                other.degree < chosen[0].degree
+                and len(other.exponents) <= len(relation.exponents)
+                and other.noise <= SAME_LAW * max(relation.noise, EXACT)
+                and _median_sine(slopes, self._new_slopes(other)) < SAME_DIRECTION
+            ):
+                chosen = other, its_p_value
+        return chosen
+
+    def _cost(self, relation: Relation) -> float:
+        """Return what orders laws of one length: the most likely first, and low degrees."""
+        gain = self.log_likelihood(relation) / float(self.row_weights.sum())
+        return relation.degree * np.log(_per_degree(len(relation.exponents))) - gain
 
     def _prefer_proportions(
         self, laws: list[tuple[Relation, float]]
@@ -401,7 +448,7 @@ class Search:
         laws: multiples of these, and whatever else follows from them, have no small extent now.
         """
         known, rows = self.all_terms, self.rows[self._inspected]
-        slopes = differentiate(known.exponents, rows, self.spreads)
+        slopes = differentiate(known.exponents, rows, self.units[self._inspected])
         slopes = project_out(slopes, [normal[self._inspected] for normal in self._normals])
         roots = np.sqrt(even_weights(evaluate(known.exponents, rows).T))
         flat = (slopes * roots[:, None, None]).reshape(-1, slopes.shape[2])
@@ -412,13 +459,15 @@ class Search:
 
     def judge(self, exponents: IntArray) -> tuple[Relation, float | None]:
         """Fit a relation and say whether it is a law: its p-value, or None."""
-        relation = self._fit(exponents)
+        relation = self.fit(exponents)
         self.n_tested += 1
         most = self._most_noise()
         if len(exponents) > 3:
             most = min(most, MOST_NOISE_OF_LONG)
         if relation.degree == 1:
             most = min(most, SAME_NOISE * max(self._linear, 1e-3))
+        if self.proportional:  # what is little of a value may be much of the spread
+            most = min(most, MOST_NOISE * float(self.spreads[relation.columns].min()))
         if relation.noise > most or (relation.noise > EXACT and self._is_rough(relation)):
             return relation, None
         if np.average(relation.sound, weights=self.row_weights) < 1 - MOST_OUTLIERS:
@@ -428,9 +477,15 @@ class Search:
             return relation, None
         return relation, p_value
 
-    def _fit(self, exponents: IntArray) -> Relation:
+    def fit(self, exponents: IntArray) -> Relation:
+        """Fit the coefficients of given terms."""
         return fit_relation(
-            self.rows, self.spreads, exponents, self.row_weights, start=self._searched
+            self.rows,
+            self.units,
+            exponents,
+            self.row_weights,
+            start=self._searched,
+            proportional=self.proportional,
         )
 
     def _is_rough(self, relation: Relation) -> bool:
@@ -463,17 +518,21 @@ class Search:
         if half < len(relation.exponents) + 2:
             return 1.0
         fitted = fit_relation(
-            self.rows[rows[:half]], self.spreads, relation.exponents, np.ones(half)
+            self.rows[rows[:half]],
+            self.units[rows[:half]],
+            relation.exponents,
+            np.ones(half),
+            proportional=self.proportional,
         )
         test = self.rows[rows[half:]]
-        observed = self._log_deviation(fitted, test)
+        observed = self._log_deviations(fitted, test, 1)[0]
         worst = 0.0
         for column in relation.columns:
-            shuffled = []
-            for _ in range(PERMUTATIONS):
-                changed = test.copy()
-                changed[:, column] = self.rng.permutation(changed[:, column])
-                shuffled.append(self._log_deviation(fitted, changed))
+            changed = np.tile(test, (PERMUTATIONS, 1))
+            changed[:, column] = np.concatenate(
+                [self.rng.permutation(test[:, column]) for _ in range(PERMUTATIONS)]
+            )
+            shuffled = self._log_deviations(fitted, changed, PERMUTATIONS)
             spread = np.std(shuffled, ddof=1) * np.sqrt(1 + 1 / PERMUTATIONS)
             gap = (np.mean(shuffled) - observed) / max(spread, 1e-3)
             if np.mean(shuffled) - observed < np.log(1.15):  # the column hardly matters
@@ -481,11 +540,30 @@ class Search:
             worst = max(worst, float(stdtr(PERMUTATIONS - 1, -gap)))
         return worst
 
-    def _log_deviation(self, relation: Relation, rows: FloatArray) -> float:
+    def log_likelihood(self, relation: Relation) -> float:
+        """Return how much more likely a law makes the rows, as a logarithm.
+
+        A row is at a distance from the law that is normal with the standard deviation of its noise,
+        or anywhere if the row is broken, as if there were no law.
+        """
+        slopes = differentiate(relation.exponents, self.rows, self.spreads)
+        steepness = np.linalg.norm(slopes @ relation.coefficients, axis=1)
+        steepness = np.maximum(steepness, 1e-300)
+        values = evaluate(relation.exponents, self.rows) @ relation.coefficients
+        noise = np.maximum(relation.noise, EXACT) * np.linalg.norm(relation.gradients, axis=1)
+        noise = np.maximum(noise / steepness, EXACT)
+        density = np.exp(-0.5 * (values / steepness / noise) ** 2) / (noise * np.sqrt(2 * np.pi))
+        gains = np.log((1 - BROKEN) * density / ANYWHERE + BROKEN)
+        return float(self.row_weights @ gains)
+
+    def _log_deviations(self, relation: Relation, rows: FloatArray, n_tables: int) -> FloatArray:
+        """Return the logarithm of the mean deviation in each of several tables of equal length."""
         values = evaluate(relation.exponents, rows) @ relation.coefficients
-        slopes = differentiate(relation.exponents, rows, self.spreads) @ relation.coefficients
+        units = scale_noise(rows, self.spreads, self.proportional)
+        slopes = differentiate(relation.exponents, rows, units) @ relation.coefficients
         steepness = np.sqrt(np.sum(slopes**2, axis=1))
-        return float(np.log(np.mean(np.abs(values) / np.maximum(steepness, 1e-300)) + 1e-16))
+        deviations = np.abs(values) / np.maximum(steepness, 1e-300)
+        return np.asarray(np.log(deviations.reshape(n_tables, -1).mean(axis=1) + 1e-16))
 
     def _lowest_extents(self) -> list[float]:
         """Return the smallest extent of each degree, of what does not follow from known laws."""
@@ -498,6 +576,14 @@ class Search:
                 break
             lows.append(smallest_extent(self.terms.take(chosen)))
         return lows
+
+
+def _median_sine(first: FloatArray, second: FloatArray) -> float:
+    """Return the sine of the angle between two gradients in the median row."""
+    products = np.abs(np.sum(first * second, axis=1))
+    lengths = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
+    cosines = products / np.maximum(lengths, 1e-300)
+    return float(np.median(np.sqrt(np.clip(1 - cosines**2, 0, None))))
 
 
 def _per_degree(n_terms: int) -> float:
@@ -520,7 +606,7 @@ def find_relations(
     seed: int = 0,
     most_rows: int = 3000,
     callback: Callable[[int, float], object] | None = None,
-) -> tuple[list[tuple[Relation, float, FloatArray, FloatArray]], list[str]]:
+) -> tuple[list[tuple[Relation, float, FloatArray, FloatArray]], list[str], bool]:
     """Find the laws of a table.
 
     Parameters
@@ -542,6 +628,8 @@ def find_relations(
     relations : list of (Relation, p-value, sizes of the columns, scaled rows)
     notes : list of str
         What the search restricted itself to.
+    proportional : bool
+        Whether the noise is in proportion to the values; otherwise to the spreads.
     """
     notes: list[str] = []
     n_rows, n_columns = rows.shape
@@ -561,14 +649,36 @@ def find_relations(
     if len(chosen) > most_rows:
         chosen = np.sort(rng.choice(chosen, most_rows, replace=False))
     powers = highest_powers(rows[chosen], spreads)
-    search = Search(scaled[chosen], units, weights[chosen], degree, powers, rng, level, callback)
+    table = scaled[chosen], units, weights[chosen], degree, powers, rng, level, callback
+    ratio = _compare_sizes(scaled[chosen])
+    search = Search(*table, proportional=noise is None and ratio > VERY_WIDE)
+    search.run()
+    if noise is None and ratio > WIDE and not search.is_exact():
+        same = search.with_other_noise()
+        if not search.found or _log_likelihood(same) > _log_likelihood(search):
+            other = Search(*table, proportional=not search.proportional)
+            other.run()
+            search = max([search, same, other], key=_log_likelihood)
     relations = []
-    for relation, p_value in search.run():
+    for relation, p_value in search.found:
         full = relation
         if len(chosen) < n_rows:
-            full = fit_relation(scaled, units, relation.exponents, weights)
+            cells = scale_noise(scaled, units, search.proportional)
+            full = fit_relation(
+                scaled, cells, relation.exponents, weights, proportional=search.proportional
+            )
         relations.append((full, p_value, sizes, scaled))
-    return relations, notes
+    return relations, notes, search.proportional
+
+
+def _compare_sizes(rows: FloatArray) -> float:
+    """Return how many times larger large values are than small ones, in the widest column."""
+    low, high = np.quantile(np.abs(rows), [0.05, 0.95], axis=0)
+    return float(np.max(high / np.maximum(low, 1e-300)))
+
+
+def _log_likelihood(search: Search) -> float:
+    return sum(search.log_likelihood(relation) for relation, _ in search.found)
 
 
 def choose_degree(n_columns: int, max_degree: int | None, notes: list[str]) -> int:

@@ -31,9 +31,9 @@ class Relation:
     coefficients : array of shape (n_terms,)
         Of the scaled columns.
     deviations : array of shape (n_rows,)
-        g / |∇g|: distances of the rows from the zero set to first order, in spreads.
+        g / |∇g|: distances of the rows from the zero set to first order, in units of the noise.
     gradients : array of shape (n_rows, n_columns)
-        ∇g in units of the spreads.
+        ∇g in units of the noise.
     noise : float
         Root mean square of the deviations, without outliers.
     sound : boolean array of shape (n_rows,)
@@ -67,26 +67,31 @@ def evaluate(exponents: IntArray, rows: FloatArray) -> FloatArray:
     return values
 
 
-def differentiate(exponents: IntArray, rows: FloatArray, spreads: FloatArray) -> FloatArray:
-    """Return the gradients of monomials in spreads, shape (n_rows, n_columns, n_terms)."""
+def differentiate(exponents: IntArray, rows: FloatArray, units: FloatArray) -> FloatArray:
+    """Return the gradients of monomials, shape (n_rows, n_columns, n_terms).
+
+    In units of the columns, shape (n_columns,), or of the cells, shape (n_rows, n_columns).
+    """
+    units = np.broadcast_to(units, rows.shape)
     gradients = np.zeros((len(rows), rows.shape[1], len(exponents)))
     for j in np.flatnonzero(exponents.any(axis=0)):
         having = np.flatnonzero(exponents[:, j])
         lower = exponents[having].copy()
         lower[:, j] -= 1
-        gradients[:, j, having] = evaluate(lower, rows) * (exponents[having, j] * spreads[j])
+        gradients[:, j, having] = evaluate(lower, rows) * exponents[having, j] * units[:, j : j + 1]
     return gradients
 
 
 def fit_relation(
     rows: FloatArray,
-    spreads: FloatArray,
+    units: FloatArray,
     exponents: IntArray,
     row_weights: FloatArray,
     groups: IntArray | None = None,
     start: BoolArray | None = None,
+    proportional: bool = False,
 ) -> Relation:
-    """Fit the coefficients of given terms.
+    """Fit the coefficients of given terms, with noise in all columns of the size of ``units``.
 
     Minimizes the mean of (g / |∇g|)², the squared distance to first order (Sampson's error), by
     solving generalized eigenvalue problems with rows weighted by 1 / |∇g|². Rows far away lose
@@ -94,8 +99,8 @@ def fit_relation(
     fit is to the rows ``start``: beside one that is far enough off, it would follow that one.
     """
     values = evaluate(exponents, rows)
-    gradients = differentiate(exponents, rows, spreads)
-    return fit_terms(exponents, values, gradients, row_weights, groups, start)
+    gradients = differentiate(exponents, rows, units)
+    return fit_terms(exponents, values, gradients, row_weights, groups, start, proportional)
 
 
 def fit_terms(
@@ -105,6 +110,7 @@ def fit_terms(
     row_weights: FloatArray,
     groups: IntArray | None = None,
     start: BoolArray | None = None,
+    proportional: bool = False,
 ) -> Relation:
     """Fit the coefficients of terms whose values and gradients are known."""
     uncentred = values
@@ -116,8 +122,9 @@ def fit_terms(
             values = center(uncentred, groups, weights)
         coefficients = _smallest(values, gradients, weights)
         slopes = gradients @ coefficients
-        steepness = np.sqrt(np.sum(slopes**2, axis=1))
-        steepness = np.maximum(steepness, _least_steepness(steepness))
+        # Where the noise is in proportion to the values, a row is flat for the size of its terms.
+        sizes = np.linalg.norm(values * coefficients, axis=1) if proportional else None
+        steepness = limit_steepness(np.linalg.norm(slopes, axis=1), sizes)
         deviations = values @ coefficients / steepness
         noise = robust_spread(deviations, row_weights)
         sound = np.abs(deviations) <= OUTLYING * max(noise, 1e-15)
@@ -127,10 +134,20 @@ def fit_terms(
     return Relation(exponents, coefficients, deviations, slopes, noise, sound)
 
 
-def _least_steepness(steepness: FloatArray) -> float:
-    """Return the gradient that flat rows are taken to have, so that none dominates."""
+def limit_steepness(steepness: FloatArray, sizes: FloatArray | None = None) -> FloatArray:
+    """Return lengths of gradients, with a least one for flat rows, so that none dominates.
+
+    Parameters
+    ----------
+    steepness : array of shape (n_rows,)
+    sizes : array of shape (n_rows,), optional
+        Which lengths are compared relative to.
+    """
+    if sizes is not None:
+        sizes = np.maximum(sizes, 1e-300)
+        return sizes * limit_steepness(steepness / sizes)
     usual = max(float(np.median(steepness)), 0.1 * float(np.mean(steepness)))
-    return usual / np.sqrt(MOST_WEIGHT) if usual > 0 else 1.0
+    return np.maximum(steepness, usual / np.sqrt(MOST_WEIGHT) if usual > 0 else 1.0)
 
 
 def robust_spread(deviations: FloatArray, row_weights: FloatArray) -> float:
@@ -248,7 +265,7 @@ MOST_OUTLIERS, LESS_NOISE, STILL_LESS = 0.3, 0.75, 0.5
 
 
 def find_outliers(
-    rows: FloatArray, spreads: FloatArray, normals: list[FloatArray], rng: np.random.Generator
+    rows: FloatArray, units: FloatArray, normals: list[FloatArray], rng: np.random.Generator
 ) -> BoolArray | None:
     """Return the rows that a polynomial of low degree leaves out, if they hide a relation.
 
@@ -259,7 +276,8 @@ def find_outliers(
     Parameters
     ----------
     rows : array of shape (n_rows, n_columns)
-    spreads : array of shape (n_columns,)
+    units : array of shape (n_columns,) or (n_rows, n_columns)
+        Of the noise.
     normals : list of arrays of shape (n_rows, n_columns)
         Directions of the gradients of known laws: those are not looked for again.
     rng : numpy.random.Generator
@@ -275,13 +293,12 @@ def find_outliers(
         if len(exponents) > min(MOST_DENSE, len(rows) / (3 if degree == 1 else 4)):
             break
         values = evaluate(exponents, rows)
-        gradients = project_out(differentiate(exponents, rows, spreads), normals)
+        gradients = project_out(differentiate(exponents, rows, units), normals)
         weights = even_weights(values.T)
 
         def deviate(sample: IntArray | BoolArray) -> FloatArray:
             coefficients = _smallest(values[sample], gradients[sample], weights[sample])  # noqa: B023
-            steepness = np.linalg.norm(gradients @ coefficients, axis=1)  # noqa: B023
-            steepness = np.maximum(steepness, _least_steepness(steepness))
+            steepness = limit_steepness(np.linalg.norm(gradients @ coefficients, axis=1))  # noqa: B023
             return np.asarray(values @ coefficients / steepness)  # noqa: B023
 
         everything = deviate(np.ones(len(rows), dtype=bool))

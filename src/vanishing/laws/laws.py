@@ -34,6 +34,7 @@ class Laws(Equations):
     noise : float or array of shape (n_columns,)
         One level relative to the columns' spreads, which does not say how it is divided among the
         columns; NaN if there is no law. The noise of each column in its unit, if it was given.
+        If ``proportional``, relative to the values.
     names : tuple of str
         The columns that were looked at.
     spreads : array of shape (n_columns,)
@@ -46,6 +47,8 @@ class Laws(Equations):
         Rows without missing cells.
     notes : tuple of str
         What was set aside, and what the search restricted itself to.
+    proportional : bool
+        Whether the noise of a cell is in proportion to its value, not to the column's spread.
     """
 
     equations: tuple[Law, ...]
@@ -56,6 +59,7 @@ class Laws(Equations):
     whole: BoolArray
     n_rows: int
     notes: tuple[str, ...] = ()
+    proportional: bool = False
 
     def __getitem__(self, index: int) -> Law:
         return self.equations[index]
@@ -114,7 +118,10 @@ class Laws(Equations):
         columns = noise if noise.ndim else np.nan_to_num(noise) * self.spreads
         if not noise.ndim and noise < EXACT:
             columns = np.zeros(len(self.names))
-        return Checker(self.equations, columns, self.spreads, self.ranges, self.whole)
+        share = 0.0
+        if self.proportional:
+            share, columns = float(noise), np.zeros(len(self.names))
+        return Checker(self.equations, columns, self.spreads, self.ranges, self.whole, share)
 
     def _take(self, X: Any) -> tuple[FloatArray, Sequence[Any]]:
         """Return the columns of the laws from a table, by name where it has names."""
@@ -204,7 +211,8 @@ class Laws(Equations):
             return "noise of each column as given"
         if self.noise < EXACT:
             return "exact"
-        return f"noise {100 * self.noise:.2g} % of a column's spread"
+        whole = "the values" if self.proportional else "a column's spread"
+        return f"noise {100 * self.noise:.2g} % of {whole}"
 
     def plot(self, X: Any, *, ax: Any = None) -> Any:
         """Draw how far each row is from each law, in standard deviations of its noise.
@@ -312,13 +320,13 @@ def discover(
         spreads, ranges = np.zeros(len(names)), np.zeros((2, len(names)))
     whole = whole_columns(values)
     equations: list[Law] = []
-    level = float("nan")
+    level, proportional = float("nan"), False
     if n_rows < FEWEST_ROWS:
         table.notes.append(
             f"{n_rows} rows are too few for a law: at least {FEWEST_ROWS} are needed"
         )
     else:
-        equations, level = _search(
+        equations, level, proportional = _search(
             table, values, weights, spreads, max_degree, noise, random_state, callback
         )
     given = noise if noise is not None and np.ndim(noise) else None
@@ -331,6 +339,7 @@ def discover(
         whole,
         n_rows,
         tuple(table.notes),
+        proportional,
     )
 
 
@@ -366,7 +375,7 @@ def _search(
     noise: Any,
     random_state: int | None,
     callback: Callable[[int, float], object] | None,
-) -> tuple[list[Law], float]:
+) -> tuple[list[Law], float, bool]:
     names = tuple(table.names)
     laws: list[Law] = []
     constant = spreads <= CONSTANT * np.abs(values).max(axis=0, initial=0.0)
@@ -374,12 +383,12 @@ def _search(
         laws.append(_constant_law(names, int(j), float(values[0, j]), len(values)))
     varying = np.flatnonzero(~constant)
     if len(varying) < 2:
-        return laws, 0.0 if laws else float("nan")
+        return laws, 0.0 if laws else float("nan"), False
     given = None
     if noise is not None:
         levels = np.broadcast_to(np.asarray(noise, dtype=float), (len(names),))
         given = levels[varying] if np.ndim(noise) else levels[varying] * spreads[varying]
-    found, notes = find_relations(
+    found, notes, proportional = find_relations(
         values[:, varying],
         max_degree=max_degree,
         noise=given,
@@ -408,7 +417,7 @@ def _search(
         )
     extents = [law.extent for law in laws]
     level = float(np.sqrt(np.mean(np.square(extents)))) if extents else float("nan")
-    return laws, 0.0 if level < EXACT else level
+    return laws, 0.0 if level < EXACT else level, proportional and level >= EXACT
 
 
 def _constant_law(names: tuple[str, ...], column: int, value: float, n_rows: int) -> Law:

@@ -45,7 +45,7 @@ class Terms:
     values : array of shape (n_terms, n_terms)
         A, the mean products of the monomials.
     gradients : array of shape (n_terms, n_terms)
-        B, the mean products of their gradients, in units of the columns' spreads.
+        B, the mean products of their gradients, in units of the noise.
     factor : array of shape (n, n_terms)
         R with A = R'R, from a QR factorization, since a Gram matrix loses half of the digits.
     """
@@ -104,12 +104,18 @@ class Terms:
         return np.asarray(np.sqrt(np.clip(ratio, 0, None) / np.clip(1 - ratio, 1e-300, None)))
 
 
+def scale_noise(rows: FloatArray, spreads: FloatArray, proportional: bool) -> FloatArray:
+    """Return the noise of cells up to a factor: the values, or the columns' spreads."""
+    return np.abs(rows) if proportional else np.broadcast_to(spreads, rows.shape)
+
+
 def make_terms(
     rows: FloatArray,
     spreads: FloatArray,
     degree: int,
     powers: IntArray,
     groups: IntArray | None = None,
+    proportional: bool = False,
 ) -> Terms:
     """Return all monomials up to a degree in the columns of a table.
 
@@ -125,6 +131,8 @@ def make_terms(
     groups : int array of shape (n_rows,), optional
         Trajectories, one after the other. The moments are then those within them: A holds the
         products of monomials minus their means along each trajectory.
+    proportional : bool
+        Whether the noise is in proportion to the values; otherwise to the spreads.
     """
     table = monomials(rows.shape[1], degree)
     exponents = table.exponents
@@ -135,21 +143,30 @@ def make_terms(
     if groups is not None:
         values = center(values.T, groups, weights).T
         moments = (values * weights) @ values.T
-    gradients = np.zeros_like(gram)
-    index = {tuple(row): position for position, row in enumerate(exponents.tolist())}
-    for j in range(rows.shape[1]):
-        having = np.flatnonzero(exponents[:, j])
-        lower = exponents[having].copy()
-        lower[:, j] -= 1
-        found = np.array([index[tuple(row)] for row in lower.tolist()], dtype=np.intp)
-        slopes = exponents[having, j] * spreads[j]
-        gradients[np.ix_(having, having)] += gram[np.ix_(found, found)] * np.outer(slopes, slopes)
+    if proportional:
+        gradients = gram * (exponents @ exponents.T)  # x_j ∂_j x^e = e_j x^e
+    else:
+        gradients = _multiply_gradients(exponents, spreads, gram)
     # Products of columns that exclude each other are zero, as are constants within trajectories.
     kept = np.flatnonzero((exponents < powers).all(axis=1) & (np.diag(moments) > 1e-20))
     first = values[kept[:MOST_FACTORED]] * np.sqrt(weights)
     factor = np.asarray(np.linalg.qr(first.T, mode="r"))
     block = np.ix_(kept, kept)
     return Terms(exponents[kept], moments[block], gradients[block], factor)
+
+
+def _multiply_gradients(exponents: IntArray, spreads: FloatArray, gram: FloatArray) -> FloatArray:
+    """Return the mean products of gradients, which are those of monomials of lower degrees."""
+    gradients = np.zeros_like(gram)
+    index = {tuple(row): position for position, row in enumerate(exponents.tolist())}
+    for j in range(exponents.shape[1]):
+        having = np.flatnonzero(exponents[:, j])
+        lower = exponents[having].copy()
+        lower[:, j] -= 1
+        found = np.array([index[tuple(row)] for row in lower.tolist()], dtype=np.intp)
+        slopes = exponents[having, j] * spreads[j]
+        gradients[np.ix_(having, having)] += gram[np.ix_(found, found)] * np.outer(slopes, slopes)
+    return gradients
 
 
 def center(values: FloatArray, groups: IntArray, weights: FloatArray) -> FloatArray:

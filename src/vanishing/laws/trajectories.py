@@ -336,7 +336,8 @@ class TrajectorySearch(Search):
     def _make_terms(self, rows: IntArray) -> Terms:
         return super()._make_terms(rows).restrict(self.allowed)
 
-    def _fit(self, exponents: IntArray) -> Relation:
+    def fit(self, exponents: IntArray) -> Relation:
+        """Fit the coefficients of given terms."""
         return self._fit_to(exponents, np.ones(len(self.rows), dtype=bool))
 
     def _fit_to(self, exponents: IntArray, rows: BoolArray) -> Relation:
@@ -361,7 +362,7 @@ class TrajectorySearch(Search):
         """Leave out the terms without which the deviations are not significantly larger."""
         while len(relation.exponents) > 2:
             shorter = [
-                self._fit(np.delete(relation.exponents, i, axis=0))
+                self.fit(np.delete(relation.exponents, i, axis=0))
                 for i in range(len(relation.exponents))
             ]
             best = min(shorter, key=lambda each: each.noise)
