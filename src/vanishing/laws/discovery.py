@@ -373,6 +373,7 @@ class Search:
                 and len(other.exponents) <= len(relation.exponents)
                 and other.noise <= SAME_LAW * max(relation.noise, EXACT)
                 and _median_sine(slopes, self._new_slopes(other)) < SAME_DIRECTION
+                and _median_sine(relation.gradients, other.gradients) > SAME_DIRECTION
             ):
                 chosen = other, its_p_value
         return chosen

@@ -144,7 +144,7 @@ def limit_steepness(steepness: FloatArray, sizes: FloatArray | None = None) -> F
         Which lengths are compared relative to.
     """
     if sizes is not None:
-        sizes = np.maximum(sizes, 1e-300)
+        sizes = np.maximum(sizes, max(1e-12 * float(sizes.max()), 1e-150))  # rows of zeros
         return sizes * limit_steepness(steepness / sizes)
     usual = max(float(np.median(steepness)), 0.1 * float(np.mean(steepness)))
     return np.maximum(steepness, usual / np.sqrt(MOST_WEIGHT) if usual > 0 else 1.0)
