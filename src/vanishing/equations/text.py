@@ -36,7 +36,7 @@ def significant(value: float, digits: int) -> str:
     return number(rounded, f".{digits}g")
 
 
-def changed_number(value: float, other: float) -> tuple[str, str]:
+def changed_number(value: float, other: float, decimals: int | None = None) -> tuple[str, str]:
     """Write a number, and the one that it is changed to, with the digits that the change needs.
 
     Parameters
@@ -46,6 +46,9 @@ def changed_number(value: float, other: float) -> tuple[str, str]:
     other : float
         Has at least four digits, no fewer than the integer part, and so many that rounding hides
         no more than a twentieth of the change.
+    decimals : int, optional
+        Of the column, if its numbers are rounded. The other number then has as many, unless that
+        hides the change.
 
     Returns
     -------
@@ -60,7 +63,11 @@ def changed_number(value: float, other: float) -> tuple[str, str]:
     ('1013.25', '1013.31')
     >>> changed_number(2 / 3, 0.1)
     ('0.6667', '0.1')
+    >>> changed_number(1948.26, 1858.2600000001, decimals=2)
+    ('1948.26', '1858.26')
     """
+    if decimals is not None and (rounded := round(other, decimals)) != value:
+        return as_given(value), exact_number(rounded)
     error = VISIBLE * abs(other - value)
     return as_given(value, error), _within(other, error)
 

@@ -1,14 +1,14 @@
 """``discover``: the laws of a table, without a setting."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
-from vanishing.laws.check import Check, Checker
+from vanishing.laws.check import Check, Checker, last_digits
 from vanishing.laws.discovery import find_relations
 from vanishing.laws.fit import EXACT, evaluate
 from vanishing.laws.law import Equations, Law, make_law
@@ -46,6 +46,8 @@ class Laws(Equations):
         Rows without missing cells.
     notes : tuple of str
         What was set aside, and what the search restricted itself to.
+    units : array of shape (n_columns,), optional
+        Units of the last digits of the columns, such as 0.01; 0 for numbers that are not rounded.
     """
 
     equations: tuple[Law, ...]
@@ -56,6 +58,7 @@ class Laws(Equations):
     whole: BoolArray
     n_rows: int
     notes: tuple[str, ...] = ()
+    units: FloatArray | None = None
 
     def __getitem__(self, index: int) -> Law:
         return self.equations[index]
@@ -74,7 +77,7 @@ class Laws(Equations):
         array of shape (n_rows, n_laws)
             Values of ``expression``; NaN where a cell is missing.
         """
-        values, _ = self._take(X)
+        values = self._take_columns(take_table(X), X)
         if not self.equations:
             return np.empty((len(values), 0))
         return np.column_stack([law.values(values) for law in self.equations])
@@ -84,6 +87,7 @@ class Laws(Equations):
         X: Any,
         *,
         row_names: Sequence[Any] | None = None,
+        texts: Mapping[tuple[int, str], str] | None = None,
         callback: Callable[[int], object] | None = None,
     ) -> Check:
         """Find the rows that break the laws, and the cells that break them.
@@ -94,9 +98,14 @@ class Laws(Equations):
         Parameters
         ----------
         X : table with the columns of the laws
-            Missing cells are filled where the laws determine them.
+            Missing cells are filled where the laws determine them. So are the few cells of a column
+            of numbers that hold something else, such as a typo.
         row_names : sequence of length n_rows, optional
-            What the rows are called; by default the index of a frame, or numbers from 0.
+            What the rows are called: by default the index of a frame, numbers from 0 for an array,
+            and for a file its index column, or numbers from 1 below the header.
+        texts : mapping of (int, str) to str, optional
+            What missing cells hold that are no numbers, by the place of the row, from 0, and the
+            column; by default what the table itself shows.
         callback : callable, optional
             Called with the number of rows that are checked so far.
 
@@ -105,8 +114,14 @@ class Laws(Equations):
         Check
             A sequence of broken rows with ``to_frame()`` and ``sentences()``.
         """
-        values, names = self._take(X)
-        return self._checker.check(values, names if row_names is None else row_names, callback)
+        table = take_table(X)
+        values = self._take_columns(table, X)
+        return self._checker.check(
+            values,
+            table.row_names if row_names is None else row_names,
+            callback,
+            table.texts if texts is None else texts,
+        )
 
     @property
     def _checker(self) -> Checker:
@@ -114,13 +129,14 @@ class Laws(Equations):
         columns = noise if noise.ndim else np.nan_to_num(noise) * self.spreads
         if not noise.ndim and noise < EXACT:
             columns = np.zeros(len(self.names))
-        return Checker(self.equations, columns, self.spreads, self.ranges, self.whole)
+        return Checker(
+            self.equations, columns, self.spreads, self.ranges, self.whole, self.units
+        )
 
-    def _take(self, X: Any) -> tuple[FloatArray, Sequence[Any]]:
+    def _take_columns(self, table: NumericTable, X: Any) -> FloatArray:
         """Return the columns of the laws from a table, by name where it has names."""
         has_names = isinstance(X, (str, os.PathLike)) or hasattr(X, "columns")
         needed = sorted({name for law in self.equations for name in law.columns})
-        table = take_table(X)
         if has_names:
             missing = [name for name in needed if name not in table.names]
             if missing:
@@ -144,7 +160,7 @@ class Laws(Equations):
         unused = [j for j, name in enumerate(self.names) if name not in needed]
         values = values.copy()
         values[:, unused] = 0.0
-        return values, table.row_names
+        return values
 
     def solve_for(self, name: str) -> list[Any]:
         """Return explicit formulas of a column.
@@ -221,7 +237,7 @@ class Laws(Equations):
         plt = import_extra("matplotlib.pyplot", extra="plot", purpose="Laws.plot")
         if ax is None:
             _, ax = plt.subplots(figsize=(7, 0.8 + 0.6 * max(len(self.equations), 1)))
-        values, _ = self._take(X)
+        values = self._take_columns(take_table(X), X)
         checker = self._checker
         for k, law in enumerate(self.equations):
             scores = np.abs(checker.scores(values)[:, k])
@@ -331,6 +347,7 @@ def discover(
         whole,
         n_rows,
         tuple(table.notes),
+        last_digits(values) if n_rows else None,
     )
 
 
@@ -349,8 +366,11 @@ def _leave_out_missing(table: NumericTable) -> None:
         table.drop([int(j)], f"{table.names[j]} is set aside: {absent[j]:.0%} of it is missing")
     complete = np.asarray(~np.isnan(table.values).any(axis=1))
     if not complete.all():
+        n_left_out = int(np.sum(~complete))
+        have = "has" if n_left_out == 1 else "have"
         table.notes.append(
-            f"{np.sum(~complete)} of {len(complete)} rows have missing cells and were left out"
+            f"{n_left_out} of {len(complete)} rows {have} missing cells; no law was fitted to "
+            f"{'it' if n_left_out == 1 else 'them'}"
         )
         table.values = table.values[complete]
         table.sample_weight = table.sample_weight[complete]

@@ -18,6 +18,7 @@ from vanishing.app.cli.models import (
     preprocess,
     threshold_of,
 )
+from vanishing.app.cli.tables import place_of
 from vanishing.app.wording import TOGETHER, list_changes
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.data.whole_tables import Table
@@ -93,8 +94,7 @@ def findings_record(findings: Findings, table: Table) -> dict[str, Any]:
         "auc": findings.auc,
         "anomalies": [
             {
-                "row": int(table.rows[index]),
-                "id": None if table.row_ids is None else str(table.row_ids[index]),
+                **place_of(table, index),
                 "score": float(findings.scores[index]),
                 "features": {} if why is None else dict(why.ranked()),
                 "fix": {}
@@ -167,8 +167,7 @@ ROWS_PER_TERM = 3
 def explanation_record(detector: Any, table: Table, index: int, why: Any) -> dict[str, Any]:
     """Return an explanation, for JSON."""
     record: dict[str, Any] = {
-        "row": int(table.rows[index]),
-        "id": None if table.row_ids is None else str(table.row_ids[index]),
+        **place_of(table, index),
         "threshold": threshold_of(detector),
     }
     if why is None:
@@ -310,8 +309,7 @@ def show_values(
     order = np.argsort(-times, kind="stable")[:n_equations]
     labels = ideal.get_feature_names_out()
     record = {
-        "row": int(table.rows[index]),
-        "id": None if table.row_ids is None else str(table.row_ids[index]),
+        **place_of(table, index),
         "score": float(np.linalg.norm(values)),
         "equations": [
             {

@@ -17,7 +17,6 @@ from vanishing.app.report.content import (
 from vanishing.app.report.page import check_folder, date_line, make_glance, make_page, write_page
 from vanishing.arrays.namespace import FloatArray
 from vanishing.equations.mathml import Child, Element, element
-from vanishing.equations.text import as_given, changed_number
 from vanishing.laws.fit import EXACT
 from vanishing.laws.table import take_table
 
@@ -131,7 +130,7 @@ def _table_of_cells(found: list[Any], sentences: list[str], caption: str) -> Ele
     for each, sentence in zip(found, sentences, strict=True):
         why = sentence.partition(": ")[2]
         for place, fix in enumerate(each.fixes or (None,)):
-            change = ("–", "–", "–") if fix is None else (fix.column, *_change(fix))
+            change = ("–", "–", "–") if fix is None else (fix.column, *fix.written)
             sure = "–" if fix is None else f"{100 * fix.probability:.0f}\u00a0%"
             words = why if place == 0 else ""
             lines.append(make_row("td", (str(each.name), words, *change, sure), kinds))
@@ -143,9 +142,3 @@ def _table_of_cells(found: list[Any], sentences: list[str], caption: str) -> Ele
         class_="ranked",
     )
     return make_scrollable(table, caption)
-
-
-def _change(fix: Any) -> tuple[str, str]:
-    if fix.value != fix.value:
-        return "missing", as_given(fix.fix)
-    return changed_number(fix.value, fix.fix)
