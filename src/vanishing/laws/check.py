@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, import_extra
-from vanishing.equations.text import as_given, changed_number
+from vanishing.equations.text import as_given, changed_number, count_decimals, last_digits
 from vanishing.laws.fit import EXACT, evaluate
 from vanishing.laws.law import Law
 
@@ -23,8 +23,6 @@ from vanishing.laws.law import Law
 FALSE_ALARMS = 0.005
 #: Relative error of numbers that are exact: they were computed in floating-point arithmetic.
 ROUNDING = 1e-9
-#: Decimals that a column of rounded numbers has, at most.
-MOST_DECIMALS = 6
 #: Digits of a fix beyond those of its column.
 SPARE = 6
 #: Share of the rows that keep an exact law, off by no more than rounding, from which on the numbers
@@ -356,10 +354,9 @@ class Checker:
             units = np.minimum(units, self.units)  # 0 if one of them is not rounded
 
         def add(fix: Fix) -> Fix:
-            unit = units[self.names.index(fix.column)]
-            if not unit:
+            decimals = count_decimals(units[self.names.index(fix.column)])
+            if decimals is None:
                 return fix
-            decimals = round(-np.log10(unit))
             # Without what floating-point arithmetic adds to it: 151.54, not 151.53999999999996.
             return replace(fix, fix=round(fix.fix, decimals + SPARE), decimals=decimals)
 
@@ -666,19 +663,6 @@ def _add_texts(
         fix = Fix(column, np.nan, np.nan, np.nan, 1.0, text=text)
         told.append(BrokenRow(row, row_names[row], (), (fix,), is_missing=True))
     return sorted(told, key=lambda each: each.row)
-
-
-def last_digits(X: FloatArray) -> FloatArray:
-    """Return the unit of the last digit of each column, 0 if its numbers are not rounded."""
-    return np.array([_last_digit(column) for column in X.T])
-
-
-def _last_digit(column: FloatArray) -> float:
-    """Return the unit of the last digit that numbers have, 0 if they are not rounded."""
-    for decimals in range(MOST_DECIMALS + 1):
-        if np.allclose(np.round(column, decimals), column, rtol=ROUNDING, atol=0.0):
-            return float(10.0**-decimals)
-    return 0.0
 
 
 def law_cells(law: Law, x: FloatArray) -> FloatArray:

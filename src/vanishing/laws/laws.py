@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
-from vanishing.laws.check import Check, Checker, last_digits
+from vanishing.equations.text import last_digits
+from vanishing.laws.check import Check, Checker
 from vanishing.laws.discovery import find_relations
 from vanishing.laws.fit import EXACT, evaluate
 from vanishing.laws.law import Equations, Law, make_law

@@ -161,10 +161,10 @@ def detect(
         # The rows have standard output for themselves.
         console = err() if out_file == "-" else out()
         show_findings(findings, table, console)
-        if len(findings.worst):
-            note_lines(table, int(table.rows[findings.worst[0]]))
         if strays.rows:
             show_strays(strays, table.unfiltered or table, console)
+        elif len(findings.worst):
+            note_lines(table, int(table.rows[findings.worst[0]]))
         for path in (out_file, report, save):
             if path not in (None, "-"):
                 note(f"wrote {path}")
@@ -227,6 +227,7 @@ def _read(
         normal = read_table(
             train, reading, label=label, secondary=True, set_aside=True, gaps="skip"
         )
+        _note_constants(normal)
     else:
         normal = None
     table = read_table(
@@ -239,6 +240,18 @@ def _read(
         lists_strays=lists_strays,
     )
     return Inputs(table, normal, None)
+
+
+def _note_constants(normal: Any) -> None:
+    """Say which columns never change in normal rows, so that any other value is an anomaly."""
+    constant = [j for j, column in enumerate(normal.values.T) if column.min() == column.max()]
+    if constant:
+        listed = ", ".join(f"{normal.shown_names[j]} = {normal.values[0, j]:g}" for j in constant[:5])
+        more = f" and {len(constant) - 5} more" if len(constant) > 5 else ""
+        note(
+            f"{normal.where}: the same in every row: {listed}{more}; a row with another value is "
+            "called anomalous"
+        )
 
 
 def _fit(inputs: Inputs, wanted: Equations, threshold: Threshold) -> Any:
