@@ -759,7 +759,7 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
             return values if output == "signed" else namespace(values).abs(values)
 
         if output != "nonvanishing":
-            self._warn_of_nothing()
+            self._warn_of_nothing(stacklevel=4)  # beyond scikit-learn's wrapper
         refuse_frames_of_chunks(self, X)
         if "nonvanishing" in {output, self.output} and output != self.output:
             refuse_other_columns(self, "output")
@@ -903,10 +903,10 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
 
         return transformer_outputs([self.basis_], self.output, graph, x)
 
-    def _warn_of_nothing(self) -> None:
+    def _warn_of_nothing(self, stacklevel: int = 3) -> None:
         """Tell callers of public methods that there are no equations, and what would give some."""
         if not self.basis_.count():
-            warnings.warn(self._describe_nothing(), NothingVanishesWarning, stacklevel=3)
+            warnings.warn(self._describe_nothing(), NothingVanishesWarning, stacklevel=stacklevel)
 
     def _describe_nothing(self) -> str:
         tol = self.tol if isinstance(self.tol, str) else format(self.tol, "g")

@@ -34,6 +34,8 @@ UNLIKELY = 1e-3
 WIDTH = 1.96
 #: Rows with pairs of broken cells: combinations of columns that are tried.
 MOST_PAIRS = 400
+#: Rows that are printed; ``sentences`` and ``to_frame`` have all of them.
+MOST_PRINTED = 50
 #: Rows that are checked between two calls of a callback.
 BLOCK = 500
 
@@ -218,7 +220,10 @@ class Check:
         return f"{where}{' and '.join(parts)} {verb} {laws}; {values} would fix it."
 
     def __str__(self) -> str:
-        return "\n".join(self.sentences()) or self.summary()
+        shown = Check(self.laws, self.rows[:MOST_PRINTED], self.n_rows).sentences()
+        if len(self.rows) > MOST_PRINTED:
+            shown.append(f"... and {len(self.rows) - MOST_PRINTED} more of {len(self.rows)} rows")
+        return "\n".join(shown) or self.summary()
 
     __repr__ = __str__
 
@@ -251,7 +256,7 @@ class Check:
     def _repr_html_(self) -> str:
         from html import escape
 
-        items = "".join(f"<li>{escape(sentence)}</li>" for sentence in self.sentences()[:50])
+        items = "".join(f"<li>{escape(line)}</li>" for line in str(self).splitlines() if self.rows)
         return f"<ul>{items}</ul>" if items else f"<p>{escape(str(self))}</p>"
 
 

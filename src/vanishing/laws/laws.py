@@ -13,7 +13,7 @@ from vanishing.laws.check import Check, Checker
 from vanishing.laws.discovery import find_relations
 from vanishing.laws.fit import EXACT, evaluate
 from vanishing.laws.law import Equations, Law, make_law
-from vanishing.laws.table import NumericTable, take_table, whole_columns
+from vanishing.laws.table import NumericTable, frame_like, take_table, whole_columns
 
 #: Rows below which nothing can be said.
 FEWEST_ROWS = 8
@@ -25,7 +25,7 @@ MOST_MISSING = 0.5
 CONSTANT = 1e-12
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Laws(Equations):
     """The laws of a table; see ``discover``.
 
@@ -66,7 +66,7 @@ class Laws(Equations):
 
     # --- What the laws say of rows ----------------------------------------------------------------
 
-    def residuals(self, X: Any) -> FloatArray:
+    def residuals(self, X: Any) -> Any:
         """Evaluate the laws on rows.
 
         Parameters
@@ -76,12 +76,14 @@ class Laws(Equations):
         Returns
         -------
         array of shape (n_rows, n_laws)
-            Values of ``expression``; NaN where a cell is missing.
+            Values of ``expression``; NaN where a cell is missing. For a frame of pandas or polars, a
+            frame whose columns are called by the laws, with the same index.
         """
         values = self._take_columns(take_table(X), X)
-        if not self.equations:
-            return np.empty((len(values), 0))
-        return np.column_stack([law.values(values) for law in self.equations])
+        residuals = np.empty((len(values), len(self.equations)))
+        for k, law in enumerate(self.equations):
+            residuals[:, k] = law.values(values)
+        return frame_like(X, residuals, [str(law) for law in self.equations])
 
     def check(
         self,
@@ -173,7 +175,8 @@ class Laws(Equations):
         Returns
         -------
         list of SymPy expressions
-            From each law that names the column, those that SymPy finds.
+            From each law that names the column, those that SymPy finds. Numbers have the digits
+            that they have in the laws; ``Law.expression`` has all of them.
         """
         sympy = import_extra("sympy", extra="symbolic", purpose="Laws.solve_for")
         if name not in self.names:
@@ -185,7 +188,10 @@ class Laws(Equations):
                     solutions = sympy.solve(law.expression, sympy.Symbol(name))
                 except NotImplementedError:
                     continue
-                formulas.extend(each for each in solutions if each not in formulas)
+                for solution in solutions:
+                    tidy = law.round_numbers(solution)
+                    if tidy not in formulas:
+                        formulas.append(tidy)
         return formulas
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -216,3 +216,13 @@ def whole_columns(values: FloatArray) -> BoolArray:
             ((values == np.round(values)) | np.isnan(values)).all(axis=0)
             & (np.nanmax(np.abs(values), axis=0, initial=0) < 2**53)
         )
+
+
+def frame_like(X: Any, values: FloatArray, names: Sequence[str]) -> Any:
+    """Return values as a frame of the same kind as X and with its index, or as an array."""
+    kind = type(X).__module__.partition(".")[0]
+    if kind == "pandas" and hasattr(X, "columns"):
+        return type(X)(values, index=X.index, columns=list(names))
+    if kind == "polars" and hasattr(X, "columns") and not hasattr(X, "collect"):
+        return type(X)(dict(zip(names, values.T, strict=True)))
+    return values

@@ -203,7 +203,7 @@ EXAMPLES = {
     1: "such as a = b + c",
     2: "such as a = b*c",
     3: "such as a = b*c^2",
-    4: "such as a^2 = b^2*c^2",
+    4: "such as a = b*c^3",
 }
 #: Rows for each term from which on equations with all of them can be told from chance.
 ROWS_PER_TERM = 2
