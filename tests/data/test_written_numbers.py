@@ -107,7 +107,14 @@ def test_typos_are_missing_and_listed():
 
 @pytest.mark.parametrize(
     ("n_numbers", "n_texts", "are_numbers"),
-    [(8, 1, True), (7, 1, False), (24, 3, True), (100, 4, False), (1000, 20, True), (900, 22, False)],
+    [
+        (8, 1, True),
+        (7, 1, False),
+        (24, 3, True),
+        (100, 4, False),
+        (1000, 20, True),
+        (900, 22, False),
+    ],
 )
 def test_few_cells_may_be_texts(n_numbers, n_texts, are_numbers):
     cells = [*map(str, range(n_numbers)), *["x"] * n_texts]

@@ -23,8 +23,8 @@ Row = Sequence[Any]
 class Sheet(NamedTuple):
     """A table, with the names of its columns if it has any.
 
-    ``others`` are the other sheets of the file that hold data, ``first_line`` is the row of the sheet
-    that is the first one below the names; None where empty rows were left out.
+    ``others`` are the other sheets of the file that hold data. ``first_line`` is the row of the
+    sheet that is the first one below the names; None where empty rows were left out.
     """
 
     title: str

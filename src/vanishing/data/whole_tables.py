@@ -39,8 +39,8 @@ class ColumnFile(OpenTable):
     """Columns of Arrow in memory.
 
     ``row_shape`` is the shape of what became a row; ``sheet`` is the one that was read of an Excel
-    file, ``other_sheets`` those that hold data as well, and ``first_line`` the row of the sheet that
-    is the first one of the table.
+    file, ``other_sheets`` those that hold data as well, and ``first_line`` the row of the sheet
+    that is the first one of the table.
     """
 
     def __init__(

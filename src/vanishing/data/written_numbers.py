@@ -142,7 +142,7 @@ def is_number(cell: str, decimal: str) -> bool:
 
 
 def strip_unit(cell: str) -> str:
-    """Return the digits of a number, without currency, unit and brackets; other texts as they are."""
+    """Return the digits of a number, without unit and brackets; other texts as they are."""
     found = _split(cell.strip())
     return cell if found is None else found[0]
 

@@ -422,7 +422,9 @@ def _fit_linear(z: FloatArray, sample_weight: FloatArray | None) -> _Member:
         f"all rows, linear: {len(scale)} equation{'s' * (len(scale) != 1)} of degree 1, fitted to "
         f"{MOST:.0%} of the rows (shrinkage {shrinkage.rho:.2g})"
     )
-    return _Member(ClusterView(("all rows, linear",), [component]), description, weight=LINEAR_WEIGHT)
+    return _Member(
+        ClusterView(("all rows, linear",), [component]), description, weight=LINEAR_WEIGHT
+    )
 
 
 def _fit_span(z: FloatArray, sample_weight: FloatArray | None) -> _Member:

@@ -177,7 +177,9 @@ class Check:
         fills = [fix for found in self.rows if found.is_missing for fix in found.fixes]
         n_texts = sum(bool(fix.text) for fix in fills)
         n_filled = len(fills) - n_texts
-        said = f"All {self.n_rows} rows keep the laws" if self.laws else "There are no laws to check"
+        said = (
+            f"All {self.n_rows} rows keep the laws" if self.laws else "There are no laws to check"
+        )
         if n_broken:
             said = f"{n_broken} of {self.n_rows} rows break{'s' * (n_broken == 1)} a law"
         if n_texts:
@@ -301,7 +303,7 @@ class Checker:
         self.spreads = spreads
         self.ranges = ranges
         self.whole = whole
-        self.units = np.zeros(len(spreads))
+        self.units: FloatArray = np.zeros(len(spreads))
         self._learned_units = units
         self.names = laws[0].names if laws else ()
         self.threshold = float(-ndtri(FALSE_ALARMS / 2 / max(len(laws), 1)))

@@ -76,8 +76,8 @@ class Laws(Equations):
         Returns
         -------
         array of shape (n_rows, n_laws)
-            Values of ``expression``; NaN where a cell is missing. For a frame of pandas or polars, a
-            frame whose columns are called by the laws, with the same index.
+            Values of ``expression``; NaN where a cell is missing. For a frame of pandas or polars,
+            a frame whose columns are called by the laws, with the same index.
         """
         values = self._take_columns(take_table(X), X)
         residuals = np.empty((len(values), len(self.equations)))
@@ -132,9 +132,7 @@ class Laws(Equations):
         columns = noise if noise.ndim else np.nan_to_num(noise) * self.spreads
         if not noise.ndim and noise < EXACT:
             columns = np.zeros(len(self.names))
-        return Checker(
-            self.equations, columns, self.spreads, self.ranges, self.whole, self.units
-        )
+        return Checker(self.equations, columns, self.spreads, self.ranges, self.whole, self.units)
 
     def _take_columns(self, table: NumericTable, X: Any) -> FloatArray:
         """Return the columns of the laws from a table, by name where it has names."""

@@ -34,9 +34,7 @@ def test_files(call, tmp_path):
     out, report = tmp_path / "cells.csv", tmp_path / "page.html"
     call("check", ACCOUNTS, "--id", "month", "--out", str(out), "--report", str(report))
     lines = out.read_text().splitlines()
-    assert lines[0] == (
-        "row,line,id,cell,value,text,fix,low,high,law,probability,alternatives"
-    )
+    assert lines[0] == ("row,line,id,cell,value,text,fix,low,high,law,probability,alternatives")
     assert [line.split(",")[:7] for line in lines[1:]] == [
         ["17", "18", "2021-05", "costs", "8078", "", "7778"],
         ["42", "43", "2023-06", "profit", "6458", "", "6548"],

@@ -255,8 +255,8 @@ def remarks(found: Description) -> list[str]:
     if found.n_complete < found.n_rows:
         n_missing = found.n_rows - found.n_complete
         said.append(
-            f"Numbers are missing from {n_missing} of {found.n_rows} rows: check fills in those that "
-            "the laws determine, the other commands leave the rows out."
+            f"Numbers are missing from {n_missing} of {found.n_rows} rows: check fills in those "
+            "that the laws determine, the other commands leave the rows out."
         )
     if not found.numeric:
         said.append("No column holds different numbers, so there is no equation to find.")

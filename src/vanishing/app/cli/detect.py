@@ -246,7 +246,9 @@ def _note_constants(normal: Any) -> None:
     """Say which columns never change in normal rows, so that any other value is an anomaly."""
     constant = [j for j, column in enumerate(normal.values.T) if column.min() == column.max()]
     if constant:
-        listed = ", ".join(f"{normal.shown_names[j]} = {normal.values[0, j]:g}" for j in constant[:5])
+        listed = ", ".join(
+            f"{normal.shown_names[j]} = {normal.values[0, j]:g}" for j in constant[:5]
+        )
         more = f" and {len(constant) - 5} more" if len(constant) > 5 else ""
         note(
             f"{normal.where}: the same in every row: {listed}{more}; a row with another value is "

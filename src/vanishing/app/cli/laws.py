@@ -179,7 +179,7 @@ def _show_broken(checked: Any, table: Any, top: int) -> None:
         note_lines(table, int(table.rows[ranked[0].row]))
 
 
-# --- Cells that are not numbers, and what the laws say they are ------------------------------------
+# --- Cells that are not numbers, and what the laws say they are -----------------------------------
 
 
 def check_strays(found: Any, table: Any) -> Any:
@@ -237,7 +237,9 @@ def show_strays(strays: Any, table: Any, console: Any = None) -> None:
     """Print the cells that are not numbers, and what the laws say they are."""
     from vanishing.app.cli.tables import note_lines
 
-    tell = say if console is None else lambda text: console.print(text, soft_wrap=True, markup=False)
+    tell = (
+        say if console is None else lambda text: console.print(text, soft_wrap=True, markup=False)
+    )
     number = sum(bool(fix.text) for found in strays for fix in found.fixes)
     tell("1 cell is not a number:" if number == 1 else f"{number} cells are not numbers:")
     for sentence in strays.sentences()[:MOST_STRAYS]:
@@ -371,7 +373,9 @@ def _cells(checked: Any, table: Any) -> dict[str, list[Any]]:
     for found in checked:
         shared = {
             "law": "; ".join(str(checked.laws[k]) for k in found.laws),
-            "alternatives": "; ".join(f"{fix.column} = {fix.fix:.12g}" for fix in found.alternatives),
+            "alternatives": "; ".join(
+                f"{fix.column} = {fix.fix:.12g}" for fix in found.alternatives
+            ),
         }
         for fix in found.fixes or (None,):
             low, high = (nan, nan) if fix is None else fix.interval
