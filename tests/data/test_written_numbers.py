@@ -94,6 +94,7 @@ def test_each_column_has_its_own_decimal_sign():
     assert guess_format(["12,50 €", "1.234,00 €"], ".").decimal == ","
     assert guess_format(["1,234", "56,789"], ".") == (".", ",", "")
     assert guess_format(["1,25", "2,5"], ".").decimal == ","
+    assert guess_format(["1,000"] * 50 + ["12,34"], ".") == (".", ",", "")  # a typo
 
 
 def test_typos_are_missing_and_listed():

@@ -119,6 +119,9 @@ def guess_format(cells: Iterable[str], decimal: str) -> NumberFormat | None:
     best = NumberFormat(decimal, "", unit)
     most = 0
     for point in (decimal, "," if decimal == "." else "."):
+        # 1,000 beside the typo 12,34 is a thousand still.
+        if most and are_few(len(parts) - most, len(parts)):
+            break
         for sign in ("", *THOUSANDS):
             if sign == point:
                 continue

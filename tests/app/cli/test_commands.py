@@ -929,7 +929,7 @@ def test_demo(call, tmp_path):
     done = call("demo", "here")
     assert done.code == 0, done.err
     assert "speed torque" in done.out
-    assert "power (2.1424 to 3.073)" in done.out
+    assert "power (2.1424 to 3.0734)" in done.out
     for name in ("normal.csv", "new.csv", "scores.csv", "pump.safetensors"):
         assert (tmp_path / "here" / name).exists()
     tried = [line.split()[1:] for line in done.out.splitlines() if line.startswith("  vanishing ")]

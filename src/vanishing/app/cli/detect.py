@@ -95,11 +95,12 @@ def detect(
     --normalization it is a single ideal, whose equations people can read.
     """
     from vanishing.app.cli.findings import find, findings_record, show_findings
-    from vanishing.app.cli.laws import show_strays, stray_records
+    from vanishing.app.cli.laws import capitalize, show_strays, stray_records
     from vanishing.app.cli.models import library_errors, row_column, truth
     from vanishing.app.cli.tables import (
         check_outputs,
         check_report,
+        describe_lines,
         note_lines,
         output_format,
         refusals,
@@ -134,6 +135,9 @@ def detect(
     if report is not None:
         from vanishing.app.report import write_report
 
+        notes = strays.sentences()
+        if len(findings.worst):
+            notes += describe_lines(table, int(table.rows[findings.worst[0]]))
         with refusals(report), library_errors("report"), working("writing the report", 1.0) as step:
             write_report(
                 report,
@@ -145,6 +149,7 @@ def detect(
                 feature_names=table.shown_names,
                 title=f"Anomalies in {table.file_name}",
                 train=None if normal is None else normal.for_model,
+                notes=[capitalize(each) for each in notes],
                 callback=lambda share: step(done=share),
             )
     if out_file is not None:

@@ -409,9 +409,10 @@ def _write_table(path: str, format: OutputFormat | None, columns: dict[str, list
 def _write_report(path: str | None, found: Any, checked: Any, table: Any) -> None:
     if path is None:
         return
-    from vanishing.app.cli.tables import refusals
+    from vanishing.app.cli.tables import describe_lines, refusals
     from vanishing.app.report import write_laws_report
 
+    notes = [] if not checked else describe_lines(table, int(table.rows[checked.ranked()[0].row]))
     with refusals(path), working("writing the report"):
         write_laws_report(
             path,
@@ -419,7 +420,13 @@ def _write_report(path: str | None, found: Any, checked: Any, table: Any) -> Non
             checked,
             X=_take_columns(found, table),
             title=f"Laws of {table.file_name}",
+            notes=[capitalize(each) for each in notes],
         )
+
+
+def capitalize(text: str) -> str:
+    """Return a note as a sentence."""
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
 
 
 def _note_files(*paths: str | None) -> None:

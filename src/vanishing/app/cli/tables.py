@@ -413,12 +413,18 @@ def place_of(table: Table, index: int) -> dict[str, Any]:
 
 def note_lines(table: Table, row: int) -> None:
     """Say once how rows are counted, where the file counts its lines otherwise."""
+    for text in describe_lines(table, row):
+        note(text)
+
+
+def describe_lines(table: Table, row: int) -> list[str]:
+    """Return how rows are counted; nothing where the lines of the file say the same."""
     line = table.find_line(row)
-    if table.row_ids is None and line not in (None, row):
-        note(
-            f"rows are counted from 1 below the header: row {row} is line {line} of "
-            f"{table.file_name}"
-        )
+    if table.row_ids is not None or line in (None, row):
+        return []
+    return [
+        f"rows are counted from 1 below the header: row {row} is line {line} of {table.file_name}"
+    ]
 
 
 # --- From columns to a file, whole or not at all, or to a pipe ------------------------------------

@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from vanishing.app.report.content import (
@@ -33,6 +34,7 @@ def write_laws_report(
     *,
     X: Any = None,
     title: str = "Laws",
+    notes: Sequence[str] = (),
 ) -> None:
     """Write one page of HTML about laws and the rows that break them.
 
@@ -46,6 +48,8 @@ def write_laws_report(
     X : table with the columns of the laws, optional
         For a summary of the columns.
     title : str
+    notes : sequence of str, optional
+        Sentences about the table, such as how its rows are counted.
     """
     check_folder(path)
     figures = [
@@ -63,6 +67,7 @@ def write_laws_report(
         sections.append(("data", "Data", summarize_columns(_take_columns(laws, X), laws.names)))
     sections.append(("details", "Details", [fold("Versions", list_versions())]))
     first = [element("p", lead, class_="lead"), make_glance(figures)]
+    first += [element("p", each, class_="note") for each in notes]
     write_page(path, make_page(title, date_line(), first, sections))
 
 
