@@ -80,6 +80,9 @@ def test_files_and_streams_read_the_same(tmp_path, style):
         ["5 kg", "6 g", "7 kg", "8 g"],
         ["1.2.3", "1.2.4"],
         ["Rome", "Oslo"],
+        ["5 May", "12 May"],
+        ["3 pm", "4 pm"],
+        ["(" + " " * 100_000, "1"],
     ],
 )
 def test_texts_that_are_no_column_of_numbers(cells):

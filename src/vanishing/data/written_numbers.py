@@ -1,6 +1,7 @@
 """Numbers as people write them: $1,234.50, 1 234,50 €, 12 %, (1,200), and cells that are typos."""
 
 import re
+from calendar import day_abbr, day_name, month_abbr, month_name
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -21,6 +22,14 @@ THOUSANDS = (",", ".", " ", "\u00a0", "\u202f", "'", "\u2019")
 MOST_STRAYS, FEW_STRAYS = 0.02, 3
 #: Numbers for each stray cell, at least.
 NUMBERS_PER_STRAY = 8
+
+#: Characters of a number with its unit, at most.
+LONGEST = 60
+#: What stands after numbers in dates and times: 5 May, 3 pm.
+DATES = frozenset(
+    {each.lower() for each in (*month_name, *month_abbr, *day_name, *day_abbr) if each}
+    | {"am", "pm", "ad", "bc", "a.m.", "p.m."}
+)
 
 _SIGNS = "$€£¥₹₩₽₺₴₫₪฿¢"
 _CODES = (
@@ -152,14 +161,14 @@ def strip_unit(cell: str) -> str:
 
 def _split(cell: str) -> tuple[str, str] | None:
     """Return the digits of a number, with a sign if it is negative, and its unit."""
-    found = _WRITTEN.fullmatch(cell)
+    found = _WRITTEN.fullmatch(cell) if len(cell) <= LONGEST else None
     if found is None:
         return None
     marks = [found["sign"], found["inner"], found["last"] or "", found["open"] or ""]
     if bool(found["open"]) != bool(found["close"]) or sum(map(bool, marks)) > 1:
         return None
     before, after = found["before"] or "", (found["after"] or "").strip()
-    if before and after:
+    if (before and after) or after.lower() in DATES:
         return None
     is_negative = any(mark in ("-", "\u2212", "(") for mark in marks)
     return "-" * is_negative + found["digits"], before or after

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from rich.table import Table as RichTable
 
-from vanishing.app.cli.console import cell, out, say, working
+from vanishing.app.cli.console import cell, fit_width, out, say, working
 from vanishing.app.cli.options import Reading
 from vanishing.app.cli.tables import MOST_MISSING, PIPE, choose, open_input, table_errors
 from vanishing.arrays.namespace import FloatArray
@@ -302,7 +302,7 @@ def show_description(found: Description) -> None:
         say(f"... and {len(found.columns) - MOST_COLUMNS} more ({listed}); --json lists them all")
     say()
     for sentence in remarks(found):
-        say(sentence)
+        say(fit_width(sentence))
     if suggested := suggest(found):
         say("\ntry:")
         width = max(len(command) for command, _ in suggested)
