@@ -95,9 +95,9 @@ def test_a_currency_may_be_missing_from_some_cells():
 
 def test_each_column_has_its_own_decimal_sign():
     assert guess_format(["12,50 €", "1.234,00 €"], ".").decimal == ","
-    assert guess_format(["1,234", "56,789"], ".") == (".", ",", "")
+    assert guess_format(["1,234", "56,789"], ".") == (".", ",", "", False)
     assert guess_format(["1,25", "2,5"], ".").decimal == ","
-    assert guess_format(["1,000"] * 50 + ["12,34"], ".") == (".", ",", "")  # a typo
+    assert guess_format(["1,000"] * 50 + ["12,34"], ".") == (".", ",", "", False)  # a typo
 
 
 def test_typos_are_missing_and_listed():

@@ -351,7 +351,7 @@ class OpenTable(ABC):
     def find_formats(self, columns: Sequence[int]) -> dict[int, NumberFormat]:
         """Return how the numbers of columns are written that have units or separated thousands."""
         found = {j: self.written[j].format for j in columns if j in self.written}
-        return {j: form for j, form in found.items() if form.unit or form.thousands}
+        return {j: form for j, form in found.items() if any(form[1:])}
 
     def find_first_line(self, n_rows: int) -> int | None:
         """Return the line of the file that holds the first row; None unless each row is one."""

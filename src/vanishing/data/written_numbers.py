@@ -49,12 +49,13 @@ class NumberFormat(NamedTuple):
     """How the numbers of a column are written.
 
     ``unit`` is what stands before or after every number: a currency, which some numbers may lack,
-    a percent sign, or another unit.
+    a percent sign, or another unit. ``brackets`` says whether some stand for a minus sign.
     """
 
     decimal: str = "."
     thousands: str = ""
     unit: str = ""
+    brackets: bool = False
 
     def read(self, cell: str) -> float | None:
         """Return the number in a cell, NaN if it is missing, None if there is none."""
@@ -115,7 +116,8 @@ def are_few(n_strays: int, n_cells: int) -> bool:
 
 def guess_format(cells: Iterable[str], decimal: str) -> NumberFormat | None:
     """Return the format that most cells have; None if most are no numbers."""
-    parts = [_split(cell.strip()) for cell in cells]
+    texts = [cell.strip() for cell in cells]
+    parts = [_split(text) for text in texts]
     found = [each for each in parts if each is not None]
     if not found or 2 * len(found) < len(parts):
         return None
@@ -138,7 +140,8 @@ def guess_format(cells: Iterable[str], decimal: str) -> NumberFormat | None:
             number = sum(bool(pattern.fullmatch(each)) for each in digits)
             if number > most:
                 best, most = NumberFormat(point, sign, unit), number
-    return best if most else None
+    brackets = any(text.startswith("(") and part for text, part in zip(texts, parts, strict=True))
+    return best._replace(brackets=brackets) if most else None
 
 
 def is_number(cell: str, decimal: str) -> bool:

@@ -245,3 +245,26 @@ def test_fixes_have_the_decimals_of_their_column(call, tmp_path):
     assert f"total = {total[9]:.12g}" in broken["alternatives"]
     found = call("detect", "sums.csv").out
     assert f"to {total[9]:.12g})" in found
+
+
+def test_brackets_of_accountants(call, tmp_path):
+    lines = [f'"{3000 * i:,}","({1000 * i * i:,})",{3000 * i - 1000 * i * i}' for i in range(1, 30)]
+    (tmp_path / "books.csv").write_text("\n".join(["in,out,profit", *lines]) + "\n")
+    done = call("laws", "books.csv")
+    assert "profit = in + out" in done.out
+    assert "without ',': 'in', 'out'; with brackets for minus signs: 'out'" in done.err
+
+
+def test_constant_columns_of_normal_rows(call, tmp_path):
+    numbers = np.random.default_rng(3).uniform(1, 9, (60, 2)).round(2)
+    rows = [f"{a},{b},7" for a, b in numbers]
+    (tmp_path / "normal.csv").write_text("\n".join(["a,b,site", *rows]) + "\n")
+    rows[5] = rows[5].removesuffix("7") + "8"
+    (tmp_path / "new.csv").write_text("\n".join(["a,b,site", *rows]) + "\n")
+    done = call("detect", "new.csv", "--train", "normal.csv")
+    assert "the same in every row: site = 7; a row with another value is called anomalous" in (
+        done.err
+    )
+    assert "site (8 to 7)" in done.out
+    explained = call("explain", "new.csv", "--train", "normal.csv", "--row", "6").out
+    assert "site = 7 in every normal row; here it is 8" in explained

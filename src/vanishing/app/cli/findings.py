@@ -228,6 +228,8 @@ def show_explanation(
         return
     say(f"the nearest row that satisfies the equations has score {why.counterfactual_score:.4g}\n")
     console.print(explanation_table(why, n_features))
+    for line in _broken_constants(detector, why):
+        say(f"\n{line}")
     if why.equations:
         say("\nequations it breaks:")
         tidied = [] if raw else _tidied(detector, table if normal is None else normal)
@@ -235,6 +237,19 @@ def show_explanation(
             say(f"  {each}")
             text = tidied[each.index] if tidied else _equation(detector, each)
             say(f"    {text}")
+
+
+def _broken_constants(detector: Any, why: Any) -> list[str]:
+    """Say which columns differ from the one value that they have in normal rows."""
+    constants = core(detector).anomaly_score_.constants
+    if constants is None:
+        return []
+    broken = np.flatnonzero(constants.constant & (why.attribution != 0) & why.changed)
+    return [
+        f"{why.feature_names[j]} = {constants.values[j]:g} in every normal row; here it is "
+        f"{why.sample[j]:g}"
+        for j in broken
+    ]
 
 
 def explanation_table(explanation: Any, n_features: int) -> RichTable:

@@ -130,7 +130,12 @@ def check(
     out_format: OutFormat = None,
     report: Report = None,
     fail_on_broken: Annotated[
-        bool, option(OUTPUT, "--fail-on-broken", help="Exit with 1 if a row breaks a law, or a cell is a typo.")
+        bool,
+        option(
+            OUTPUT,
+            "--fail-on-broken",
+            help="Exit with 1 if a row breaks a law, or a cell is a typo.",
+        ),
     ] = False,
     json: Json = False,
 ) -> int:

@@ -327,14 +327,17 @@ def _say_formats(opened: OpenTable, features: Sequence[int]) -> str:
     signs: dict[str, set[str]] = {}
     columns: dict[str, list[str]] = {}
     for j, form in sorted(opened.find_formats(features).items()):
-        said = {form.unit, form.thousands} - {""}
-        signs.setdefault(form.unit, set()).update(said)
+        signs.setdefault(form.unit, set()).update({form.unit, form.thousands} - {""})
         columns.setdefault(form.unit, []).append(opened.shown_names[j])
-    return "; ".join(
+    said = [
         f"without {' and '.join(sorted(_quote(sign) for sign in signs[unit]))}: {_listed(each)}"
         for unit, each in columns.items()
         if signs[unit]
-    )
+    ]
+    formats = sorted(opened.find_formats(features).items())
+    if bracketed := [opened.shown_names[j] for j, form in formats if form.brackets]:
+        said.append(f"with brackets for minus signs: {_listed(bracketed)}")
+    return "; ".join(said)
 
 
 def _quote(sign: str) -> str:
