@@ -90,7 +90,7 @@ class InterpolationWarning(UserWarning):
 
 
 class NothingVanishesWarning(UserWarning):
-    """No polynomial vanishes, so that there are no features and no equations."""
+    """No polynomial vanishes, so that there are no equations to write."""
 
 
 def find_smallest_extent(ideal: "VanishingIdeal") -> float:
@@ -758,8 +758,6 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
             values = basis.evaluate(points)
             return values if output == "signed" else namespace(values).abs(values)
 
-        if output != "nonvanishing":
-            self._warn_of_nothing(stacklevel=4)  # beyond scikit-learn's wrapper
         refuse_frames_of_chunks(self, X)
         if "nonvanishing" in {output, self.output} and output != self.output:
             refuse_other_columns(self, "output")
@@ -903,10 +901,13 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
 
         return transformer_outputs([self.basis_], self.output, graph, x)
 
-    def _warn_of_nothing(self, stacklevel: int = 3) -> None:
-        """Tell callers of public methods that there are no equations, and what would give some."""
+    def _warn_of_nothing(self) -> None:
+        """Tell those who ask for equations that there are none, and what would give some.
+
+        Not in ``transform``: scikit-learn's checks allow it no warning.
+        """
         if not self.basis_.count():
-            warnings.warn(self._describe_nothing(), NothingVanishesWarning, stacklevel=stacklevel)
+            warnings.warn(self._describe_nothing(), NothingVanishesWarning, stacklevel=3)
 
     def _describe_nothing(self) -> str:
         tol = self.tol if isinstance(self.tol, str) else format(self.tol, "g")
