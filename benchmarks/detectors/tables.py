@@ -42,6 +42,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import StandardScaler
 
 from vanishing import VanishingDetector
+from vanishing.detectors.recipe import DECORRELATED, LARGE, MANY
 
 HERE = Path(__file__).parent
 SEEDS = (0, 1, 2)
@@ -54,7 +55,7 @@ CHOICES = [
     for clusters in itertools.product((0.0, 1.0), repeat=3)
     if any(clusters)
 ]
-VIEWS = ("whole", "linear", "few clusters", "clusters", "more clusters")
+VIEWS = ("all rows, quadratic", "all rows, linear", DECORRELATED, MANY, LARGE)
 
 
 def area(anomalous: np.ndarray, scores: np.ndarray) -> float:

@@ -58,7 +58,13 @@ if TYPE_CHECKING:
     from vanishing.equations.onnx_graph import Graph, Value
     from vanishing.equations.onnx_graph import Output as GraphOutput
 
-__all__ = ["FragileWarning", "InterpolationWarning", "UndecidedWarning", "VanishingIdeal"]
+__all__ = [
+    "FragileWarning",
+    "InterpolationWarning",
+    "NothingVanishesWarning",
+    "UndecidedWarning",
+    "VanishingIdeal",
+]
 
 #: What ``transform`` returns.
 Output = Literal["abs", "signed", "nonvanishing"]
@@ -81,6 +87,42 @@ class FragileWarning(UserWarning):
 
 class InterpolationWarning(UserWarning):
     """Equations hold because there are too few rows, not because of the data."""
+
+
+class NothingVanishesWarning(UserWarning):
+    """No polynomial vanishes, so that there are no equations to write."""
+
+
+def find_smallest_extent(ideal: "VanishingIdeal") -> float:
+    """Return the smallest extent of all polynomials of a fitted ideal, infinite if it has none.
+
+    Parameters
+    ----------
+    ideal : VanishingIdeal
+
+    Returns
+    -------
+    float
+    """
+    smallest = (float(step.spectrum.min(initial=np.inf)) for step in ideal.trace_)
+    return min(smallest, default=np.inf)
+
+
+def suggest_tolerance(smallest: float) -> float:
+    """Return a round tolerance, somewhat above the smallest extent.
+
+    Parameters
+    ----------
+    smallest : float
+        Positive and finite.
+
+    Returns
+    -------
+    float
+    """
+    step = 10.0 ** np.floor(np.log10(smallest))
+    larger = next(m * step for m in (1.5, 2, 3, 5, 10, 15) if m * step >= 1.2 * smallest)
+    return float(f"{larger:.2g}")
 
 
 def check_contrast(
@@ -770,6 +812,8 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         list of sympy.Expr
             In the order of ``transform``'s columns.
         """
+        check_is_fitted(self)
+        self._warn_of_nothing()
         return export.to_sympy(self, feature_names, preprocessor=preprocessor)
 
     def to_latex(
@@ -792,6 +836,8 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         list of str
             In the order of ``transform``'s columns.
         """
+        check_is_fitted(self)
+        self._warn_of_nothing()
         return export.to_latex(self, feature_names, preprocessor=preprocessor, digits=digits)
 
     def to_rational(
@@ -854,6 +900,31 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         from vanishing.equations.onnx import transformer_outputs  # a fit needs none of it
 
         return transformer_outputs([self.basis_], self.output, graph, x)
+
+    def _warn_of_nothing(self) -> None:
+        """Tell those who ask for equations that there are none, and what would give some.
+
+        Not in ``transform``: scikit-learn's checks allow it no warning.
+        """
+        if not self.basis_.count():
+            warnings.warn(self._describe_nothing(), NothingVanishesWarning, stacklevel=3)
+
+    def _describe_nothing(self) -> str:
+        tol = self.tol if isinstance(self.tol, str) else format(self.tol, "g")
+        said = f"no polynomial up to degree {len(self.basis_.blocks)} vanishes with tol={tol}"
+        smallest = find_smallest_extent(self)
+        if 0 < smallest < np.inf:
+            larger = suggest_tolerance(smallest)
+            return (
+                f"{said}: the smallest extent is {smallest:.3g}; tol={larger:g} gives the first "
+                "equation, as may a larger max_degree"
+            )
+        return f"{said}; try a larger max_degree"
+
+    def __str__(self) -> str:
+        if not hasattr(self, "basis_") or self.basis_.count():
+            return repr(self)
+        return f"{self!r}: {self._describe_nothing()}"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

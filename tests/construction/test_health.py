@@ -1,5 +1,6 @@
 """What a fit says about its own decisions: margins, fragile decisions, amplified errors."""
 
+import re
 import warnings
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 from vanishing import VanishingIdeal
 from vanishing.datasets import make_variety
-from vanishing.ideal import FragileWarning
+from vanishing.ideal import FragileWarning, NothingVanishesWarning
 
 
 def line(spread):
@@ -54,3 +55,22 @@ def test_errors_pile_up_with_the_degree():
     amplification = [step.amplification for step in steps]
     assert amplification == sorted(amplification)
     assert amplification[-1] > 10 * amplification[0]
+
+
+# --- Nothing vanishes -----------------------------------------------------------------------------
+
+
+def test_users_notice_that_nothing_vanishes():
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    ideal = VanishingIdeal(tol=0.01, max_degree=2).fit(X)
+    said = r"no polynomial up to degree 2 vanishes with tol=0.01: .*; tol=(\S+) gives the first"
+    assert re.search(said, str(ideal))
+    with pytest.warns(NothingVanishesWarning, match=said) as caught:
+        assert ideal.to_latex() == []
+    assert caught[0].filename == __file__
+    assert ideal.transform(X).shape == (300, 0)  # scikit-learn allows no warning here
+    # The tolerance that the text names gives an equation.
+    tol = float(re.search(said, str(ideal))[1])
+    found = VanishingIdeal(tol=tol, max_degree=2).fit(X)
+    assert found.transform(X).shape[1] > 0
+    assert str(found) == repr(found)

@@ -90,15 +90,15 @@ def test_recipe_finds_broken_relations_in_any_units():
 def test_recipe_says_what_it_chose():
     chosen = VanishingDetector().fit(machine(600)).chosen_
     assert [line.split(":")[0] for line in chosen] == [
-        "whole",
-        "linear",
-        "few clusters",
-        "clusters",
-        "more clusters",
-        "1 constant columns",
+        "all rows, quadratic",
+        "all rows, linear",
+        "clusters of decorrelated columns",
+        "up to 40 clusters",
+        "clusters of about 50 rows or more",
+        "1 constant column",
     ]
     assert "Permuted()" in chosen[0]
-    assert "degree <= 2" in chosen[0]
+    assert "degree 1 or 2" in chosen[0]
 
 
 def test_broken_constant_is_seen():

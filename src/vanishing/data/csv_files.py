@@ -20,6 +20,16 @@ import numpy as np
 import numpy.typing as npt
 
 from vanishing.arrays.namespace import FloatArray, import_extra
+from vanishing.data.written_numbers import (
+    MISSING,
+    NumberFormat,
+    WrittenColumn,
+    are_few,
+    guess_format,
+    is_number,
+    read_texts,
+    strip_unit,
+)
 from vanishing.polynomials.monomials import variable_names
 
 Texts = npt.NDArray[np.object_]
@@ -81,17 +91,10 @@ def import_arrow(module: str = "pyarrow") -> Any:
 SAMPLE_SIZE = 2**16
 #: In order of preference: a comma may be a decimal sign, a space may be part of a name.
 DELIMITERS = (";", "\t", "|", ",", " ")
-#: Spellings of a missing value, those of pyarrow.
-MISSING = frozenset(
-    {"", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND"}
-    | {"1.#QNAN", "N/A", "NA", "NULL", "NaN", "n/a", "nan", "null"}
-)
 #: Spellings of a truth value.
 TRUTH = frozenset({"true", "True", "TRUE", "false", "False", "FALSE"})
 _WITH_COMMA = re.compile(r"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*")
 _WITH_POINT = re.compile(r"\s*[+-]?\d*\.\d+([eE][+-]?\d+)?\s*")
-#: What separates thousands: also spaces that do not break, and two kinds of apostrophes.
-THOUSANDS = (",", ".", " ", "\u00a0", "\u202f", "'", "\u2019")
 #: Numbers that no decimal comma explains, and those that no decimal point does.
 _COMMA_GROUPS = re.compile(r"\s*[+-]?\d{1,3}((,\d{3})+\.\d+|(,\d{3}){2,})\s*")
 _POINT_GROUPS = re.compile(r"\s*[+-]?\d{1,3}((\.\d{3})+,\d+|(\.\d{3}){2,})\s*")
@@ -116,9 +119,10 @@ class Dialect:
         Columns of truth values.
     texts : mapping of int to str
         Columns that are not numeric, with an example each.
-    thousands : str
-        What separates thousands in the columns ``grouped``; empty if there are none.
-    grouped : frozenset of int
+    doubtful : frozenset of int
+        Those of them that hold numbers in nearly all rows.
+    formats : mapping of int to NumberFormat
+        Columns whose numbers have separated thousands, a currency or another unit.
     """
 
     delimiter: str
@@ -129,8 +133,8 @@ class Dialect:
     commented: bool
     truth: frozenset[int]
     texts: Mapping[int, str]
-    thousands: str
-    grouped: frozenset[int]
+    doubtful: frozenset[int]
+    formats: Mapping[int, NumberFormat]
 
     @property
     def numbered(self) -> bool:
@@ -164,7 +168,7 @@ def guess_dialect(
     if not rows:
         raise ValueError("the file is empty; a table has a header and at least one row")
     first, rest = rows[0], rows[1:]
-    cells = [cell for row in rest or rows for cell in row]
+    cells = [strip_unit(cell) for row in rest or rows for cell in row]
     # Where commas separate columns, "1,000" in quotes is a thousand.
     comma = delimiter != "," and (
         any(map(_POINT_GROUPS.fullmatch, cells))
@@ -175,22 +179,31 @@ def guess_dialect(
         )
     )
     decimal = "," if comma else "."
-    thousands = _guess_thousands(rest or rows, decimal)
     if header is None:
         header = not all(
-            is_number(cell, decimal) or _are_grouped([cell], thousands, decimal) for cell in first
+            is_number(cell, decimal) or _is_formatted(cell, decimal) for cell in first
         ) or _counts_columns(first, rest, decimal)
     names = tuple(cell.strip() for cell in first) if header else None
     sampled = rest if header else rows
-    truth, texts, grouped = set(), {}, set()
+    truth, texts, doubtful, formats = set(), {}, set(), {}
     for j in range(len(first)):
         column = [row[j].strip() for row in sampled if j < len(row)]
-        if _are_grouped(column, thousands, decimal):
-            grouped.add(j)
-        elif (said := set(column) - MISSING) and said <= TRUTH:
+        text = _first_text(column, decimal)
+        has_points = decimal == "," and any("." in cell for cell in column)
+        if text is None and not has_points:
+            continue
+        said = [cell for cell in column if cell not in MISSING]
+        if set(said) <= TRUTH:
             truth.add(j)
-        elif (text := _first_text(column, decimal)) is not None:
-            texts[j] = text
+            continue
+        form = guess_format(said, decimal)
+        strays = said if form is None else [cell for cell in said if form.read(cell) is None]
+        if form is not None and not strays:
+            formats[j] = form
+            continue
+        texts[j] = text or f"{strays[0][:30]!r}"
+        if are_few(len(strays), len(said)):
+            doubtful.add(j)
     return Dialect(
         delimiter,
         decimal,
@@ -200,34 +213,15 @@ def guess_dialect(
         commented,
         frozenset(truth),
         texts,
-        thousands if grouped else "",
-        frozenset(grouped),
+        frozenset(doubtful),
+        formats,
     )
 
 
-def _grouping(thousands: str, decimal: str) -> str:
-    """Return the pattern of a number whose thousands are separated, if it has any."""
-    # In characters that Python and Arrow read alike.
-    return rf"[+-]?[0-9]{{1,3}}({re.escape(thousands)}[0-9]{{3}})*({re.escape(decimal)}[0-9]+)?"
-
-
-def _are_grouped(cells: Iterable[str], thousands: str, decimal: str) -> bool:
-    """Say whether cells are numbers, some of them with separated thousands."""
-    said = [cell for each in cells if (cell := each.strip()) not in MISSING]
-    if not thousands or not any(thousands in cell for cell in said):
-        return False
-    pattern = re.compile(_grouping(thousands, decimal))
-    return all(map(pattern.fullmatch, said))
-
-
-def _guess_thousands(rows: Sequence[Sequence[str]], decimal: str) -> str:
-    """Return what separates thousands in some column; empty if nothing does."""
-    for j in range(len(rows[0])):
-        column = [row[j] for row in rows if j < len(row)]
-        for sign in THOUSANDS:
-            if sign != decimal and _are_grouped(column, sign, decimal):
-                return sign
-    return ""
+def _is_formatted(cell: str, decimal: str) -> bool:
+    """Say whether a cell of the first line is a number with a currency or separated thousands."""
+    form = guess_format([cell], decimal)
+    return form is not None and not form.unit.isalpha()
 
 
 def _first_text(cells: Iterable[str], decimal: str) -> str | None:
@@ -250,18 +244,6 @@ def _counts_columns(first: Sequence[str], rest: Sequence[Sequence[str]], decimal
     return all(a < b for a, b in pairwise(numbers)) and all(
         fraction.fullmatch(cell.strip()) or cell.strip() in MISSING for row in rest for cell in row
     )
-
-
-def is_number(cell: str, decimal: str) -> bool:
-    """Say whether a cell holds a number, or stands for a missing one."""
-    cell = cell.strip()
-    if cell in MISSING:
-        return cell != ""  # a name may be left out, a word for missing is no name
-    try:
-        float(cell.replace(decimal, "."))
-    except ValueError:
-        return False
-    return "_" not in cell  # only Python reads 1_000
 
 
 def _guess_delimiter(lines: Sequence[str]) -> str:
@@ -289,6 +271,14 @@ CSV_BLOCK = 2**20
 #: Bytes that a cell takes, at most, on average over a row, which must fit into one block.
 CELL_BYTES = 256
 COMPRESSED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
+
+
+class Stray(NamedTuple):
+    """A cell of a column of numbers that holds something else; ``row`` is its number, from 1."""
+
+    row: int
+    column: str
+    text: str
 
 
 class SetAside(NamedTuple):
@@ -319,12 +309,17 @@ class OpenTable(ABC):
     n_columns : int
     index : tuple of int
         Columns that hold the index of a pandas frame.
+    written : dict of int to WrittenColumn
+        Columns of texts that were read as numbers.
     """
 
     where: str
     names: tuple[str, ...] | None
     n_columns: int
     index: tuple[int, ...] = ()
+
+    def __init__(self) -> None:
+        self.written: dict[int, WrittenColumn] = {}
 
     @property
     def shown_names(self) -> tuple[str, ...]:
@@ -342,6 +337,25 @@ class OpenTable(ABC):
     @abstractmethod
     def find_texts(self, columns: Sequence[int]) -> list[tuple[int, str]]:
         """Return those of the columns that are not numeric, each with an example and its row."""
+
+    def find_strays(self, columns: Sequence[int]) -> tuple[Stray, ...]:
+        """Return the cells that are not numbers in columns that were read as such."""
+        found = [
+            Stray(row + 1, self.shown_names[j], text.strip())
+            for j in columns
+            if j in self.written
+            for row, text in self.written[j].strays
+        ]
+        return tuple(sorted(found, key=lambda each: each.row))
+
+    def find_formats(self, columns: Sequence[int]) -> dict[int, NumberFormat]:
+        """Return how the numbers of columns are written that have units or separated thousands."""
+        found = {j: self.written[j].format for j in columns if j in self.written}
+        return {j: form for j, form in found.items() if any(form[1:])}
+
+    def find_first_line(self, n_rows: int) -> int | None:
+        """Return the line of the file that holds the first row; None unless each row is one."""
+        return None
 
     def set_texts_aside(self, columns: Sequence[int]) -> tuple[list[int], tuple["SetAside", ...]]:
         """Split columns into numeric ones and those to set aside."""
@@ -384,6 +398,7 @@ class CsvFile(OpenTable):
         delimiter: str | None = None,
         header: bool | None = None,
     ) -> None:
+        super().__init__()
         self.where = where
         self._file = file
         #: None for UTF-8.
@@ -408,7 +423,29 @@ class CsvFile(OpenTable):
 
     def numbers(self, columns: Sequence[int]) -> FloatArray:
         """Return columns as numbers, NaN where a value is missing."""
-        return join_columns(self._checked(columns, lambda: self._read(columns)).columns)
+        if not self.dialect.doubtful.intersection(columns):
+            with suppress(import_arrow().ArrowInvalid):
+                return join_columns(self._read(columns).columns)
+        # Some cell is no number: it is one of few, or the column is refused.
+        self._checked(columns, lambda: self.refuse_texts(columns))
+        plain = [j for j in columns if j not in self.written]
+        read = self._checked(plain, lambda: self._read(plain)).columns if plain else []
+        found = dict(zip(plain, map(as_numbers, read), strict=True))
+        return np.column_stack(
+            [self.written[j].values if j in self.written else found[j] for j in columns]
+        )
+
+    def find_formats(self, columns: Sequence[int]) -> dict[int, NumberFormat]:
+        """Return how the numbers of columns are written that have units or separated thousands."""
+        formats = {j: form for j, form in self.dialect.formats.items() if j in columns}
+        return formats | super().find_formats(columns)
+
+    def find_first_line(self, n_rows: int) -> int | None:
+        """Return the line of the file that holds the first row; None unless each row is one."""
+        with self._open() as stream:
+            n_lines = stream.read().rstrip().count(b"\n") + 1
+        n_before = int(self.names is not None)
+        return n_before + 1 if n_lines == n_before + n_rows else None
 
     def batches(self, columns: Sequence[int], n_rows: int = 0) -> Iterator[tuple[list[Any], str]]:
         """Yield the columns of some rows, however many a block of text holds, with the path."""
@@ -420,7 +457,7 @@ class CsvFile(OpenTable):
             while (batch := self._checked(columns, lambda: next(batches, None))) is not None:
                 read = batch
                 yield (
-                    self._checked(columns, lambda: self._ungroup(read, columns)).columns,  # noqa: B023
+                    self._checked(columns, lambda: self._convert(read, columns)).columns,  # noqa: B023
                     self.path,
                 )
 
@@ -444,21 +481,26 @@ class CsvFile(OpenTable):
     def find_texts(self, columns: Sequence[int]) -> list[tuple[int, str]]:
         """Return those of the columns that are not numeric, each with an example and its row."""
         arrow = import_arrow()
-        found = {j: self.dialect.texts[j] for j in columns if j in self.dialect.texts}
-        others = [j for j in columns if j not in found]
-        with suppress(arrow.ArrowInvalid):
-            self._read(others or [0], None if others else arrow.binary())
-            others = []  # what the first lines tell is all
-        for j in others:
+        doubtful = self.dialect.doubtful
+        found = {
+            j: text for j, text in self.dialect.texts.items() if j in columns and j not in doubtful
+        }
+        others = [j for j in columns if j not in found and j not in self.written]
+        if not doubtful.intersection(others):
             with suppress(arrow.ArrowInvalid):
-                self._read([j])
-                continue
+                self._read(others or [0], None if others else arrow.binary())
+                others = []  # what the first lines tell is all
+        for j in others:
+            if j not in doubtful:
+                with suppress(arrow.ArrowInvalid):
+                    self._read([j])
+                    continue
             cells = self.texts(j)
             if j in self.dialect.truth:
                 cells[[cell in TRUTH for cell in cells]] = ""
-            if j in self.dialect.grouped:
-                pattern = re.compile(_grouping(self.dialect.thousands, self.dialect.decimal))
-                cells[[bool(pattern.fullmatch(cell.strip())) for cell in cells]] = ""
+            elif (written := read_texts(cells.tolist(), self.dialect.decimal)) is not None:
+                self.written[j] = written
+                continue
             if (text := _first_text(cells, self.dialect.decimal)) is not None:
                 found[j] = text
         return sorted(found.items())
@@ -480,6 +522,15 @@ class CsvFile(OpenTable):
         except import_arrow().ArrowInvalid as error:
             self._refuse_ragged()
             self.refuse_texts(columns)
+            # Few cells are no numbers, which only a table that is read whole may have.
+            self._refuse(
+                [
+                    (j, f"{text[:30]!r} in row {row + 1}")
+                    for j in columns
+                    if j in self.written
+                    for row, text in self.written[j].strays[:1]
+                ]
+            )
             raise TableError(f"{self.where} cannot be read: {error}") from error
 
     @contextmanager
@@ -526,7 +577,7 @@ class CsvFile(OpenTable):
 
     def _type(self, column: int) -> Any:
         arrow = import_arrow()
-        if column in self.dialect.grouped:
+        if column in self.dialect.formats:
             return arrow.string()
         return arrow.bool_() if column in self.dialect.truth else arrow.float64()
 
@@ -534,22 +585,19 @@ class CsvFile(OpenTable):
         with self._text_errors(), self._open() as stream:
             options = self._options(columns, kind, skip_row)
             table = import_arrow("pyarrow.csv").read_csv(stream, *options)
-        return table if kind is not None else self._ungroup(table, columns)
+        return table if kind is not None else self._convert(table, columns)
 
-    def _ungroup(self, table: Any, columns: Sequence[int]) -> Any:
-        """Return a table or a batch whose numbers with separated thousands are numbers."""
-        arrow, compute = import_arrow(), import_arrow("pyarrow.compute")
-        thousands, decimal = self.dialect.thousands, self.dialect.decimal
+    def _convert(self, table: Any, columns: Sequence[int]) -> Any:
+        """Return a table or a batch whose texts with a format of numbers are numbers."""
+        arrow = import_arrow()
         for place, j in enumerate(columns):
-            if j not in self.dialect.grouped:
+            if j not in self.dialect.formats:
                 continue
-            texts = compute.utf8_trim_whitespace(table.column(place))
-            pattern = f"^{_grouping(thousands, decimal)}$"
-            if compute.all(compute.match_substring_regex(texts, pattern)).as_py() is False:
-                raise arrow.ArrowInvalid("a number is not grouped by thousands")
-            plain = compute.replace_substring(texts, thousands, "")
-            numbers = compute.replace_substring(plain, decimal, ".").cast(arrow.float64())
-            table = table.set_column(place, str(j), numbers)
+            read = self.dialect.formats[j].read
+            numbers = [read(cell or "") for cell in table.column(place).to_pylist()]
+            if None in numbers:
+                raise arrow.ArrowInvalid("a number has another format than the first ones")
+            table = table.set_column(place, str(j), arrow.array(numbers, arrow.float64()))
         return table
 
     def _refuse_ragged(self) -> None:

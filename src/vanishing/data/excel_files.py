@@ -6,7 +6,8 @@ from datetime import date, datetime
 from typing import Any, NamedTuple
 
 from vanishing.arrays.namespace import import_extra
-from vanishing.data.csv_files import MISSING, TableError, import_arrow, is_number
+from vanishing.data.csv_files import TableError, import_arrow
+from vanishing.data.written_numbers import MISSING, is_number
 
 #: What Excel shows where a formula fails.
 FAILED = frozenset(
@@ -22,13 +23,15 @@ Row = Sequence[Any]
 class Sheet(NamedTuple):
     """A table, with the names of its columns if it has any.
 
-    ``others`` are the other sheets of the file that hold data.
+    ``others`` are the other sheets of the file that hold data. ``first_line`` is the row of the
+    sheet that is the first one below the names; None where empty rows were left out.
     """
 
     title: str
     names: list[str] | None
     columns: list[Any]
     others: list[str]
+    first_line: int | None
 
 
 def read_sheet(content: bytes, where: str, *, sheet: str | None, header: bool | None) -> Sheet:
@@ -59,10 +62,10 @@ def read_sheet(content: bytes, where: str, *, sheet: str | None, header: bool | 
         if not chosen:
             listed = ", ".join(map(repr, titles))
             raise TableError(f"{where} has no sheet {sheet!r}; it has {listed}")
-    filled = [(each.title, rows) for each in chosen if (rows := _find_table(each))]
+    filled = [(each.title, found) for each in chosen if (found := _find_table(each))[0]]
     if not filled:
         raise TableError(f"{where} holds no table: its sheets are empty")
-    title, rows = filled[0]
+    title, (rows, places) = filled[0]
     if header is None:
         header = any(isinstance(cell, str) and not is_number(cell, ".") for cell in rows[0])
     names = [_write(cell) for cell in rows[0]] if header else None
@@ -70,25 +73,29 @@ def read_sheet(content: bytes, where: str, *, sheet: str | None, header: bool | 
     if not rows:
         raise TableError(f"{where} has no rows, only a header; at least one is required")
     columns = [_make_column([row[j] for row in rows]) for j in range(len(rows[0]))]
-    return Sheet(title, names, columns, [name for name, _ in filled[1:]])
+    places = places[int(header) :]
+    follow = places == list(range(places[0], places[0] + len(places)))
+    others = [name for name, _ in filled[1:]]
+    return Sheet(title, names, columns, others, places[0] if follow else None)
 
 
-def _find_table(sheet: Any) -> list[Row]:
-    """Return the rows of the table on a sheet, without empty rows and columns, and titles."""
-    rows = [
+def _find_table(sheet: Any) -> tuple[list[Row], list[int]]:
+    """Return the rows of the table on a sheet, without empty rows and titles, and their numbers."""
+    every = [
         [None if cell is None or _is_missing(cell) else cell for cell in row]
         for row in sheet.iter_rows(values_only=True)
     ]
-    rows = [row for row in rows if any(cell is not None for cell in row)]
+    places = [i for i, row in enumerate(every, 1) if any(cell is not None for cell in row)]
+    rows = [every[i - 1] for i in places]
     if not rows:
-        return []
+        return [], []
     sizes = [sum(cell is not None for cell in row) for row in rows]
     start = next(i for i, size in enumerate(sizes) if size >= PART_OF_TABLE * max(sizes))
-    rows = rows[start:]
+    rows, places = rows[start:], places[start:]
     width = max(map(len, rows))
     rows = [[*row, *[None] * (width - len(row))] for row in rows]
     used = [j for j in range(width) if any(row[j] is not None for row in rows)]
-    return [[row[j] for j in used] for row in rows]
+    return [[row[j] for j in used] for row in rows], places
 
 
 def _is_missing(cell: Any) -> bool:

@@ -5,7 +5,7 @@ import io
 import os
 import zipfile
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,15 +20,16 @@ from vanishing.data.csv_files import (
     CsvFile,
     OpenTable,
     SetAside,
+    Stray,
     TableError,
     Texts,
+    as_numbers,
     import_arrow,
-    is_number,
     is_numeric,
-    join_columns,
     open_stream,
 )
 from vanishing.data.excel_files import read_sheet
+from vanishing.data.written_numbers import is_number, read_texts
 from vanishing.polynomials.monomials import variable_names
 
 # --- Columns in memory ----------------------------------------------------------------------------
@@ -38,7 +39,8 @@ class ColumnFile(OpenTable):
     """Columns of Arrow in memory.
 
     ``row_shape`` is the shape of what became a row; ``sheet`` is the one that was read of an Excel
-    file, and ``other_sheets`` those that hold data as well.
+    file, ``other_sheets`` those that hold data as well, and ``first_line`` the row of the sheet
+    that is the first one of the table.
     """
 
     def __init__(
@@ -51,13 +53,16 @@ class ColumnFile(OpenTable):
         row_shape: tuple[int, ...] = (),
         sheet: str | None = None,
         other_sheets: Sequence[str] = (),
+        first_line: int | None = None,
     ) -> None:
+        super().__init__()
         self.where = where
         self.names = None if names is None else tuple(names)
         self.n_columns = len(columns)
         self.index = index
         self.row_shape = row_shape
         self.sheet, self.other_sheets = sheet, other_sheets
+        self._first_line = first_line
         self._columns = columns
 
     def find_texts(self, columns: Sequence[int]) -> list[tuple[int, str]]:
@@ -65,16 +70,30 @@ class ColumnFile(OpenTable):
         found = []
         for j in columns:
             column = self._columns[j]
-            if not is_numeric(column.type) and str(column.type) != "null":
-                cells = ((row, cell) for row, cell in enumerate(column, start=1) if cell.is_valid)
-                row, cell = next(cells, (0, column.type))
-                found.append((j, f"{str(cell)[:30]!r} in row {row}" if row else f"type {cell}"))
+            if is_numeric(column.type) or str(column.type) == "null" or j in self.written:
+                continue
+            if "string" in str(column.type):
+                written = read_texts(column.to_pylist())
+                if written is not None:
+                    self.written[j] = written
+                    continue
+            cells = ((row, cell) for row, cell in enumerate(column, start=1) if cell.is_valid)
+            row, cell = next(cells, (0, column.type))
+            found.append((j, f"{str(cell)[:30]!r} in row {row}" if row else f"type {cell}"))
         return found
+
+    def find_first_line(self, n_rows: int) -> int | None:
+        """Return the row of the sheet that is the first one of the table, if the others follow."""
+        return self._first_line
 
     def numbers(self, columns: Sequence[int]) -> FloatArray:
         """Return columns as numbers, NaN where a value is missing."""
         self.refuse_texts(columns)
-        return join_columns([self._columns[j] for j in columns])
+        values = np.empty((len(self._columns[columns[0]]) if columns else 0, len(columns)))
+        for k, j in enumerate(columns):
+            is_text = j in self.written
+            values[:, k] = self.written[j].values if is_text else as_numbers(self._columns[j])
+        return values
 
     def texts(self, column: int) -> Texts:
         """Return a column as people write it: 3 rather than 3.0."""
@@ -175,6 +194,7 @@ def _open_excel(
         index=index,
         sheet=found.title,
         other_sheets=found.others,
+        first_line=found.first_line,
     )
 
 
@@ -277,6 +297,12 @@ class Table:
     labels : array of str of shape (n_rows,) or None
     where : str
         What the table is called in messages: its file.
+    strays : tuple of Stray
+        Cells that are not numbers in columns that are; of all rows of the file.
+    first_line : int or None
+        The line of the file that holds row 1; None unless every row is one line.
+    unfiltered : Table or None
+        The table with the rows that lack a value, if some were left out.
     """
 
     values: FloatArray
@@ -286,6 +312,9 @@ class Table:
     rows: Any = None
     labels: Any = None
     where: str = "the table"
+    strays: tuple[Stray, ...] = ()
+    first_line: int | None = None
+    unfiltered: "Table | None" = None
 
     def __post_init__(self) -> None:
         if self.rows is None:
@@ -325,6 +354,21 @@ class Table:
         """
         return str(self.rows[index] if self.row_ids is None else self.row_ids[index])
 
+    def find_line(self, row: int) -> int | None:
+        """Return the line of the file that holds a row.
+
+        Parameters
+        ----------
+        row : int
+            Number of the row, from 1.
+
+        Returns
+        -------
+        int or None
+            None where rows are no lines of text.
+        """
+        return None if self.first_line is None else row + self.first_line - 1
+
     def keep(self, kept: BoolArray | IntArray) -> "Table":
         """Return a table of some of the rows.
 
@@ -337,14 +381,12 @@ class Table:
         -------
         Table
         """
-        return Table(
-            self.values[kept],
-            self.names,
-            None if self.row_ids is None else self.row_ids[kept],
-            self.set_aside,
-            self.rows[kept],
-            None if self.labels is None else self.labels[kept],
-            self.where,
+        return replace(
+            self,
+            values=self.values[kept],
+            row_ids=None if self.row_ids is None else self.row_ids[kept],
+            rows=self.rows[kept],
+            labels=None if self.labels is None else self.labels[kept],
         )
 
 
@@ -363,7 +405,8 @@ def read_table(
         Of a CSV, TSV, Excel (.xlsx), Parquet, Arrow, NPY or NPZ file, compressed or not.
     columns : sequence of str, optional
         Which columns to read; each must be numeric. By default all numeric ones, and the others are
-        named in ``set_aside``.
+        named in ``set_aside``. A column of numbers may have a few cells that are none, such as
+        typos: these are NaN, and listed in ``strays``.
     row_ids : str, optional
         The column that names the rows; by default the index of a pandas frame, if there is one.
     **layout
@@ -405,12 +448,15 @@ def read_table(
         wanted, set_aside = opened.set_texts_aside(others)
     else:
         wanted = [shown.index(name) for name in columns]
+    values = opened.numbers(wanted)
     return Table(
-        opened.numbers(wanted),
+        values,
         None if opened.names is None else tuple(shown[j] for j in wanted),
         opened.texts(index[0]) if index else None,
         set_aside,
         where=opened.where,
+        strays=opened.find_strays(wanted),
+        first_line=opened.find_first_line(len(values)),
     )
 
 

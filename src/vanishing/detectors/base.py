@@ -38,6 +38,7 @@ from vanishing.detectors.threshold import (
     measure_rounding,
     most_anomalies,
 )
+from vanishing.equations.text import last_digits
 from vanishing.explain.record import Explanation
 from vanishing.ideal import VanishingIdeal
 from vanishing.saving import Saveable
@@ -140,6 +141,8 @@ def score_blocks(source: SampleSource, score: Callable[[Array], Array]) -> Any:
 
 #: Share of the training data whose score is called usual in explanations.
 USUAL = 0.9
+#: Rows that say how many decimals the columns have.
+UNIT_ROWS = 1000
 
 
 class Detector(Saveable, OutlierMixin, BaseEstimator):
@@ -328,7 +331,9 @@ class Detector(Saveable, OutlierMixin, BaseEstimator):
             held_out_scores = move_to_host(score.score_samples(held_out))
             threshold = conformal_threshold(held_out_scores, self.contamination)
         rounding = measure_rounding(score.score_samples, X, self.contamination, threshold)
-        return replace(score, normal=Normal(usual + rounding, mean, spread)), threshold - rounding
+        units = None if isinstance(X, SampleSource) else last_digits(move_to_numpy(X[:UNIT_ROWS]))
+        normal = Normal(usual + rounding, mean, spread, units)
+        return replace(score, normal=normal), threshold - rounding
 
 
 def _score_rows(score: Score, X: Array | SampleSource, progress: Progress | None) -> FloatArray:

@@ -13,7 +13,7 @@ from vanishing.arrays.namespace import FloatArray, IntArray
 from vanishing.data.source import ArraySource
 from vanishing.detectors.sample_weights import mean_and_variance, take_weights
 from vanishing.explain.view import Component
-from vanishing.ideal import VanishingIdeal
+from vanishing.ideal import VanishingIdeal, find_smallest_extent
 
 # --- Clusters -------------------------------------------------------------------------------------
 
@@ -178,5 +178,4 @@ class NothingVanishesError(ValueError):
 def check_vanishing(ideal: VanishingIdeal) -> None:
     """Raise if nothing vanishes under a fitted ideal."""
     if not ideal.basis_.count():
-        smallest = min(float(step.spectrum.min(initial=np.inf)) for step in ideal.trace_)
-        raise NothingVanishesError(smallest, ideal.tol)
+        raise NothingVanishesError(find_smallest_extent(ideal), ideal.tol)

@@ -153,7 +153,8 @@ def fit_recipe(
         chosen += [member.description for member in members]
     constants = None
     if constant.any():
-        chosen.append(f"{int(constant.sum())} constant columns")
+        number = int(constant.sum())
+        chosen.append(f"{number} constant column{'s' * (number != 1)}")
         constants = ConstantColumns(constant, scaler.mean_, BROKEN_CONSTANT)
     maps = tuple(member.applied for member in members)
     views = [replace(member.view, images=(i,)) for i, member in enumerate(members)]
@@ -330,6 +331,10 @@ class _Plan(NamedTuple):
         )
 
 
+#: Names of the views of clusters: by where these are sought, and by how many there are.
+DECORRELATED = "clusters of decorrelated columns"
+MANY = f"up to {CLUSTERS} clusters"
+LARGE = f"clusters of about {ROWS_PER_CLUSTER} rows or more"
 #: Views of a table that is not wide, at most.
 MEMBERS = 6
 
@@ -354,9 +359,9 @@ def _members_of(data: _Rows, plan: _Plan, seed: int) -> list[Callable[[], list[_
     return [
         lambda: [_fit_quadratic(z, sample_weight, plan.scale, seed)],
         lambda: [_fit_linear(whole, whole_weight)],
-        lambda: clusters("few clusters", flattened, plan.n_few, seed + 1),
-        lambda: clusters("clusters", unmixed, plan.n_clusters, seed),
-        lambda: clusters("more clusters", unmixed, plan.n_more, seed),
+        lambda: clusters(DECORRELATED, flattened, plan.n_few, seed + 1),
+        lambda: clusters(MANY, unmixed, plan.n_clusters, seed),
+        lambda: clusters(LARGE, unmixed, plan.n_more, seed),
         lambda: _fit_exact(data, seed) if plan.exact else [],
     ]
 
@@ -398,11 +403,12 @@ def _fit_quadratic(
         components = fit(ideal)
     except ValueError:  # nothing is below the tolerance: take every direction there is
         components = fit(ideal.set_params(tol=1e6))
+    number = len(components[0].center)
     description = (
-        f"whole: {len(components[0].center)} equations of degree <= 2 against {Permuted()}, "
-        f"tol={ideal.tol:g}"
+        f"all rows, quadratic: {number} equation{'s' * (number != 1)} of degree 1 or 2, told "
+        f"from shuffled columns ({Permuted()}, tol={ideal.tol:g})"
     )
-    view = ClusterView(("whole",), components)
+    view = ClusterView(("all rows, quadratic",), components)
     return _Member(view, description, reduction)
 
 
@@ -413,10 +419,12 @@ def _fit_linear(z: FloatArray, sample_weight: FloatArray | None) -> _Member:
     scale = np.sqrt(shrinkage.shrink(ideal.extents_**2))
     component = scale_component(ideal, np.zeros(len(scale)), scale)
     description = (
-        f"linear: {len(scale)} equations of degree 1 on {MOST:.0%} of the rows, "
-        f"shrinkage {shrinkage.rho:.2g}"
+        f"all rows, linear: {len(scale)} equation{'s' * (len(scale) != 1)} of degree 1, fitted to "
+        f"{MOST:.0%} of the rows (shrinkage {shrinkage.rho:.2g})"
     )
-    return _Member(ClusterView(("linear",), [component]), description, weight=LINEAR_WEIGHT)
+    return _Member(
+        ClusterView(("all rows, linear",), [component]), description, weight=LINEAR_WEIGHT
+    )
 
 
 def _fit_span(z: FloatArray, sample_weight: FloatArray | None) -> _Member:
@@ -424,7 +432,7 @@ def _fit_span(z: FloatArray, sample_weight: FloatArray | None) -> _Member:
     shrinkage = find_shrinkage(z, sample_weight)
     span = find_span(z, sample_weight)
     view = SpanView(
-        ("span",),
+        ("principal components",),
         [],
         center=shrinkage.mean,
         directions=span.directions,
@@ -433,8 +441,8 @@ def _fit_span(z: FloatArray, sample_weight: FloatArray | None) -> _Member:
     )
     n_directions, n_columns = span.directions.shape
     description = (
-        f"span: {n_directions} directions of {n_columns}, and the distance from their span, "
-        f"shrinkage {shrinkage.rho:.2g}"
+        f"principal components: {n_directions} of {n_columns} columns, and the distance from their "
+        f"span (shrinkage {shrinkage.rho:.2g})"
     )
     return _Member(view, description)
 
@@ -468,7 +476,10 @@ def _fit_exact(data: _Rows, seed: int) -> list[_Member]:
         return []
     component = Component(ideal, np.zeros(len(typical)), typical, 1 / typical**2)
     component = component.restrict(np.where(holds, component.weights / holds.sum(), 0.0))
-    description = f"exact: {int(holds.sum())} equations of degree 1 that nearly all rows keep"
+    number = int(holds.sum())
+    description = (
+        f"exact: {number} equation{'s' * (number != 1)} of degree 1 that nearly all rows keep"
+    )
     return [_Member(ExactView(("exact",), [component]), description, applied)]
 
 
@@ -530,4 +541,5 @@ def _fit_clusters(
     view = LikelihoodView(
         (name,), [], log_masses=log_masses, centers=centers, factors=factors.reshape(-1, n_columns)
     )
-    return _Member(view, f"{name}: linear equations of {len(centers)} clusters")
+    number = f"{len(centers)} cluster{'s' * (len(centers) != 1)}"
+    return _Member(view, f"{name}: linear equations of {number}")

@@ -888,11 +888,14 @@ class Normal:
         Score that normal data seldom exceeds.
     mean, spread : arrays of shape (n_features,)
         Of the training data.
+    units : array of shape (n_features,), optional
+        Units of the last digits of the training data; 0 for numbers that are not rounded.
     """
 
     score: float
     mean: FloatArray
     spread: FloatArray
+    units: FloatArray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -1035,6 +1038,7 @@ class Score:
             self.normal.score,
             self.few_features,
             nothing_by_itself if self.constants is None else self.constants,
+            self.normal.units,
         )
 
     def __getstate__(self) -> dict[str, Any]:

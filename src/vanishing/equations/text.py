@@ -6,7 +6,7 @@ from os.path import commonprefix
 
 import numpy as np
 
-from vanishing.arrays.namespace import IntArray
+from vanishing.arrays.namespace import FloatArray, IntArray
 
 # --- Numbers and names as people write them -------------------------------------------------------
 
@@ -14,6 +14,8 @@ from vanishing.arrays.namespace import IntArray
 FEWEST_DIGITS, LONGEST_WRITTEN = 4, 12
 #: Share of a change that rounding may hide.
 VISIBLE = 0.05
+#: Decimals that a column of rounded numbers has, at most, and the relative error of such numbers.
+MOST_DECIMALS, AS_WRITTEN = 6, 1e-9
 
 
 def number(value: float, form: str) -> str:
@@ -36,7 +38,7 @@ def significant(value: float, digits: int) -> str:
     return number(rounded, f".{digits}g")
 
 
-def changed_number(value: float, other: float) -> tuple[str, str]:
+def changed_number(value: float, other: float, decimals: int | None = None) -> tuple[str, str]:
     """Write a number, and the one that it is changed to, with the digits that the change needs.
 
     Parameters
@@ -46,6 +48,9 @@ def changed_number(value: float, other: float) -> tuple[str, str]:
     other : float
         Has at least four digits, no fewer than the integer part, and so many that rounding hides
         no more than a twentieth of the change.
+    decimals : int, optional
+        Of the column, if its numbers are rounded. The other number then has as many, unless that
+        hides the change.
 
     Returns
     -------
@@ -60,7 +65,11 @@ def changed_number(value: float, other: float) -> tuple[str, str]:
     ('1013.25', '1013.31')
     >>> changed_number(2 / 3, 0.1)
     ('0.6667', '0.1')
+    >>> changed_number(1948.26, 1858.2600000001, decimals=2)
+    ('1948.26', '1858.26')
     """
+    if decimals is not None and (rounded := round(other, decimals)) != value:
+        return as_given(value), exact_number(rounded)
     error = VISIBLE * abs(other - value)
     return as_given(value, error), _within(other, error)
 
@@ -97,6 +106,31 @@ def exact_number(value: float) -> str:
 
 def _digits_of(text: str) -> str:
     return "".join(filter(str.isdigit, text.split("e")[0])).strip("0")
+
+
+def last_digits(X: FloatArray) -> FloatArray:
+    """Return the unit of the last digit of each column, 0 if its numbers are not rounded.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vanishing.equations.text import last_digits
+    >>> last_digits(np.array([[1.25, 3.0, 1 / 3], [0.5, 7.0, 0.1]])).tolist()
+    [0.01, 1.0, 0.0]
+    """
+    return np.array([_last_digit(column) for column in X.T])
+
+
+def _last_digit(column: FloatArray) -> float:
+    for decimals in range(MOST_DECIMALS + 1):
+        if np.allclose(np.round(column, decimals), column, rtol=AS_WRITTEN, atol=0.0):
+            return float(10.0**-decimals)
+    return 0.0
+
+
+def count_decimals(unit: float) -> int | None:
+    """Return the decimals of numbers by the unit of their last digit; None if it is 0."""
+    return round(-np.log10(unit)) if unit else None
 
 
 def shorten_name(name: str, length: int = 32) -> str:

@@ -121,6 +121,8 @@ class Landscape:
         one by one) or all of them evenly (pixels).
     by_itself : ByItself
         own_j, terms of single features.
+    units : array of shape (n_features,), optional
+        Units of the last digits of the features; 0 for numbers that are not rounded.
     """
 
     maps: Sequence[Map]
@@ -130,6 +132,7 @@ class Landscape:
     usual: float
     few_features: bool
     by_itself: ByItself = nothing_by_itself
+    units: FloatArray | None = None
     #: Per view, the derivative of its coordinates with respect to the features.
     matrices: list[FloatArray] = field(init=False)
 
@@ -222,4 +225,5 @@ class Landscape:
             equations=tuple(equation for _, equation in equations[:n_equations]),
             feature_names=feature_names,
             spread=self.scale,
+            units=self.units,
         )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
-from vanishing.equations.text import as_given, changed_number, number
+from vanishing.equations.text import as_given, changed_number, count_decimals, number
 
 if TYPE_CHECKING:
     from vanishing.equations.mathml import Element
@@ -119,6 +119,8 @@ class Explanation:
     feature_names : tuple of str
     spread : array of shape (n_features,), optional
         The unit in which changes of each feature are measured.
+    units : array of shape (n_features,), optional
+        Units of the last digits of the features, such as 0.01; 0 for numbers that are not rounded.
     """
 
     sample: FloatArray
@@ -129,6 +131,7 @@ class Explanation:
     equations: tuple[BrokenEquation, ...]
     feature_names: tuple[str, ...]
     spread: FloatArray | None = None
+    units: FloatArray | None = None
 
     @property
     def changed(self) -> BoolArray:
@@ -175,7 +178,10 @@ class Explanation:
         tuple of str
         """
         value, fix = float(self.sample[j]), float(self.counterfactual[j])
-        return changed_number(value, fix) if self.changed[j] else (as_given(value), UNCHANGED)
+        if not self.changed[j]:
+            return as_given(value), UNCHANGED
+        decimals = None if self.units is None else count_decimals(self.units[j])
+        return changed_number(value, fix, decimals)
 
     def format_change(self, j: int) -> str:
         """Write the value of a feature and the suggested fix in short.

@@ -6,8 +6,8 @@ polynomials of that cell alone, so the values are roots of polynomials. If no ce
 pairs of cells are tried.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, import_extra
-from vanishing.equations.text import as_given, changed_number
+from vanishing.equations.text import as_given, changed_number, count_decimals, last_digits
 from vanishing.laws.fit import EXACT, evaluate
 from vanishing.laws.law import Law
 
@@ -23,8 +23,8 @@ from vanishing.laws.law import Law
 FALSE_ALARMS = 0.005
 #: Relative error of numbers that are exact: they were computed in floating-point arithmetic.
 ROUNDING = 1e-9
-#: Decimals that a column of rounded numbers has, at most.
-MOST_DECIMALS = 6
+#: Digits of a fix beyond those of its column.
+SPARE = 6
 #: Share of the rows that keep an exact law, off by no more than rounding, from which on the numbers
 #: are rounded ones. Fewer are broken cells.
 ROUNDED_ROWS = 0.05
@@ -34,6 +34,8 @@ UNLIKELY = 1e-3
 WIDTH = 1.96
 #: Rows with pairs of broken cells: combinations of columns that are tried.
 MOST_PAIRS = 400
+#: Rows that are printed; ``sentences`` and ``to_frame`` have all of them.
+MOST_PRINTED = 50
 #: Rows that are checked between two calls of a callback.
 BLOCK = 500
 
@@ -48,11 +50,15 @@ class Fix:
     value : float
         What the cell holds; NaN if it is missing.
     fix : float
-        What it should be.
+        What it should be; NaN if the laws do not determine it.
     error : float
         Standard error of the fix, with the noise of the cell itself.
     probability : float
         How likely this is the broken cell, among all that would explain the row.
+    decimals : int or None
+        Decimals of the numbers of the column; None if they are not rounded.
+    text : str
+        What the cell holds if that is no number, such as a typo.
     """
 
     column: str
@@ -60,11 +66,23 @@ class Fix:
     fix: float
     error: float
     probability: float
+    decimals: int | None = None
+    text: str = ""
 
     @property
     def interval(self) -> tuple[float, float]:
         """Where the right value lies with a probability of 95 %."""
         return self.fix - WIDTH * self.error, self.fix + WIDTH * self.error
+
+    @property
+    def written(self) -> tuple[str, str]:
+        """What the cell holds and what it should be, with the decimals of its column."""
+        if np.isnan(self.fix):
+            return repr(self.text), ""
+        if np.isnan(self.value):
+            rounded = self.fix if self.decimals is None else round(self.fix, self.decimals)
+            return repr(self.text) if self.text else "missing", as_given(rounded)
+        return changed_number(self.value, self.fix, self.decimals)
 
 
 @dataclass(frozen=True)
@@ -84,7 +102,7 @@ class BrokenRow:
     alternatives : tuple of Fix
         Other single cells that restore them as well.
     is_missing : bool
-        Whether the fixes fill cells that are missing.
+        Whether the fixes fill cells that are missing, or that hold no number.
     score : float
         How far the row is off the law that it breaks most, in standard deviations of its noise.
     """
@@ -130,6 +148,11 @@ class Check:
         flags[[found.row for found in self.rows if not found.is_missing]] = True
         return flags
 
+    @property
+    def has_texts(self) -> bool:
+        """Whether some cell holds no number, such as a typo."""
+        return any(fix.text for found in self.rows for fix in found.fixes)
+
     def ranked(self) -> "Check":
         """Return the same rows in another order.
 
@@ -148,49 +171,61 @@ class Check:
         -------
         str
         """
-        if not self.laws:
+        if not self.laws and not self.rows:
             return "There are no laws to check."
         n_broken = int(self.broken.sum())
-        n_filled = sum(len(found.fixes) for found in self.rows if found.is_missing)
-        said = f"All {self.n_rows} rows keep the laws"
+        fills = [fix for found in self.rows if found.is_missing for fix in found.fixes]
+        n_texts = sum(bool(fix.text) for fix in fills)
+        n_filled = len(fills) - n_texts
+        said = (
+            f"All {self.n_rows} rows keep the laws" if self.laws else "There are no laws to check"
+        )
         if n_broken:
             said = f"{n_broken} of {self.n_rows} rows break{'s' * (n_broken == 1)} a law"
+        if n_texts:
+            said += f"; {n_texts} cell{' is not a number' if n_texts == 1 else 's are not numbers'}"
         if n_filled:
             said += f"; {n_filled} missing cell{'s' * (n_filled != 1)} can be filled in"
         return f"{said}."
 
-    def sentences(self) -> list[str]:
+    def sentences(self, *, numbered: bool = False) -> list[str]:
         """Return one sentence for each row.
+
+        Parameters
+        ----------
+        numbered : bool
+            Whether laws are called by their numbers, [1], [2], ..., instead of written out.
 
         Returns
         -------
         list of str
         """
-        return [self._sentence(found) for found in self.rows]
+        return [self._sentence(found, numbered) for found in self.rows]
 
-    def _sentence(self, found: BrokenRow) -> str:
-        laws = " and ".join(str(self.laws[k]) for k in found.laws[:2])
-        more = f" and {len(found.laws) - 2} more laws" if len(found.laws) > 2 else ""
+    def _sentence(self, found: BrokenRow, numbered: bool) -> str:
+        names = [f"[{k + 1}]" if numbered else str(self.laws[k]) for k in found.laws]
+        laws = " and ".join(names if numbered else names[:2])
+        if len(names) > 2 and not numbered:
+            laws += f" and {len(names) - 2} more laws"
         where = f"row {found.name}: "
         if found.is_missing:
-            parts = [f"{fix.column} is missing; it is {as_given(fix.fix)}" for fix in found.fixes]
-            return where + "; ".join(parts) + f" by {laws}{more}."
+            return where + "; ".join(_fill_sentences(found.fixes, laws)) + "."
         if not found.fixes:
-            return f"{where}breaks {laws}{more}; no one or two cells would fix it."
+            return f"{where}breaks {laws}; no one or two cells would fix it."
         if found.alternatives:
             every = [*found.fixes, *found.alternatives]
-            ways = ", or ".join(
-                "{} {} to {}".format(fix.column, *changed_number(fix.value, fix.fix))
-                for fix in every
-            )
-            return f"{where}breaks {laws}{more}; change {ways}."
-        parts = [f"{f.column} {changed_number(f.value, f.fix)[0]}" for f in found.fixes]
-        values = " and ".join(changed_number(fix.value, fix.fix)[1] for fix in found.fixes)
+            ways = ", or ".join("{} {} to {}".format(fix.column, *fix.written) for fix in every)
+            return f"{where}breaks {laws}; change {ways}."
+        parts = [f"{fix.column} {fix.written[0]}" for fix in found.fixes]
+        values = " and ".join(fix.written[1] for fix in found.fixes)
         verb = "breaks" if len(parts) == 1 else "break"
-        return f"{where}{' and '.join(parts)} {verb} {laws}{more}; {values} would fix it."
+        return f"{where}{' and '.join(parts)} {verb} {laws}; {values} would fix it."
 
     def __str__(self) -> str:
-        return "\n".join(self.sentences()) or self.summary()
+        shown = Check(self.laws, self.rows[:MOST_PRINTED], self.n_rows).sentences()
+        if len(self.rows) > MOST_PRINTED:
+            shown.append(f"... and {len(self.rows) - MOST_PRINTED} more of {len(self.rows)} rows")
+        return "\n".join(shown) or self.summary()
 
     __repr__ = __str__
 
@@ -208,12 +243,12 @@ class Check:
         lines: list[tuple[Any, ...]] = []
         for found in self.rows:
             law = "; ".join(str(self.laws[k]) for k in found.laws)
-            others = "; ".join(f"{fix.column} = {as_given(fix.fix)}" for fix in found.alternatives)
+            others = "; ".join(f"{fix.column} = {fix.written[1]}" for fix in found.alternatives)
             if not found.fixes:
                 lines.append((found.name, None, np.nan, np.nan, None, law, np.nan, others))
             for fix in found.fixes:
                 lines.append(
-                    (found.name, fix.column, fix.value, fix.fix, fix.interval, law,
+                    (found.name, fix.column, fix.text or fix.value, fix.fix, fix.interval, law,
                      fix.probability, others)
                 )  # fmt: skip
         columns = ["row", "cell", "value", "fix", "interval", "law", "probability", "alternatives"]
@@ -223,8 +258,18 @@ class Check:
     def _repr_html_(self) -> str:
         from html import escape
 
-        items = "".join(f"<li>{escape(sentence)}</li>" for sentence in self.sentences()[:50])
+        items = "".join(f"<li>{escape(line)}</li>" for line in str(self).splitlines() if self.rows)
         return f"<ul>{items}</ul>" if items else f"<p>{escape(str(self))}</p>"
+
+
+def _fill_sentences(fixes: Sequence[Fix], laws: str) -> list[str]:
+    """Say what cells are that are missing or hold no number."""
+    said = []
+    for fix in fixes:
+        now, should = fix.written
+        text = f"{fix.column} {now} is not a number" if fix.text else f"{fix.column} is missing"
+        said.append(f"{text}; it is {should} by {laws}" if should else text)
+    return said
 
 
 class Checker:
@@ -240,6 +285,8 @@ class Checker:
         Smallest and largest values of the columns.
     whole : boolean array of shape (n_columns,)
         Columns of whole numbers.
+    units : array of shape (n_columns,), optional
+        Units of the last digits of the columns that the laws were found in; 0 if not rounded.
     share : float
         Further noise, as a share of each value.
     """
@@ -251,6 +298,7 @@ class Checker:
         spreads: FloatArray,
         ranges: FloatArray,
         whole: BoolArray,
+        units: FloatArray | None = None,
         share: float = 0.0,
     ) -> None:
         self.laws = laws
@@ -259,7 +307,8 @@ class Checker:
         self.ranges = ranges
         self.whole = whole
         self.share = share
-        self.units = np.zeros(len(spreads))
+        self.units: FloatArray = np.zeros(len(spreads))
+        self._learned_units = units
         self.names = laws[0].names if laws else ()
         self.threshold = float(-ndtri(FALSE_ALARMS / 2 / max(len(laws), 1)))
 
@@ -283,12 +332,16 @@ class Checker:
         X: FloatArray,
         row_names: Sequence[Any],
         callback: Callable[[int], object] | None = None,
+        texts: Mapping[tuple[int, str], str] | None = None,
     ) -> Check:
-        """Find the broken rows and the cells that break them, a block of rows at a time."""
+        """Find the broken rows and the cells that break them, a block of rows at a time.
+
+        ``texts`` are what cells hold that are no numbers, by row and column.
+        """
         found: list[BrokenRow] = []
         complete = X[~np.isnan(X).any(axis=1)]
         if self.laws and len(complete):
-            self.units = np.array([_last_digit(column) for column in complete.T])
+            self.units = last_digits(complete)
             if not self.noise.any() and not self.share:
                 self.noise = self._find_rounding(complete)
         for start in range(0, len(X) if self.laws else 0, BLOCK):
@@ -306,7 +359,27 @@ class Checker:
                     found.append(self.explain(block[row], start + row, name))
             if callback is not None:
                 callback(start + len(block))
-        return Check(self.laws, found, len(X))
+        found = [self._add_decimals(each) for each in found]
+        return Check(self.laws, _add_texts(found, texts or {}, row_names), len(X))
+
+    def _add_decimals(self, found: BrokenRow) -> BrokenRow:
+        """Tell the fixes of a row how many decimals their columns have."""
+        units = self.units if self._learned_units is None else self._learned_units
+        if self._learned_units is not None and self.units.any():
+            units = np.minimum(units, self.units)  # 0 if one of them is not rounded
+
+        def add(fix: Fix) -> Fix:
+            decimals = count_decimals(units[self.names.index(fix.column)])
+            if decimals is None:
+                return fix
+            # Without what floating-point arithmetic adds to it: 151.54, not 151.53999999999996.
+            return replace(fix, fix=round(fix.fix, decimals + SPARE), decimals=decimals)
+
+        return replace(
+            found,
+            fixes=tuple(map(add, found.fixes)),
+            alternatives=tuple(map(add, found.alternatives)),
+        )
 
     def _find_rounding(self, X: FloatArray) -> FloatArray:
         """Return the noise of columns whose numbers were rounded, each for itself.
@@ -532,6 +605,7 @@ class Checker:
                 self.spreads,
                 self.ranges,
                 self.whole,
+                self._learned_units,
                 self.share,
             )
             complete = np.where(np.isnan(filled), 0.0, filled)
@@ -592,12 +666,27 @@ class Checker:
             yield int(j), (value, error), k
 
 
-def _last_digit(column: FloatArray) -> float:
-    """Return the unit of the last digit that numbers have, 0 if they are not rounded."""
-    for decimals in range(MOST_DECIMALS + 1):
-        if np.allclose(np.round(column, decimals), column, rtol=ROUNDING, atol=0.0):
-            return float(10.0**-decimals)
-    return 0.0
+def list_texts(texts: Mapping[tuple[int, str], str], row_names: Sequence[Any]) -> Check:
+    """Return what cells hold that are no numbers, where there are no laws to fill them by."""
+    return Check((), _add_texts([], texts, row_names), len(row_names))
+
+
+def _add_texts(
+    found: list[BrokenRow], texts: Mapping[tuple[int, str], str], row_names: Sequence[Any]
+) -> list[BrokenRow]:
+    """Say of missing cells what they hold, and list those that no law determines."""
+    left = dict(texts)
+    told = []
+    for each in found:
+        fixes = tuple(
+            replace(fix, text=left.pop((each.row, fix.column), "")) if each.is_missing else fix
+            for fix in each.fixes
+        )
+        told.append(replace(each, fixes=fixes))
+    for (row, column), text in left.items():
+        fix = Fix(column, np.nan, np.nan, np.nan, 1.0, text=text)
+        told.append(BrokenRow(row, row_names[row], (), (fix,), is_missing=True))
+    return sorted(told, key=lambda each: each.row)
 
 
 def law_cells(law: Law, x: FloatArray) -> FloatArray:

@@ -19,6 +19,7 @@ from vanishing.laws.discovery import highest_powers
 from vanishing.laws.fit import EXACT, Relation, evaluate, fit_relation
 from vanishing.laws.law import Equations, Law, make_law
 from vanishing.laws.search import Terms, center, make_terms
+from vanishing.laws.table import frame_like
 from vanishing.laws.trajectories import (
     FEWEST_ROWS,
     INTEGRATION,
@@ -47,7 +48,7 @@ CONSTANT, STILL = 1e-12, 0.05
 DIFFERENT, LEAST_DIFFERENCE = 1e-3, 0.2
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Invariant(Law):
     """A polynomial of the columns that is constant along every trajectory, up to noise.
 
@@ -88,7 +89,7 @@ class Invariant(Law):
         return f"{self.write_terms(range(len(self.coefficients)), 1.0)} = const"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Invariants(Equations):
     """The invariants of several trajectories; see ``discover_invariants``.
 
@@ -120,27 +121,31 @@ class Invariants(Equations):
     def __getitem__(self, index: int) -> Invariant:
         return self.equations[index]
 
-    def values(self, X: Any) -> FloatArray:
+    def values(self, X: Any) -> Any:
         """Evaluate the invariants on rows.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_columns)
-            The columns ``names``.
+            The columns ``names``, or a frame that has them among others.
 
         Returns
         -------
         array of shape (n_rows, n_invariants)
+            For a frame of pandas or polars, a frame whose columns are called by the invariants.
         """
-        rows = np.asarray(X, dtype=float)
+        has_names = hasattr(X, "columns") and set(self.names) <= set(X.columns)
+        rows = np.asarray(X[list(self.names)] if has_names else X, dtype=float)
         if rows.ndim != 2 or rows.shape[1] != len(self.names):
             raise ValueError(
                 f"expected rows of {len(self.names)} columns ({', '.join(self.names)}), got shape "
                 f"{rows.shape}"
             )
-        if not self.equations:
-            return np.empty((len(rows), 0))
-        return np.column_stack([invariant.values(rows) for invariant in self.equations])
+        values = np.empty((len(rows), len(self.equations)))
+        for k, invariant in enumerate(self.equations):
+            values[:, k] = invariant.values(rows)
+        names = [str(each).removesuffix(" = const") for each in self.equations]
+        return frame_like(X, values, names)
 
     def _lines(self) -> list[str]:
         return super()._lines() + [f"{law} on all trajectories" for law in self.laws]

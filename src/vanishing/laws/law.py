@@ -28,7 +28,7 @@ class Support(NamedTuple):
     columns: tuple[str, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Law:
     """A polynomial of the columns that is zero in every row, up to noise.
 
@@ -95,12 +95,13 @@ class Law:
     def _sides(self) -> tuple[Any, Any]:
         """Return both sides as SymPy expressions without a minus sign, where there can be none."""
         left, _ = self._split()
+        sign = 1 if all(self.coefficients[i] > 0 for i in left) else -1
         expression = self.expression
         kept = Law(
             self.names, self.exponents[left], self.coefficients[left],
             self.standard_errors[left], self.extent, self.p_value, self.rows,
         ).expression  # fmt: skip
-        return kept, kept - expression
+        return self.round_numbers(sign * kept), self.round_numbers(sign * (kept - expression))
 
     def _split(self) -> tuple[list[int], list[int]]:
         """Return the terms of the left and of the right side.
@@ -144,6 +145,36 @@ class Law:
         left, right = self._split()
         sign = 1.0 if all(self.coefficients[i] > 0 for i in left) else -1.0
         return f"{self.write_terms(left, sign)} = {self.write_terms(right, -sign)}"
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self}>"
+
+    def _repr_latex_(self) -> str | None:
+        try:
+            return f"$\\displaystyle {self.latex}$"
+        except ImportError:  # notebooks show the text
+            return None
+
+    def round_numbers(self, expression: Any) -> Any:
+        """Round the numbers of an expression that was made of the law to the digits of the law.
+
+        Parameters
+        ----------
+        expression : SymPy expression
+
+        Returns
+        -------
+        SymPy expression
+        """
+        sympy = import_extra("sympy", extra="symbolic", purpose="Law.round_numbers")
+        digits = [
+            count_digits(value, error)
+            for value, error in zip(self.coefficients, self.standard_errors, strict=True)
+            if value != int(value)
+        ]
+        number = min(digits, default=12)
+        rounded = {each: sympy.Float(each, number) for each in expression.atoms(sympy.Float)}
+        return expression.xreplace(rounded)
 
     def write_terms(self, terms: Sequence[int], sign: float) -> str:
         """Write the sum of some terms.
@@ -238,10 +269,14 @@ def write_coefficient(value: float, error: float) -> str:
     """Write a number with the digits that its standard error leaves."""
     if value == int(value) and abs(value) < 1e15:
         return str(int(value))
-    digits = 12
-    if error > 0:
-        digits = int(np.clip(np.ceil(np.log10(abs(value) / error)) + 1, 2, 12))
-    return f"{value:.{digits}g}"
+    return f"{value:.{count_digits(value, error)}g}"
+
+
+def count_digits(value: float, error: float) -> int:
+    """Return how many digits of a number its standard error leaves."""
+    if error <= 0:
+        return 12
+    return int(np.clip(np.ceil(np.log10(abs(value) / error)) + 1, 2, 12))
 
 
 def make_law(

@@ -1,18 +1,19 @@
 """``discover``: the laws of a table, without a setting."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
+from vanishing.equations.text import last_digits
 from vanishing.laws.check import Check, Checker
 from vanishing.laws.discovery import find_relations
 from vanishing.laws.fit import EXACT, evaluate
 from vanishing.laws.law import Equations, Law, make_law
-from vanishing.laws.table import NumericTable, take_table, whole_columns
+from vanishing.laws.table import NumericTable, frame_like, take_table, whole_columns
 
 #: Rows below which nothing can be said.
 FEWEST_ROWS = 8
@@ -24,7 +25,7 @@ MOST_MISSING = 0.5
 CONSTANT = 1e-12
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Laws(Equations):
     """The laws of a table; see ``discover``.
 
@@ -47,6 +48,8 @@ class Laws(Equations):
         Rows without missing cells.
     notes : tuple of str
         What was set aside, and what the search restricted itself to.
+    units : array of shape (n_columns,), optional
+        Units of the last digits of the columns, such as 0.01; 0 for numbers that are not rounded.
     proportional : bool
         Whether the noise of a cell is in proportion to its value, not to the column's spread.
     """
@@ -59,6 +62,7 @@ class Laws(Equations):
     whole: BoolArray
     n_rows: int
     notes: tuple[str, ...] = ()
+    units: FloatArray | None = None
     proportional: bool = False
 
     def __getitem__(self, index: int) -> Law:
@@ -66,7 +70,7 @@ class Laws(Equations):
 
     # --- What the laws say of rows ----------------------------------------------------------------
 
-    def residuals(self, X: Any) -> FloatArray:
+    def residuals(self, X: Any) -> Any:
         """Evaluate the laws on rows.
 
         Parameters
@@ -76,18 +80,21 @@ class Laws(Equations):
         Returns
         -------
         array of shape (n_rows, n_laws)
-            Values of ``expression``; NaN where a cell is missing.
+            Values of ``expression``; NaN where a cell is missing. For a frame of pandas or polars,
+            a frame whose columns are called by the laws, with the same index.
         """
-        values, _ = self._take(X)
-        if not self.equations:
-            return np.empty((len(values), 0))
-        return np.column_stack([law.values(values) for law in self.equations])
+        values = self._take_columns(take_table(X), X)
+        residuals = np.empty((len(values), len(self.equations)))
+        for k, law in enumerate(self.equations):
+            residuals[:, k] = law.values(values)
+        return frame_like(X, residuals, [str(law) for law in self.equations])
 
     def check(
         self,
         X: Any,
         *,
         row_names: Sequence[Any] | None = None,
+        texts: Mapping[tuple[int, str], str] | None = None,
         callback: Callable[[int], object] | None = None,
     ) -> Check:
         """Find the rows that break the laws, and the cells that break them.
@@ -98,9 +105,14 @@ class Laws(Equations):
         Parameters
         ----------
         X : table with the columns of the laws
-            Missing cells are filled where the laws determine them.
+            Missing cells are filled where the laws determine them. So are the few cells of a column
+            of numbers that hold something else, such as a typo.
         row_names : sequence of length n_rows, optional
-            What the rows are called; by default the index of a frame, or numbers from 0.
+            What the rows are called: by default the index of a frame, numbers from 0 for an array,
+            and for a file its index column, or numbers from 1 below the header.
+        texts : mapping of (int, str) to str, optional
+            What missing cells hold that are no numbers, by the place of the row, from 0, and the
+            column; by default what the table itself shows.
         callback : callable, optional
             Called with the number of rows that are checked so far.
 
@@ -109,8 +121,14 @@ class Laws(Equations):
         Check
             A sequence of broken rows with ``to_frame()`` and ``sentences()``.
         """
-        values, names = self._take(X)
-        return self._checker.check(values, names if row_names is None else row_names, callback)
+        table = take_table(X)
+        values = self._take_columns(table, X)
+        return self._checker.check(
+            values,
+            table.row_names if row_names is None else row_names,
+            callback,
+            table.texts if texts is None else texts,
+        )
 
     @property
     def _checker(self) -> Checker:
@@ -121,13 +139,14 @@ class Laws(Equations):
         share = 0.0
         if self.proportional:
             share, columns = float(noise), np.zeros(len(self.names))
-        return Checker(self.equations, columns, self.spreads, self.ranges, self.whole, share)
+        return Checker(
+            self.equations, columns, self.spreads, self.ranges, self.whole, self.units, share
+        )
 
-    def _take(self, X: Any) -> tuple[FloatArray, Sequence[Any]]:
+    def _take_columns(self, table: NumericTable, X: Any) -> FloatArray:
         """Return the columns of the laws from a table, by name where it has names."""
         has_names = isinstance(X, (str, os.PathLike)) or hasattr(X, "columns")
         needed = sorted({name for law in self.equations for name in law.columns})
-        table = take_table(X)
         if has_names:
             missing = [name for name in needed if name not in table.names]
             if missing:
@@ -151,7 +170,7 @@ class Laws(Equations):
         unused = [j for j, name in enumerate(self.names) if name not in needed]
         values = values.copy()
         values[:, unused] = 0.0
-        return values, table.row_names
+        return values
 
     def solve_for(self, name: str) -> list[Any]:
         """Return explicit formulas of a column.
@@ -163,7 +182,8 @@ class Laws(Equations):
         Returns
         -------
         list of SymPy expressions
-            From each law that names the column, those that SymPy finds.
+            From each law that names the column, those that SymPy finds. Numbers have the digits
+            that they have in the laws; ``Law.expression`` has all of them.
         """
         sympy = import_extra("sympy", extra="symbolic", purpose="Laws.solve_for")
         if name not in self.names:
@@ -175,7 +195,10 @@ class Laws(Equations):
                     solutions = sympy.solve(law.expression, sympy.Symbol(name))
                 except NotImplementedError:
                     continue
-                formulas.extend(each for each in solutions if each not in formulas)
+                for solution in solutions:
+                    tidy = law.round_numbers(solution)
+                    if tidy not in formulas:
+                        formulas.append(tidy)
         return formulas
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -229,7 +252,7 @@ class Laws(Equations):
         plt = import_extra("matplotlib.pyplot", extra="plot", purpose="Laws.plot")
         if ax is None:
             _, ax = plt.subplots(figsize=(7, 0.8 + 0.6 * max(len(self.equations), 1)))
-        values, _ = self._take(X)
+        values = self._take_columns(take_table(X), X)
         checker = self._checker
         for k, law in enumerate(self.equations):
             scores = np.abs(checker.scores(values)[:, k])
@@ -339,6 +362,7 @@ def discover(
         whole,
         n_rows,
         tuple(table.notes),
+        last_digits(values) if n_rows else None,
         proportional,
     )
 
@@ -358,8 +382,11 @@ def _leave_out_missing(table: NumericTable) -> None:
         table.drop([int(j)], f"{table.names[j]} is set aside: {absent[j]:.0%} of it is missing")
     complete = np.asarray(~np.isnan(table.values).any(axis=1))
     if not complete.all():
+        n_left_out = int(np.sum(~complete))
+        have = "has" if n_left_out == 1 else "have"
         table.notes.append(
-            f"{np.sum(~complete)} of {len(complete)} rows have missing cells and were left out"
+            f"{n_left_out} of {len(complete)} rows {have} missing cells; no law was fitted to "
+            f"{'it' if n_left_out == 1 else 'them'}"
         )
         table.values = table.values[complete]
         table.sample_weight = table.sample_weight[complete]

@@ -44,7 +44,7 @@ HALF_WIDTHS = (3, 4, 5, 6, 8, 10, 13, 16, 20, 26, 32, 40, 52, 64)
 SMOOTH, SMOOTHER = 4, 6
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Ode(Law):
     """A polynomial equation among columns and one derivative.
 
@@ -86,7 +86,7 @@ class Ode(Law):
             raise ValueError(f"{self} is not linear in {self.derivative}; solve it numerically")
         symbol = sympy.Symbol(self.derivative)
         slope = self.expression.diff(symbol)
-        return sympy.factor_terms(-self.expression.subs(symbol, 0) / slope)
+        return self.round_numbers(sympy.factor_terms(-self.expression.subs(symbol, 0) / slope))
 
     @property
     def latex(self) -> str:
@@ -136,7 +136,7 @@ class Ode(Law):
         return np.asarray(-self._take(~own).values(rows) / self._take(own).values(rows))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Odes(Equations):
     """The differential equations of trajectories; see ``discover_odes``.
 

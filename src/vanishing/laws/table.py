@@ -10,6 +10,7 @@ import numpy as np
 from vanishing.arrays.namespace import BoolArray, FloatArray, move_to_host, unmask
 from vanishing.data.source import check_weights, close_after
 from vanishing.data.whole_tables import read_table
+from vanishing.data.written_numbers import WrittenColumn, read_texts
 
 #: Rows that are kept of a table that does not fit into memory.
 MOST_ROWS = 100_000
@@ -30,6 +31,8 @@ class NumericTable:
     sample_weight : array of shape (n_rows,)
     notes : list of str
         Sentences about what was set aside.
+    texts : dict of (int, str) to str
+        What cells hold that are no numbers, by the place of the row and the column.
     """
 
     values: FloatArray
@@ -37,6 +40,7 @@ class NumericTable:
     row_names: Sequence[Any]
     sample_weight: FloatArray
     notes: list[str] = field(default_factory=list)
+    texts: dict[tuple[int, str], str] = field(default_factory=dict)
 
     def drop(self, columns: Sequence[int], note: str) -> None:
         """Set columns aside."""
@@ -62,7 +66,8 @@ def take_table(X: Any, feature_names: Any = None, sample_weight: Any = None) -> 
         notes = [f"{each.name} is set aside: {each.reason}" for each in read.set_aside]
         names = [str(name) for name in read.shown_names]
         rows = [read.row_name(i) for i in range(len(read))]
-        table = NumericTable(read.values, names, rows, np.ones(len(read)), notes)
+        texts = {(each.row - 1, each.column): each.text for each in read.strays}
+        table = NumericTable(read.values, names, rows, np.ones(len(read)), notes, texts)
     elif isinstance(X, (str, os.PathLike)) or _is_chunked(X):
         table = _sample(X)
     elif hasattr(X, "columns") and hasattr(X, "__getitem__"):
@@ -96,11 +101,15 @@ def _is_chunked(X: Any) -> bool:
 
 def _from_frame(X: Any) -> NumericTable:
     names, columns, notes = [], [], []
+    texts: dict[tuple[int, str], str] = {}
     for name in X.columns:
         column = X[name]
         values = np.asarray(getattr(column, "array", column))
         problem = _problem(values)
         numbers = None if problem else _numbers(column, values)
+        if numbers is None and not problem and (written := _read_texts(values)) is not None:
+            numbers = written.values
+            texts |= {(row, str(name)): text for row, text in written.strays}
         if numbers is None:
             notes.append(f"{name} is set aside: {problem or 'not numeric'}")
             continue
@@ -110,7 +119,15 @@ def _from_frame(X: Any) -> NumericTable:
     stacked = np.column_stack(columns) if columns else np.empty((n_rows, 0))
     index = getattr(X, "index", None)
     rows = list(index) if index is not None and not callable(index) else list(range(n_rows))
-    return NumericTable(stacked, names, rows, np.ones(n_rows), notes)
+    return NumericTable(stacked, names, rows, np.ones(n_rows), notes, texts)
+
+
+def _read_texts(values: Any) -> WrittenColumn | None:
+    """Read a column of texts that are numbers, as the reader of files does; None for others."""
+    cells = [None if _is_missing(each) or each != each else each for each in values.tolist()]
+    if not all(each is None or isinstance(each, (str, int, float)) for each in cells):
+        return None
+    return read_texts([None if each is None else str(each) for each in cells])
 
 
 def _problem(values: Any) -> str | None:
@@ -199,3 +216,13 @@ def whole_columns(values: FloatArray) -> BoolArray:
             ((values == np.round(values)) | np.isnan(values)).all(axis=0)
             & (np.nanmax(np.abs(values), axis=0, initial=0) < 2**53)
         )
+
+
+def frame_like(X: Any, values: FloatArray, names: Sequence[str]) -> Any:
+    """Return values as a frame of the same kind as X and with its index, or as an array."""
+    kind = type(X).__module__.partition(".")[0]
+    if kind == "pandas" and hasattr(X, "columns"):
+        return type(X)(values, index=X.index, columns=list(names))
+    if kind == "polars" and hasattr(X, "columns") and not hasattr(X, "collect"):
+        return type(X)(dict(zip(names, values.T, strict=True)))
+    return values

@@ -34,10 +34,10 @@ def test_files(call, tmp_path):
     out, report = tmp_path / "cells.csv", tmp_path / "page.html"
     call("check", ACCOUNTS, "--id", "month", "--out", str(out), "--report", str(report))
     lines = out.read_text().splitlines()
-    assert lines[0] == "row,cell,value,fix,low,high,law,probability,alternatives"
-    assert [line.split(",")[:4] for line in lines[1:]] == [
-        ["2021-05", "costs", "8078", "7778"],
-        ["2023-06", "profit", "6458", "6548"],
+    assert lines[0] == ("row,line,id,cell,value,text,fix,low,high,law,probability,alternatives")
+    assert [line.split(",")[:7] for line in lines[1:]] == [
+        ["17", "18", "2021-05", "costs", "8078", "", "7778"],
+        ["42", "43", "2023-06", "profit", "6458", "", "6548"],
     ]
     page = report.read_text(encoding="utf-8")
     assert "7778 would fix it." in page
@@ -52,8 +52,8 @@ def test_laws_of_another_table(call, tmp_path):
     record = json.loads(done.out)
     assert [law["text"] for law in record["laws"]] == LAWS
     assert [(cell["row"], cell["cell"], cell["fix"]) for cell in record["cells"]] == [
-        ("17", "costs", 7778.0),
-        ("42", "profit", 6548.0),
+        (17, "costs", 7778.0),
+        (42, "profit", 6548.0),
     ]
 
 
@@ -114,7 +114,7 @@ def test_top(call):
     every = call("check", ACCOUNTS, "--id", "month").out.splitlines()
     first = call("check", ACCOUNTS, "--id", "month", "--top", "1").out.splitlines()
     assert first[:-1] == every[:-1]
-    assert first[-1] == "... and 1 more of 2 rows (--top, --out)"
+    assert first[-1] == "  ... and 1 more of 2 rows (--top, --out)"
 
 
 def test_a_table_without_laws_gets_a_hint(call, tmp_path):
@@ -130,7 +130,7 @@ def test_columns_that_are_mostly_missing(call, tmp_path):
     (tmp_path / "sparse.csv").write_text(f"a,b,c,d\n{rows}30,61,3,5\n")
     done = call("check", "sparse.csv", "--report", "page.html")
     assert done.code == 0, done.err
-    assert "row 30: b 61 breaks 2*a = b; 60 would fix it." in done.out
+    assert "row 30: b 61 breaks [1]; 60 would fix it." in done.out
 
 
 def test_invariants_of_trajectories(call, tmp_path):
@@ -151,3 +151,120 @@ def test_invariants_of_trajectories(call, tmp_path):
     refused = call("laws", str(table), "--trajectory", "run", "--report", str(tmp_path / "p.html"))
     assert refused.code == 2
     assert "leave out --trajectory" in refused.err
+
+
+@pytest.fixture
+def invoices(tmp_path):
+    """A table with currencies, a percentage, a typo that a law mends, and one that none does."""
+    rng = np.random.default_rng(0)
+    lines = ["invoice,net,rate,tax,gross"]
+    for i in range(60):
+        net, rate = rng.integers(5_000, 250_000) / 100, rng.choice([7, 19])
+        tax = round(net * rate / 100, 2)
+        gross = round(net + tax, 2) + (90 if i == 30 else 0)
+        cells = [f'"${net:,.2f}"', f"{rate} %", f'"${tax:,.2f}"', f'"${gross:,.2f}"']
+        if i == 16:
+            cells[2] = "$l2O.5"
+            expected = tax
+        if i == 40:
+            cells[1] = "n/a?"
+        lines.append(",".join([f"I{i}", *cells]))
+    (tmp_path / "invoices.csv").write_text("\n".join(lines) + "\n")
+    return expected
+
+
+def test_currencies_and_typos(call, invoices):
+    done = call("check", "invoices.csv")
+    assert "  [1] gross = net + tax\n" in done.out
+    assert "1 of 60 rows breaks a law; 2 cells are not numbers." in done.out
+    assert f"row 17: tax '$l2O.5' is not a number; it is {invoices:g} by [1]." in done.out
+    assert "row 41: rate 'n/a?' is not a number." in done.out
+    assert "read as numbers without '$' and ',': 'net', 'tax', 'gross'; without '%': 'rate'" in (
+        done.err
+    )
+    assert "rows are counted from 1 below the header: row 31 is line 32" in done.err
+
+
+def test_typos_are_findings_of_every_command(call, invoices):
+    for command in ("laws", "detect"):
+        done = call(command, "invoices.csv")
+        assert "2 cells are not numbers:" in done.out
+        assert f"it is {invoices:g} by gross = net + tax." in done.out
+        first, second = json.loads(call(command, "invoices.csv", "--json").out)["not_numbers"]
+        assert (first["row"], first["line"], first["cell"]) == (17, 18, "tax")
+        assert (first["text"], first["fix"]) == ("$l2O.5", invoices)
+        assert (second["text"], second["fix"]) == ("n/a?", None)
+    cells = json.loads(call("check", "invoices.csv", "--id", "invoice", "--json").out)["cells"]
+    assert [(each["row"], each["line"], each["id"], each["text"]) for each in cells] == [
+        (17, 18, "I16", "$l2O.5"),
+        (31, 32, "I30", ""),
+        (41, 42, "I40", "n/a?"),
+    ]
+    assert cells[0]["fix"] == invoices
+    assert "Row 17, tax: '$l2O.5' is not a number" in call("info", "invoices.csv").out
+    done = call("fit", "invoices.csv", "--degree", "1")
+    assert "2 cells are not numbers and taken for missing (row 17, tax: '$l2O.5'" in done.err
+
+
+def test_typos_are_in_the_report(call, invoices, tmp_path):
+    for command in ("laws", "check"):
+        call(command, "invoices.csv", "--report", "page.html")
+        page = (tmp_path / "page.html").read_text(encoding="utf-8")
+        assert "is not a number" in page
+        assert f"it is {invoices:g}" in page
+
+
+def test_typos_fail_a_check(call, tmp_path):
+    rows = "".join(f"{i},{2 * i}\n" for i in range(1, 30))
+    (tmp_path / "sound.csv").write_text(f"a,b\n{rows}")
+    assert call("check", "sound.csv", "--fail-on-broken").code == 0
+    (tmp_path / "typo.csv").write_text(f"a,b\n{rows}3O,60\n")
+    done = call("check", "typo.csv", "--fail-on-broken")
+    assert done.code == 1
+    assert "row 30: a '3O' is not a number; it is 30 by [1]." in done.out
+
+
+def test_a_typo_in_a_table_without_laws(call, tmp_path):
+    lines = [f"{x:.3f},{y:.3f}" for x, y in np.random.default_rng(0).normal(size=(40, 2))]
+    lines[2] = "1.2,x"
+    (tmp_path / "none.csv").write_text("\n".join(["a,b", *lines]) + "\n")
+    for command in ("laws", "check"):
+        assert "row 3: b 'x' is not a number." in call(command, "none.csv").out
+
+
+def test_fixes_have_the_decimals_of_their_column(call, tmp_path):
+    rng = np.random.default_rng(2)
+    a, b = rng.integers(1000, 99999, (2, 50)) / 100
+    total = np.round(a + b, 2)
+    lines = [f"{x:.2f},{y:.2f},{z:.2f}" for x, y, z in zip(a, b, total, strict=True)]
+    lines[9] = f"{a[9]:.2f},{b[9]:.2f},{total[9] + 500:.2f}"
+    (tmp_path / "sums.csv").write_text("\n".join(["a,b,total", *lines]) + "\n")
+    (broken,) = json.loads(call("check", "sums.csv", "--json").out)["cells"]
+    sentence = next(each for each in call("check", "sums.csv").out.splitlines() if "row 10" in each)
+    assert f"total {total[9] + 500:.12g} to {total[9]:.12g}." in sentence
+    assert f"total = {total[9]:.12g}" in broken["alternatives"]
+    found = call("detect", "sums.csv").out
+    assert f"to {total[9]:.12g})" in found
+
+
+def test_brackets_of_accountants(call, tmp_path):
+    lines = [f'"{3000 * i:,}","({1000 * i * i:,})",{3000 * i - 1000 * i * i}' for i in range(1, 30)]
+    (tmp_path / "books.csv").write_text("\n".join(["in,out,profit", *lines]) + "\n")
+    done = call("laws", "books.csv")
+    assert "profit = in + out" in done.out
+    assert "without ',': 'in', 'out'; with brackets for minus signs: 'out'" in done.err
+
+
+def test_constant_columns_of_normal_rows(call, tmp_path):
+    numbers = np.random.default_rng(3).uniform(1, 9, (60, 2)).round(2)
+    rows = [f"{a},{b},7" for a, b in numbers]
+    (tmp_path / "normal.csv").write_text("\n".join(["a,b,site", *rows]) + "\n")
+    rows[5] = rows[5].removesuffix("7") + "8"
+    (tmp_path / "new.csv").write_text("\n".join(["a,b,site", *rows]) + "\n")
+    done = call("detect", "new.csv", "--train", "normal.csv")
+    assert "the same in every row: site = 7; a row with another value is called anomalous" in (
+        done.err
+    )
+    assert "site (8 to 7)" in done.out
+    explained = call("explain", "new.csv", "--train", "normal.csv", "--row", "6").out
+    assert "site = 7 in every normal row; here it is 8" in explained

@@ -109,7 +109,7 @@ def test_separated_thousands_come_back(tmp_path_factory, numbers):
 @pytest.mark.parametrize("cell", ["1,2,3", "12,34", "1,000,00", "x"])
 def test_cells_that_are_no_thousands(tmp_path, cell):
     text = "a,b\n" + '"1,000",2\n' * 9000 + f'"{cell}",3\n'
-    with pytest.raises(DataError, match=rf"'a' \('{cell}' in row 9001\)"):
+    with pytest.raises(DataError, match=rf"row 9001 has '{cell}', which is not a number, in .*'a'"):
         read(tmp_path, text)
 
 

@@ -3,18 +3,18 @@
 import shlex
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import floor, isfinite, log10
 from typing import Any
 
 import numpy as np
 from rich.table import Table as RichTable
 
-from vanishing.app.cli.console import cell, out, say, working
+from vanishing.app.cli.console import cell, fit_width, out, say, working
 from vanishing.app.cli.options import Reading
 from vanishing.app.cli.tables import MOST_MISSING, PIPE, choose, open_input, table_errors
 from vanishing.arrays.namespace import FloatArray
-from vanishing.data.csv_files import OpenTable
+from vanishing.data.csv_files import OpenTable, Stray
 from vanishing.equations.text import significant
 from vanishing.laws.laws import FEWEST_ROWS
 from vanishing.polynomials.monomials import count
@@ -46,6 +46,8 @@ class Column:
         Number of different texts or dates.
     is_unique : bool
         Whether all texts or dates differ, so that they can name the rows.
+    unit : str
+        What is written before or after the numbers: a currency, a percent sign, another unit.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Column:
     spread: float | None = None
     n_values: int | None = None
     is_unique: bool = False
+    unit: str = ""
 
     @property
     def varies(self) -> bool:
@@ -81,6 +84,8 @@ class Description:
     columns : list of Column
     duplicates : list of list of str
         Names of columns that hold the same numbers.
+    strays : sequence of Stray
+        Cells that are not numbers in columns that are.
     """
 
     path: str
@@ -89,6 +94,7 @@ class Description:
     n_complete: int
     columns: list[Column]
     duplicates: list[list[str]]
+    strays: Sequence[Stray] = ()
 
     @property
     def numeric(self) -> list[Column]:
@@ -121,20 +127,23 @@ def describe_table(path: str, reading: Reading) -> Description:
         values = opened.numbers(features) if features else None
         texts = [j for j in chosen.features if j not in features]
         reasons = dict(zip(texts, (each.reason for each in aside), strict=True))
+        units = {j: form.unit for j, form in opened.find_formats(features).items()}
         columns = []
         for j in chosen.features:
             if values is None or j in reasons:
                 columns.append(_describe_text(opened, j, reasons[j]))
             else:
                 name = opened.shown_names[j]
-                columns.append(_describe_numbers(name, values[:, features.index(j)]))
+                described = _describe_numbers(name, values[:, features.index(j)])
+                columns.append(replace(described, unit=units.get(j, "")))
         n_rows = len(opened.texts(texts[0])) if values is None else len(values)
     if values is None:
         return Description(path, opened.where, n_rows, n_rows, columns, [])
     finite = np.isfinite(values)
     n_complete = int(finite[:, finite.mean(axis=0) >= 1 - MOST_MISSING].all(axis=1).sum())
     duplicates = _find_duplicates([opened.shown_names[j] for j in features], values)
-    return Description(path, opened.where, n_rows, n_complete, columns, duplicates)
+    strays = opened.find_strays(features)
+    return Description(path, opened.where, n_rows, n_complete, columns, duplicates, strays)
 
 
 def _describe_text(opened: OpenTable, j: int, reason: str) -> Column:
@@ -187,6 +196,15 @@ def _find_duplicates(names: Sequence[str], values: FloatArray) -> list[list[str]
 
 #: Orders of magnitude between spreads from which on columns are called different.
 DIFFERENT = 1.0
+#: Typos that are listed, at most.
+MOST_STRAYS = 5
+#: What equations of a degree look like.
+EXAMPLES = {
+    1: "such as a = b + c",
+    2: "such as a = b*c",
+    3: "such as a = b*c^2",
+    4: "such as a = b*c^3",
+}
 #: Rows for each term from which on equations with all of them can be told from chance.
 ROWS_PER_TERM = 2
 
@@ -199,19 +217,13 @@ def suggest(found: Description) -> list[tuple[str, str]]:
     if len(found.numeric) < 2:
         return []
     suggested = [
-        (f"vanishing laws {table}", "the short equations that the columns satisfy"),
-        (f"vanishing check {table}{id_option}", "the cells that break them"),
+        (f"vanishing laws {table}", "equations that the columns obey"),
+        (f"vanishing check {table}{id_option}", "cells that break them"),
     ]
     if found.n_complete:
         suggested += [
-            (
-                f"vanishing detect {table}{id_option}",
-                "the rows that are unlike the others",
-            ),
-            (
-                f"vanishing fit {table}{_drop(found.switches)}",
-                "all equations up to a degree, as a model",
-            ),
+            (f"vanishing detect {table}{id_option}", "rows unlike the others"),
+            (f"vanishing fit {table}{_drop(found.switches)}", "a model of all equations"),
         ]
     return suggested
 
@@ -221,30 +233,30 @@ def _drop(names: Sequence[str]) -> str:
 
 
 def remarks(found: Description) -> list[str]:
-    """Return sentences about scales, duplicates, missing cells and the number of rows."""
-    said = []
+    """Return sentences about typos, units, duplicates, missing cells and the number of rows."""
+    said = [
+        f"Row {each.row}, {each.column}: {each.text!r} is not a number, and taken for missing."
+        for each in found.strays[:MOST_STRAYS]
+    ]
+    if len(found.strays) > MOST_STRAYS:
+        said.append(f"{len(found.strays) - MOST_STRAYS} more cells are not numbers.")
     if found.orders >= DIFFERENT:
-        said.append(
-            f"The spreads of the columns differ by {_many(round(found.orders), 'order')} of "
-            "magnitude: columns are standardized before equations are fitted, so that each of them "
-            "counts (fit --no-scale turns that off)."
-        )
+        said.append("The columns are of different size. That is fine: each is scaled first.")
     for same in found.duplicates:
         first, *others = map(repr, same)
         said.append(f"{' and '.join(others)} duplicate{'s' * (len(others) == 1)} {first}.")
     if found.switches:
-        said.append(
-            f"x^2 = x holds for {' and '.join(map(repr, found.switches))}, which says nothing: "
-            "leave yes-no columns out of fit."
-        )
+        names = " and ".join(map(repr, found.switches))
+        said.append(f"Leave the yes-no column{'s' * (len(found.switches) > 1)} {names} out of fit.")
     if sparse := [column.name for column in found.columns if column.is_sparse]:
         said.append(
             f"Most of {' and '.join(map(repr, sparse))} is missing; such columns are left out."
         )
     if found.n_complete < found.n_rows:
+        n_missing = found.n_rows - found.n_complete
         said.append(
-            f"Numbers are missing from {found.n_rows - found.n_complete} of {found.n_rows} rows. "
-            "Such rows are left out; check fills in what the laws determine."
+            f"Numbers are missing from {n_missing} of {found.n_rows} rows: check fills in those "
+            "that the laws determine, the other commands leave the rows out."
         )
     if not found.numeric:
         said.append("No column holds different numbers, so there is no equation to find.")
@@ -254,17 +266,17 @@ def remarks(found: Description) -> list[str]:
         for degree, number in found.n_terms.items()
         if found.n_complete >= ROWS_PER_TERM * number
     ]
-    first, *others = (f"in degree {degree}" for degree in found.n_terms)
-    numbers = list(found.n_terms.values())
-    counted = ", ".join([f"{numbers[0]} terms {first}", *map("{} {}".format, numbers[1:], others)])
-    said.append(
-        f"Polynomials of the {_many(len(found.numeric), 'column')} of different numbers have up to "
-        f"{counted}. {_many(found.n_complete, 'complete row')} "
-        f"{'is' if found.n_complete == 1 else 'are'} "
-        + (f"enough to fit all up to degree {max(enough)}." if enough else "too few to fit them.")
-    )
-    if found.n_complete >= FEWEST_ROWS and (not enough or max(enough) < 2):
-        said.append("laws looks for short equations, for which fewer rows are enough.")
+    rows = f"{_many(found.n_complete, 'complete row')} {'is' if found.n_complete == 1 else 'are'}"
+    if found.n_complete < FEWEST_ROWS:
+        said.append(f"{rows} too few to find equations; at least {FEWEST_ROWS} are needed.")
+    elif not enough:
+        said.append(
+            f"{rows} too few to fit all equations of {_many(len(found.numeric), 'column')} (fit), "
+            "but enough to look for short ones (laws, check)."
+        )
+    else:
+        degree = max(enough)
+        said.append(f"{rows} enough to fit equations up to degree {degree}, {EXAMPLES[degree]}.")
     return said
 
 
@@ -290,7 +302,7 @@ def show_description(found: Description) -> None:
         say(f"... and {len(found.columns) - MOST_COLUMNS} more ({listed}); --json lists them all")
     say()
     for sentence in remarks(found):
-        say(sentence)
+        say(fit_width(sentence))
     if suggested := suggest(found):
         say("\ntry:")
         width = max(len(command) for command, _ in suggested)
@@ -300,7 +312,7 @@ def show_description(found: Description) -> None:
 
 def _row(column: Column) -> tuple[str, ...]:
     missing = f"{100 * column.missing:.{1 if column.missing < 0.1 else 0}f} %"
-    kind = column.kind
+    kind = f"{column.kind}, {column.unit}" if column.unit else column.kind
     if column.n_values is not None:
         kind += f", {column.n_values} different"
     low, high = map(_short, (column.low, column.high))
@@ -333,11 +345,13 @@ def description_record(found: Description) -> dict[str, Any]:
                 "spread": column.spread,
                 "missing": column.missing,
                 "different_values": column.n_values,
+                "unit": column.unit or None,
             }
             for column in found.columns
         ],
         "orders_of_magnitude": found.orders,
         "duplicates": found.duplicates,
+        "not_numbers": [each._asdict() for each in found.strays],
         "terms": {str(degree): n for degree, n in found.n_terms.items()},
         "remarks": remarks(found),
         "commands": [command for command, _ in suggest(found)],

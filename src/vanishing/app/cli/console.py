@@ -3,7 +3,9 @@
 import json
 import math
 import re
+import shutil
 import sys
+import textwrap
 import threading
 import warnings
 from collections.abc import Iterable, Iterator
@@ -94,6 +96,21 @@ def say(text: str = "") -> None:
     typer.echo(visible(text))
 
 
+def fit_width(text: str, stream: Any = None) -> str:
+    """Break a sentence between words at the width of the terminal; not for files and pipes."""
+    stream = sys.stdout if stream is None else stream
+    if not stream.isatty():
+        return text
+    indent = text[: len(text) - len(text.lstrip())]
+    return textwrap.fill(
+        text,
+        shutil.get_terminal_size().columns,
+        subsequent_indent=f"{indent}  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
 def complain(text: str) -> None:
     """Write a line to standard error."""
     typer.echo(visible(text), err=True)
@@ -102,7 +119,7 @@ def complain(text: str) -> None:
 def note(text: str) -> None:
     """Write a line to standard error, unless the user wants none."""
     if not state.quiet:
-        complain(f"note: {text}")
+        complain(fit_width(f"note: {text}", sys.stderr))
 
 
 def emit(value: Any) -> None:

@@ -95,10 +95,13 @@ def detect(
     --normalization it is a single ideal, whose equations people can read.
     """
     from vanishing.app.cli.findings import find, findings_record, show_findings
+    from vanishing.app.cli.laws import capitalize, show_strays, stray_records
     from vanishing.app.cli.models import library_errors, row_column, truth
     from vanishing.app.cli.tables import (
         check_outputs,
         check_report,
+        describe_lines,
+        note_lines,
         output_format,
         refusals,
         write_table,
@@ -113,7 +116,7 @@ def detect(
     check_outputs([out_file, report, save], [data, train, model])
     if out_file is not None:
         output_format(out_file, out_format)
-    inputs = _read(data, train, model, reading, wanted, threshold, label)
+    inputs = _read(data, train, model, reading, wanted, threshold, label, lists_strays=True)
     table, normal = inputs.table, inputs.normal
     known = None if label is None else truth(table, anomalous)  # before the fit, which takes long
     detector = _fit(inputs, wanted, threshold)
@@ -125,12 +128,16 @@ def detect(
             "make a detector with vanishing fit --kind detector"
         )
     findings = find(detector, table, known, top=top)
+    strays = _check_strays(table)
     if save is not None:
         with refusals(save):
             detector.save(save)
     if report is not None:
         from vanishing.app.report import write_report
 
+        notes = strays.sentences()
+        if len(findings.worst):
+            notes += describe_lines(table, int(table.rows[findings.worst[0]]))
         with refusals(report), library_errors("report"), working("writing the report", 1.0) as step:
             write_report(
                 report,
@@ -142,6 +149,7 @@ def detect(
                 feature_names=table.shown_names,
                 title=f"Anomalies in {table.file_name}",
                 train=None if normal is None else normal.for_model,
+                notes=[capitalize(each) for each in notes],
                 callback=lambda share: step(done=share),
             )
     if out_file is not None:
@@ -152,14 +160,35 @@ def detect(
         write_table(out_file, columns, format=out_format)
     if json:
         files = {"out": out_file, "report": report, "saved": save}
-        emit(findings_record(findings, table) | files)
+        cells = {"not_numbers": stray_records(strays, table.unfiltered or table)}
+        emit(findings_record(findings, table) | cells | files)
     elif out_file != "-" or not state.quiet:
         # The rows have standard output for themselves.
-        show_findings(findings, table, err() if out_file == "-" else out())
+        console = err() if out_file == "-" else out()
+        show_findings(findings, table, console)
+        if strays.rows:
+            show_strays(strays, table.unfiltered or table, console)
+        elif len(findings.worst):
+            note_lines(table, int(table.rows[findings.worst[0]]))
         for path in (out_file, report, save):
             if path not in (None, "-"):
                 note(f"wrote {path}")
     return Exit.ANOMALIES if fail_on_anomaly and findings.anomalous.any() else Exit.DONE
+
+
+#: Columns up to which the laws are looked for that say what a cell should be.
+MOST_COLUMNS = 12
+
+
+def _check_strays(table: Any) -> Any:
+    """Return the cells that are not numbers, with what the laws of a narrow table say they are."""
+    from dataclasses import replace
+
+    from vanishing.app.cli.laws import check_strays, discover_laws
+
+    whole = replace(table.unfiltered or table, labels=None)
+    is_narrow = whole.values.shape[1] <= MOST_COLUMNS
+    return check_strays(discover_laws(whole) if whole.strays and is_narrow else None, whole)
 
 
 class Inputs(NamedTuple):
@@ -181,6 +210,8 @@ def _read(
     wanted: Equations,
     threshold: Threshold,
     label: str | None,
+    *,
+    lists_strays: bool = False,
 ) -> Inputs:
     """Read the table to judge, and the model or the table of normal rows."""
     from vanishing.app.cli.models import load_model, refuse_unused
@@ -193,16 +224,41 @@ def _read(
     check_inputs([data, train])
     if model is not None:
         fitted = load_model(model)
-        table = read_table(data, reading, label=label, model=fitted, gaps="skip")
+        table = read_table(
+            data, reading, label=label, model=fitted, gaps="skip", lists_strays=lists_strays
+        )
         return Inputs(table, None, fitted)
     if train is not None:
         normal = read_table(
             train, reading, label=label, secondary=True, set_aside=True, gaps="skip"
         )
-        table = read_table(data, reading, label=label, model=normal, set_aside=True, gaps="skip")
-        return Inputs(table, normal, None)
-    table = read_table(data, reading, label=label, set_aside=True, gaps="skip")
-    return Inputs(table, None, None)
+        _note_constants(normal)
+    else:
+        normal = None
+    table = read_table(
+        data,
+        reading,
+        label=label,
+        model=normal,
+        set_aside=True,
+        gaps="skip",
+        lists_strays=lists_strays,
+    )
+    return Inputs(table, normal, None)
+
+
+def _note_constants(normal: Any) -> None:
+    """Say which columns never change in normal rows, so that any other value is an anomaly."""
+    constant = [j for j, column in enumerate(normal.values.T) if column.min() == column.max()]
+    if constant:
+        listed = ", ".join(
+            f"{normal.shown_names[j]} = {normal.values[0, j]:g}" for j in constant[:5]
+        )
+        more = f" and {len(constant) - 5} more" if len(constant) > 5 else ""
+        note(
+            f"{normal.where}: the same in every row: {listed}{more}; a row with another value is "
+            "called anomalous"
+        )
 
 
 def _fit(inputs: Inputs, wanted: Equations, threshold: Threshold) -> Any:
@@ -267,7 +323,7 @@ def explain(
         show_values,
     )
     from vanishing.app.cli.models import anomaly_scores, core, is_detector, save_picture
-    from vanishing.app.cli.tables import check_outputs
+    from vanishing.app.cli.tables import check_outputs, note_lines
 
     check_outputs([picture], [data, model, train])
     inputs = _read(data, train, model, reading, wanted, threshold, label)
@@ -304,6 +360,7 @@ def explain(
     if json:
         emit({"rows": [explanation_record(fitted, table, i, why) for i, why in found]})
         return
+    note_lines(table, int(table.rows[chosen[0]]))
     for number, (i, why) in enumerate(found):
         if number:
             say()

@@ -30,6 +30,7 @@ from vanishing.equations.expansion import affine_map, choose_terms
 from vanishing.equations.simplification import TidyEquation, tidy
 from vanishing.equations.sizes import DataScale
 from vanishing.equations.text import ASCII, UNICODE, Sum, plain_symbol
+from vanishing.ideal import find_smallest_extent
 from vanishing.polynomials.monomials import count
 
 # --- Equations as lines of text -------------------------------------------------------------------
@@ -255,8 +256,7 @@ def show_equations(
         elif meaning:
             say(f"{meaning}:")
         if not ideal.basis_.count():
-            smallest = min(float(step.spectrum.min(initial=np.inf)) for step in ideal.trace_)
-            say(f"  {nothing_vanishes(smallest, ideal.tol)}")
+            say(f"  {nothing_vanishes(find_smallest_extent(ideal), ideal.tol)}")
             continue
         if ideal.noise_ is not None:
             say(noise_text(ideal))

@@ -18,6 +18,7 @@ from vanishing.app.cli.models import (
     preprocess,
     threshold_of,
 )
+from vanishing.app.cli.tables import place_of
 from vanishing.app.wording import TOGETHER, list_changes
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.data.whole_tables import Table
@@ -93,8 +94,7 @@ def findings_record(findings: Findings, table: Table) -> dict[str, Any]:
         "auc": findings.auc,
         "anomalies": [
             {
-                "row": int(table.rows[index]),
-                "id": None if table.row_ids is None else str(table.row_ids[index]),
+                **place_of(table, index),
                 "score": float(findings.scores[index]),
                 "features": {} if why is None else dict(why.ranked()),
                 "fix": {}
@@ -167,8 +167,7 @@ ROWS_PER_TERM = 3
 def explanation_record(detector: Any, table: Table, index: int, why: Any) -> dict[str, Any]:
     """Return an explanation, for JSON."""
     record: dict[str, Any] = {
-        "row": int(table.rows[index]),
-        "id": None if table.row_ids is None else str(table.row_ids[index]),
+        **place_of(table, index),
         "threshold": threshold_of(detector),
     }
     if why is None:
@@ -229,6 +228,8 @@ def show_explanation(
         return
     say(f"the nearest row that satisfies the equations has score {why.counterfactual_score:.4g}\n")
     console.print(explanation_table(why, n_features))
+    for line in _broken_constants(detector, why):
+        say(f"\n{line}")
     if why.equations:
         say("\nequations it breaks:")
         tidied = [] if raw else _tidied(detector, table if normal is None else normal)
@@ -236,6 +237,19 @@ def show_explanation(
             say(f"  {each}")
             text = tidied[each.index] if tidied else _equation(detector, each)
             say(f"    {text}")
+
+
+def _broken_constants(detector: Any, why: Any) -> list[str]:
+    """Say which columns differ from the one value that they have in normal rows."""
+    constants = core(detector).anomaly_score_.constants
+    if constants is None:
+        return []
+    broken = np.flatnonzero(constants.constant & (why.attribution != 0) & why.changed)
+    return [
+        f"{why.feature_names[j]} = {constants.values[j]:g} in every normal row; here it is "
+        f"{why.sample[j]:g}"
+        for j in broken
+    ]
 
 
 def explanation_table(explanation: Any, n_features: int) -> RichTable:
@@ -310,8 +324,7 @@ def show_values(
     order = np.argsort(-times, kind="stable")[:n_equations]
     labels = ideal.get_feature_names_out()
     record = {
-        "row": int(table.rows[index]),
-        "id": None if table.row_ids is None else str(table.row_ids[index]),
+        **place_of(table, index),
         "score": float(np.linalg.norm(values)),
         "equations": [
             {

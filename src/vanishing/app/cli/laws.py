@@ -9,6 +9,7 @@ from vanishing.app.cli.console import (
     Exit,
     UsageError,
     emit,
+    fit_width,
     note,
     required,
     say,
@@ -31,6 +32,25 @@ Degree = Annotated[
         show_default="4, less for wide tables",
     ),
 ]
+
+
+#: Columns of the table of broken cells: line and id where there are any.
+CELLS = (
+    "row",
+    "line",
+    "id",
+    "cell",
+    "value",
+    "text",
+    "fix",
+    "low",
+    "high",
+    "law",
+    "probability",
+    "alternatives",
+)
+#: Rows with cells that are not numbers, at most.
+MOST_STRAYS = 20
 
 
 def laws(
@@ -60,7 +80,7 @@ def laws(
     if trajectory is not None and report is not None:
         raise UsageError("--report shows laws of rows, not invariants; leave out --trajectory")
     table = _read(data, reading, label=trajectory)
-    found = _discover(table, degree)
+    found = discover_laws(table, degree)
     listed = _list(found)
     if out_file is not None:
         _write_table(
@@ -74,11 +94,16 @@ def laws(
                 "latex": [law.latex for law in listed],
             },
         )
-    _write_report(report, found, None, table)
+    strays = check_strays(None if trajectory else found, table)
+    _write_report(report, found, strays if strays.rows else None, table)
     if json:
-        emit(_laws_record(found) | {"out": out_file, "report": report})
+        record = _laws_record(found) | {"not_numbers": stray_records(strays, table)}
+        emit(record | {"out": out_file, "report": report})
     elif out_file != "-":
         _show_laws(found)
+        if strays.rows:
+            say()
+            show_strays(strays, table)
         if not len(found):
             note(f"try: vanishing detect {data} finds rows that are unlike the others")
         _note_files(out_file, report)
@@ -105,7 +130,12 @@ def check(
     out_format: OutFormat = None,
     report: Report = None,
     fail_on_broken: Annotated[
-        bool, option(OUTPUT, "--fail-on-broken", help="Exit with 1 if a row breaks a law.")
+        bool,
+        option(
+            OUTPUT,
+            "--fail-on-broken",
+            help="Exit with 1 if a row breaks a law, or a cell is a typo.",
+        ),
     ] = False,
     json: Json = False,
 ) -> int:
@@ -117,13 +147,13 @@ def check(
     _check_files([data, train], out_file, out_format, report, json=json)
     normal = None if train is None else _read(train, reading)
     table = _read(data, reading, like=normal)
-    found = _discover(table if normal is None else normal, degree)
+    found = discover_laws(table if normal is None else normal, degree)
     checked = _check(found, table)
     if out_file is not None:
-        _write_table(out_file, out_format, _cells(checked))
+        _write_table(out_file, out_format, _cells(checked, table))
     _write_report(report, found, checked, table)
     if json:
-        cells = _cells(checked)
+        cells = _cells(checked, table)
         record = {
             "rows": len(table),
             "broken": int(checked.broken.sum()),
@@ -133,21 +163,96 @@ def check(
         }
         emit(_laws_record(found) | record | {"out": out_file, "report": report})
     elif out_file != "-":
-        _show_laws(found)
+        _show_laws(found, numbered=True)
         say()
-        _show_broken(checked, top)
+        _show_broken(checked, table, top)
         _note_files(out_file, report)
-    return Exit.ANOMALIES if fail_on_broken and checked.broken.any() else Exit.DONE
+    is_broken = checked.broken.any() or checked.has_texts
+    return Exit.ANOMALIES if fail_on_broken and is_broken else Exit.DONE
 
 
-def _show_broken(checked: Any, top: int) -> None:
+def _show_broken(checked: Any, table: Any, top: int) -> None:
     """Print a sentence for each broken row, those that are furthest off first."""
-    if not checked.rows:
-        say(checked.summary())
-    for sentence in checked.ranked().sentences()[:top]:
-        say(sentence.replace("\u2212", "-"))  # as in the file
+    from vanishing.app.cli.tables import note_lines
+
+    say(checked.summary())
+    ranked = checked.ranked()
+    for sentence in ranked.sentences(numbered=True)[:top]:
+        say(fit_width(f"  {sentence}".replace("\u2212", "-")))  # as in the file
     if len(checked.rows) > top:
-        say(f"... and {len(checked.rows) - top} more of {len(checked.rows)} rows (--top, --out)")
+        say(f"  ... and {len(checked.rows) - top} more of {len(checked.rows)} rows (--top, --out)")
+    if checked.rows and top:
+        note_lines(table, int(table.rows[ranked[0].row]))
+
+
+# --- Cells that are not numbers, and what the laws say they are -----------------------------------
+
+
+def check_strays(found: Any, table: Any) -> Any:
+    """Return a check of the cells alone that are not numbers.
+
+    Parameters
+    ----------
+    found : Laws or None
+        They say what the cells should be.
+    table : Table
+        With all rows of the file.
+    """
+    from dataclasses import replace
+
+    from vanishing.laws.check import Check, list_texts
+
+    texts = _texts_of(table)
+    rows = sorted({row for row, _ in texts})
+    if not rows:
+        return Check(())
+    names = [table.row_name(i) for i in range(len(table))]
+    if found is None:
+        return list_texts(texts, names)
+    checked = found.check(
+        _take_columns(found, table)[rows],
+        row_names=[names[i] for i in rows],
+        texts={(rows.index(row), column): text for (row, column), text in texts.items()},
+    )
+    kept = [each for each in checked.rows if any(fix.text for fix in each.fixes)]
+    return Check(checked.laws, [replace(each, row=rows[each.row]) for each in kept], len(table))
+
+
+def _texts_of(table: Any) -> dict[tuple[int, str], str]:
+    return {(each.row - 1, each.column): each.text for each in table.strays}
+
+
+def stray_records(strays: Any, table: Any) -> list[dict[str, Any]]:
+    """Return the cells that are not numbers, for JSON."""
+    from vanishing.app.cli.tables import place_of
+
+    return [
+        place_of(table, found.row)
+        | {
+            "cell": fix.column,
+            "text": fix.text,
+            "fix": fix.fix,
+            "law": "; ".join(str(strays.laws[k]) for k in found.laws),
+        }
+        for found in strays
+        for fix in found.fixes
+    ]
+
+
+def show_strays(strays: Any, table: Any, console: Any = None) -> None:
+    """Print the cells that are not numbers, and what the laws say they are."""
+    from vanishing.app.cli.tables import note_lines
+
+    tell = (
+        say if console is None else lambda text: console.print(text, soft_wrap=True, markup=False)
+    )
+    number = sum(bool(fix.text) for found in strays for fix in found.fixes)
+    tell("1 cell is not a number:" if number == 1 else f"{number} cells are not numbers:")
+    for sentence in strays.sentences()[:MOST_STRAYS]:
+        tell(fit_width(f"  {sentence}".replace("\u2212", "-")))
+    if len(strays) > MOST_STRAYS:
+        tell(f"  ... and {len(strays) - MOST_STRAYS} more rows (--json)")
+    note_lines(table, int(table.rows[strays[0].row]))
 
 
 def _check_files(
@@ -172,10 +277,13 @@ def _check_files(
 def _read(path: str, reading: Reading, like: Any = None, label: str | None = None) -> Any:
     from vanishing.app.cli.tables import read_table
 
-    return read_table(path, reading, label=label, model=like, set_aside=True, gaps="keep")
+    return read_table(
+        path, reading, label=label, model=like, set_aside=True, gaps="keep", lists_strays=True
+    )
 
 
-def _discover(table: Any, degree: int | None) -> Any:
+def discover_laws(table: Any, degree: int | None = None) -> Any:
+    """Look for the laws of a table, or for invariants where it has labels, with progress."""
     is_divided = table.labels is not None
     name = "discover_invariants" if is_divided else "discover"
     discover = required("vanishing.laws", name, extra="cli")
@@ -199,7 +307,10 @@ def _check(found: Any, table: Any) -> Any:
     names = [table.row_name(i) for i in range(len(table))]
     with working("checking the rows", len(table)) as step:
         return found.check(
-            _take_columns(found, table), row_names=names, callback=lambda n: step(done=n)
+            _take_columns(found, table),
+            row_names=names,
+            texts=_texts_of(table),
+            callback=lambda n: step(done=n),
         )
 
 
@@ -213,10 +324,10 @@ def _list(found: Any) -> list[Any]:
     return [*found, *getattr(found, "laws", ())]
 
 
-def _show_laws(found: Any) -> None:
+def _show_laws(found: Any, *, numbered: bool = False) -> None:
     say(found.summary())
-    for law in _list(found):
-        say(f"  {law}")
+    for number, law in enumerate(_list(found), start=1):
+        say(f"  [{number}] {law}" if numbered else f"  {law}")
     for text in found.notes:
         note(text)
     unused = _unused_columns(found)
@@ -259,24 +370,38 @@ def _laws_record(found: Any) -> dict[str, Any]:
     }
 
 
-def _cells(checked: Any) -> dict[str, list[Any]]:
+def _cells(checked: Any, table: Any) -> dict[str, list[Any]]:
     """Return what was found, one line a cell, as columns."""
-    columns: dict[str, list[Any]] = {
-        name: [] for name in ("row", "cell", "value", "fix", "low", "high", "law", "probability")
-    }
-    columns["alternatives"] = []
+    from vanishing.app.cli.tables import place_of
+
+    lines = []
+    nan = float("nan")
     for found in checked:
-        laws = "; ".join(str(checked.laws[k]) for k in found.laws)
-        others = "; ".join(f"{fix.column} = {fix.fix:.12g}" for fix in found.alternatives)
-        nan = float("nan")
-        lines = [
-            (fix.column, fix.value, fix.fix, *fix.interval, fix.probability) for fix in found.fixes
-        ] or [("", nan, nan, nan, nan, nan)]
-        for cell, value, fix, low, high, probability in lines:
-            line = (found.name, cell, value, fix, low, high, laws, probability, others)
-            for name, each in zip(columns, line, strict=True):
-                columns[name].append(each)
-    return columns
+        shared = {
+            "law": "; ".join(str(checked.laws[k]) for k in found.laws),
+            "alternatives": "; ".join(
+                f"{fix.column} = {fix.fix:.12g}" for fix in found.alternatives
+            ),
+        }
+        for fix in found.fixes or (None,):
+            low, high = (nan, nan) if fix is None else fix.interval
+            lines.append(
+                place_of(table, found.row)
+                | {
+                    "cell": "" if fix is None else fix.column,
+                    "value": nan if fix is None else fix.value,
+                    "text": "" if fix is None else fix.text,
+                    "fix": nan if fix is None else fix.fix,
+                    "low": low,
+                    "high": high,
+                    "law": shared["law"],
+                    "probability": nan if fix is None else fix.probability,
+                    "alternatives": shared["alternatives"],
+                }
+            )
+    unknown = {"line"} if table.first_line is None else set()
+    unknown |= {"id"} if table.row_ids is None else set()
+    return {name: [line[name] for line in lines] for name in CELLS if name not in unknown}
 
 
 def _write_table(path: str, format: OutputFormat | None, columns: dict[str, list[Any]]) -> None:
@@ -290,9 +415,10 @@ def _write_table(path: str, format: OutputFormat | None, columns: dict[str, list
 def _write_report(path: str | None, found: Any, checked: Any, table: Any) -> None:
     if path is None:
         return
-    from vanishing.app.cli.tables import refusals
+    from vanishing.app.cli.tables import describe_lines, refusals
     from vanishing.app.report import write_laws_report
 
+    notes = [] if not checked else describe_lines(table, int(table.rows[checked.ranked()[0].row]))
     with refusals(path), working("writing the report"):
         write_laws_report(
             path,
@@ -300,7 +426,13 @@ def _write_report(path: str | None, found: Any, checked: Any, table: Any) -> Non
             checked,
             X=_take_columns(found, table),
             title=f"Laws of {table.file_name}",
+            notes=[capitalize(each) for each in notes],
         )
+
+
+def capitalize(text: str) -> str:
+    """Return a note as a sentence."""
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
 
 
 def _note_files(*paths: str | None) -> None:

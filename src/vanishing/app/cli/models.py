@@ -32,6 +32,7 @@ from vanishing.data.whole_tables import SUFFIXES, Table
 from vanishing.detectors import ChristoffelDetector
 from vanishing.detectors.clusters import NothingVanishesError
 from vanishing.detectors.contamination import FEWEST_ROWS, N_FITS, fit_to_mixed
+from vanishing.ideal import suggest_tolerance
 from vanishing.polynomials.monomials import variable_names
 
 # --- Models as the commands see them: loaded, described, scored -----------------------------------
@@ -135,10 +136,9 @@ def nothing_vanishes(smallest: float, tol: float | str) -> str:
         return f"{words}: try a larger --degree"
     if tol == "auto" and smallest > MOST_NOISE:  # far from any equation
         return f"{words}; the best one reaches {smallest:.3g}: try a larger --degree"
-    step = 10.0 ** np.floor(np.log10(smallest))
-    larger = next(m * step for m in (1.5, 2, 3, 5, 10, 15) if m * step >= 1.2 * smallest)
+    larger = suggest_tolerance(smallest)
     return (
-        f"{words}; the best one reaches {smallest:.3g}: try --tol {larger:.2g} or a larger --degree"
+        f"{words}; the best one reaches {smallest:.3g}: try --tol {larger:g} or a larger --degree"
     )
 
 

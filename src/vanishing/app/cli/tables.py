@@ -16,7 +16,7 @@ import numpy as np
 from vanishing.app.cli.console import DataError, OutputError, UsageError, note, say, working
 from vanishing.app.cli.options import Reading
 from vanishing.data.atomic import FULL, followed, open_atomic
-from vanishing.data.csv_files import Columns, CsvFile, OpenTable, SetAside, TableError
+from vanishing.data.csv_files import Columns, CsvFile, OpenTable, SetAside, Stray, TableError
 from vanishing.data.whole_tables import SUFFIXES, Table, open_table, write_columns
 
 PIPE = "-"
@@ -168,6 +168,7 @@ def read_table(
     secondary: bool = False,
     set_aside: bool = False,
     gaps: Gaps = "refuse",
+    lists_strays: bool = False,
 ) -> Table:
     """Read a table of finite numbers.
 
@@ -190,6 +191,8 @@ def read_table(
     gaps : {"refuse", "skip", "keep"}
         What to do about missing values: raise an error; leave such rows out, and columns that are
         mostly missing; or keep them as NaN.
+    lists_strays : bool
+        Whether the command lists the cells that are not numbers, so that no note has to.
     """
     known_names, known_width = _columns_of(model)
     with working(f"reading {path}"), table_errors():
@@ -211,6 +214,11 @@ def read_table(
         values = opened.numbers(features)
         if not len(values):
             raise DataError(f"{opened.where} has no rows; at least one is required")
+        if formats := _say_formats(opened, features):
+            note(f"{opened.where}: read as numbers {formats}")
+        strays = opened.find_strays(features)
+        if strays and not lists_strays:
+            note(f"{opened.where}: {_say_strays(strays)}")
         names = None if opened.names is None else tuple(opened.names[j] for j in features)
         table = Table(
             values,
@@ -219,6 +227,8 @@ def read_table(
             aside,
             labels=None if chosen.label is None else opened.texts(chosen.label),
             where=opened.where,
+            strays=strays,
+            first_line=opened.find_first_line(len(values)),
         )
     if gaps == "keep":
         return table
@@ -260,10 +270,6 @@ def open_input(path: str, reading: Reading) -> OpenTable:
         return opened
     if opened.encoding not in (None, "utf-16"):
         note(f"{where} is not in UTF-8: read as Windows text ({opened.encoding})")
-    if opened.dialect.grouped:
-        names = ", ".join(repr(opened.shown_names[j]) for j in sorted(opened.dialect.grouped)[:5])
-        sign = "spaces" if opened.dialect.thousands.isspace() else repr(opened.dialect.thousands)
-        note(f"{where}: {sign} taken for thousands separators in {names}")
     if opened.names is None and reading.header is None:
         note(f"{where} has no header: its columns are called x0, x1, ... (or pass --header)")
     if opened.dialect.numbered and reading.header is None:
@@ -316,6 +322,36 @@ def _say_left_out(aside: Sequence[SetAside]) -> str:
     return f"columns of {what} are left out: {shown}{more}"
 
 
+def _say_formats(opened: OpenTable, features: Sequence[int]) -> str:
+    """Say what is left out of numbers: currencies, units and thousands separators."""
+    signs: dict[str, set[str]] = {}
+    columns: dict[str, list[str]] = {}
+    for j, form in sorted(opened.find_formats(features).items()):
+        signs.setdefault(form.unit, set()).update({form.unit, form.thousands} - {""})
+        columns.setdefault(form.unit, []).append(opened.shown_names[j])
+    said = [
+        f"without {' and '.join(sorted(_quote(sign) for sign in signs[unit]))}: {_listed(each)}"
+        for unit, each in columns.items()
+        if signs[unit]
+    ]
+    formats = sorted(opened.find_formats(features).items())
+    if bracketed := [opened.shown_names[j] for j, form in formats if form.brackets]:
+        said.append(f"with brackets for minus signs: {_listed(bracketed)}")
+    return "; ".join(said)
+
+
+def _quote(sign: str) -> str:
+    return "spaces" if sign.isspace() else repr(sign)
+
+
+def _say_strays(strays: Sequence[Stray]) -> str:
+    """Say in one line which cells are not numbers."""
+    shown = "; ".join(f"row {each.row}, {each.column}: {each.text!r}" for each in strays[:3])
+    more = f" and {len(strays) - 3} more" if len(strays) > 3 else ""
+    cells = "1 cell is not a number" if len(strays) == 1 else f"{len(strays)} cells are not numbers"
+    return f"{cells} and taken for missing ({shown}{more})"
+
+
 def _columns_of(model: Any) -> tuple[tuple[str, ...] | None, int | None]:
     """Return names and number of the columns that a model or a table has."""
     if model is None:
@@ -357,15 +393,41 @@ def _without_gaps(table: Table, shown: Sequence[str], *, skip: bool) -> Table:
             raise DataError(f"{table.where}: every row has a missing value; drop columns instead")
         what = "finite value" if np.isinf(table.values).any() else "value"
         note(f"{table.where}: {n_bad} of {len(table)} rows lack a {what} and are left out")
-        return table.keep(complete)
+        return replace(table.keep(complete), unfiltered=table)
     row = int(np.argmin(complete))
     column = int(np.argmin(finite[row]))
     what = "no value" if np.isnan(table.values[row, column]) else "an infinite value"
+    place = (int(table.rows[row]), table.shown_names[column])
+    if text := {(each.row, each.column): each.text for each in table.strays}.get(place):
+        what = f"{text!r}, which is not a number,"
     others = f" ({n_bad} such rows in all)" if n_bad > 1 else ""
     raise DataError(
         f"{table.where}: row {row + 1} has {what} in {shown[column]}{others}; fill it in, leave "
         "such rows out with --skip-missing, or the column with --drop"
     )
+
+
+def place_of(table: Table, index: int) -> dict[str, Any]:
+    """Return the number of a row, its line in the file and its name, for JSON."""
+    number = int(table.rows[index])
+    name = None if table.row_ids is None else str(table.row_ids[index])
+    return {"row": number, "line": table.find_line(number), "id": name}
+
+
+def note_lines(table: Table, row: int) -> None:
+    """Say once how rows are counted, where the file counts its lines otherwise."""
+    for text in describe_lines(table, row):
+        note(text)
+
+
+def describe_lines(table: Table, row: int) -> list[str]:
+    """Return how rows are counted; nothing where the lines of the file say the same."""
+    line = table.find_line(row)
+    if table.row_ids is not None or line in (None, row):
+        return []
+    return [
+        f"rows are counted from 1 below the header: row {row} is line {line} of {table.file_name}"
+    ]
 
 
 # --- From columns to a file, whole or not at all, or to a pipe ------------------------------------

@@ -16,7 +16,7 @@ from vanishing.app.report import write_laws_report
 from vanishing.arrays.namespace import FloatArray
 from vanishing.data.csv_files import OpenTable, SetAside, TableError
 from vanishing.data.whole_tables import MAGIC, open_table
-from vanishing.equations.text import Term, as_given, changed_number
+from vanishing.equations.text import Term, as_given
 from vanishing.laws.check import BrokenRow, Check, Fix
 from vanishing.laws.fit import EXACT
 from vanishing.laws.law import Law
@@ -342,10 +342,12 @@ def _finding(found: BrokenRow, sentence: str) -> dict[str, Any]:
 
 
 def _fix(fix: Fix) -> dict[str, Any]:
-    if np.isnan(fix.value):
-        return {"column": fix.column, "value": "", "fix": as_given(fix.fix)}
-    value, other = changed_number(fix.value, fix.fix)
-    return {"column": fix.column, "value": value, "fix": other}
+    value, other = fix.written
+    return {
+        "column": fix.column,
+        "value": "" if np.isnan(fix.value) and not fix.text else value,
+        "fix": other,
+    }
 
 
 def _rows(read: ReadTable, numbers: Sequence[int]) -> list[tuple[str, ...]]:

@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from vanishing.app.report.content import (
@@ -17,7 +18,6 @@ from vanishing.app.report.content import (
 from vanishing.app.report.page import check_folder, date_line, make_glance, make_page, write_page
 from vanishing.arrays.namespace import FloatArray
 from vanishing.equations.mathml import Child, Element, element
-from vanishing.equations.text import as_given, changed_number
 from vanishing.laws.fit import EXACT
 from vanishing.laws.table import take_table
 
@@ -34,6 +34,7 @@ def write_laws_report(
     *,
     X: Any = None,
     title: str = "Laws",
+    notes: Sequence[str] = (),
 ) -> None:
     """Write one page of HTML about laws and the rows that break them.
 
@@ -47,6 +48,8 @@ def write_laws_report(
     X : table with the columns of the laws, optional
         For a summary of the columns.
     title : str
+    notes : sequence of str, optional
+        Sentences about the table, such as how its rows are counted.
     """
     check_folder(path)
     figures = [
@@ -64,6 +67,7 @@ def write_laws_report(
         sections.append(("data", "Data", summarize_columns(_take_columns(laws, X), laws.names)))
     sections.append(("details", "Details", [fold("Versions", list_versions())]))
     first = [element("p", lead, class_="lead"), make_glance(figures)]
+    first += [element("p", each, class_="note") for each in notes]
     write_page(path, make_page(title, date_line(), first, sections))
 
 
@@ -131,7 +135,7 @@ def _table_of_cells(found: list[Any], sentences: list[str], caption: str) -> Ele
     for each, sentence in zip(found, sentences, strict=True):
         why = sentence.partition(": ")[2]
         for place, fix in enumerate(each.fixes or (None,)):
-            change = ("–", "–", "–") if fix is None else (fix.column, *_change(fix))
+            change = ("–", "–", "–") if fix is None else (fix.column, *fix.written)
             sure = "–" if fix is None else f"{100 * fix.probability:.0f}\u00a0%"
             words = why if place == 0 else ""
             lines.append(make_row("td", (str(each.name), words, *change, sure), kinds))
@@ -143,9 +147,3 @@ def _table_of_cells(found: list[Any], sentences: list[str], caption: str) -> Ele
         class_="ranked",
     )
     return make_scrollable(table, caption)
-
-
-def _change(fix: Any) -> tuple[str, str]:
-    if fix.value != fix.value:
-        return "missing", as_given(fix.fix)
-    return changed_number(fix.value, fix.fix)

@@ -1,7 +1,7 @@
 """write_report: a page about scored data; and the frame of all pages."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
@@ -49,6 +49,7 @@ def write_report(
     feature_names: Any = None,
     title: str | None = None,
     train: Any = None,
+    notes: Sequence[str] = (),
     callback: Callable[[float], object] | None = None,
 ) -> None:
     """Write an HTML page about data and the scores of a detector.
@@ -78,6 +79,8 @@ def write_report(
         Heading of the page.
     train : array-like of shape (n_train, n_features), optional
         The data of the fit, to compare with.
+    notes : sequence of str, optional
+        Sentences about the table, such as cells that could not be read.
     callback : callable, optional
         Called with the share of the anomalous rows that have been explained, 0 to 1.
 
@@ -111,10 +114,12 @@ def write_report(
         feature_names=feature_names,
         train=train,
     )
-    write_page(path, _page(given, title or "Anomaly report", callback))
+    write_page(path, _page(given, title or "Anomaly report", notes, callback))
 
 
-def _page(given: Given, title: str, callback: Callable[[float], object] | None) -> Element:
+def _page(
+    given: Given, title: str, notes: Sequence[str], callback: Callable[[float], object] | None
+) -> Element:
     parts = given.detector.anomaly_score_.parts
     rows = _normal_rows(given)
     about = (rows, given.names, given.normal.mean, given.normal.spread)
@@ -134,6 +139,7 @@ def _page(given: Given, title: str, callback: Callable[[float], object] | None) 
         ("details", "Details", details),
     ]
     first = [element("p", _headline(given, explained), class_="lead"), _glance(given)]
+    first += [element("p", each, class_="note") for each in notes]
     return make_page(title, _written_on(given), first, sections)
 
 

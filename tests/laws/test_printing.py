@@ -1,0 +1,99 @@
+"""How laws, checks, invariants and differential equations look in a terminal, a log, a notebook."""
+
+import numpy as np
+import pytest
+
+from vanishing import discover
+from vanishing.laws import discover_invariants
+
+
+@pytest.fixture(scope="module")
+def gas():
+    """Pressure, volume and temperature of a gas, rounded as on a lab sheet."""
+    rng = np.random.default_rng(0)
+    temperature, volume = rng.uniform(280, 320, 60), rng.uniform(1, 2, 60)
+    pressure = 8.314 * temperature / volume * (1 + 0.002 * rng.normal(size=60))
+    return np.column_stack([temperature.round(1), volume.round(3), pressure.round(1)])
+
+
+@pytest.fixture(scope="module")
+def laws(gas):
+    return discover(gas, ["temperature", "volume", "pressure"])
+
+
+def test_short_in_a_log(laws):
+    assert repr(laws) == str(laws)
+    assert len(repr(laws)) < 200
+    assert repr(laws[0]) == f"<Law: {laws[0]}>"
+    assert "array" not in repr(laws) + repr(laws[0]) + repr(list(laws))
+
+
+def test_numbers_have_the_digits_of_the_law(laws):
+    pytest.importorskip("sympy")
+    (number,) = {each for each in str(laws[0]).replace("*", " ").split() if each[0].isdigit()}
+    (volume,) = laws.solve_for("volume")
+    assert number in str(volume)
+    assert number in laws[0].latex
+    (temperature,) = laws.solve_for("temperature")
+    assert len(str(temperature).partition("*")[0]) <= len(number) + 2
+    assert laws[0]._repr_latex_() == f"$\\displaystyle {laws[0].latex}$"
+
+
+def test_latex_has_no_needless_signs():
+    pytest.importorskip("sympy")
+    a, b = np.random.default_rng(1).integers(1, 99, (2, 40)).astype(float)
+    (law,) = discover(np.column_stack([a + b, a, b]), ["total", "a", "b"])
+    assert str(law) == "total = a + b"
+    assert law.latex == "total = a + b"
+
+
+def test_pandas_in_pandas_out(gas, laws):
+    pandas = pytest.importorskip("pandas")
+    names = list(laws.names)
+    frame = pandas.DataFrame(gas, columns=names, index=[f"run {i}" for i in range(60)])
+    residuals = laws.residuals(frame[names[::-1]])
+    assert list(residuals.columns) == [str(law) for law in laws]
+    assert residuals.index.equals(frame.index)
+    np.testing.assert_array_equal(residuals.to_numpy(), laws.residuals(gas))
+
+
+def test_polars_in_polars_out(gas, laws):
+    polars = pytest.importorskip("polars")
+    residuals = laws.residuals(polars.DataFrame(gas, schema=list(laws.names)))
+    assert isinstance(residuals, polars.DataFrame)
+    assert residuals.columns == [str(law) for law in laws]
+
+
+def test_invariants():
+    pandas = pytest.importorskip("pandas")
+    t = np.linspace(0, 6, 60)
+    runs = [
+        np.column_stack([a * np.cos(2 * t + a), -2 * a * np.sin(2 * t + a)]) for a in (1, 2, 3, 4)
+    ]
+    found = discover_invariants(runs, feature_names=["x", "v"])
+    assert repr(found) == str(found)
+    assert repr(found[0]) == "<Invariant: 4*x^2 + v^2 = const>"
+    frame = pandas.DataFrame(runs[0], columns=["x", "v"])
+    values = found.values(frame.assign(other="a")[["other", "v", "x"]])
+    assert list(values.columns) == ["4*x^2 + v^2"]
+    np.testing.assert_array_equal(values.to_numpy(), found.values(runs[0]))
+
+
+def test_a_check_of_many_rows_is_short():
+    X = np.arange(1.0, 401.0)[:, None] * [1.0, 2.0]
+    laws = discover(X, ["a", "b"])
+    broken = X.copy()
+    broken[:100, 1] += 25
+    lines = str(laws.check(broken)).splitlines()
+    assert len(lines) == 51
+    assert lines[-1] == "... and 50 more of 100 rows"
+    assert len(laws.check(broken).sentences()) == 100
+    assert laws.check(broken)._repr_html_().count("<li>") == 51
+
+
+def test_laws_by_number(laws, gas):
+    broken = gas.copy()
+    broken[3, 2] *= 2
+    (sentence,) = laws.check(broken).sentences(numbered=True)
+    assert "breaks [1]" in sentence
+    assert str(laws[0]) not in sentence
