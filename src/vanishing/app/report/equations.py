@@ -225,17 +225,18 @@ def equations_section(
                 "would have too many terms.",
             )
         )
-    listed: list[Element] = []
-    for place, (part, written) in enumerate(zip(parts, formulas, strict=True)):
-        if place == MOST_PARTS:
-            left = [each.name for each in parts[MOST_PARTS:]]
-            listed.append(element("p", f"Not listed: {join(left)}.", class_="note"))
-            break
-        listed += _part(part, written, seen=place == 0 and written.in_columns, unit=unit)
-    if unit == "row" and any(each.in_columns for each in formulas):
-        return found + listed
+    first, *others = [
+        _part(part, written, seen=place == 0 and written.in_columns, unit=unit)
+        for place, (part, written) in enumerate(zip(parts, formulas, strict=True))
+        if place < MOST_PARTS
+    ]
+    if left := [each.name for each in parts[MOST_PARTS:]]:
+        others.append([element("p", f"Not listed: {join(left)}.", class_="note")])
+    if unit == "row" and formulas[0].in_columns:
+        words = f"The other parts: {join([each.name for each in parts[1:]])}"
+        return [*found, *first, *([fold(words, *others)] if others else [])]
     # Formulas of pixels, or of coordinates that nobody knows.
-    return [*found[:1], fold("The equations", *found[1:], *listed)]
+    return [*found[:1], fold("The equations", *found[1:], first, *others)]
 
 
 def _part(part: Part, written: Formulas, *, seen: bool, unit: str) -> list[Element]:
