@@ -544,7 +544,9 @@ def pages(tmp_path_factory, recipe, readings, digits):
     folder = tmp_path_factory.mktemp("pages")
     labels = (np.arange(60) == 7).astype(int)
     names = ["speed", "x" * 80, "<i>power</i>"]
-    long = [f"measurement campaign of 2024, laboratory B, run {i} of the series" for i in range(400)]
+    long = [
+        f"measurement campaign of 2024, laboratory B, run {i} of the series" for i in range(400)
+    ]
     write_report(
         folder / "table.html",
         recipe,

@@ -12,6 +12,7 @@ from vanishing.app.report.content import (
     format_count,
     format_score,
     make_table,
+    raise_power,
     write_change,
 )
 from vanishing.app.report.equations import Formulas
@@ -220,7 +221,7 @@ def _card(
 ) -> Element:
     score = f"score {format_score(float(given.scores[row]))}"
     if explanation is not None and explanation.attribution.any():
-        score += f", {number(explanation.counterfactual_score, '.4g')} when fixed"
+        score += f", {format_score(explanation.counterfactual_score)} when fixed"
     if given.labels is not None:
         score += f", labelled {'anomaly' if given.labels[row] else 'normal'}"
     head = element(
@@ -240,7 +241,7 @@ def _card(
     return element(
         "article",
         head,
-        element("p", describe_fix(explanation)),
+        element("p", describe_fix(explanation, raise_power)),
         _table_of_bars(bars, given.ids[row]) if sum(not bar.is_rest for bar in bars) > 1 else None,
         _fold_equations(explanation, formulas),
     )
@@ -254,7 +255,8 @@ def _table_of_bars(bars: Sequence[Bar], row: str) -> Element:
         kind = "rest" if bar.is_rest else "more" if bar.attribution > 0 else "less"
         width = f"width: {100 * abs(bar.attribution) / largest:.1f}%"
         drawn = element("div", element("div", class_=f"bar {kind}", style=width), class_="track")
-        rows.append([bar.name, bar.change, drawn, bar.written])
+        change = " → ".join(map(raise_power, bar.change.split(" → ")))
+        rows.append([bar.name, change, drawn, bar.written])
     return make_table(
         ["column", "value → suggested fix", "adds to the score", "points"],
         rows,
@@ -271,7 +273,7 @@ def _fold_equations(explanation: Explanation, formulas: Sequence[Formulas]) -> E
     for equation in explanation.equations:
         part, cluster = equation.ideal
         formula = formulas[part].formula(cluster, equation.index)
-        times = f"{significant(equation.times_typical, 3)} times as far off as usual"
+        times = f"{raise_power(significant(equation.times_typical, 3))} times as far off as usual"
         words = f"{equation.part}, degree {equation.degree}: {times}"
         items.append(
             element(

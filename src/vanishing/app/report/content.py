@@ -32,23 +32,29 @@ def format_count(count: int, what: str) -> str:
 
 def format_score(score: float) -> str:
     """Write a score with four digits, as the terminal does."""
-    return number(score + 0.0, ".4g") if np.isfinite(score) else "infinite"  # never -0
+    return format_power(score + 0.0, ".4g") if np.isfinite(score) else "infinite"  # never -0
 
 
-def format_power(value: float, form: str) -> str:
-    """Write a number, with a raised exponent where it has one: "3×10⁻⁷".
+def raise_power(written: str) -> str:
+    """Write a number with a raised exponent where it has one: "3×10⁻⁷".
 
     Examples
     --------
-    >>> from vanishing.app.report.content import format_power
-    >>> format_power(0.012, ".2g"), format_power(3e-7, ".2g"), format_power(1e-9, ".1g")
+    >>> from vanishing.app.report.content import raise_power
+    >>> raise_power("0.012"), raise_power("3e−07"), raise_power("1e-9")
     ('0.012', '3×10⁻⁷', '10⁻⁹')
     """
-    digits, has_power, power = format(value, form).partition("e")
-    if not has_power:
-        return number(value, form)
-    raised = str(int(power)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
-    return f"10{raised}" if digits == "1" else f"{digits.replace('-', '−')}×10{raised}"
+    digits, has_power, power = written.partition("e")
+    if not has_power or not digits[-1:].isdigit():
+        return written
+    exponent = int(power.replace("−", "-"))
+    raised = str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"10{raised}" if digits == "1" else f"{digits}×10{raised}"
+
+
+def format_power(value: float, form: str) -> str:
+    """Write a number by a format, with a raised exponent where it has one."""
+    return raise_power(number(value, form))
 
 
 def format_value(value: float) -> str:
@@ -97,7 +103,7 @@ def write_change(
         word,
         element("strong", name),
         " ",
-        element("span", f"{value} → {fix}", class_="values"),
+        element("span", f"{raise_power(value)} → {raise_power(fix)}", class_="values"),
         [" ", element("span", note, class_="note")] if note else None,
         class_="change",
     )

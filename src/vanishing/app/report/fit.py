@@ -26,7 +26,7 @@ from vanishing.data.inputs import get_feature_names
 from vanishing.equations.expansion import choose_terms, equations_of
 from vanishing.equations.mathml import Element, element, mathml_equation
 from vanishing.equations.simplification import TidyEquation, tidy
-from vanishing.equations.text import Sum, number, shorten_names
+from vanishing.equations.text import Sum, shorten_names
 from vanishing.ideal import VanishingIdeal
 
 #: Equations that are seen at once, and in a fold, at most.
@@ -104,7 +104,7 @@ def write_equations_report(
     ]
     if ideal.noise_ is not None and ideal.noise_.degree is not None:
         share = 100 * float(ideal.noise_.share)
-        figures.append((f"{number(share, '.2g')}\u00a0%", "noise, of a column's spread"))
+        figures.append((f"{format_power(share, '.2g')}\u00a0%", "noise, of a column's spread"))
         lead += f" {str(ideal.noise_)[:1].upper()}{str(ideal.noise_)[1:]}."
     sections = [("equations", "Equations", _list_equations(model, ideal, tidied, rows, names))]
     if n_found:
@@ -161,7 +161,7 @@ def _list_equations(
         written = [mathml_equation(each, short, relation="≈ 0") for each in terms]
         degrees = ideal.basis_.degrees()
         hows = [
-            f"extent {number(extent, '.2g')}, degree {degree}"
+            f"extent {format_power(extent, '.2g')}, degree {degree}"
             for extent, degree in zip(ideal.extents_, degrees, strict=True)
         ]
     items = [

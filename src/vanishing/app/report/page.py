@@ -19,6 +19,7 @@ from vanishing.app.report.content import (
     fold,
     format_count,
     format_score,
+    raise_power,
 )
 from vanishing.app.report.equations import Formulas, equations_section, spectrum_section
 from vanishing.app.report.scores import scores_section
@@ -150,7 +151,7 @@ def _headline(given: Given, explained: Mapping[int, Explanation]) -> str:
         return f"{words} The highest score is {score} ({unit} {given.ids[worst]})."
     words += f" The most anomalous is {unit} {given.ids[worst]}"
     if given.image_shape is None and worst in explained:
-        return f"{words}: {describe_fix(explained[worst])}"
+        return f"{words}: {describe_fix(explained[worst], raise_power)}"
     return f"{words}."
 
 
