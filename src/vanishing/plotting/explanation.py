@@ -88,7 +88,7 @@ def _draw_bars(ax: Any, bars: Sequence[Bar]) -> None:
     ax.tick_params(axis="y", length=0, pad=6)
     ax.set_xlabel("what each feature adds to the score", fontsize=NOTE_SIZE, color=NOTE, loc="left")
     # Columns that are as wide as their text never run into each other, whatever the numbers are.
-    start = GAP
+    start = float(GAP)
     for heading, texts in (
         ("adds", [bar.written for bar in bars]),
         ("value → suggested fix", [bar.change for bar in bars]),
