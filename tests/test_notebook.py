@@ -186,7 +186,8 @@ def test_mathml_of_powers_indices_and_small_numbers():
     assert equation.get("aria-label") == (
         "− x1^2 + 0.5 · x1 · long name + 1.3e−07 · z + 420 + 3 more terms ≈ 0"
     )
-    assert [each.tag for each in equation] == ["math"] * 6
+    # A term of long names may break into lines.
+    assert [each.tag for each in equation] == ["math", "span", *["math"] * 4]
 
 
 @pytest.mark.parametrize(

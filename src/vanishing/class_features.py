@@ -26,10 +26,17 @@ from vanishing.ideal import (
     VanishingIdeal,
     check_discriminates,
 )
+from vanishing.polynomials.monomials import count
 from vanishing.saving import Saveable
 
 if TYPE_CHECKING:
     from vanishing.equations.onnx_graph import Graph, Output, Value
+
+
+#: A class needs so many rows for each term, or equations that hold on them may not hold on others.
+ROWS_PER_TERM = 2
+#: Degree of the default ideal, if there are enough rows.
+DEGREE = 2
 
 
 class ClassVanishingFeatures(HasIdeal, Saveable, TransformerMixin, BaseEstimator):
@@ -46,7 +53,8 @@ class ClassVanishingFeatures(HasIdeal, Saveable, TransformerMixin, BaseEstimator
     ----------
     ideal : VanishingIdeal or None, default=None
         The estimator fitted to each class. None stands for
-        ``VanishingIdeal(max_degree=2, tol=0.3, normalization="contrastive")``.
+        ``VanishingIdeal(max_degree=2, tol=0.3, normalization="contrastive")``, or the same with
+        ``max_degree=1`` if a class has fewer than two rows for each term up to degree 2.
     n_jobs : int or None, default=None
         Number of classes fitted at a time, as in joblib.
 
@@ -62,6 +70,18 @@ class ClassVanishingFeatures(HasIdeal, Saveable, TransformerMixin, BaseEstimator
     See Also
     --------
     vanishing.VanishingIdeal : The equations of one set of points.
+
+    Notes
+    -----
+    A polynomial with as many terms as a class has rows passes through all of them, and says nothing
+    about new rows of the class: its feature is 0 on the training rows only. That is why the default
+    ideal is linear for tables with many columns and few rows. For higher degrees reduce the columns
+    first, for instance by ``PCA``.
+
+    The columns need no scaling: the contrastive normalization does not depend on their units.
+
+    A grid search may set parameters of the default ideal, such as ``ideal__tol``. They are set on
+    the one of degree 2; include ``ideal__max_degree`` in the search if there are many columns.
 
     Examples
     --------
@@ -125,7 +145,12 @@ class ClassVanishingFeatures(HasIdeal, Saveable, TransformerMixin, BaseEstimator
                 f"y has one class only ({classes[0]!r}), but features contrast classes: at least "
                 "two are required"
             )
-        template = self._default_ideal() if self.ideal is None else self.ideal
+        template = self.ideal
+        if template is None:
+            template = self._default_ideal()
+            n_terms = count(X.shape[1], DEGREE)
+            if np.bincount(of_class).min() < ROWS_PER_TERM * n_terms:
+                template.set_params(max_degree=1)
         contrastive = template.needs_contrast
         parts = []
         for index in range(len(classes)):
@@ -210,7 +235,7 @@ class ClassVanishingFeatures(HasIdeal, Saveable, TransformerMixin, BaseEstimator
         return np.asarray(names, dtype=object)
 
     def _default_ideal(self) -> VanishingIdeal:
-        return VanishingIdeal(max_degree=2, tol=0.3, normalization="contrastive")
+        return VanishingIdeal(max_degree=DEGREE, tol=0.3, normalization="contrastive")
 
     def onnx_outputs(self, graph: "Graph", x: "Value") -> "list[Output]":
         """Add the output of ``transform`` and the signed polynomials to an ONNX graph.

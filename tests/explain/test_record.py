@@ -135,3 +135,37 @@ def test_terminal_and_json_agree(readings, tmp_path, monkeypatch):
         assert float(value) == each["value"]
         assert (mended != "unchanged") == each["changed"]
     assert "unchanged" in text
+
+
+def alarm(readings):
+    """A detector, and rows that it has to explain."""
+    detector = VanishingDetector(VanishingIdeal(max_degree=1, tol=1e-3)).fit(readings)
+    rows = [[113094.0, 4.0, 339290.0], [113094.0, 4.0, 339286.0], [110000.0, 3.0, 3.0]]
+    return detector, pd.DataFrame(rows, columns=readings.columns)
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_rows_of_frames_keep_their_names(readings):
+    detector, broken = alarm(readings)
+    named = broken.set_axis([f"pump {i}" for i in range(len(broken))], axis=0)
+    explained = detector.explain(named)
+    assert [each.row for each in explained] == list(named.index)
+    for each, plain in zip(explained, detector.explain(broken.to_numpy()), strict=True):
+        assert plain.row is None
+        assert str(each) == f"row {each.row}: {plain}"
+        assert repr(each).startswith(f"Explanation(row={each.row!r}, score=")
+        assert f"Row {each.row}: score" in each._repr_html_()
+
+
+def test_an_explanation_as_a_frame(readings):
+    detector, broken = alarm(readings)
+    (explained,) = detector.explain(broken[:1])
+    frame = explained.to_frame()
+    assert set(frame.index) == set(broken.columns)
+    assert frame["attribution"].is_monotonic_decreasing
+    np.testing.assert_array_equal(frame["value"], broken.iloc[0][frame.index])
+    assert frame["attribution"].sum() == pytest.approx(
+        explained.score - explained.counterfactual_score
+    )
+    changed = frame["fix"] != frame["value"]
+    assert set(frame.index[changed]) == set(broken.columns[explained.changed])

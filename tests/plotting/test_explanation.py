@@ -65,6 +65,9 @@ def texts_of(display):
 
 RANDOM = np.random.default_rng(1).normal(size=60)
 LONG = [f"plant_7_line_{i}_temperature_bearing_drive_end_mean_{i}" for i in range(6)]
+ALIKE = [
+    f"concentration of {i} measured in the laboratory [mg/l]" for i in ("ash", "hue", "Na", "K")
+]
 TABLES = {
     "both signs": explanation([3, 0.01, -1.2, 2, -0.4]),
     "negative only": explanation([-1.0, -2.0, -0.5]),
@@ -73,6 +76,7 @@ TABLES = {
     "one of 60": explanation(np.eye(60)[30]),
     "long names": explanation([3, 2, -1, 0.5, 1, 1], names=LONG),
     "large numbers": explanation([3e5, 2e5, -1e5]),
+    "one large": explanation([5e4, 1.2, 0.03, -0.0015], names=ALIKE),
     "no equations": explanation([3, 2, -1], n_equations=0),
     "typical": explanation(np.zeros(4)),
 }
@@ -152,6 +156,11 @@ def test_long_names_lose_their_middle():
     short = [shorten_name(name) for name in LONG]
     assert {len(name) for name in short} == {32}
     assert len(set(short)) == len(LONG)
+
+
+def test_names_stay_different():
+    display = ExplanationDisplay.from_explanation(TABLES["one large"])
+    assert names_of(display) == ["…ash…", "…hue…", "…Na…", "…K…"]
 
 
 def test_drawing_into_axes():

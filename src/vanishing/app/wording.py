@@ -1,5 +1,6 @@
 """What the terminal and reports say in the same words: suggested fixes, and how well laws hold."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -37,15 +38,22 @@ def list_changes(explanation: Explanation) -> list[Change]:
     return [change for change in found if change.fix != UNCHANGED]
 
 
-def describe_fix(explanation: Explanation) -> str:
-    """Return a sentence about what is wrong with a row."""
+def describe_fix(explanation: Explanation, write: Callable[[str], str] = str) -> str:
+    """Return a sentence about what is wrong with a row.
+
+    Parameters
+    ----------
+    explanation : Explanation
+    write : callable
+        Applied to numbers, which are text.
+    """
     if not explanation.attribution.any():
         return TYPICAL
     changes = list_changes(explanation)
     if not changes:
         return "No column stands out: all columns together are unusual."
-    is_now = _join([f"{each.name} is {each.value}" for each in changes])
-    fixes = _join([each.fix for each in changes])
+    is_now = _join([f"{each.name} is {write(each.value)}" for each in changes])
+    fixes = _join([write(each.fix) for each in changes])
     if len(changes) == len(explanation.feature_names):
         return f"{is_now}, where {fixes} would be usual."
     return f"{is_now}, where {fixes} would fit the other columns."

@@ -223,9 +223,12 @@ class Detector(Saveable, OutlierMixin, BaseEstimator):
         Returns
         -------
         list of Explanation
-            One for each sample. ``vanishing.plotting.ExplanationDisplay`` draws them.
+            One for each sample, with its label in the index if X is a pandas frame.
+            ``vanishing.plotting.ExplanationDisplay`` draws them.
         """
         check_is_fitted(self)
+        index = getattr(X, "index", None)
+        rows = None if index is None or callable(index) else list(index)  # lists have a method
         X = move_to_numpy(check_new_table(self, X))
         if n_equations < 0:
             raise ValueError(f"n_equations must not be negative, got {n_equations}")
@@ -238,7 +241,10 @@ class Detector(Saveable, OutlierMixin, BaseEstimator):
         landscape = self.anomaly_score_.landscape
         names = tuple(get_feature_names(self))
         with one_thread():  # of BLAS, whose threads would wait for each other in small products
-            return [landscape.explain(x, n_equations, names) for x in X]
+            found = [landscape.explain(x, n_equations, names) for x in X]
+        if rows is None:
+            return found
+        return [replace(each, row=row) for each, row in zip(found, rows, strict=True)]
 
     def onnx_outputs(self, graph: "Graph", x: "Value") -> "list[Output]":
         """Add scores, decision and label to an ONNX graph.

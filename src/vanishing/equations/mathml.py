@@ -118,26 +118,33 @@ def mathml_equation(terms: Sum, names: Sequence[str], *, relation: str = "= 0") 
         spoken += f" + {terms.n_left_out} more term{'' if terms.n_left_out == 1 else 's'}"
     sign, _, right = relation.partition(" ")
     pieces.append(element("math", _operator(sign), element("mn", right)))
-    # A break may come before each sign.
+    # A line may end before each sign.
     spaced = [part for piece in pieces for part in (" ", piece)][1:]
     label = f"{spoken} {relation}"
     return element("span", spaced, class_="equation", role="math", aria_label=label)
 
 
 def _term(term: Term, is_first: bool) -> Element:
+    """Write a term; one of long names that is wider than the page breaks before its dots."""
     sign = MINUS if term.is_negative else "" if is_first else "+"
+    pieces: list[Element] = []
     parts = [_operator(sign)] if sign else []
     if term.number:
         parts += _number(term.number)
     for place, (name, power) in enumerate(term.powers):
-        if parts[bool(sign) :]:
-            # Names of several letters would run into each other.
-            close = place == 0 or _is_short(name)
-            parts.append(element("mo", INVISIBLE_TIMES if close else TIMES))
+        if place > 0 and not _is_short(name):  # names of several letters would run together
+            pieces.append(element("math", parts))
+            parts = [element("mo", TIMES, form="infix", lspace="0.17em", rspace="0.17em")]
+        elif parts[bool(sign) and not pieces :]:
+            parts.append(element("mo", INVISIBLE_TIMES))
             if place == 0:
                 parts.append(element("mspace", width="0.17em"))
         parts.append(_power(name, power))
-    return element("math", parts)
+    last = element("math", parts)
+    if not pieces:
+        return last
+    broken = [part for piece in pieces for part in (piece, element("wbr"))]
+    return element("span", broken, last, style="display: inline-block")
 
 
 def _number(number: str) -> list[Element]:

@@ -1,11 +1,11 @@
 """Explanation: what a detector says about one sample, and the rows that every display shows."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
+from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
 from vanishing.equations.text import as_given, changed_number, count_decimals, number
 
 if TYPE_CHECKING:
@@ -121,6 +121,8 @@ class Explanation:
         The unit in which changes of each feature are measured.
     units : array of shape (n_features,), optional
         Units of the last digits of the features, such as 0.01; 0 for numbers that are not rounded.
+    row : object, optional
+        What the sample is called: its label in the index of a frame.
     """
 
     sample: FloatArray
@@ -132,6 +134,7 @@ class Explanation:
     feature_names: tuple[str, ...]
     spread: FloatArray | None = None
     units: FloatArray | None = None
+    row: Any = None
 
     @property
     def changed(self) -> BoolArray:
@@ -234,18 +237,54 @@ class Explanation:
     def _order(self) -> IntArray:
         return np.argsort(-self.attribution, kind="stable")
 
+    def to_frame(self) -> Any:
+        """Return a pandas frame with one line for each feature, largest attribution first.
+
+        Columns: ``value``, ``fix`` (the counterfactual, or the value itself where it is unchanged)
+        and ``attribution``. The index holds the names of the features.
+
+        Returns
+        -------
+        pandas.DataFrame
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from vanishing import VanishingDetector, VanishingIdeal
+        >>> x = pd.Series(range(50), dtype=float)
+        >>> normal = pd.DataFrame({"net": x, "gross": 1.2 * x})
+        >>> detector = VanishingDetector(VanishingIdeal(max_degree=1, tol=0.1)).fit(normal)
+        >>> broken = pd.DataFrame({"net": [10.0], "gross": [40.0]}, index=["May"])
+        >>> (explanation,) = detector.explain(broken)
+        >>> explanation.row
+        'May'
+        >>> explanation.to_frame().columns.to_list()
+        ['value', 'fix', 'attribution']
+        """
+        pandas = import_extra("pandas", extra="frames", purpose="Explanation.to_frame")
+        order = self._order()
+        columns = {
+            "value": self.sample,
+            "fix": np.where(self.changed, self.counterfactual, self.sample),
+            "attribution": self.attribution,
+        }
+        names = pandas.Index([self.feature_names[j] for j in order], name="feature")
+        return pandas.DataFrame({key: each[order] for key, each in columns.items()}, index=names)
+
     def __repr__(self) -> str:
         changed = [self.feature_names[j] for j in np.flatnonzero(self.changed)]
+        row = "" if self.row is None else f"row={self.row!r}, "
         return (
-            f"Explanation(score={self.score:.4g}, "
+            f"Explanation({row}score={self.score:.4g}, "
             f"counterfactual_score={self.counterfactual_score:.4g}, changed={changed})"
         )
 
     def __str__(self) -> str:
+        row = "" if self.row is None else f"row {self.row}: "
         if not self.attribution.any():
-            return f"score {self.score:.4g}, as is usual for normal samples"
+            return f"{row}score {self.score:.4g}, as is usual for normal samples"
         fixed = f"{self.counterfactual_score:.4g} with the suggested fix"
-        lines = [f"score {self.score:.4g}, {fixed}"]
+        lines = [f"{row}score {self.score:.4g}, {fixed}"]
         for j in self._order()[:3]:
             if self.attribution[j] > 0:
                 before, after = self.format_values(j)
@@ -261,6 +300,7 @@ class Explanation:
         from vanishing.equations.mathml import element, render  # for notebooks only
 
         head = f"Score {number(self.score, '.3g')}"
+        head = head if self.row is None else f"Row {self.row}: score{head[len('Score') :]}"
         bars = self.bars(MOST_FEATURES)
         if not bars:
             return render(element("div", element("b", head), element("div", TYPICAL)))

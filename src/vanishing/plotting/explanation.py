@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vanishing.arrays.namespace import FloatArray
-from vanishing.equations.text import number, shorten_name
+from vanishing.equations.text import number, shorten_names
 from vanishing.explain.record import TYPICAL, Bar, BrokenEquation, Explanation
 from vanishing.plotting.style import (
     INK,
@@ -28,9 +28,13 @@ from vanishing.plotting.style import (
 # --- The explanation of a row of a table: a bar for each feature, and the broken equations --------
 
 #: Inches: width of the figure, height of a bar, of a line of text, and of what is always there.
-WIDTH, BAR, LINE, FIXED = 7.0, 0.34, 0.18, 1.0
+WIDTH, BAR, LINE, FIXED = 7.0, 0.34, 0.18, 1.2
 #: Points: from the bars to the equations below them, and to the heading of the values above.
 BELOW, ABOVE = 28, 6
+#: Points: from the bars to the title above the headings, and between columns of text.
+HEAD, GAP = 26, 10
+#: Letters of a name.
+LONGEST_NAME = 32
 
 
 def draw_bars(explanation: Explanation, n_features: int, ax: Any) -> Any:
@@ -63,40 +67,52 @@ def draw_bars(explanation: Explanation, n_features: int, ax: Any) -> Any:
     else:
         score += f", {number(explanation.counterfactual_score, '.3g')} with the suggested fix"
         _draw_bars(ax, bars)
-    ax.set_title(score, loc="left", fontsize=TITLE_SIZE, color=INK, pad=12)
+    ax.set_title(score, loc="left", fontsize=TITLE_SIZE, color=INK, pad=HEAD if bars else 12)
     _write_equations(ax, equations)
     return ax
 
 
 def _draw_bars(ax: Any, bars: Sequence[Bar]) -> None:
-    """Draw one bar a feature, names on the left and values on the right."""
+    """Draw one bar a feature, names on the left, numbers and values in columns on the right."""
     added = np.array([bar.attribution for bar in bars])
-    names = [bar.name if bar.is_rest else shorten_name(bar.name) for bar in bars]
+    # Names are short, but different from each other.
+    short = iter(shorten_names([bar.name for bar in bars if not bar.is_rest], LONGEST_NAME))
+    names = [bar.name if bar.is_rest else next(short) for bar in bars]
     colors = [NEUTRAL if bar.is_rest else MORE if bar.attribution > 0 else LESS for bar in bars]
     places = np.arange(len(bars))
-    drawn = ax.barh(places, added, height=0.62, color=colors)
-    labels = [bar.written for bar in bars]
-    ax.bar_label(drawn, labels, padding=4, fontsize=NOTE_SIZE, color=INK)
+    ax.barh(places, added, height=0.62, color=colors)
     ax.axvline(0, color=INK, linewidth=0.8)
-    # Space for the numbers at the ends of the bars.
-    low, high = min(added.min(), 0.0), max(added.max(), 0.0)
-    space = 0.2 * (high - low)
-    ax.set_xlim(low - space * (low < 0), high + space)
+    ax.set_xlim(min(added.min(), 0.0), max(added.max(), 0.0))
     ax.set_ylim(len(bars) - 0.5, -0.5)
     ax.set_yticks(places, names, fontsize=TEXT_SIZE, color=INK)
     ax.tick_params(axis="y", length=0, pad=6)
     ax.set_xlabel("what each feature adds to the score", fontsize=NOTE_SIZE, color=NOTE, loc="left")
-    for place, bar in zip(places, bars, strict=True):
-        ax.text(
-            1.02,
-            place,
-            bar.change,
-            transform=ax.get_yaxis_transform(),
-            va="center",
-            fontsize=TEXT_SIZE,
-            color=INK,
-        )
-    _write_beside(ax, "value → suggested fix", corner=(1.02, 1), points=ABOVE)
+    # Columns that are as wide as their text never run into each other, whatever the numbers are.
+    start = float(GAP)
+    for heading, texts in (
+        ("adds", [bar.written for bar in bars]),
+        ("value → suggested fix", [bar.change for bar in bars]),
+    ):
+        for place, text in zip(places, texts, strict=True):
+            ax.annotate(
+                text,
+                xy=(1, place),
+                xycoords=ax.get_yaxis_transform(),
+                xytext=(start, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=TEXT_SIZE,
+                color=INK,
+            )
+        _write_beside(ax, heading, corner=(1, 1), points=ABOVE, right=start)
+        start += GAP + max(_measure(text) for text in (heading, *texts))
+
+
+def _measure(text: str) -> float:
+    """Return the width of a text in points."""
+    from matplotlib.textpath import TextPath
+
+    return float(TextPath((0, 0), text, size=TEXT_SIZE).get_extents().width) if text else 0.0
 
 
 def _write_equations(ax: Any, equations: Sequence[BrokenEquation]) -> None:
@@ -106,13 +122,15 @@ def _write_equations(ax: Any, equations: Sequence[BrokenEquation]) -> None:
         _write_beside(ax, "\n".join(lines), corner=(0, 0), points=-BELOW)
 
 
-def _write_beside(ax: Any, text: str, *, corner: tuple[float, float], points: float) -> None:
+def _write_beside(
+    ax: Any, text: str, *, corner: tuple[float, float], points: float, right: float = 0.0
+) -> None:
     """Write a note above or below the axes, at a distance from a corner."""
     ax.annotate(
         text,
         xy=corner,
         xycoords="axes fraction",
-        xytext=(0, points),
+        xytext=(right, points),
         textcoords="offset points",
         va="top" if points < 0 else "bottom",
         fontsize=NOTE_SIZE,

@@ -40,7 +40,7 @@ def test_files(call, tmp_path):
         ["42", "43", "2023-06", "profit", "6458", "", "6548"],
     ]
     page = report.read_text(encoding="utf-8")
-    assert "7778 would fix it." in page
+    assert "8078 → 7778" in page
     assert "<script" not in page
 
 

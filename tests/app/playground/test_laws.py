@@ -363,7 +363,7 @@ def test_the_report_is_saved(view, tmp_path):
     assert download.value.suggested_filename == "accounts-laws.html"
     download.value.save_as(tmp_path / "report.html")
     report = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "7778 would fix it." in report
+    assert "8078 → 7778" in report
     assert "<script" not in report
 
 

@@ -16,7 +16,7 @@ from tests.support.playground import assert_refused, fit_request
 from vanishing import VanishingIdeal
 from vanishing.app.playground import checks, scenes
 from vanishing.app.playground import scenes as plane
-from vanishing.app.playground.server import STATIC
+from vanishing.app.playground.server import PAGES, STATIC, make_page
 
 # --- answers --------------------------------------------------------------------------------------
 
@@ -264,12 +264,15 @@ def test_headers(server, path):
 
 
 def test_pages_hold_nothing_inline_and_nothing_from_elsewhere():
-    for file in STATIC.rglob("*.*"):
-        text = file.read_text()
-        assert "http://" not in text.replace("http://www.w3.org/", ""), file
-        assert "https://" not in text, file
-        if file.suffix == ".html":
-            assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?![^>]*src=)", text), file
+    served = {str(file): file.read_text() for file in STATIC.rglob("*.*")}
+    for name, text in (served | {path: make_page(path) for path in PAGES}).items():
+        assert "http://" not in text.replace("http://www.w3.org/", ""), name
+        assert "https://" not in text, name
+    for path in PAGES:
+        page = make_page(path)
+        assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?![^>]*src=)", page), path
+        assert page.count(' aria-current="page"') == 1
+        assert "$" not in page
 
 
 def test_errors_of_ours_carry_the_headers_and_nothing_of_the_machine():

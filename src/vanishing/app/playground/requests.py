@@ -155,18 +155,7 @@ async def read_json(request: Any, limits: Limits) -> Any:
 
 
 async def read_table(request: Any, limits: Limits) -> bytes:
-    """Read the body of a request as the content of a CSV file.
-
-    Parameters
-    ----------
-    request : starlette.requests.Request
-    limits : Limits
-
-    Raises
-    ------
-    RefusalError
-        If it is too large, too slow, or of another type.
-    """
+    """Read the body of a request as the content of a CSV file; refuse as ``read_json`` does."""
     _check_kind(request, "text/csv", "not-csv", "Send a CSV file.")
     return await _read(request, limits, limits.table_bytes, "Keep a part of the rows.")
 

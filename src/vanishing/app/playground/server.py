@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager, suppress
 from ipaddress import ip_address
 from pathlib import Path
+from string import Template
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -249,7 +250,39 @@ def impatient(protocol: Any, seconds: float) -> Any:
 # --- The application: which address gives what ----------------------------------------------------
 
 STATIC = Path(__file__).parent / "static"
-PAGES = {"/": "laws.html", "/points": "plane.html", "/images": "images.html"}
+#: What differs between the pages goes into one frame.
+CONTENTS = Path(__file__).parent / "pages"
+CURRENT = ' aria-current="page"'
+COPY_LINK = '    <button type="button" id="copy-link" class="quiet">Copy link</button>'
+PAGES = {
+    "/": {
+        "name": "laws",
+        "title": "Laws",
+        "description": "Open a table and see the equations that its columns satisfy, and the cells "
+        "that break them.",
+        "start": "open",
+        "start_words": "the table",
+        "buttons": "",
+    },
+    "/points": {
+        "name": "plane",
+        "title": "Points",
+        "description": "Draw two sets of points and see the equations that hold on one and not on "
+        "the other.",
+        "start": "controls",
+        "start_words": "the controls",
+        "buttons": COPY_LINK,
+    },
+    "/images": {
+        "name": "images",
+        "title": "Images",
+        "description": "Handwritten digits: a detector that knows some of them, its scores, and "
+        "what each pixel adds to them.",
+        "start": "pad",
+        "start_words": "the image",
+        "buttons": COPY_LINK,
+    },
+}
 #: Files are asked for again each time, and are sent only if they changed.
 REVALIDATE = {"Cache-Control": "no-cache"}
 NO_STORE = {"Cache-Control": "no-store"}
@@ -304,7 +337,7 @@ def create_app(
 
     app = Starlette(
         routes=[
-            *(Route(path, _page(name)) for path, name in PAGES.items()),
+            *(Route(path, _page(path)) for path in PAGES),
             Route("/api/about", _about(chosen)),
             *(
                 Route(f"/api/{task}", _endpoint(task, check, chosen, workers), methods=["POST"])
@@ -499,13 +532,33 @@ async def _wait_for_end(receive: Any) -> None:
         pass
 
 
-def _page(name: str) -> Handler:
-    from starlette.responses import FileResponse
+def _page(path: str) -> Handler:
+    from starlette.responses import HTMLResponse
+
+    whole = make_page(path)
 
     async def page(_: Any) -> Any:
-        return FileResponse(STATIC / name, headers=REVALIDATE)
+        return HTMLResponse(whole, headers=REVALIDATE)
 
     return page
+
+
+def make_page(path: str) -> str:
+    """Return a page of the playground as HTML.
+
+    Parameters
+    ----------
+    path : str
+        Its address, one of ``PAGES``.
+    """
+    about = PAGES[path]
+    links = "\n".join(
+        f'      <a href="{other}"{CURRENT * (other == path)}>{each["title"]}</a>'
+        for other, each in PAGES.items()
+    )
+    frame = Template((CONTENTS / "frame.html").read_text(encoding="utf-8"))
+    content = (CONTENTS / f"{about['name']}.html").read_text(encoding="utf-8")
+    return frame.substitute(about, links=links, content=content.rstrip("\n"))
 
 
 def _about(limits: Limits) -> Handler:

@@ -11,8 +11,9 @@ from vanishing.app.report.content import (
     fold,
     format_count,
     format_score,
-    make_row,
-    make_scrollable,
+    make_table,
+    raise_power,
+    write_change,
 )
 from vanishing.app.report.equations import Formulas
 from vanishing.app.wording import TOGETHER, describe_fix, list_changes
@@ -23,7 +24,8 @@ from vanishing.explain.record import Bar, Explanation
 #: Rows that are listed at once, those that follow in a fold, and those below the threshold.
 LISTED, FOLDED, BELOW = 20, 180, 10
 #: Rows that are shown in detail at once, and those that follow in a fold; of images more fit.
-DETAILED, DETAILED_FOLDED, IMAGES = 6, 14, 12
+DETAILED, DETAILED_FOLDED = 6, 14
+IMAGES, IMAGES_FOLDED = 12, 48
 #: Explaining stops after so many seconds, and does not begin if one row would take so many. A row
 #: takes about as long as scoring this many; a wide one less.
 SECONDS, MOST_SECONDS, SCORED_PER_ROW = 20.0, 120.0, 2000
@@ -67,18 +69,24 @@ def anomalies_section(
             found.append(
                 element("p", f"{format_count(left, f'more {unit}')} not listed.", class_="note")
             )
-    n_seen = IMAGES if given.image_shape is not None else DETAILED
+    n_seen, n_folded = DETAILED, DETAILED_FOLDED
     detailed = [row for row in anomalous if row in explained]
     if given.image_shape is not None:  # a picture says more than a list, explained or not
-        detailed = anomalous
-    cards = [_card(given, row, explained.get(row), formulas) for row in detailed]
+        n_seen, n_folded, detailed = IMAGES, IMAGES_FOLDED, anomalous
+    cards = [
+        _card(given, row, explained.get(row), formulas) for row in detailed[: n_seen + n_folded]
+    ]
     if cards:
-        found.append(element("h3", f"The {unit}s in detail"))
+        if given.image_shape is None:
+            found.append(element("h3", "The rows in detail"))
         found.append(element("p", _how_to_read(given)))
         found.append(element("div", cards[:n_seen], class_="cards"))
-    if more := cards[n_seen : n_seen + DETAILED_FOLDED]:
+    if more := cards[n_seen:]:
         words = f"{format_count(len(more), f'more {unit}')} in detail"
         found.append(fold(words, element("div", more, class_="cards")))
+    if cards and (n_left := len(anomalous) - len(cards)):
+        words = f"{format_count(n_left, f'more anomalous {unit}')} not shown in detail."
+        found.append(element("p", words, class_="note"))
     if note:
         found.append(element("p", note, class_="note"))
     if others:
@@ -153,7 +161,7 @@ def _list_rows(
     finite = given.scores[np.isfinite(given.scores)]
     largest = float(finite.max(initial=0.0)) or 1.0
     titles: list[object] = [given.unit, "score", element("span", "bar", class_="unseen")]
-    kinds = ["short", "number", "score-bar"]
+    kinds = ["row-name", "number", "score-bar"]
     has_fixes = any(row in explained for row in rows)
     if has_fixes:
         titles.append("suggested fix")
@@ -172,15 +180,8 @@ def _list_rows(
             cells.append(_write_fix(explained.get(row)))
         if given.labels is not None:
             cells.append("anomaly" if given.labels[row] else "normal")
-        lines.append(make_row("td", cells, kinds))
-    table = element(
-        "table",
-        element("caption", caption),
-        element("thead", make_row("th", titles, kinds)),
-        element("tbody", lines),
-        class_="ranked",
-    )
-    return [make_scrollable(table, caption)]
+        lines.append(cells)
+    return [make_table(titles, lines, kinds, caption=caption, class_="ranked")]
 
 
 def _score_bar(share: float, *, anomalous: bool) -> Element:
@@ -194,12 +195,7 @@ def _write_fix(explanation: Explanation | None) -> object:
         return "–"
     if not (changes := list_changes(explanation)):
         return TOGETHER
-    return [
-        element(
-            "span", element("strong", each.name), f" {each.value} → {each.fix}", class_="change"
-        )
-        for each in changes
-    ]
+    return [write_change(*each) for each in changes]
 
 
 # --- Details --------------------------------------------------------------------------------------
@@ -225,11 +221,11 @@ def _card(
 ) -> Element:
     score = f"score {format_score(float(given.scores[row]))}"
     if explanation is not None and explanation.attribution.any():
-        score += f", {number(explanation.counterfactual_score, '.4g')} when fixed"
+        score += f", {format_score(explanation.counterfactual_score)} when fixed"
     if given.labels is not None:
         score += f", labelled {'anomaly' if given.labels[row] else 'normal'}"
     head = element(
-        "h4",
+        "h4" if given.image_shape is None else "h3",
         f"{given.unit.capitalize()} {given.ids[row]}",
         element("span", score, class_="note"),
     )
@@ -245,29 +241,28 @@ def _card(
     return element(
         "article",
         head,
-        element("p", describe_fix(explanation)),
-        _table_of_bars(bars) if sum(not bar.is_rest for bar in bars) > 1 else None,
+        element("p", describe_fix(explanation, raise_power)),
+        _table_of_bars(bars, given.ids[row]) if sum(not bar.is_rest for bar in bars) > 1 else None,
         _fold_equations(explanation, formulas),
     )
 
 
-def _table_of_bars(bars: Sequence[Bar]) -> Element:
-    """Return a table with a bar in each row."""
+def _table_of_bars(bars: Sequence[Bar], row: str) -> Element:
+    """Return a table with a bar in each line."""
     largest = max(abs(bar.attribution) for bar in bars)
     rows = []
     for bar in bars:
         kind = "rest" if bar.is_rest else "more" if bar.attribution > 0 else "less"
         width = f"width: {100 * abs(bar.attribution) / largest:.1f}%"
         drawn = element("div", element("div", class_=f"bar {kind}", style=width), class_="track")
-        cells = [bar.name, bar.change, drawn, bar.written]
-        rows.append(make_row("td", cells, [None, "change", "wide", "number"]))
-    titles = ["column", "value → suggested fix", "adds to the score", "points"]
-    heads = make_row("th", titles, [None, "change", "wide", "number"])
-    return element(
-        "table",
-        element("caption", "What each column adds to the score", class_="unseen"),
-        element("thead", heads),
-        element("tbody", rows),
+        change = " → ".join(map(raise_power, bar.change.split(" → ")))
+        rows.append([bar.name, change, drawn, bar.written])
+    return make_table(
+        ["column", "value → suggested fix", "adds to the score", "points"],
+        rows,
+        [None, "change", "wide", "number"],
+        caption=f"What each column of row {row} adds to the score",
+        is_caption_seen=False,
         class_="bars",
     )
 
@@ -278,7 +273,7 @@ def _fold_equations(explanation: Explanation, formulas: Sequence[Formulas]) -> E
     for equation in explanation.equations:
         part, cluster = equation.ideal
         formula = formulas[part].formula(cluster, equation.index)
-        times = f"{significant(equation.times_typical, 3)} times as far off as usual"
+        times = f"{raise_power(significant(equation.times_typical, 3))} times as far off as usual"
         words = f"{equation.part}, degree {equation.degree}: {times}"
         items.append(
             element(

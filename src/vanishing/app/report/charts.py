@@ -232,7 +232,7 @@ def draw_explanation(explanation: Explanation, shape: tuple[int, ...], row: str)
         (
             _heat(heat),
             f"what each pixel of image {row} adds to the score",
-            f"adds up to {number(float(np.abs(heat).max()), '.2g')}",
+            f"effect, at most {number(float(np.abs(heat).max()), '.2g')}",
         ),
     ]
     return element("div", [_panel(*each) for each in pictures], class_="pictures")

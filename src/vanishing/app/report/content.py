@@ -32,23 +32,29 @@ def format_count(count: int, what: str) -> str:
 
 def format_score(score: float) -> str:
     """Write a score with four digits, as the terminal does."""
-    return number(score + 0.0, ".4g") if np.isfinite(score) else "infinite"  # never -0
+    return format_power(score + 0.0, ".4g") if np.isfinite(score) else "infinite"  # never -0
 
 
-def format_power(value: float, form: str) -> str:
-    """Write a number, with a raised exponent where it has one: "3×10⁻⁷".
+def raise_power(written: str) -> str:
+    """Write a number with a raised exponent where it has one: "3×10⁻⁷".
 
     Examples
     --------
-    >>> from vanishing.app.report.content import format_power
-    >>> format_power(0.012, ".2g"), format_power(3e-7, ".2g"), format_power(1e-9, ".1g")
+    >>> from vanishing.app.report.content import raise_power
+    >>> raise_power("0.012"), raise_power("3e−07"), raise_power("1e-9")
     ('0.012', '3×10⁻⁷', '10⁻⁹')
     """
-    digits, has_power, power = format(value, form).partition("e")
-    if not has_power:
-        return number(value, form)
-    raised = str(int(power)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
-    return f"10{raised}" if digits == "1" else f"{digits.replace('-', '−')}×10{raised}"
+    digits, has_power, power = written.partition("e")
+    if not has_power or not digits[-1:].isdigit():
+        return written
+    exponent = int(power.replace("−", "-"))
+    raised = str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"10{raised}" if digits == "1" else f"{digits}×10{raised}"
+
+
+def format_power(value: float, form: str) -> str:
+    """Write a number by a format, with a raised exponent where it has one."""
+    return raise_power(number(value, form))
 
 
 def format_value(value: float) -> str:
@@ -88,23 +94,64 @@ def fold(words: str, *children: Child) -> Element:
     return element("details", element("summary", words), *children)
 
 
-def make_scrollable(table: Element, label: str) -> Element:
-    """Return a table that is moved sideways on a narrow screen, with the keyboard as well."""
-    return element("div", table, class_="scrolled", tabindex=0, role="region", aria_label=label)
+def write_change(
+    name: str, value: str, fix: str, word: str | None = None, note: str | None = None
+) -> Element:
+    """Return a column, its value and the one that it should have, with a word before and a note."""
+    return element(
+        "span",
+        word,
+        element("strong", name),
+        " ",
+        element("span", " → ".join(map(raise_power, filter(None, (value, fix)))), class_="values"),
+        [" ", element("span", note, class_="note")] if note else None,
+        class_="change",
+    )
 
 
-def make_row(tag: str, cells: Sequence[Child], kinds: Sequence[str | None] = ()) -> Element:
-    """Return a row of a table; kinds are the classes of its cells."""
-    classes = list(kinds) + [None] * (len(cells) - len(kinds))
-    made = []
-    for place, (cell, kind) in enumerate(zip(cells, classes, strict=True)):
-        if tag == "th":
-            made.append(element("th", cell, scope="col", class_=kind))
-        elif place == 0:
-            made.append(element("th", cell, scope="row", class_=kind))
-        else:
-            made.append(element("td", cell, class_=kind))
-    return element("tr", made)
+def make_table(
+    titles: Sequence[Child],
+    rows: Sequence[Sequence[Child]],
+    kinds: Sequence[str | None],
+    *,
+    caption: str,
+    class_: str,
+    is_caption_seen: bool = True,
+) -> Element:
+    """Return a table, whose rows narrow screens show as blocks of several lines.
+
+    Parameters
+    ----------
+    titles : sequence of str or Element
+        Of the columns. A block has those that are strings beside the cells.
+    rows : sequence of sequences of cells
+        The first cell is the name of the row.
+    kinds : sequence of str or None
+        Classes of the cells, by column.
+    caption, class_ : str
+    is_caption_seen : bool
+        Or only heard.
+    """
+    heads = [
+        element("th", title, scope="col", class_=kind)
+        for title, kind in zip(titles, kinds, strict=True)
+    ]
+    lines = []
+    for name, *cells in rows:
+        line = [element("th", name, scope="row", class_=kinds[0])]
+        for cell, title, kind in zip(cells, titles[1:], kinds[1:], strict=True):
+            words = title if isinstance(title, str) else None
+            line.append(element("td", cell, class_=kind, data_title=words))
+        lines.append(element("tr", line))
+    table = element(
+        "table",
+        element("caption", caption, class_=None if is_caption_seen else "unseen"),
+        element("thead", element("tr", heads)),
+        element("tbody", lines),
+        class_=class_,
+    )
+    # What is too wide even so is moved sideways, with the keyboard as well.
+    return element("div", table, class_="scrolled", tabindex=0, role="region", aria_label=caption)
 
 
 # --- What a report is made of, checked before any work is done ------------------------------------
@@ -185,7 +232,7 @@ def check_given(
             f"{type(detector).__name__}"
         )
     check_is_fitted(detector)
-    table = _table_of_rows(detector, X)
+    table = take_rows(detector, X)
     n_rows = len(table)
     found = detector.score_samples(X) if scores is None else scores
     normality = _vector("scores", move_to_host(found), n_rows).astype(np.float64)
@@ -193,7 +240,7 @@ def check_given(
         raise ValueError("scores hold NaN; pass what detector.score_samples(X) returns, or None")
     kinds, one_class = _check_labels(labels, n_rows)
     names = tuple(get_feature_names(detector, feature_names))
-    train_table = None if train is None else _table_of_rows(detector, train)
+    train_table = None if train is None else take_rows(detector, train)
     return Given(
         detector=detector,
         X=table,
@@ -222,8 +269,9 @@ def image_shape_of(detector: Any) -> tuple[int, ...] | None:
     return None
 
 
-def _table_of_rows(detector: Detector, X: Any) -> FloatArray:
-    table: FloatArray = np.asarray(move_to_host(check_new_table(detector, X)), dtype=np.float64)
+def take_rows(model: Any, X: Any) -> FloatArray:
+    """Return the rows of a table that a model may be applied to."""
+    table: FloatArray = np.asarray(move_to_host(check_new_table(model, X)), dtype=np.float64)
     return table
 
 
@@ -317,7 +365,10 @@ def list_versions() -> Element:
 
 
 def _table_of_facts(caption: str, entries: list[tuple[str, Any]]) -> Element:
-    rows = [make_row("td", [name, str(value)]) for name, value in entries]
+    rows = [
+        element("tr", element("th", name, scope="row"), element("td", str(value)))
+        for name, value in entries
+    ]
     return element("table", element("caption", caption), element("tbody", rows), class_="facts")
 
 
@@ -379,22 +430,22 @@ def summarize_columns(
     titles = ["column", "distribution", "min", "median", "max", "mean", "std"]
     titles += ["missing"] if gaps.any() else []
     titles += [] if train is None else ["outside training range"]
-    numeric = [None, None] + ["number"] * (len(titles) - 2)
+    kinds = [None, "distribution"] + ["number"] * (len(titles) - 2)
     rows = []
     for j in shown:
         other = None if train is None else train[:, j]
         cells = _cells(names[j], X[~np.isnan(X[:, j]), j], other)
         if gaps.any():
             cells.insert(7, f"{gaps[j]:,}" if gaps[j] else "–")
-        rows.append(make_row("td", cells, numeric))
-    table = element(
-        "table",
-        element("caption", "Statistics of the columns"),
-        element("thead", make_row("th", titles, numeric)),
-        element("tbody", rows),
+        rows.append(cells)
+    table = make_table(
+        titles,
+        rows,
+        kinds,
+        caption="Statistics of the columns",
         class_="columns small" if len(shown) <= SMALL else "columns",
     )
-    found = [element("p", words), make_scrollable(table, "Columns of the data")]
+    found = [element("p", words), table]
     if len(shown) < n_columns:
         left = format_count(n_columns - len(shown), "more column")
         how = "" if importance is None else "; those furthest from the training mean come first"

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from vanishing.app.report.charts import Chart
-from vanishing.app.report.content import figure, fold, format_count, format_power, join
+from vanishing.app.report.content import figure, fold, format_count, format_power, join, raise_power
 from vanishing.arrays.namespace import FloatArray, lazy
 from vanishing.detectors.score import Part
 from vanishing.equations.expansion import is_quick
 from vanishing.equations.mathml import Element, element, mathml_equation
 from vanishing.equations.simplification import TidyEquation, tidy
 from vanishing.equations.sizes import DataScale, terms_that_count
-from vanishing.equations.text import Sum, number, shorten_names, significant
+from vanishing.equations.text import Sum, shorten_names, significant
 from vanishing.explain.view import linear_part
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.monomials import AffineMap, count
@@ -225,17 +225,18 @@ def equations_section(
                 "would have too many terms.",
             )
         )
-    listed: list[Element] = []
-    for place, (part, written) in enumerate(zip(parts, formulas, strict=True)):
-        if place == MOST_PARTS:
-            left = [each.name for each in parts[MOST_PARTS:]]
-            listed.append(element("p", f"Not listed: {join(left)}.", class_="note"))
-            break
-        listed += _part(part, written, seen=place == 0 and written.in_columns, unit=unit)
-    if unit == "row" and any(each.in_columns for each in formulas):
-        return found + listed
+    first, *others = [
+        _part(part, written, seen=place == 0 and written.in_columns, unit=unit)
+        for place, (part, written) in enumerate(zip(parts, formulas, strict=True))
+        if place < MOST_PARTS
+    ]
+    if left := [each.name for each in parts[MOST_PARTS:]]:
+        others.append([element("p", f"Not listed: {join(left)}.", class_="note")])
+    if unit == "row" and formulas[0].in_columns:
+        words = f"The other parts: {join([each.name for each in parts[1:]])}"
+        return [*found, *first, *([fold(words, *others)] if others else [])]
     # Formulas of pixels, or of coordinates that nobody knows.
-    return [*found[:1], fold("The equations", *found[1:], *listed)]
+    return [*found[:1], fold("The equations", *found[1:], first, *others)]
 
 
 def _part(part: Part, written: Formulas, *, seen: bool, unit: str) -> list[Element]:
@@ -284,7 +285,9 @@ def _list_equations(
             items.append(element("li", element("span", words, class_="note")))
             continue
         left_out = f", {format_count(formula.n_left_out, 'smaller term')} left out"
-        words = f"usually off by {significant(formula.usual, 2)}, degree {degree}{where}"
+        words = (
+            f"usually off by {raise_power(significant(formula.usual, 2))}, degree {degree}{where}"
+        )
         words += left_out if formula.n_left_out else ""
         items.append(element("li", formula.element, element("span", words, class_="note")))
     return element("ol", items, class_="equations") if items else None
@@ -345,10 +348,10 @@ def _spectrum(name: str, steps: Sequence[Any]) -> tuple[Element, str]:
     ticks = [(float(power), _power_of_ten(int(power))) for power in powers]
     chart.x_axis(ticks, "extent")
     if len(drawn_tols) == 1:
-        chart.upright(drawn_tols[0], f"tolerance {number(tols[-1], '.3g')}")
+        chart.upright(drawn_tols[0], f"tolerance {format_power(tols[-1], '.3g')}")
     elif drawn_tols:
-        chart.upright(drawn_tols[0], f"tolerances {number(tols[0], '.2g')}")
-        chart.upright(drawn_tols[-1], f"to {number(tols[-1], '.2g')}")
+        chart.upright(drawn_tols[0], f"tolerances {format_power(tols[0], '.2g')}")
+        chart.upright(drawn_tols[-1], f"to {format_power(tols[-1], '.2g')}")
     n_infinite = sum(step.unbounded for step in steps)
     infinite = f", {n_infinite} of infinite extent" if n_infinite else ""
     return chart.svg(), words + infinite

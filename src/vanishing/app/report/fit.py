@@ -12,20 +12,21 @@ from vanishing.app.report.content import (
     describe_model,
     fold,
     format_count,
-    make_row,
-    make_scrollable,
+    format_power,
+    make_table,
     summarize_columns,
     take_row_names,
+    take_rows,
 )
 from vanishing.app.report.equations import MOST_TERMS, draw_spectra
-from vanishing.app.report.page import check_folder, date_line, make_glance, make_page, write_page
-from vanishing.app.wording import describe_distance, measure_distance
-from vanishing.arrays.namespace import FloatArray, move_to_host
-from vanishing.data.inputs import check_new_table, get_feature_names
+from vanishing.app.report.page import check_folder, write_page
+from vanishing.app.wording import EXACT, describe_distance, measure_distance
+from vanishing.arrays.namespace import FloatArray
+from vanishing.data.inputs import get_feature_names
 from vanishing.equations.expansion import choose_terms, equations_of
 from vanishing.equations.mathml import Element, element, mathml_equation
 from vanishing.equations.simplification import TidyEquation, tidy
-from vanishing.equations.text import Sum, number, shorten_names
+from vanishing.equations.text import Sum, shorten_names
 from vanishing.ideal import VanishingIdeal
 
 #: Equations that are seen at once, and in a fold, at most.
@@ -88,7 +89,7 @@ def write_equations_report(
             "model must be a fitted VanishingIdeal or a Pipeline that ends in one, got "
             f"{type(ideal).__name__}"
         )
-    rows: FloatArray = np.asarray(move_to_host(check_new_table(model, X)), dtype=np.float64)
+    rows = take_rows(model, X)
     names = tuple(get_feature_names(model, feature_names))
     row_names = take_row_names(ids, X, len(rows))
     tidied: list[TidyEquation] = []
@@ -103,7 +104,7 @@ def write_equations_report(
     ]
     if ideal.noise_ is not None and ideal.noise_.degree is not None:
         share = 100 * float(ideal.noise_.share)
-        figures.append((f"{number(share, '.2g')}\u00a0%", "noise, of a column's spread"))
+        figures.append((f"{format_power(share, '.2g')}\u00a0%", "noise, of a column's spread"))
         lead += f" {str(ideal.noise_)[:1].upper()}{str(ideal.noise_)[1:]}."
     sections = [("equations", "Equations", _list_equations(model, ideal, tidied, rows, names))]
     if n_found:
@@ -119,8 +120,7 @@ def write_equations_report(
             ],
         ),
     ]
-    first = [element("p", lead, class_="lead"), make_glance(figures)]
-    write_page(path, make_page(title or "Equations", date_line(), first, sections))
+    write_page(path, title or "Equations", lead, figures, sections)
 
 
 def _list_equations(
@@ -142,10 +142,14 @@ def _list_equations(
             "Terms are left out and coefficients rounded as long as the noise of the rows does not "
             "tell the difference. How far rows are off is in root mean square."
         )
-        written = [_write(each, short) for each in tidied]
+        distances = [measure_distance(each, rows) for each in tidied]
+        written = [
+            _write(each, short, "= 0" if distance < EXACT else "≈ 0")
+            for each, distance in zip(tidied, distances, strict=True)
+        ]
         hows = [
-            f"{describe_distance(measure_distance(each, rows))}, degree {each.degree}"
-            for each in tidied
+            f"{describe_distance(distance)}, degree {each.degree}"
+            for each, distance in zip(tidied, distances, strict=True)
         ]
     else:
         try:
@@ -157,7 +161,7 @@ def _list_equations(
         written = [mathml_equation(each, short, relation="≈ 0") for each in terms]
         degrees = ideal.basis_.degrees()
         hows = [
-            f"extent {number(extent, '.2g')}, degree {degree}"
+            f"extent {format_power(extent, '.2g')}, degree {degree}"
             for extent, degree in zip(ideal.extents_, degrees, strict=True)
         ]
     items = [
@@ -174,7 +178,7 @@ def _list_equations(
     return found
 
 
-def _write(equation: TidyEquation, names: Sequence[str]) -> Element:
+def _write(equation: TidyEquation, names: Sequence[str], relation: str) -> Element:
     coefficients = [float(each) for each in equation.coefficients]
     n_left_out = max(0, len(coefficients) - MOST_TERMS)
     order = np.lexsort((*-equation.exponents.T[::-1], -equation.exponents.sum(axis=1)))[:MOST_TERMS]
@@ -184,7 +188,7 @@ def _write(equation: TidyEquation, names: Sequence[str]) -> Element:
         max(DIGITS, equation.digits),
         n_left_out,
     )
-    return mathml_equation(terms, names, relation="≈ 0")
+    return mathml_equation(terms, names, relation=relation)
 
 
 def _list_rows(
@@ -195,6 +199,8 @@ def _list_rows(
     row_names: Sequence[str],
 ) -> list[Element]:
     """List the rows that are furthest off, in units of what is typical of the equation."""
+    if tidied and all(measure_distance(each, rows) < EXACT for each in tidied):
+        return [element("p", "Every row satisfies the equations up to rounding errors.")]
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         if tidied:
             values = np.column_stack([each.evaluate(rows) for each in tidied])
@@ -205,29 +211,24 @@ def _list_rows(
     times = np.nan_to_num(times, nan=np.inf)
     which = times.argmax(axis=1)
     order = np.argsort(-times.max(axis=1), kind="stable")[:ROWS]
-    kinds = ("short", "number", "number", "number")
     lines = [
-        make_row(
-            "td",
-            (
-                row_names[i],
-                str(which[i] + 1),
-                number(float(values[i, which[i]]), ".4g"),
-                number(float(times[i, which[i]]), ".3g"),
-            ),
-            kinds,
+        (
+            row_names[i],
+            str(which[i] + 1),
+            format_power(float(values[i, which[i]]), ".4g"),
+            format_power(float(times[i, which[i]]), ".3g"),
         )
         for i in order
     ]
-    table = element(
-        "table",
-        element("caption", f"The {format_count(len(order), 'row')} that are furthest off"),
-        element("thead", make_row("th", ("row", "equation", "off by", "times typical"), kinds)),
-        element("tbody", lines),
-        class_="small",
+    table = make_table(
+        ("row", "equation", "off by", "times typical"),
+        lines,
+        ("row-name", "number", "number", "number"),
+        caption=f"The {format_count(len(order), 'row')} that are furthest off",
+        class_="ranked small",
     )
     words = (
         "A row that is many times as far off as is typical may be broken: vanishing check, or "
         "discover(X).check(X), finds the cell."
     )
-    return [make_scrollable(table, "List of rows"), element("p", words, class_="note")]
+    return [table, element("p", words, class_="note")]

@@ -11,11 +11,11 @@ from vanishing.app.report.content import (
     format_power,
     join,
     list_versions,
-    make_row,
-    make_scrollable,
+    make_table,
     summarize_columns,
+    write_change,
 )
-from vanishing.app.report.page import check_folder, date_line, make_glance, make_page, write_page
+from vanishing.app.report.page import check_folder, write_page
 from vanishing.arrays.namespace import FloatArray
 from vanishing.equations.mathml import Child, Element, element
 from vanishing.laws.fit import EXACT
@@ -23,6 +23,8 @@ from vanishing.laws.table import take_table
 
 #: Rows that are listed at once, and in a fold, at most.
 LISTED, FOLDED = 50, 450
+#: Broken laws that are written out for a row.
+LAWS = 2
 #: Smaller p-values are not told apart.
 LEAST = 1e-9
 
@@ -61,14 +63,15 @@ def write_laws_report(
     lead = laws.summary()
     if check is not None:
         figures.append((f"{int(check.broken.sum()):,}", f"of {check.n_rows:,} rows break a law"))
-        sections.insert(0, ("cells", "Broken cells", _cells_section(check)))
         lead = check.summary()
+        if cells := _cells_section(check):
+            heading = "Broken cells" if check.broken.any() else "Missing cells"
+            sections.insert(0, ("cells", heading, cells))
+        sections[-1][2].insert(0, element("p", laws.summary()))
     if X is not None:
         sections.append(("data", "Data", summarize_columns(_take_columns(laws, X), laws.names)))
     sections.append(("details", "Details", [fold("Versions", list_versions())]))
-    first = [element("p", lead, class_="lead"), make_glance(figures)]
-    first += [element("p", each, class_="note") for each in notes]
-    write_page(path, make_page(title, date_line(), first, sections))
+    write_page(path, title, lead, figures, sections, notes=notes)
 
 
 def _take_columns(laws: Any, X: Any) -> FloatArray:
@@ -82,10 +85,11 @@ def _take_columns(laws: Any, X: Any) -> FloatArray:
 
 
 def _laws_section(laws: Any) -> list[Element]:
-    parts = [element("p", laws.summary())]
+    parts = []
     items = []
     for law in laws:
-        how = "exact" if law.extent < EXACT else f"off by {100 * law.extent:.2g} % of the spread"
+        whole = "values" if laws.proportional else "spread"
+        how = "exact" if law.extent < EXACT else f"off by {100 * law.extent:.2g} % of the {whole}"
         chance = format_power(max(law.p_value, LEAST), ".1g")
         chance = f"less than {chance}" if law.p_value < LEAST else chance
         words = f"degree {law.degree}, {how}, p-value {chance}"
@@ -114,36 +118,50 @@ def _write_law(law: Any) -> Element:
 def _cells_section(check: Any) -> list[Element]:
     ranked = check.ranked()
     if not len(ranked):
-        return [element("p", check.summary())]
-    parts = [_table_of_cells(ranked.rows[:LISTED], ranked.sentences()[:LISTED], "List of cells")]
-    if len(ranked) > LISTED:
-        rest = slice(LISTED, LISTED + FOLDED)
-        caption = f"{format_count(len(ranked.rows[rest]), 'row')} that follow"
-        parts.append(
-            fold(caption, _table_of_cells(ranked.rows[rest], ranked.sentences()[rest], caption))
-        )
+        return []
+    n_broken = int(check.broken.sum())
+    caption = f"{format_count(len(ranked), 'row')}, furthest off first" if n_broken else "Filled in"
+    parts = [_table_of_cells(check, ranked.rows[:LISTED], caption)]
+    if following := ranked.rows[LISTED : LISTED + FOLDED]:
+        caption = f"The {format_count(len(following), 'row')} that follow"
+        parts.append(fold(caption, _table_of_cells(check, following, caption)))
     if len(ranked) > LISTED + FOLDED:
         words = f"The first {LISTED + FOLDED} of {len(ranked):,} rows are shown."
         parts.append(element("p", words, class_="note"))
     return parts
 
 
-def _table_of_cells(found: list[Any], sentences: list[str], caption: str) -> Element:
-    titles = ("row", "what is wrong", "cell", "value", "fix", "sure")
-    kinds = ("short", "why", "short", "number", "number", "number")
+def _table_of_cells(check: Any, found: list[Any], caption: str) -> Element:
     lines = []
-    for each, sentence in zip(found, sentences, strict=True):
-        why = sentence.partition(": ")[2]
-        for place, fix in enumerate(each.fixes or (None,)):
-            change = ("–", "–", "–") if fix is None else (fix.column, *fix.written)
-            sure = "–" if fix is None else f"{100 * fix.probability:.0f}\u00a0%"
-            words = why if place == 0 else ""
-            lines.append(make_row("td", (str(each.name), words, *change, sure), kinds))
-    table = element(
-        "table",
-        element("caption", "Rows that are furthest off come first", class_="unseen"),
-        element("thead", make_row("th", titles, kinds)),
-        element("tbody", lines),
+    for each in found:
+        others = f", and {len(each.laws) - LAWS} more" if len(each.laws) > LAWS else None
+        laws = [
+            element("span", f"{k + 1}. ", _write_law(check.laws[k]), class_="broken")
+            for k in each.laws[:LAWS]
+        ]
+        lines.append((str(each.name), _write_fixes(each), [laws, others]))
+    return make_table(
+        ("row", "suggested fix", "laws of the row" if found[0].is_missing else "breaks the law"),
+        lines,
+        ("row-name", "fix", "why"),
+        caption=caption,
         class_="ranked",
     )
-    return make_scrollable(table, caption)
+
+
+def _write_fixes(found: Any) -> list[Child]:
+    """Return the cells to change, together, or each instead of the others."""
+    if not found.fixes:
+        return ["no change of one or two cells would fix it"]
+    written: list[Child] = []
+    for place, fix in enumerate((*found.fixes, *found.alternatives)):
+        word = ("or " if found.alternatives else "and ") if place else None
+        written += [write_change(fix.column, *fix.written, word, _say_sure(found, fix)), " "]
+    return written
+
+
+def _say_sure(found: Any, fix: Any) -> str | None:
+    if found.is_missing:
+        return None
+    share = 100 * fix.probability
+    return "over 99\u00a0% sure" if share > 99.5 else f"{share:.0f}\u00a0% sure"

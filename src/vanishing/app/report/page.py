@@ -19,6 +19,7 @@ from vanishing.app.report.content import (
     fold,
     format_count,
     format_score,
+    raise_power,
 )
 from vanishing.app.report.equations import Formulas, equations_section, spectrum_section
 from vanishing.app.report.scores import scores_section
@@ -114,12 +115,6 @@ def write_report(
         feature_names=feature_names,
         train=train,
     )
-    write_page(path, _page(given, title or "Anomaly report", notes, callback))
-
-
-def _page(
-    given: Given, title: str, notes: Sequence[str], callback: Callable[[float], object] | None
-) -> Element:
     parts = given.detector.anomaly_score_.parts
     rows = _normal_rows(given)
     about = (rows, given.names, given.normal.mean, given.normal.spread)
@@ -138,9 +133,15 @@ def _page(
         ("data", "Data", data_section(given)),
         ("details", "Details", details),
     ]
-    first = [element("p", _headline(given, explained), class_="lead"), _glance(given)]
-    first += [element("p", each, class_="note") for each in notes]
-    return make_page(title, _written_on(given), first, sections)
+    write_page(
+        path,
+        title or "Anomaly report",
+        _headline(given, explained),
+        _figures(given),
+        sections,
+        model=type(detector).__name__,
+        notes=notes,
+    )
 
 
 def _headline(given: Given, explained: Mapping[int, Explanation]) -> str:
@@ -154,7 +155,7 @@ def _headline(given: Given, explained: Mapping[int, Explanation]) -> str:
         return f"{words} The highest score is {score} ({unit} {given.ids[worst]})."
     words += f" The most anomalous is {unit} {given.ids[worst]}"
     if given.image_shape is None and worst in explained:
-        return f"{words}: {describe_fix(explained[worst])}"
+        return f"{words}: {describe_fix(explained[worst], raise_power)}"
     return f"{words}."
 
 
@@ -165,27 +166,52 @@ def check_folder(path: str | os.PathLike[str]) -> None:
         raise FileNotFoundError(f"there is no folder {folder} for the report; make it first")
 
 
-def write_page(path: str | os.PathLike[str], page: Element) -> None:
-    """Write a page completely or not at all."""
-    write_atomic(path, ("<!DOCTYPE html>\n" + render(page) + "\n").encode())
-
-
-def make_page(
+def write_page(
+    path: str | os.PathLike[str],
     title: str,
-    note: str,
-    first: list[Element],
-    sections: list[tuple[str, str, list[Element]]],
-) -> Element:
-    """Return a whole page.
+    lead: str,
+    figures: Sequence[tuple[str, str]],
+    sections: Sequence[tuple[str, str, list[Element]]],
+    *,
+    model: str = "",
+    notes: Sequence[str] = (),
+) -> None:
+    """Write a page completely or not at all.
 
     Parameters
     ----------
-    title, note : str
-        The heading, and a line below it.
-    first : list of Element
-        What comes before the sections.
-    sections : list of (anchor, heading, elements)
+    path : path
+    title : str
+    lead : str
+        What somebody reads who reads one sentence.
+    figures : sequence of (figure, words)
+        What comes next, with what the figures are.
+    sections : sequence of (anchor, heading, elements)
+    model : str
+        What the page is about, for the line with the date.
+    notes : sequence of str
+        Sentences below the figures.
     """
+    date = datetime.now(UTC).strftime("written on %Y-%m-%d %H:%M UTC")
+    page = _frame(
+        title,
+        f"{model}, {date}" if model else date[:1].upper() + date[1:],
+        [
+            element("p", lead, class_="lead"),
+            _glance(figures),
+            *(element("p", each, class_="note") for each in notes),
+        ],
+        sections,
+    )
+    write_atomic(path, ("<!DOCTYPE html>\n" + render(page) + "\n").encode())
+
+
+def _frame(
+    title: str,
+    note: str,
+    first: list[Element],
+    sections: Sequence[tuple[str, str, list[Element]]],
+) -> Element:
     style = files("vanishing.app.report").joinpath("page.css").read_text(encoding="utf-8")
     head = element(
         "head",
@@ -211,16 +237,14 @@ def _section(anchor: str, name: str, children: list[Element]) -> Element:
     return element("section", heading, children, id=anchor, aria_labelledby=f"{anchor}-heading")
 
 
-def _written_on(given: Given) -> str:
-    return f"{type(given.detector).__name__}, {date_line()}"
+def _glance(figures: Sequence[tuple[str, str]]) -> Element:
+    entries = [
+        element("div", element("dt", words), element("dd", figure)) for figure, words in figures
+    ]
+    return element("dl", entries, class_="glance")
 
 
-def date_line() -> str:
-    """Return when a page is written."""
-    return datetime.now(UTC).strftime("written on %Y-%m-%d %H:%M UTC")
-
-
-def _glance(given: Given) -> Element:
+def _figures(given: Given) -> list[tuple[str, str]]:
     """Return the figures that come first."""
     n_rows, n_columns = given.X.shape
     n_anomalous = int(given.anomalous.sum())
@@ -233,15 +257,7 @@ def _glance(given: Given) -> Element:
     ]
     if given.labels is not None:
         figures.append((f"{int(given.labels.sum()):,}", "labelled anomalies"))
-    return make_glance(figures)
-
-
-def make_glance(figures: list[tuple[str, str]]) -> Element:
-    """Return figures with the words that say what they are."""
-    entries = [
-        element("div", element("dt", words), element("dd", figure)) for figure, words in figures
-    ]
-    return element("dl", entries, class_="glance")
+    return figures
 
 
 def _normal_rows(given: Given) -> FloatArray:

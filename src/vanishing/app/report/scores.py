@@ -9,7 +9,6 @@ from vanishing.app.report.charts import WIDE, WIDTH, Chart, round_ticks
 from vanishing.app.report.content import Given, figure, format_count, format_score
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.equations.mathml import Element, element
-from vanishing.equations.text import number
 
 # --- How well scores find labelled anomalies, with the uncertainty of a finite sample -------------
 
@@ -115,7 +114,7 @@ def scores_section(given: Given) -> list[Element]:
         element(
             "p",
             "Larger scores are more anomalous. Above the threshold of "
-            f"{number(given.threshold, '.4g')} {given.unit}s are called anomalies."
+            f"{format_score(given.threshold)} {given.unit}s are called anomalies."
             f"{_meaning(given)}",
         ),
         _histogram(given),
@@ -191,7 +190,7 @@ def _histogram(given: Given) -> Element:
             chart.line(np.repeat(edges, 2)[1:-1], np.repeat(heights, 2), "train")
         chart.x_axis(round_ticks(low, high, n_ticks), "anomaly score")
         if low <= given.threshold <= high:
-            chart.upright(given.threshold, f"threshold {number(given.threshold, '.4g')}")
+            chart.upright(given.threshold, f"threshold {format_score(given.threshold)}")
         charts.append(chart.svg())
     return figure(element("div", charts, class_="either"), caption)
 
@@ -201,7 +200,7 @@ def _describe(given: Given) -> str:
     return (
         f"Histogram of the anomaly scores of {format_count(len(given.scores), given.unit)}: median "
         f"{format_score(middle)}, largest {format_score(float(given.scores.max()))}, threshold "
-        f"{number(given.threshold, '.4g')}"
+        f"{format_score(given.threshold)}"
     )
 
 

@@ -115,8 +115,10 @@ export class Plot {
         context.lineTo(...(k ? [side, at] : [at, side]));
         context.stroke();
         context.globalAlpha = 1;
+        const text = tickText(n * step, step);
         const isFree = Math.abs(place) < 0.94 * this.reach; // of the corners
-        if (isFree) context.fillText(tickText(n * step, step), ...(k ? [4, at - 3] : [at + 3, side - 4]));
+        const fits = k || at + 3 + context.measureText(text).width < side - 4;
+        if (isFree && fits) context.fillText(text, ...(k ? [4, at - 3] : [at + 3, side - 4]));
       }
     });
   }

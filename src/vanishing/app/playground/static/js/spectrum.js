@@ -51,6 +51,7 @@ export function drawSpectrum(container, degrees, tol, { low, high }) {
 }
 
 function describe(degrees) {
+  if (!degrees.length) return "No extents.";
   return degrees
     .map(({ degree, spectrum, vanishing }) => {
       const listed = spectrum.slice(0, 6).map((extent) => extent.toPrecision(2)).join(", ");

@@ -62,7 +62,7 @@ function reason({ sentence, isMissing }, nColumns) {
   const said = cell("span", sentence, { className: "sentence" });
   const wide = cell("td", "", { colSpan: nColumns });
   wide.append(said);
-  row.append(cell("th", ""), wide);
+  row.append(cell("td", "", { className: "margin" }), wide);
   return row;
 }
 
