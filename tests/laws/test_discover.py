@@ -365,3 +365,44 @@ def test_one_typo_in_few_rows_of_many_columns_hides_no_law():
     (found,) = laws.check(table)
     assert found.row == 22
     assert "food" in {fix.column for fix in (*found.fixes, *found.alternatives)}
+
+
+@pytest.mark.parametrize("noise", [0.003, 0.02])
+def test_noise_in_proportion_to_the_values(noise):
+    rng = np.random.default_rng(3)
+    d, length = np.exp(rng.uniform(0, np.log(50), (2, 400)))
+    mass = 0.0617 * d**2 * length
+    X = np.column_stack([d, length, mass])
+    X *= 1 + noise * rng.normal(size=X.shape)
+    laws = discover(X, ["d", "length", "mass"])
+    assert laws.proportional
+    assert [law.columns for law in laws] == [("d", "length", "mass")]
+    assert laws.noise == pytest.approx(noise, rel=0.15)
+    assert laws[0].degree == 3
+    assert "% of the values" in laws.summary()
+    # Small values have little noise: rows are sound all over the range.
+    assert laws.check(X).broken.mean() < 0.02
+    changed = X.copy()
+    smallest = int(np.argmin(mass))
+    changed[smallest, 2] *= 1 + 20 * noise
+    found = laws.check(changed)
+    assert found.broken[smallest]
+
+
+def test_noise_that_all_rows_have_alike():
+    rng = np.random.default_rng(4)
+    d, length = np.exp(rng.uniform(0, np.log(50), (2, 400)))
+    X = np.column_stack([d, length, d * length])
+    X += 0.01 * X.std(axis=0) * rng.normal(size=X.shape)
+    laws = discover(X, ["d", "length", "area"])
+    assert [str(law) for law in laws] == ["area = d*length"]
+    assert not laws.proportional
+
+
+def test_the_lowest_degree_that_says_the_same():
+    rng = np.random.default_rng(2)
+    x, y, u = rng.uniform(1, 5, (3, 500))
+    X = np.column_stack([x, y, x * y, u, y + u])
+    X += 0.001 * X.std(axis=0) * rng.normal(size=X.shape)
+    laws = discover(X, ["x", "y", "z", "u", "w"])
+    assert {str(law) for law in laws} == {"z = x*y", "w = y + u"}

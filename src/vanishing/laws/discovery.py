@@ -381,7 +381,7 @@ class Search:
     def _cost(self, relation: Relation) -> float:
         """Return what orders laws of one length: the most likely first, and low degrees."""
         gain = self.log_likelihood(relation) / float(self.row_weights.sum())
-        return relation.degree * np.log(_per_degree(len(relation.exponents))) - gain
+        return relation.degree * float(np.log(_per_degree(len(relation.exponents)))) - gain
 
     def _prefer_proportions(
         self, laws: list[tuple[Relation, float]]

@@ -43,7 +43,8 @@ class Law:
         Of the coefficients. Those that are whole numbers have the error 0, as the one that the
         others are relative to.
     extent : float
-        Root mean square distance of the rows from the law, relative to the columns' spreads.
+        Root mean square distance of the rows from the law, relative to the columns' spreads, or to
+        the values where the noise is in proportion to them.
     p_value : float
         How likely a law is found that fits as well if one of its columns is shuffled; corrected for
         the number of candidates.

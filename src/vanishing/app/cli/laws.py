@@ -346,6 +346,7 @@ def _laws_record(found: Any) -> dict[str, Any]:
     return {
         "summary": found.summary(),
         "noise": found.noise,
+        "noise_of": "values" if found.proportional else "spreads",
         "laws": [
             {
                 "text": str(law),

@@ -293,7 +293,7 @@ def _describe(read: ReadTable, laws: Laws, check: Check) -> dict[str, Any]:
         "columns": [
             {"name": name, "isNumber": j in read.features} for j, name in enumerate(read.columns)
         ],
-        "laws": [_law(law, broken[k]) for k, law in enumerate(laws)],
+        "laws": [_law(law, broken[k], laws.proportional) for k, law in enumerate(laws)],
         "findings": [
             _finding(found, _sentence(sentence))
             for found, sentence in zip(findings, sentences, strict=True)
@@ -312,7 +312,7 @@ def _report(laws: Laws, check: Check) -> str:
         return path.read_text(encoding="utf-8")
 
 
-def _law(law: Law, n_broken: int) -> dict[str, Any]:
+def _law(law: Law, n_broken: int, proportional: bool) -> dict[str, Any]:
     left, right = law.sides
     return {
         "text": str(law),
@@ -321,6 +321,7 @@ def _law(law: Law, n_broken: int) -> dict[str, Any]:
         "columns": law.columns,
         "isExact": law.extent < EXACT,
         "extent": law.extent,
+        "noiseOf": "the values" if proportional else "a column's spread",
         "pValue": law.p_value,
         "nBroken": n_broken,
     }

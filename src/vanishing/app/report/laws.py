@@ -156,7 +156,8 @@ def _write_fixes(found: Any) -> list[Child]:
     written: list[Child] = []
     for place, fix in enumerate((*found.fixes, *found.alternatives)):
         word = ("or " if found.alternatives else "and ") if place else None
-        written += [write_change(fix.column, *fix.written, word, _say_sure(found, fix)), " "]
+        value, right = fix.written
+        written += [write_change(fix.column, value, right, word, _say_sure(found, fix)), " "]
     return written
 
 

@@ -123,7 +123,7 @@ function lawButton(law, index) {
   add(law.left);
   formula.append(" ", element("span", { className: "sign" }, "="), "\u00a0");
   add(law.right);
-  const exact = law.isExact ? "exact" : `noise ${numberText(100 * law.extent, 2)} % of a column's spread`;
+  const exact = law.isExact ? "exact" : `noise ${numberText(100 * law.extent, 2)} % of ${law.noiseOf}`;
   const chance = law.pValue < LEAST_CHANCE ? `p < 10${superscript(Math.log10(LEAST_CHANCE))}` : `p = ${numberText(law.pValue, 1)}`;
   const broken = law.nBroken
     ? element("span", { className: "breaks" }, `${counted(law.nBroken, "row")} ${law.nBroken === 1 ? "breaks" : "break"} it`)
