@@ -16,7 +16,9 @@ from experiments.images.data import ALL, N_TEST, SETS, SHAPE, evaluate, even_lab
 
 TITLE = "Beyond the paper: one configuration for images"
 
-WHOLE = "whole"
+WHOLE, GRADIENTS = "whole", "gradients"
+#: Further seeds of the clusters.
+SEEDS = (1, 2, 3, 4)
 #: What is changed in each ablation.
 ABLATIONS = {
     **{f"only K = {count}": {"n_components": count} for count in RESOLUTIONS},
@@ -36,6 +38,10 @@ OTHERS = {
 def cells(size):
     if size == "full":
         runs = [(n_images, WHOLE, {}) for n_images in (ALL, ABLATION_IMAGES)]
+        runs += [(ALL, f"seed {seed}", {"random_state": seed}) for seed in SEEDS]
+        runs += [
+            (n_images, GRADIENTS, {"gradients": True}) for n_images in (ALL, ABLATION_IMAGES)
+        ]
         runs += [(ABLATION_IMAGES, change, how) for change, how in ABLATIONS.items()]
     else:
         fewer = {"n_components": (1, 5)}

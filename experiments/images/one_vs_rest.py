@@ -54,13 +54,16 @@ def cells(size):
     how = {} if size == "full" else {"n_components": (1, 3)}
     n_images, n_test = (ALL, N_TEST) if size == "full" else (3_000, 500)
     return [
-        Cell(_name(name, label), partial(run, name, label, how, n_images, n_test))
-        for name, label in product(SETS, labels)
+        Cell(
+            _name(name, label, gradients),
+            partial(run, name, label, how | {"gradients": gradients}, n_images, n_test),
+        )
+        for gradients, name, label in product((False, True), SETS, labels)
     ]
 
 
-def _name(name, label):
-    return f"{name}, {CLASSES[name][label]}"
+def _name(name, label, gradients=False):
+    return f"{name}, {CLASSES[name][label]}{', gradients' if gradients else ''}"
 
 
 def run(name, label, how, n_images, n_test):
