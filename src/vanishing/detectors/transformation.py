@@ -571,9 +571,10 @@ def image_detector(
         Height, width and, if there are several, channels. Height and width are equal,
         unless ``transformations`` are passed.
     gradients : bool, default=False
-        Whether to take 80 principal components of ``OrientedGradients`` in place of 60 of pixels,
-        and to give the distance the same weight as the probabilities. This detects more, above all
-        where normal images are of one kind, but the detector cannot explain its scores.
+        Whether to take principal components of ``OrientedGradients`` in place of pixels, at most
+        100 clusters, and the distance with the same weight as the probabilities. This detects more,
+        above all where normal images are of one kind, but takes longer, and the detector cannot
+        explain its scores.
     **parameters
         Of ``TransformationDetector``, in place of ours.
 
@@ -599,7 +600,7 @@ def image_detector(
             Rotations(image_shape), Translations(image_shape, shift=shift, identity=False)
         )
     # Fewer components where an image has few pixels: the last ones are the noise.
-    pca = PCA(min(80 if gradients else 60, prod(image_shape) // 2), random_state=0)
+    pca = PCA(min(60, prod(image_shape) // 2), random_state=0)
     chosen: dict[str, Any] = {
         "preprocessor": make_pipeline(OrientedGradients(image_shape), pca) if gradients else pca,
         "ideal": VanishingIdeal(
