@@ -95,7 +95,9 @@ def test_images_of_another_shape_are_refused(digits):
 # --- In a detector --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("last", [PCA(4, svd_solver="full"), PCA(4, svd_solver="covariance_eigh"), StandardScaler()])
+@pytest.mark.parametrize(
+    "last", [PCA(4, svd_solver="full"), PCA(4, svd_solver="covariance_eigh"), StandardScaler()]
+)
 def test_what_follows_is_fitted_to_the_features_of_all_copies(digits, last):
     X = digits[0][:200]
     transformations = Translations(SHAPE, shift=2).for_width(64)
@@ -103,9 +105,7 @@ def test_what_follows_is_fitted_to_the_features_of_all_copies(digits, last):
     found = fit_preprocessor(template, X, transformations, None)
     copies = np.vstack([each(X) for each in transformations])
     expected = clone(template).fit(copies)
-    np.testing.assert_allclose(
-        np.abs(found.transform(X)), np.abs(expected.transform(X)), atol=1e-8
-    )
+    np.testing.assert_allclose(np.abs(found.transform(X)), np.abs(expected.transform(X)), atol=1e-8)
     assert not hasattr(template[0], "n_features_in_")
 
 
@@ -136,8 +136,10 @@ def test_gradients_detect_more_than_pixels(digits):
     assert aucs[1] > aucs[0] > 0.9
 
 
-def test_scores_are_not_explained(digits):
+def test_scores_are_neither_explained_nor_saved(digits, tmp_path):
     X = digits[0][:100]
     detector = image_detector(SHAPE, gradients=True, n_components=1, contamination=0.1).fit(X)
     with pytest.raises(ValueError, match="have to be affine"):
         detector.explain(X[:1])
+    with pytest.raises(ValueError, match="is a OrientedGradients, and cannot be saved"):
+        detector.save(tmp_path / "model.vanishing")

@@ -5,10 +5,11 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from vanishing.arrays.blocks import block_rows, map_in_threads, threads_for
 from vanishing.arrays.namespace import Array, FloatArray, is_on_cpu, move_like, namespace
+from vanishing.data.inputs import validate_table
 
 #: Directions of gradients, every 30 degrees.
 DIRECTIONS = 12
@@ -19,12 +20,13 @@ CELLS = 7
 class OrientedGradients(TransformerMixin, BaseEstimator):
     """Features of images: how strong the edges of each direction are in each part of the image.
 
-    The gradient of the grey values is projected on twelve directions. Its positive parts are averaged
-    over 7 × 7 overlapping windows, each two cells wide, and the square roots of these averages are
-    the features (after the histograms of oriented gradients of Dalal and Triggs). Unlike pixels,
-    they change little where an edge moves a little, or where an area is brighter.
+    The gradient of the grey values is projected on twelve directions. Its positive parts are
+    averaged over 7 × 7 overlapping windows, each two cells wide, and the square roots of these
+    averages are the features (after the histograms of oriented gradients of Dalal and Triggs).
+    Unlike pixels, they change little where an edge moves a little, or where an area is brighter.
 
-    The map is not affine, so detectors with these features do not explain their scores.
+    The map is not affine, so detectors with these features do not explain their scores, and cannot
+    be saved as model files or ONNX graphs.
 
     Parameters
     ----------
@@ -71,7 +73,7 @@ class OrientedGradients(TransformerMixin, BaseEstimator):
         self
         """
         check_image_shape(self.image_shape)
-        validate_data(self, X)
+        validate_table(self, X, reset=True)
         self._check_width(self.n_features_in_)
         return self
 
@@ -87,7 +89,7 @@ class OrientedGradients(TransformerMixin, BaseEstimator):
         array of shape (n_images, n_channels * 12 * n_cells)
         """
         check_is_fitted(self)
-        return self.measure(validate_data(self, X, reset=False, dtype=[np.float64, np.float32]))
+        return self.measure(validate_table(self, X, reset=False))
 
     def measure(self, rows: Array) -> Array:
         """Return the features of rows that are known to be images, an array of any library.
@@ -130,8 +132,8 @@ class OrientedGradients(TransformerMixin, BaseEstimator):
             # One product of many rows is much faster than a product for each image.
             columns = xp.reshape(xp.reshape(positive, (-1, width)) @ over_columns, (n, height, -1))
             turned = xp.permute_dims(columns, (0, 2, 1))
-            rows_and_columns = xp.reshape(turned, (-1, height)) @ over_rows
-            return xp.permute_dims(xp.reshape(rows_and_columns, (n, turned.shape[1], -1)), (0, 2, 1))
+            cells = xp.reshape(turned, (-1, height)) @ over_rows
+            return xp.permute_dims(xp.reshape(cells, (*turned.shape[:2], -1)), (0, 2, 1))
 
         n = images.shape[0]
         across, down = _differences(images, 2), _differences(images, 1)
@@ -184,4 +186,4 @@ def _windows(side: int) -> FloatArray:
     # Twice the places, in units of 1 / n_cells, so that they are whole numbers.
     pixels, middles = np.arange(1, 2 * side, 2) * n_cells, np.arange(1, 2 * n_cells, 2) * side
     is_inside = np.abs(pixels[:, None] - middles) <= 2 * side
-    return is_inside * (n_cells / (2 * side))
+    return np.asarray(is_inside * (n_cells / (2 * side)))
