@@ -96,7 +96,7 @@ def report(results, size):
     return f"""The ten tasks of each set that most papers report, with `image_detector`, and with
 `image_detector(gradients=True)`, which looks at oriented gradients in place of pixels. Neither is
 tuned to a class. Trained on about 6,000 images of one class; AUC × 100 on all 10,000 test images.
-The paper has no figures for these tasks.
+The paper has no figures for these tasks; – is what was not run.
 
 {_table(results)}
 
