@@ -97,6 +97,12 @@ class OrientedGradients(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         rows : array of shape (n_images, n_pixels)
+            Finite numbers; unlike ``transform``, this does not check them.
+
+        Returns
+        -------
+        array of shape (n_images, n_channels * 12 * n_cells)
+            Of the library of the rows.
         """
         self._check_width(int(rows.shape[1]))
         xp = namespace(rows)
