@@ -7,12 +7,14 @@ from vanishing.lazy_names import import_when_used
 if TYPE_CHECKING:
     from vanishing.detectors.christoffel import ChristoffelDetector
     from vanishing.detectors.contamination import fit_to_mixed, score_unseen
+    from vanishing.detectors.gradients import OrientedGradients
     from vanishing.detectors.selection import Selection, image_anomalies, select_without_labels
     from vanishing.detectors.transformation import TransformationDetector, image_detector
     from vanishing.detectors.vanishing import VanishingDetector
 
 __all__ = [
     "ChristoffelDetector",
+    "OrientedGradients",
     "Selection",
     "TransformationDetector",
     "VanishingDetector",
@@ -27,6 +29,7 @@ __getattr__, __dir__ = import_when_used(
     __name__,
     {
         "ChristoffelDetector": "christoffel",
+        "OrientedGradients": "gradients",
         "Selection": "selection",
         "TransformationDetector": "transformation",
         "VanishingDetector": "vanishing",

@@ -1,11 +1,13 @@
 """Fitting a preprocessor to all transformed copies of the data together."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.decomposition import PCA
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from vanishing.arrays.blocks import block_rows
@@ -18,19 +20,29 @@ from vanishing.arrays.namespace import (
     namespace,
 )
 from vanishing.data.inputs import prepare_for_sklearn
+from vanishing.detectors.gradients import OrientedGradients
 from vanishing.detectors.sample_weights import fit_pca, take_weights, total_weight
 from vanishing.transformations import Gather, Transformation
 
 
 def check_takes_weights(preprocessor: Any) -> None:
     """Raise if a preprocessor cannot be fitted to weighted rows."""
-    if preprocessor is None or type(preprocessor) is PCA:
+    if preprocessor is None or type(split_gradients(preprocessor)[1]) is PCA:
         return
     if not has_fit_parameter(preprocessor, "sample_weight"):
         raise ValueError(
             f"sample_weight was passed, but the preprocessor {type(preprocessor).__name__} takes "
             "none; use PCA or one whose fit takes sample_weight, leave it out, or repeat the rows"
         )
+
+
+def split_gradients(preprocessor: Any) -> tuple[OrientedGradients | None, Any]:
+    """Return the gradients that a pipeline of two steps begins with, or None, and what follows."""
+    if type(preprocessor) is Pipeline and len(preprocessor.steps) == 2:
+        (_, first), (_, last) = preprocessor.steps
+        if isinstance(first, OrientedGradients):
+            return first, last
+    return None, preprocessor
 
 
 def fit_preprocessor(
@@ -56,29 +68,38 @@ def fit_preprocessor(
     """
     preprocessor = clone(template)
     n_copies = len(transformations)
-    if _takes_covariance(preprocessor, n_copies * int(rows.shape[0]), int(rows.shape[1])):
+    gradients, last = split_gradients(preprocessor)
+    if gradients is not None:
+        gradients.fit(move_to_numpy(rows[:1, :]))
+    n_columns = int(rows.shape[1]) if gradients is None else gradients.n_features_out
+    if _takes_covariance(last, n_copies * int(rows.shape[0]), n_columns):
         total = n_copies * total_weight(sample_weight, int(rows.shape[0]))
-        moments = _measure_union(rows, transformations, sample_weight)
-        return set_components(preprocessor, *moments, total)
-    copies = prepare_for_sklearn(namespace(rows).concat([each(rows) for each in transformations]))
+        moments = _measure_union(rows, transformations, gradients, sample_weight)
+        set_components(last, *moments, total)
+        return preprocessor
+    union = namespace(rows).concat([each(rows) for each in transformations])
+    copies = prepare_for_sklearn(union if gradients is None else gradients.measure(union))
     if sample_weight is None:
-        return preprocessor.fit(copies)
+        last.fit(copies)
+        return preprocessor
     if not isinstance(copies, np.ndarray):  # scikit-learn would mix two libraries
         raise ValueError(
             "sample_weight beside a preprocessor takes NumPy arrays, or "
             "sklearn.set_config(array_api_dispatch=False)"
         )
     weights = np.tile(sample_weight, n_copies)
-    if type(preprocessor) is PCA:
-        return fit_pca(preprocessor, copies, weights)
-    return preprocessor.fit(copies, sample_weight=weights)
+    if type(last) is PCA:
+        fit_pca(last, copies, weights)
+    else:
+        last.fit(copies, sample_weight=weights)
+    return preprocessor
 
 
 # --- Principal components of all copies, none of which is made ------------------------------------
 #
 # With many more rows than columns scikit-learn takes the eigenvectors of the covariance. That of
 # an image whose pixels are moved is that of the image with rows and columns moved, so that one pass
-# over the rows gives the covariance of all copies.
+# over the rows gives the covariance of all copies. Gradients of the copies take a pass for each.
 
 #: Rows per column, and columns at most, for which scikit-learn takes the covariance.
 ROWS_PER_COLUMN, MOST_COLUMNS = 10, 1000
@@ -96,11 +117,14 @@ def _takes_covariance(preprocessor: Any, n_rows: int, n_columns: int) -> bool:
 
 
 def _measure_union(
-    rows: Array, transformations: Sequence[Transformation], sample_weight: FloatArray | None
+    rows: Array,
+    transformations: Sequence[Transformation],
+    gradients: OrientedGradients | None,
+    sample_weight: FloatArray | None,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return mean and covariance of all copies together."""
+    """Return mean and covariance of all copies together, or of their gradients."""
     known = None
-    if any(isinstance(each, Gather) for each in transformations):
+    if gradients is None and any(isinstance(each, Gather) for each in transformations):
         known = _measure(rows, None, sample_weight)
     moments = []
     for each in transformations:
@@ -109,7 +133,7 @@ def _measure_union(
             moved = each.columns
             moments.append((mean[moved], covariance[np.ix_(moved, moved)]))
         else:
-            moments.append(_measure(rows, each, sample_weight))
+            moments.append(_measure(rows, partial(_make_copy, each, gradients), sample_weight))
     means = np.stack([mean for mean, _ in moments])
     middle = means.mean(axis=0)
     apart = means - middle
@@ -117,8 +141,15 @@ def _measure_union(
     return middle, (within + apart.T @ apart) / len(moments)
 
 
+def _make_copy(
+    transformation: Transformation, gradients: OrientedGradients | None, rows: Array
+) -> Array:
+    image = transformation(rows)
+    return image if gradients is None else gradients.measure(image)
+
+
 def _measure(
-    rows: Array, transformation: Transformation | None, sample_weight: FloatArray | None
+    rows: Array, make_copy: Callable[[Array], Array] | None, sample_weight: FloatArray | None
 ) -> tuple[FloatArray, FloatArray]:
     """Return mean and covariance of one copy, in double precision, block by block."""
     xp = namespace(rows)
@@ -127,28 +158,22 @@ def _measure(
     starts = range(0, n_rows, at_a_time)
     total = total_weight(sample_weight, n_rows)
 
-    def block(start: int) -> tuple[Array, Array | None]:
+    def take_block(start: int) -> Array:
         some = rows[start : start + at_a_time, :]
-        image = some if transformation is None else transformation(some)
-        image = xp.astype(image, xp.float64)
+        return xp.astype(some if make_copy is None else make_copy(some), xp.float64)
+
+    # Differences from a mean of some rows have the size of the deviations: in one pass, no digits
+    # are lost when the rest of the mean is taken off.
+    near = xp.mean(take_block(0), axis=0)
+    sums, products = xp.zeros_like(near), xp.zeros_like(near[:, None] * near)
+    for start in starts:
+        apart = take_block(start) - near
         weights = take_weights(sample_weight, slice(start, start + at_a_time))
-        return image, None if weights is None else move_like(weights, image)
-
-    def sum_block(start: int) -> Array:
-        image, weights = block(start)
-        return xp.sum(image, axis=0) if weights is None else weights @ image
-
-    mean = sum(sum_block(start) for start in starts) / total
-
-    def multiply_block(start: int) -> Array:
-        image, weights = block(start)
-        apart = image - mean
-        if weights is not None:
-            apart *= xp.sqrt(weights)[:, None]
-        return apart.T @ apart
-
-    products = sum(multiply_block(start) for start in starts)
-    return move_to_numpy(mean), move_to_numpy(products) / total
+        weighted = apart if weights is None else apart * move_like(weights, apart)[:, None]
+        sums += xp.sum(weighted, axis=0)
+        products += weighted.T @ apart
+    rest = move_to_numpy(sums) / total
+    return move_to_numpy(near) + rest, move_to_numpy(products) / total - np.outer(rest, rest)
 
 
 def set_components(pca: PCA, mean: FloatArray, covariance: FloatArray, n_rows: float) -> PCA:

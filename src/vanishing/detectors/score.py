@@ -37,6 +37,7 @@ from vanishing.arrays.namespace import (
 )
 from vanishing.construction.loop import Construction, DegreeTrace
 from vanishing.data.inputs import prepare_for_sklearn
+from vanishing.detectors.preprocessing import split_gradients
 from vanishing.explain.attribution import Landscape, nothing_by_itself
 from vanishing.explain.record import BrokenEquation
 from vanishing.explain.view import Component, Deviations, NearestView, OnLines, Through, View
@@ -170,6 +171,9 @@ class Coordinates:
 
 def apply(transformer: Any, X: Array) -> Array:
     """Apply a transformer of scikit-learn to an array of any library."""
+    gradients, last = split_gradients(transformer)
+    if gradients is not None:  # which know every library
+        return apply(last, gradients.measure(X))
     found = transformer.transform(prepare_for_sklearn(X))
     if not is_array(found):  # a frame, where scikit-learn is told to make them
         found = np.asarray(require_dense(found, "the output of the preprocessor"))
