@@ -14,6 +14,8 @@ from vanishing.arrays.namespace import IntArray
 FEWEST_DIGITS, LONGEST_WRITTEN = 4, 12
 #: Share of a change that rounding may hide.
 VISIBLE = 0.05
+#: Characters that are not printed and belong to words of some scripts.
+JOINERS = "\u200c\u200d"
 
 
 def number(value: float, form: str) -> str:
@@ -99,8 +101,26 @@ def _digits_of(text: str) -> str:
     return "".join(filter(str.isdigit, text.split("e")[0])).strip("0")
 
 
+def printable(text: str) -> str:
+    r"""Return a text in one line, with what is not printed as Python writes it, such as ``\x1b``.
+
+    Names of columns and rows are chosen by others. Escapes would move the cursor of a terminal or
+    change the order of writing, and an end of the line could fake another one.
+
+    Examples
+    --------
+    >>> from vanishing.equations.text import printable
+    >>> print(printable("höhe\n\x1b[31m"))
+    höhe\n\x1b[31m
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in JOINERS else ascii(c)[1:-1] for c in text)
+
+
 def shorten_name(name: str, length: int = 32) -> str:
     """Cut the middle out of a long name: beginnings tell groups apart, ends their members."""
+    name = printable(name)
     if len(name) <= length:
         return name
     head = (length - 1) // 2
@@ -252,4 +272,4 @@ def plain_symbol(name: str) -> str:
     """Write the name of a variable in one line; in brackets, unless it is a single word."""
     if name.rstrip("'").isidentifier():
         return name
-    return f"[{name if name.isprintable() else ascii(name)[1:-1]}]"
+    return f"[{printable(name)}]"

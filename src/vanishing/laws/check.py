@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, import_extra
-from vanishing.equations.text import as_given, changed_number
+from vanishing.equations.text import as_given, changed_number, printable
 from vanishing.laws.fit import EXACT, evaluate
 from vanishing.laws.law import Law
 
@@ -171,20 +171,23 @@ class Check:
     def _sentence(self, found: BrokenRow) -> str:
         laws = " and ".join(str(self.laws[k]) for k in found.laws[:2])
         more = f" and {len(found.laws) - 2} more laws" if len(found.laws) > 2 else ""
-        where = f"row {found.name}: "
+        where = f"row {printable(str(found.name))}: "
         if found.is_missing:
-            parts = [f"{fix.column} is missing; it is {as_given(fix.fix)}" for fix in found.fixes]
+            parts = [
+                f"{printable(fix.column)} is missing; it is {as_given(fix.fix)}"
+                for fix in found.fixes
+            ]
             return where + "; ".join(parts) + f" by {laws}{more}."
         if not found.fixes:
             return f"{where}breaks {laws}{more}; no one or two cells would fix it."
         if found.alternatives:
             every = [*found.fixes, *found.alternatives]
             ways = ", or ".join(
-                "{} {} to {}".format(fix.column, *changed_number(fix.value, fix.fix))
+                "{} {} to {}".format(printable(fix.column), *changed_number(fix.value, fix.fix))
                 for fix in every
             )
             return f"{where}breaks {laws}{more}; change {ways}."
-        parts = [f"{f.column} {changed_number(f.value, f.fix)[0]}" for f in found.fixes]
+        parts = [f"{printable(f.column)} {changed_number(f.value, f.fix)[0]}" for f in found.fixes]
         values = " and ".join(changed_number(fix.value, fix.fix)[1] for fix in found.fixes)
         verb = "breaks" if len(parts) == 1 else "break"
         return f"{where}{' and '.join(parts)} {verb} {laws}{more}; {values} would fix it."

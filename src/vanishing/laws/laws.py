@@ -230,7 +230,8 @@ class Laws(Equations):
             shown = np.clip(scores, 1e-2, None)
             ax.scatter(shown[~broken], height[~broken], s=6, color="0.6", linewidths=0)
             ax.scatter(shown[broken], height[broken], s=16, color="tab:red", linewidths=0)
-            ax.text(0.01, k + 0.36, str(law), transform=ax.get_yaxis_transform(), fontsize="small")
+            place = {"transform": ax.get_yaxis_transform(), "fontsize": "small"}
+            ax.text(0.01, k + 0.36, str(law), parse_math=False, **place)
         if self.equations:
             ax.axvline(checker.threshold, color="0.3", linewidth=0.8, linestyle="--")
         ax.set(xscale="log", xlabel="distance from the law, in standard deviations", yticks=[])

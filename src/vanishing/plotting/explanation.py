@@ -83,7 +83,7 @@ def _draw_bars(ax: Any, bars: Sequence[Bar]) -> None:
     space = 0.2 * (high - low)
     ax.set_xlim(low - space * (low < 0), high + space)
     ax.set_ylim(len(bars) - 0.5, -0.5)
-    ax.set_yticks(places, names, fontsize=TEXT_SIZE, color=INK)
+    ax.set_yticks(places, names, fontsize=TEXT_SIZE, color=INK, parse_math=False)
     ax.tick_params(axis="y", length=0, pad=6)
     ax.set_xlabel("what each feature adds to the score", fontsize=NOTE_SIZE, color=NOTE, loc="left")
     for place, bar in zip(places, bars, strict=True):
