@@ -273,6 +273,8 @@ class Checker:
                 scores[np.abs(law.values(X)) <= most * (1 + ROUNDING), k] = 0.0
         return scores
 
+    # A row whose terms overflow is broken, which is all that there is to say.
+    @np.errstate(over="ignore", invalid="ignore")
     def check(
         self,
         X: FloatArray,
@@ -593,7 +595,8 @@ def law_cells(law: Law, x: FloatArray) -> FloatArray:
 
 
 def _score(law: Law, X: FloatArray, noises: FloatArray) -> FloatArray:
-    """Return g / s in every row."""
-    noise = np.sum((law.gradients(X) * noises) ** 2, axis=1)
+    """Return g / s in every row, NaN where a term is beyond all numbers."""
+    # Not sums of squares, which overflow: a cell of 1e200 would break no law.
+    noise = np.hypot.reduce(law.gradients(X) * noises, axis=1)
     sizes = np.abs(law.coefficients * evaluate(law.exponents, X)).sum(axis=1)
-    return np.asarray(law.values(X) / np.sqrt(noise + (ROUNDING * sizes) ** 2 + 1e-300))
+    return np.asarray(law.values(X) / np.hypot(np.hypot(noise, ROUNDING * sizes), 1e-150))
