@@ -593,7 +593,7 @@ def sections():
 
 @cache
 def has_listed_versions():
-    """Whether the packages whose messages the page shows have the versions that it was made with."""
+    """Whether the packages whose messages the page shows have the versions of its making."""
     pinned = dict(
         line.strip().split("==")
         for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()

@@ -246,16 +246,16 @@ def fitted(kind: str) -> Any:
 
 
 def _shape(values: Any) -> str:
-    assert not np.isnan(values).any()
-    kind = "finite numbers" if np.isfinite(values).all() else "numbers, some of them infinite,"
+    finite = np.isfinite(values)
+    kind = "finite numbers" if finite.all() else f"{np.sum(~finite)} infinite or NaN, in an array"
     return f"Returns {kind} of shape {np.shape(values)}."
 
 
 def use_rows() -> list[Case]:
     calls: dict[str, Callable[[Any], Any]] = {
         "New rows for `VanishingIdeal.transform`": lambda X: _shape(fitted("ideal").transform(X)),
-        "New rows for `VanishingDetector.score_samples`": lambda X: _shape(
-            fitted("detector").score_samples(X)
+        "New rows for `VanishingDetector.predict`": lambda X: (
+            f"Finds {np.sum(fitted('detector').predict(X) == -1)} anomalous rows."
         ),
         "New rows for `Laws.check`": lambda X: fitted("laws").check(X).summary(),
     }
