@@ -144,6 +144,11 @@ class lazy(cached_property[Value]):  # noqa: N801  (a decorator)
 
 def require_dense(data: Any, name: str) -> Any:
     """Return data without a mask; raise if it is sparse, has hidden entries, or is no table."""
+    if scipy.sparse.issparse(data) or getattr(data, "is_sparse", False) is True:
+        raise TypeError(
+            f"Sparse data was passed for {name}, but dense data is required: products of "
+            f"polynomials fill up. Use '.toarray()' or '.to_dense()' to convert {name}."
+        )
     if data is None or isinstance(data, Mapping | Set):
         raise TypeError(
             f"{name} must be a table of rows and columns, got {type(data).__name__}; pass an "
@@ -158,11 +163,6 @@ def require_dense(data: Any, name: str) -> Any:
                 f"the rows of {name} have from {min(widths)} to {max(widths)} cells, but all must "
                 "have as many; fill the gaps, or leave such rows out"
             )
-    if scipy.sparse.issparse(data) or getattr(data, "is_sparse", False) is True:
-        raise TypeError(
-            f"Sparse data was passed for {name}, but dense data is required: products of "
-            f"polynomials fill up. Use '.toarray()' or '.to_dense()' to convert {name}."
-        )
     return unmask(data, name)
 
 
