@@ -172,7 +172,7 @@ def view(browser):
 def assert_nothing_ran(view):
     assert view.page.evaluate("typeof window.__pwned") == "undefined"
     ours = "[src^='/static/'], [href^='/static/']"
-    view.page.evaluate(f"document.querySelectorAll(\"{ours}\").forEach((each) => each.remove())")
+    view.page.evaluate(f'document.querySelectorAll("{ours}").forEach((each) => each.remove())')
     assert view.page.evaluate(STRANGE) == []
 
 

@@ -6,7 +6,6 @@ import sys
 
 import pytest
 from tests.support.paths import ROOT
-
 from tools.audit import NOTHING_KNOWN, UNKNOWN, VULNERABLE, audit
 
 pytestmark = pytest.mark.programs
