@@ -28,7 +28,7 @@ SHOWN := /^(numpy|scipy|scikit-learn|onnx|onnxruntime|pandas|dask)$$/
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo quick test test-all test-newest test-lowest lint house docs dist bench fuzz reproduce clean distclean
+.PHONY: help demo quick test test-all test-newest test-lowest lint audit house docs dist bench fuzz reproduce clean distclean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -73,6 +73,9 @@ lint: $(VENV)/.installed-lint  ## check style, types, layers, workflow files and
 	@echo "$(BIN)/towncrier build --draft"
 	@out=$$($(BIN)/towncrier build --draft --version next 2>&1) || { echo "$$out" >&2; exit 1; }
 
+audit:  ## look up known vulnerabilities of the packages in constraints.txt; needs the network
+	@PIP_CONSTRAINT= PIP_BUILD_CONSTRAINT= "$(PYTHON)" tools/audit.py
+
 house: $(VENV)/.installed-test  ## measure the source tree: files, lines, files that a call runs through
 	$(BIN)/python tools/house.py
 
@@ -99,7 +102,7 @@ clean:  ## remove caches and built files, keep environments
 	find . -name '.venv*' -prune -o -name .git -prune -o -name __pycache__ -type d -exec rm -rf {} +
 
 distclean: clean  ## the same, and environments
-	rm -rf $(VENV) .venv-newest .venv-lowest
+	rm -rf $(VENV) .venv-audit .venv-newest .venv-lowest
 
 # One stamp for each set of extras; demo installs no torch, so that it is quick.
 $(VENV)/.installed-demo: EXTRAS := cli,web

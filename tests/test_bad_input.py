@@ -2,7 +2,8 @@
 
 import re
 import sys
-from importlib import import_module
+from functools import cache
+from importlib import import_module, metadata
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,9 @@ import scipy.sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import StandardScaler
 
+from tests.support.bad_inputs import CASES, KINDS, answer, page_line
 from tests.support.cases import gaussian_contrast, tensor
+from tests.support.paths import DOCS, ROOT
 from vanishing import (
     ClassVanishingFeatures,
     TransformationDetector,
@@ -91,7 +94,7 @@ NUMPY = {
     "3-D": (points()[None], ValueError, ["dim 3", "<= 2"]),
     "number": (3.0, ValueError, ["2D array", "scalar array", ".reshape(-1, 1)"]),
     "empty list": ([], ValueError, ["2D array", "1D array"]),
-    "ragged list": ([[1.0, 2.0, 3.0], [4.0]], ValueError, ["inhomogeneous shape"]),
+    "ragged list": ([[1.0, 2.0, 3.0], [4.0]], ValueError, ["from 1 to 3 cells", "fill"]),
     "frame with NaN": (frame(with_entry(np.nan)), ValueError, ["Input X contains NaN"]),
     "frame of strings": (frame([["u", "v", "w"]]), ValueError, ["convert string to float", "'u'"]),
     "polars frame with inf": (
@@ -575,3 +578,42 @@ def test_layers_without_torch_name_the_extra(monkeypatch):
     monkeypatch.delitem(sys.modules, "vanishing.layers", raising=False)
     with pytest.raises(ImportError, match=r"needs torch: pip install 'vanishing\[torch\]'"):
         import_module("vanishing.layers")
+
+
+# --- every bad input, and the page that lists its answer ------------------------------------------
+
+
+@cache
+def sections():
+    """The lines of the page of bad inputs, by their headings."""
+    text = (DOCS / "bad_input.md").read_text(encoding="utf-8")
+    parts = (part.partition("\n") for part in text.split("\n## ")[1:])
+    return {heading: body.splitlines() for heading, _, body in parts}
+
+
+@cache
+def has_listed_versions():
+    """Whether the packages whose messages the page shows have the versions of its making."""
+    pinned = dict(
+        line.strip().split("==")
+        for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+        if "==" in line and not line.startswith("#")
+    )
+    names = ("numpy", "scikit-learn", "pandas", "polars", "pyarrow", "openpyxl", "typer")
+    return all(metadata.version(name) == pinned.get(name) for name in names)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_every_bad_input_is_answered(case):
+    found = answer(case)
+    assert found.error is None or isinstance(found.error, KINDS)
+    assert not any("RuntimeWarning" in each for each in found.warned)
+    assert found.text
+    if has_listed_versions():
+        # If the answer changed for good reason: python -m docs.make_bad_input
+        assert page_line(case.what, found.text) in sections()[case.section]
+
+
+def test_the_page_lists_nothing_else():
+    n_lines = sum(line.startswith("| ") for body in sections().values() for line in body)
+    assert n_lines == len(CASES) + len(sections())

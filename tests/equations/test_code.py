@@ -1,10 +1,6 @@
 """Generated source evaluates the polynomials, with nothing but a compiler or an interpreter."""
 
 import ast
-import ctypes
-import itertools
-import shutil
-import subprocess
 import unicodedata
 from functools import cache
 
@@ -15,16 +11,14 @@ from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from tests.support.cases import NORMALIZATIONS, fit
+from tests.support.compiled import Library, needs_compiler
 
 from vanishing import VanishingIdeal
 from vanishing.datasets import make_variety
 from vanishing.equations import code as tables
 from vanishing.equations import to_c, to_python
 
-needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
-FLAGS = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O2", "-shared", "-fPIC"]
 AWKWARD = ["speed", "höhe", "*/ int x;", 'a"\\\n??/', "日本 {name}"]
-library_numbers = itertools.count()
 
 
 def every(test):
@@ -46,43 +40,6 @@ def run_python(source, X, name="evaluate"):
     module = {"__builtins__": {"len": len, "float": float, "sum": sum, "zip": zip}}
     exec(compile(source, "generated", "exec"), module)
     return np.array(module[f"{name}_batch"](X.tolist()))
-
-
-class Library:
-    """Compiled source."""
-
-    def __init__(self, source, folder, name="evaluate"):
-        number = next(library_numbers)
-        path, library = folder / f"{number}.c", folder / f"{number}.so"
-        path.write_text(source, encoding="ascii")
-        subprocess.run(["cc", *FLAGS, "-o", str(library), str(path)], check=True)
-        self.functions = ctypes.CDLL(str(library))
-        self.name = name
-
-    def number(self, suffix):
-        return ctypes.c_int.in_dll(self.functions, f"{self.name}_{suffix}").value
-
-    @property
-    def features(self):
-        strings = (ctypes.c_char_p * self.number("n_features")).in_dll(
-            self.functions, f"{self.name}_features"
-        )
-        return [text.decode() for text in strings]
-
-    def batch(self, X):
-        X = np.ascontiguousarray(X)
-        values = np.full((len(X), self.number("n_values")), np.nan)
-        function = getattr(self.functions, f"{self.name}_batch")
-        function.argtypes = [ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p]
-        function(len(X), X.ctypes.data, values.ctypes.data)
-        return values
-
-    def single(self, x):
-        values = np.full(self.number("n_values"), np.nan)
-        function = getattr(self.functions, self.name)
-        function.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
-        function(np.ascontiguousarray(x).ctypes.data, values.ctypes.data)
-        return values
 
 
 def assert_agree(found, wanted):

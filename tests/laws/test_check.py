@@ -198,3 +198,19 @@ def test_plot(account_laws):
     X[3, 0] += 10
     ax = account_laws.plot(X)
     assert ax.get_xlabel() == "distance from the law, in standard deviations"
+
+
+@pytest.mark.parametrize("value", [1e20, 1e100, 1e200, 1e300, -1e300])
+@pytest.mark.parametrize("column", range(3))
+def test_huge_cells_break_laws(value, column):
+    """Sums of squares would overflow, and such a row would be as far from a law as any number."""
+    a, b = np.random.default_rng(0).integers(1, 50, (2, 60)).astype(float)
+    exact = np.column_stack([a, b, a + b])
+    laws = discover(exact, max_degree=1)
+    assert len(laws) == 1
+    broken = exact.copy()
+    broken[4, column] = value
+    found = laws.check(broken)
+    assert np.flatnonzero(found.broken).tolist() == [4]
+    fixes = {fix.column: fix.fix for fix in (*found.rows[0].fixes, *found.rows[0].alternatives)}
+    assert fixes[f"x{column}"] == exact[4, column]

@@ -256,7 +256,7 @@ def test_missing_cells_are_left_out():
     ("table", "options", "message"),
     [
         (np.ones(5), {}, "expected a table of rows and columns, got an array of 1 dimension;"),
-        (np.ones((5, 2)), {"max_degree": 0}, "max_degree must be 1 or more, got 0"),
+        (np.ones((5, 2)), {"max_degree": 0}, "max_degree must be a whole number from 1 on, got 0"),
         (np.ones((5, 2)), {"feature_names": ["a"]}, "feature_names has 1 names"),
         (np.ones((5, 2)), {"feature_names": ["a", "a"]}, "'a' more than once"),
     ],

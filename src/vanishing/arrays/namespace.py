@@ -1,5 +1,6 @@
 """Arrays of any library: namespaces, moving between them, and what is no dense array."""
 
+from collections.abc import Mapping, Set
 from functools import cached_property
 from importlib import import_module
 from typing import Any, Self, TypeVar, overload
@@ -142,12 +143,26 @@ class lazy(cached_property[Value]):  # noqa: N801  (a decorator)
 
 
 def require_dense(data: Any, name: str) -> Any:
-    """Return data without a mask; raise if it is sparse (SciPy, torch) or has hidden entries."""
+    """Return data without a mask; raise if it is sparse, has hidden entries, or is no table."""
     if scipy.sparse.issparse(data) or getattr(data, "is_sparse", False) is True:
         raise TypeError(
             f"Sparse data was passed for {name}, but dense data is required: products of "
             f"polynomials fill up. Use '.toarray()' or '.to_dense()' to convert {name}."
         )
+    if data is None or isinstance(data, Mapping | Set):
+        raise TypeError(
+            f"{name} must be a table of rows and columns, got {type(data).__name__}; pass an "
+            "array or a frame, for instance pandas.DataFrame(...)"
+        )
+    if type(data).__name__ == "LazyFrame":
+        raise TypeError(f"{name} is a lazy frame, which holds no rows yet; pass {name}.collect()")
+    if isinstance(data, list | tuple) and all(isinstance(row, list | tuple) for row in data):
+        widths = {len(row) for row in data}
+        if len(widths) > 1:
+            raise ValueError(
+                f"the rows of {name} have from {min(widths)} to {max(widths)} cells, but all must "
+                "have as many; fill the gaps, or leave such rows out"
+            )
     return unmask(data, name)
 
 

@@ -626,7 +626,49 @@ def open_stream(file: str | bytes) -> Any:
     arrow = import_arrow()
     if isinstance(file, bytes):
         return arrow.BufferReader(file)
-    return arrow.input_stream(file, compression=COMPRESSED.get(Path(file).suffix))
+    compression = COMPRESSED.get(Path(file).suffix)
+    stream = arrow.input_stream(file, compression=compression)
+    if compression is None:
+        return stream
+    return arrow.PythonFile(_BoundedStream(stream, file), mode="r")
+
+
+#: A file may expand to so many bytes, or to so many times its size, whatever is more. What expands
+#: further is made to fill the memory.
+MOST_EXPANDED, MOST_TIMES = 2**28, 200
+
+
+def check_expansion(expanded: float, size: int, where: str) -> None:
+    """Raise if a file of some size expands as only those do that are made to fill the memory."""
+    if expanded > max(MOST_EXPANDED, MOST_TIMES * size):
+        raise TableError(
+            f"{where} has {size} bytes and expands to {expanded:.3g} or more, over {MOST_TIMES} "
+            "times as much, as files do that are made to fill the memory; if you trust it, unpack "
+            "it, or read it with pandas and pass the frame"
+        )
+
+
+class _BoundedStream(io.RawIOBase):
+    """What comes out of a compressed file, as long as it does not expand without end."""
+
+    def __init__(self, stream: Any, path: str) -> None:
+        self._stream, self._path = stream, path
+        self._size, self._n_read = Path(path).stat().st_size, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int | None = -1) -> bytes:
+        if size is not None and size >= 0:
+            found: bytes = self._stream.read(size)
+            self._n_read += len(found)
+            check_expansion(self._n_read, self._size, self._path)
+            return found
+        return b"".join(iter(lambda: self.read(CSV_BLOCK), b""))
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
 
 
 def _guess_encoding(beginning: bytes, where: str) -> str | None:

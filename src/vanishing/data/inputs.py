@@ -189,7 +189,44 @@ def validate_table(estimator: Any, X: Any, **options: Any) -> Any:
     """
     if (y := options.get("y")) is not None:
         options["y"] = unmask(y, "y")
-    return validate_data(estimator, require_dense(X, "X"), dtype=DTYPES, **options)
+    X = require_dense(X, "X")
+    _refuse_types(getattr(X, "dtype", None))
+    try:
+        return validate_data(estimator, X, dtype=DTYPES, **options)
+    except ValueError as error:
+        if "could not convert string to float" not in str(error):
+            raise
+        texts = [
+            repr(name)
+            for name in getattr(X, "columns", ())
+            if np.asarray(X[name]).dtype.kind in "OUS"
+        ]
+        where = f" of column {texts[0]}" if len(texts) == 1 else ""
+        raise ValueError(
+            f"{error}: X must hold numbers only; leave the texts{where} out, or encode them, for "
+            "instance by OneHotEncoder"
+        ) from error
+
+
+def _refuse_types(dtype: Any) -> None:
+    """Raise for numbers that are none, which scikit-learn takes or explains badly."""
+    if not isinstance(dtype, np.dtype):
+        return
+    if dtype.names is not None:
+        raise TypeError(
+            f"X must be a table of numbers, got an array of records with the fields {dtype.names}; "
+            "pass pandas.DataFrame(X)"
+        )
+    if dtype.kind in "mM":
+        raise TypeError(
+            f"X must hold numbers, got dates or durations ({dtype}); pass, for instance, the days "
+            "since a first one"
+        )
+    if dtype.kind == "c":
+        raise ValueError(
+            f"Complex data not supported: X holds {dtype}; pass the real and the imaginary parts "
+            "as columns"
+        )
 
 
 def check_training_source(estimator: Any, X: Any) -> SampleSource:

@@ -24,6 +24,7 @@ from vanishing.data.csv_files import (
     TableError,
     Texts,
     as_numbers,
+    check_expansion,
     import_arrow,
     is_numeric,
     open_stream,
@@ -177,15 +178,32 @@ def _is_excel(file: str | bytes) -> bool:
     try:
         with zipfile.ZipFile(io.BytesIO(file) if isinstance(file, bytes) else file) as archive:
             return "xl/workbook.xml" in archive.namelist()
-    except zipfile.BadZipFile:
+    except Exception:  # zipfile raises whatever a damaged directory leads to
         return False
+
+
+def _check_archive(content: bytes, where: str) -> None:
+    """Raise if a ZIP file expands as only those do that are made to fill the memory."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            expanded = sum(member.file_size for member in archive.infolist())
+    except Exception:
+        return  # who reads it says what is wrong
+    check_expansion(expanded, len(content), where)
 
 
 def _open_excel(
     file: str | bytes, where: str, sheet: str | None, header: bool | None
 ) -> ColumnFile:
     with open_stream(file) as stream:
-        found = read_sheet(stream.read(), where, sheet=sheet, header=header)
+        content = stream.read()
+    _check_archive(content, where)
+    try:
+        found = read_sheet(content, where, sheet=sheet, header=header)
+    except (TableError, ImportError):
+        raise
+    except Exception as error:  # openpyxl reads sheets late, and raises whatever its parsers do
+        raise TableError(f"{where} is no Excel file that can be read: {error}") from error
     index = (0,) if found.names is not None and not found.names[0] else ()
     return ColumnFile(
         where,
@@ -202,12 +220,20 @@ def _open_arrow(file: str | bytes, where: str, format: str) -> ColumnFile:
     arrow, reader = import_arrow(), import_arrow(f"pyarrow.{format}")
     try:
         with open_stream(file) as stream:
-            table = reader.read_table(arrow.BufferReader(stream.read()))
-    except (arrow.ArrowInvalid, OSError) as error:
+            content = stream.read()
+        if format == "parquet":
+            # Equal numbers take no space in such files, but do in memory.
+            described = reader.read_metadata(arrow.BufferReader(content))
+            expanded = 8 * described.num_rows * described.num_columns
+            check_expansion(expanded, len(content), where)
+        table = reader.read_table(arrow.BufferReader(content))
+        index = index_columns(table.schema)
+        return ColumnFile(where, table.column_names, table.columns, index=index)
+    except TableError:
+        raise
+    except Exception as error:  # names that are no text, claims of much memory
         kind = format.capitalize()
         raise TableError(f"{where} is no {kind} file that can be read: {error}") from error
-    index = index_columns(table.schema)
-    return ColumnFile(where, table.column_names, table.columns, index=index)
 
 
 def index_columns(schema: Any) -> tuple[int, ...]:
@@ -219,9 +245,10 @@ def index_columns(schema: Any) -> tuple[int, ...]:
 def _open_numpy(file: str | bytes, where: str, array: str | None) -> ColumnFile:
     with open_stream(file) as stream:
         content = stream.read()
+    _check_archive(content, where)
     try:
         loaded = np.load(io.BytesIO(content), allow_pickle=False)
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+    except Exception as error:  # a header may claim anything
         raise TableError(f"{where} is no NumPy file that can be read: {error}") from error
     if isinstance(loaded, np.ndarray):
         return _split_array(loaded, where)
@@ -245,7 +272,7 @@ def _open_numpy(file: str | bytes, where: str, array: str | None) -> ColumnFile:
 def _load_member(archive: Any, name: str, where: str) -> npt.NDArray[Any]:
     try:
         return np.asarray(archive[name])
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+    except Exception as error:  # a header may claim anything
         raise TableError(f"{where}: the array {name!r} cannot be read: {error}") from error
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from vanishing.equations.expansion import choose_terms, describe_rest, equations_of, excerpt
-from vanishing.equations.text import Notation
+from vanishing.equations.text import Notation, printable
 from vanishing.polynomials.basis import PolynomialBasis
 
 LATEX = Notation((" +", " -"), power="{}^{{{}}}", ten=r" \cdot 10^{{{}}}")
@@ -54,12 +54,13 @@ def notebook_latex(basis: PolynomialBasis, names: Sequence[str], model: Any = No
 
 
 def latex_symbol(name: str) -> str:
-    """Write the name of a variable."""
+    """Write the name of a variable, in which no character is a command."""
     letter, index = name[:1], name[1:]
     if letter.isalpha() and index.isdigit():
         return f"{letter}_{{{index}}}"
     if len(name) == 1 and name.isalpha():
         return name
-    special = {"^": r"\hat{}", "~": r"\sim{}", "\\": r"\backslash{}"}
-    escaped = "".join(f"\\{c}" if c in "_%&#$ {}" else special.get(c, c) for c in name)
+    # Pages that show formulas would take "<b" for the beginning of an element.
+    special = {"^": r"\hat{}", "~": r"\sim{}", "\\": r"\backslash{}", "<": "<{}"}
+    escaped = "".join(f"\\{c}" if c in "_%&#$ {}" else special.get(c, c) for c in printable(name))
     return f"\\mathrm{{{escaped}}}"

@@ -602,10 +602,10 @@ def _metadata(model: Any, final: Any, graph: Graph) -> dict[str, str]:
     }
     names = getattr(model, "feature_names_in_", None)
     if names is not None:
-        found["feature_names"] = json.dumps([str(each) for each in names], ensure_ascii=False)
+        found["feature_names"] = json.dumps([str(each) for each in names])
     if hasattr(final, "get_feature_names_out"):
         features = [str(each) for each in final.get_feature_names_out()]
-        found["features"] = json.dumps(features, ensure_ascii=False)
+        found["features"] = json.dumps(features)
     if hasattr(final, "offset_"):
         found["threshold"] = repr(float(final.offset_))
     return found

@@ -16,6 +16,8 @@ FEWEST_DIGITS, LONGEST_WRITTEN = 4, 12
 VISIBLE = 0.05
 #: Decimals that a column of rounded numbers has, at most, and the relative error of such numbers.
 MOST_DECIMALS, AS_WRITTEN = 6, 1e-9
+#: Characters that are not printed and belong to words of some scripts.
+JOINERS = "\u200c\u200d"
 
 
 def number(value: float, form: str) -> str:
@@ -133,8 +135,26 @@ def count_decimals(unit: float) -> int | None:
     return round(-np.log10(unit)) if unit else None
 
 
+def printable(text: str) -> str:
+    r"""Return a text in one line, with what is not printed as Python writes it, such as ``\x1b``.
+
+    Names of columns and rows are chosen by others. Escapes would move the cursor of a terminal or
+    change the order of writing, and an end of the line could fake another one.
+
+    Examples
+    --------
+    >>> from vanishing.equations.text import printable
+    >>> print(printable("höhe\n\x1b[31m"))
+    höhe\n\x1b[31m
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in JOINERS else ascii(c)[1:-1] for c in text)
+
+
 def shorten_name(name: str, length: int = 32) -> str:
     """Cut the middle out of a long name: beginnings tell groups apart, ends their members."""
+    name = printable(name)
     if len(name) <= length:
         return name
     head = (length - 1) // 2
@@ -286,4 +306,4 @@ def plain_symbol(name: str) -> str:
     """Write the name of a variable in one line; in brackets, unless it is a single word."""
     if name.rstrip("'").isidentifier():
         return name
-    return f"[{name if name.isprintable() else ascii(name)[1:-1]}]"
+    return f"[{printable(name)}]"

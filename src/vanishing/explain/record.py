@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
-from vanishing.equations.text import as_given, changed_number, count_decimals, number
+from vanishing.equations.text import as_given, changed_number, count_decimals, number, printable
 
 if TYPE_CHECKING:
     from vanishing.equations.mathml import Element
@@ -292,7 +292,8 @@ class Explanation:
                     f"{before}, {after}" if after == UNCHANGED else f"{before} instead of {after}"
                 )
                 added = f"{self.attribution[j]:+.3g} of it"
-                lines.append(f"  {self.feature_names[j]}: {added}, {change}".replace(MINUS, "-"))
+                name = printable(self.feature_names[j])
+                lines.append(f"  {name}: {added}, {change}".replace(MINUS, "-"))
         return "\n".join([*lines, *(f"  {equation}" for equation in self.equations)])
 
     def _repr_html_(self) -> str:

@@ -15,7 +15,13 @@ import numpy as np
 from scipy.special import ndtri
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, import_extra
-from vanishing.equations.text import as_given, changed_number, count_decimals, last_digits
+from vanishing.equations.text import (
+    as_given,
+    changed_number,
+    count_decimals,
+    last_digits,
+    printable,
+)
 from vanishing.laws.fit import EXACT, evaluate
 from vanishing.laws.law import Law
 
@@ -207,16 +213,18 @@ class Check:
         laws = " and ".join(names if numbered else names[:2])
         if len(names) > 2 and not numbered:
             laws += f" and {len(names) - 2} more laws"
-        where = f"row {found.name}: "
+        where = f"row {printable(str(found.name))}: "
         if found.is_missing:
             return where + "; ".join(_fill_sentences(found.fixes, laws)) + "."
         if not found.fixes:
             return f"{where}breaks {laws}; no one or two cells would fix it."
         if found.alternatives:
             every = [*found.fixes, *found.alternatives]
-            ways = ", or ".join("{} {} to {}".format(fix.column, *fix.written) for fix in every)
+            ways = ", or ".join(
+                "{} {} to {}".format(printable(fix.column), *fix.written) for fix in every
+            )
             return f"{where}breaks {laws}; change {ways}."
-        parts = [f"{fix.column} {fix.written[0]}" for fix in found.fixes]
+        parts = [f"{printable(fix.column)} {fix.written[0]}" for fix in found.fixes]
         values = " and ".join(fix.written[1] for fix in found.fixes)
         verb = "breaks" if len(parts) == 1 else "break"
         return f"{where}{' and '.join(parts)} {verb} {laws}; {values} would fix it."
@@ -267,7 +275,8 @@ def _fill_sentences(fixes: Sequence[Fix], laws: str) -> list[str]:
     said = []
     for fix in fixes:
         now, should = fix.written
-        text = f"{fix.column} {now} is not a number" if fix.text else f"{fix.column} is missing"
+        name = printable(fix.column)
+        text = f"{name} {now} is not a number" if fix.text else f"{name} is missing"
         said.append(f"{text}; it is {should} by {laws}" if should else text)
     return said
 
@@ -327,6 +336,8 @@ class Checker:
                 scores[np.abs(law.values(X)) <= most * (1 + ROUNDING), k] = 0.0
         return scores
 
+    # A row whose terms overflow is broken, which is all that there is to say.
+    @np.errstate(over="ignore", invalid="ignore")
     def check(
         self,
         X: FloatArray,
@@ -695,7 +706,8 @@ def law_cells(law: Law, x: FloatArray) -> FloatArray:
 
 
 def _score(law: Law, X: FloatArray, noises: FloatArray) -> FloatArray:
-    """Return g / s in every row."""
-    noise = np.sum((law.gradients(X) * noises) ** 2, axis=1)
+    """Return g / s in every row, NaN where a term is beyond all numbers."""
+    # Not sums of squares, which overflow: a cell of 1e200 would break no law.
+    noise = np.hypot.reduce(law.gradients(X) * noises, axis=1)
     sizes = np.abs(law.coefficients * evaluate(law.exponents, X)).sum(axis=1)
-    return np.asarray(law.values(X) / np.sqrt(noise + (ROUNDING * sizes) ** 2 + 1e-300))
+    return np.asarray(law.values(X) / np.hypot(np.hypot(noise, ROUNDING * sizes), 1e-150))

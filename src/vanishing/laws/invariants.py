@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.stats import f as fisher
 
-from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
+from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.laws.discovery import highest_powers
 from vanishing.laws.fit import EXACT, Relation, evaluate, fit_relation
 from vanishing.laws.law import Equations, Law, make_law
@@ -82,8 +82,7 @@ class Invariant(Law):
     @property
     def latex(self) -> str:
         """The equation in LaTeX."""
-        sympy = import_extra("sympy", extra="symbolic", purpose="Invariant.latex")
-        return f"{sympy.latex(self.expression)} = \\mathrm{{const}}"
+        return f"{self._write_latex(self.expression)} = \\mathrm{{const}}"
 
     def __str__(self) -> str:
         return f"{self.write_terms(range(len(self.coefficients)), 1.0)} = const"

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
-from vanishing.equations.text import Term
+from vanishing.equations.text import Term, printable
 from vanishing.laws.fit import Relation, differentiate, evaluate
 
 #: Largest denominator and numerator of a coefficient that is written as a fraction.
@@ -90,8 +90,15 @@ class Law:
     @property
     def latex(self) -> str:
         """The equation in LaTeX."""
+        return " = ".join(map(self._write_latex, self._sides()))
+
+    def _write_latex(self, expression: Any) -> str:
+        """Write a SymPy expression of the columns, whose names are text and not commands."""
+        from vanishing.equations.latex import latex_symbol  # laws are found without it
+
         sympy = import_extra("sympy", extra="symbolic", purpose="Law.latex")
-        return " = ".join(sympy.latex(side) for side in self._sides())
+        names = {sympy.Symbol(name): latex_symbol(name) for name in self.names}
+        return str(sympy.latex(expression, symbol_names=names))
 
     def _sides(self) -> tuple[Any, Any]:
         """Return both sides as SymPy expressions without a minus sign, where there can be none."""
@@ -193,7 +200,9 @@ class Law:
         """
         written = ""
         for term in self._terms(terms, sign):
-            factors = [name + (f"^{power}" if power > 1 else "") for name, power in term.powers]
+            factors = [
+                printable(name) + (f"^{power}" if power > 1 else "") for name, power in term.powers
+            ]
             if term.number:
                 factors.insert(0, term.number)
             joint = (" - " if term.is_negative else " + ") if written else "-" * term.is_negative
@@ -248,7 +257,7 @@ class Equations:
         return [str(equation) for equation in self.equations]
 
     def __str__(self) -> str:
-        notes = [f"({note})" for note in self.notes]
+        notes = [f"({printable(note)})" for note in self.notes]
         return "\n  ".join([self.summary(), *self._lines(), *notes])
 
     def __repr__(self) -> str:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ FEWEST_ROWS = 8
 SEARCHED_ROWS = 3000
 #: Share of missing cells above which a column is set aside.
 MOST_MISSING = 0.5
+#: Numbers whose products, four at a time, neither overflow nor underflow.
+SMALLEST, LARGEST = 1e-75, 1e75
 #: Relative spread below which a column is constant.
 CONSTANT = 1e-12
 
@@ -261,7 +264,8 @@ class Laws(Equations):
             shown = np.clip(scores, 1e-2, None)
             ax.scatter(shown[~broken], height[~broken], s=6, color="0.6", linewidths=0)
             ax.scatter(shown[broken], height[broken], s=16, color="tab:red", linewidths=0)
-            ax.text(0.01, k + 0.36, str(law), transform=ax.get_yaxis_transform(), fontsize="small")
+            place = {"transform": ax.get_yaxis_transform(), "fontsize": "small"}
+            ax.text(0.01, k + 0.36, str(law), parse_math=False, **place)
         if self.equations:
             ax.axvline(checker.threshold, color="0.3", linewidth=0.8, linestyle="--")
         ax.set(xscale="log", xlabel="distance from the law, in standard deviations", yticks=[])
@@ -329,15 +333,20 @@ def discover(
     One law in 3 columns of 300 rows; exact.
       2*E = m*v^2
     """
-    _check_options(max_degree)
+    _check_options(max_degree, random_state)
     table = take_table(X, feature_names, sample_weight)
     _leave_out_missing(table)
+    _refuse_sizes(table)
+    _check_noise(noise, len(table.names))
     values, weights = table.values, table.sample_weight
     names = tuple(table.names)
     n_rows = len(values)
     if n_rows and len(names):
-        centred = values - np.average(values, axis=0, weights=weights)
-        spreads = np.sqrt(np.average(centred**2, axis=0, weights=weights))
+        # In units in which squares neither overflow nor underflow.
+        largest = np.abs(values).max(axis=0)
+        scaled = values / np.where(largest > 0, largest, 1.0)
+        centred = scaled - np.average(scaled, axis=0, weights=weights)
+        spreads = largest * np.sqrt(np.average(centred**2, axis=0, weights=weights))
         ranges = np.array([values.min(axis=0), values.max(axis=0)])
     else:
         spreads, ranges = np.zeros(len(names)), np.zeros((2, len(names)))
@@ -367,9 +376,47 @@ def discover(
     )
 
 
-def _check_options(max_degree: int | None) -> None:
-    if max_degree is not None and (isinstance(max_degree, bool) or max_degree < 1):
-        raise ValueError(f"max_degree must be 1 or more, got {max_degree}")
+def _check_options(max_degree: Any, random_state: Any) -> None:
+    if max_degree is not None and not (_is_whole(max_degree) and max_degree >= 1):
+        raise ValueError(f"max_degree must be a whole number from 1 on, got {max_degree!r}")
+    if random_state is not None and not (_is_whole(random_state) and random_state >= 0):
+        raise ValueError(f"random_state must be a whole number from 0 on, got {random_state!r}")
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _check_noise(noise: Any, n_columns: int) -> None:
+    if noise is None:
+        return
+    try:
+        levels = np.asarray(noise, dtype=float)
+    except (TypeError, ValueError):
+        levels = np.array(np.nan)
+    if levels.shape not in ((), (n_columns,)) or not (np.isfinite(levels) & (levels >= 0)).all():
+        raise ValueError(
+            f"noise must be a number from 0 on, or one for each of the {n_columns} numeric "
+            f"columns, got {noise!r}"
+        )
+
+
+def _refuse_sizes(table: NumericTable) -> None:
+    """Raise where products of columns would overflow or underflow."""
+    for name, column in zip(table.names, table.values.T, strict=True):
+        sizes = np.abs(column)
+        largest = float(sizes.max(initial=0.0))
+        if largest > LARGEST:
+            row = table.row_names[int(sizes.argmax())]
+            raise ValueError(
+                f"column {name!r} holds {column[sizes.argmax()]:.3g} in row {row}, too large for "
+                "products of columns; use another unit, or leave such rows out"
+            )
+        if 0 < largest < SMALLEST:
+            raise ValueError(
+                f"column {name!r} holds numbers up to {largest:.3g} only, too small for products "
+                "of columns; use another unit"
+            )
 
 
 def _leave_out_missing(table: NumericTable) -> None:

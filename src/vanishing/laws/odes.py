@@ -13,6 +13,7 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
+from vanishing.equations.text import printable
 from vanishing.laws.discovery import highest_powers
 from vanishing.laws.fit import Relation, evaluate
 from vanishing.laws.law import Equations, Law, make_law
@@ -93,9 +94,10 @@ class Ode(Law):
         """The equation in LaTeX."""
         if not self.is_linear:
             return super().latex
-        sympy = import_extra("sympy", extra="symbolic", purpose="Ode.latex")
-        name = sympy.latex(sympy.Symbol(self.names[-1][1:].rpartition("/")[0]))
-        return f"\\frac{{d {name}}}{{dt}} = {sympy.latex(self.solution)}"
+        from vanishing.equations.latex import latex_symbol
+
+        name = latex_symbol(self.derivative[1:].rpartition("/")[0])
+        return f"\\frac{{d {name}}}{{dt}} = {self._write_latex(self.solution)}"
 
     def __str__(self) -> str:
         if not self.is_linear:
@@ -105,7 +107,8 @@ class Ode(Law):
         left = slope.write_terms(range(len(slope.coefficients)), 1.0)
         if len(slope.coefficients) > 1:
             left = f"({left})"
-        left = self.derivative if left == "1" else f"{left}*{self.derivative}"
+        derivative = printable(self.derivative)
+        left = derivative if left == "1" else f"{left}*{derivative}"
         return f"{left} = {rest.write_terms(range(len(rest.coefficients)), -1.0)}"
 
     def _take(self, chosen: BoolArray) -> Law:

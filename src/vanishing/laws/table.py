@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from vanishing.arrays.namespace import BoolArray, FloatArray, move_to_host, unmask
+from vanishing.arrays.namespace import BoolArray, FloatArray, move_to_host, require_dense
 from vanishing.data.source import check_weights, close_after
 from vanishing.data.whole_tables import read_table
 from vanishing.data.written_numbers import WrittenColumn, read_texts
@@ -71,7 +71,7 @@ def take_table(X: Any, feature_names: Any = None, sample_weight: Any = None) -> 
     elif isinstance(X, (str, os.PathLike)) or _is_chunked(X):
         table = _sample(X)
     elif hasattr(X, "columns") and hasattr(X, "__getitem__"):
-        table = _from_frame(X)
+        table = _from_frame(require_dense(X, "X"))
     else:
         table = _from_array(X)
     if feature_names is not None:
@@ -157,7 +157,8 @@ def _is_missing(value: Any) -> bool:
 
 
 def _from_array(X: Any) -> NumericTable:
-    array = np.asarray(move_to_host(unmask(X, "X")) if hasattr(X, "dtype") else X)
+    X = require_dense(X, "X")
+    array = np.asarray(move_to_host(X) if hasattr(X, "dtype") else X)
     if array.ndim != 2:
         raise ValueError(
             f"expected a table of rows and columns, got an array of {array.ndim} dimension"

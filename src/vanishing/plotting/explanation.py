@@ -84,7 +84,7 @@ def _draw_bars(ax: Any, bars: Sequence[Bar]) -> None:
     ax.axvline(0, color=INK, linewidth=0.8)
     ax.set_xlim(min(added.min(), 0.0), max(added.max(), 0.0))
     ax.set_ylim(len(bars) - 0.5, -0.5)
-    ax.set_yticks(places, names, fontsize=TEXT_SIZE, color=INK)
+    ax.set_yticks(places, names, fontsize=TEXT_SIZE, color=INK, parse_math=False)
     ax.tick_params(axis="y", length=0, pad=6)
     ax.set_xlabel("what each feature adds to the score", fontsize=NOTE_SIZE, color=NOTE, loc="left")
     # Columns that are as wide as their text never run into each other, whatever the numbers are.

@@ -1,24 +1,37 @@
 """Names that others chose reach terminals and spreadsheets as text, and nothing else."""
 
+import csv
 import json
 import os
 import re
 import sys
+from typing import get_args
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.command_line import environment, parabola
+from tests.support.hostile import HOSTILE_NAMES
 
 from vanishing.app.cli.console import visible, visible_json
 from vanishing.app.cli.options import Reading
+from vanishing.app.cli.show import Target
 from vanishing.app.cli.tables import read_table, write_table
 from vanishing.data.whole_tables import no_formula
 
 #: Red; a title of the window; CSI in one character; back to the start of the line; right to left.
 ESCAPES = ["\x1b[31m", "\x1b]0;owned\x07", "\x9b31m", "\b\b", "\x7f", "\u202e", "\u2066"]
 FORBIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+#: All targets of ``export`` that are text and need no exact points.
+TEXTS = [
+    each
+    for group in get_args(Target)
+    for each in (get_args(group) or (group,))
+    if each not in ("onnx", "rational")
+]
 
 
 @pytest.fixture
@@ -50,7 +63,10 @@ def test_terminals_get_no_escapes(call, hostile):
         ("explain", "new.csv", "-m", "m.safetensors", "--id", "who", "--row", row),
         ("detect", "new.csv", *trained, "--json"),
         ("show", "m.safetensors", "--json"),
-        *(("export", "m.safetensors", target) for target in ("latex", "sympy", "python", "c")),
+        *(("export", "m.safetensors", target) for target in TEXTS),
+        ("laws", "normal.csv", "--degree", "1"),
+        ("laws", "normal.csv", "--degree", "1", "--json"),
+        ("check", "normal.csv", "--id", "who", "--degree", "1"),
     ]
     for command in commands:
         done = call(*command)
@@ -151,6 +167,36 @@ def test_formulas_of_a_score_table(call, tmp_path):
         assert not re.match(r'"?[=+@-]', line)
     done = call("score", "t.csv", "-m", "m.safetensors", "--id", "=who", "--out", "s.parquet")
     assert read_table(str(tmp_path / "s.parquet"), Reading(id="1")).row_ids[0] == "=r0"
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv"])
+@pytest.mark.parametrize("command", ["detect", "check", "score", "transform"])
+def test_every_table_that_is_written(call, tmp_path, command, kind):
+    """Columns, rows and laws with any names: cells are text or numbers, and none is a formula."""
+    names = [HOSTILE_NAMES[what] for what in ("formula", "plus", "at")]
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(1, 50, (2, 60))
+    rows = np.column_stack([a, b, a + b])
+    rows[7, 2] += 900
+    with open(tmp_path / "t.csv", "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["-who", *names])
+        writer.writerows([f"@{k}", *row] for k, row in enumerate(rows.tolist()))
+    out = f"out.{kind}"
+    given = ["t.csv", "--id", "-who", "--out", out]
+    if command in ("score", "transform"):
+        assert call("fit", "t.csv", "--drop", "-who", "--save", "m.safetensors").code == 0
+        given += ["--model", "m.safetensors"]
+    done = call(command, *given)
+    assert done.code in (0, 1), done.err
+    with open(tmp_path / out, newline="", encoding="utf-8") as file:
+        written = list(csv.reader(file, delimiter="\t" if kind == "tsv" else ","))
+    assert len(written) >= 2
+    assert len({len(row) for row in written}) == 1
+    for cell in (cell for row in written for cell in row):
+        assert not re.match(r"[=@\t\r＝＠]", cell), cell
+        if cell[:1] in ("+", "-"):
+            float(cell)
 
 
 @given(st.text())

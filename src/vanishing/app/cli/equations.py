@@ -46,12 +46,14 @@ def equation_texts(
     digits: int | None = None,
     terms: int = 0,
     only: int | None = None,
+    most: int | None = None,
 ) -> list[str]:
     """Write each vanishing polynomial as one line, such as "0.5 x² + 0.5 y² - 0.5 = 0".
 
     Terms are left out, and coefficients rounded, where that changes the values on the data of the
     fit by less than a tenth of the extent, or by less than ``digits`` show. ``terms`` bounds the
-    number of terms, 0 for all; ``only`` is the index of the one polynomial to write.
+    number of terms, 0 for all; ``only`` is the index of the one polynomial to write, ``most`` the
+    number of polynomials.
     """
     basis = ideal.basis_
     n_monomials = count(basis.n_features, len(basis.blocks))
@@ -63,6 +65,8 @@ def equation_texts(
     scale = DataScale.of(basis, ideal)
     if only is not None:
         basis = basis.restrict(np.arange(basis.count()) == only)
+    if most is not None:
+        basis = basis.restrict(np.arange(basis.count()) < most)
     texts = []
     for each in choose_terms(basis, scale, digits=digits, n_terms=terms or None):
         more = ""
@@ -267,19 +271,21 @@ def show_equations(
             tidied = tidy_equations(ideal, points, names, mix=mix)
         labels = [f"{label}: " for label in ideal.get_feature_names_out()]
         if tidied is None or points is None:
-            texts = equation_texts(ideal, names, digits=digits, terms=terms)
+            n_equations = ideal.basis_.count()
+            texts = equation_texts(ideal, names, digits=digits, terms=terms, most=MOST_LINES)
             hows = [f"extent {extent:.3g}" for extent in ideal.extents_]
         else:
+            n_equations = len(tidied)
             texts = [tidy_text(each, terms=terms) for each in tidied]
             hows = [describe_distance(measure_distance(each, points)) for each in tidied]
             if mix:  # these are not the polynomials of the ideal
                 labels = [""] * len(texts)
-        for label, text, how in list(zip(labels, texts, hows, strict=True))[:MOST_LINES]:
+        for label, text, how in zip(labels[:MOST_LINES], texts, hows, strict=False):
             say(f"  {label}{text}   ({how})")
-        if len(texts) > MOST_LINES:
-            say(f"  ... and {len(texts) - MOST_LINES} more; --json lists all of them")
-        if len(texts) < ideal.basis_.count():
-            say(f"  ({ideal.basis_.count() - len(texts)} more follow from these)")
+        if n_equations > MOST_LINES:
+            say(f"  ... and {n_equations - MOST_LINES} more; --json lists all of them")
+        if n_equations < ideal.basis_.count():
+            say(f"  ({ideal.basis_.count() - n_equations} more follow from these)")
 
 
 def _chosen(model: Any, name: str | None) -> list[str]:

@@ -416,9 +416,13 @@ def _rounded_expressions(
 def _sympy_text(expression: Any) -> str:
     """Write an expression that ``sympy.sympify`` reads back, whatever the columns are called.
 
-    Names such as "a b", "lambda" or "E", Euler's number to SymPy, are written Symbol('a b').
+    Names such as "a b", "lambda", "open" or "E", Euler's number to SymPy, are written
+    Symbol('a b'). So are those that Python reads in another form: "ﬁt" is "fit" to it.
     """
+    import builtins
+    import re
     from keyword import iskeyword
+    from unicodedata import normalize
 
     import sympy
     from sympy.printing.str import StrPrinter
@@ -426,7 +430,9 @@ def _sympy_text(expression: Any) -> str:
     class Readable(StrPrinter):
         def _print_Symbol(self, expr: Any) -> str:
             name = expr.name
-            plain = name.isidentifier() and not iskeyword(name) and not hasattr(sympy, name)
+            is_word = re.fullmatch(r"[^\W\d]\w*", name) and normalize("NFKC", name) == name
+            taken = iskeyword(name) or hasattr(sympy, name) or hasattr(builtins, name)
+            plain = is_word and not taken and not name.startswith("__")
             return name if plain else f"Symbol({name!a})"
 
     return str(Readable().doprint(expression))

@@ -103,8 +103,12 @@ class Guard:
         except RefusalError as refusal:
             await _send(refusal, send_with_headers)
         else:
+            from starlette.requests import ClientDisconnect
+
             try:
                 await self.app(scope, receive, send_with_headers)
+            except ClientDisconnect:
+                return  # in the middle of a request: nobody is there to be answered
             except Exception:
                 # Here and not by Starlette, whose own answer would come without the headers.
                 if not begun:
