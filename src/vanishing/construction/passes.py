@@ -307,8 +307,8 @@ def resolve_reduction(reduction: "str | Reduction") -> Reduction:
         return known[reduction]()
     if not isinstance(reduction, Reduction):
         raise TypeError(
-            "reduction must be 'auto', 'tsqr', 'gram' or an object with summarize, merge and resolve, "
-            f"got {type(reduction).__name__}"
+            "reduction must be 'auto', 'tsqr', 'gram' or an object with summarize, merge and "
+            f"resolve, got {type(reduction).__name__}"
         )
     return reduction
 
