@@ -1,12 +1,16 @@
 """``discover_odes``: differential equations of trajectories."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 import sympy
 from scipy.integrate import solve_ivp
 
+import vanishing
 from vanishing.laws import discover_odes
+from vanishing.persistence import ModelFileError
 
 
 def hunt(t, z):
@@ -148,3 +152,16 @@ def test_bad_input(t, options, message):
 def test_short_trajectories():
     with pytest.raises(ValueError, match="has 10 rows, but derivatives need 15 or more"):
         discover_odes([np.random.default_rng(0).normal(size=(10, 2))], 0.1)
+
+
+def test_saved_odes(tmp_path):
+    records, t = oscillate()
+    odes = discover_odes(records, t, feature_names=["x", "v"])
+    odes.save(tmp_path / "odes.safetensors")
+    loaded = vanishing.load(tmp_path / "odes.safetensors")
+    assert len(loaded) == 2
+    assert str(loaded) == str(odes)
+    np.testing.assert_array_equal(loaded.rhs(0.0, [0.3, -0.2]), odes.rhs(0.0, [0.3, -0.2]))
+    replace(odes, names=("x", "y")).save(tmp_path / "odes.safetensors")
+    with pytest.raises(ModelFileError, match="columns"):
+        vanishing.load(tmp_path / "odes.safetensors")

@@ -145,7 +145,7 @@ class Odes(Equations):
     equations : tuple of Ode
     names : tuple of str
         The columns.
-    labels : tuple
+    labels : tuple of str, int or float
         What the trajectories are called.
     n_rows : int
         Rows without missing cells, of all trajectories.
@@ -155,7 +155,7 @@ class Odes(Equations):
 
     equations: tuple[Ode, ...]
     names: tuple[str, ...]
-    labels: tuple[Any, ...]
+    labels: tuple[str | int | float, ...]
     n_rows: int
     notes: tuple[str, ...] = ()
 

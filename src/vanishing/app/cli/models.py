@@ -58,10 +58,10 @@ def is_model_file(path: str) -> bool:
 
 def load_model(path: str) -> Any:
     """Read a model file."""
-    from vanishing.persistence import ModelFileError, load
+    from vanishing.persistence import RECORDS, ModelFileError, load
 
     try:
-        return load(path)
+        model = load(path)
     except FileNotFoundError as error:
         raise ModelError(
             f"there is no model file {path}; make one with vanishing fit ... --save {path}"
@@ -70,6 +70,12 @@ def load_model(path: str) -> Any:
         raise ModelError(f"{error}; make it anew with vanishing fit ... --save") from error
     except OSError as error:
         raise ModelError(f"{path} cannot be read: {error.strerror or error}") from error
+    if isinstance(model, RECORDS):
+        raise ModelError(
+            f"{path} holds {type(model).__name__}, which vanishing.load reads in Python; make a "
+            "model with vanishing fit ... --save"
+        )
+    return model
 
 
 def core(model: Any) -> Any:
