@@ -43,10 +43,9 @@ LEAST_LIMIT = 1e-7
 HALF_WIDTHS = (3, 4, 5, 6, 8, 10, 13, 16, 20, 26, 32, 40, 52, 64)
 #: Degree of these polynomials, and of those that show the error they make.
 SMOOTH, SMOOTHER = 4, 6
-#: Sets of terms that are kept of each size when equations are compared, terms that they may have at
-#: most, and sets of a size that are looked at.
-KEPT, LONGEST, COMPARED = 200, 8, 20_000
-#: How many sets of each size are fitted in earnest.
+#: Sets of terms that are kept of each size when equations are compared, and that are looked at.
+KEPT, COMPARED = 200, 10_000
+#: How many of the sets of each size, and of the best fits, are looked at more closely.
 FITTED = 10
 #: Twice the logarithm of the likelihood ratio that a term has to gain. That is much: neighbouring
 #: test functions overlap, so that there are fewer independent averages than averages.
@@ -380,21 +379,20 @@ class OdeSearch(TrajectorySearch):
         the few polynomials that vanish best, and a rational function has approximations by others.
         """
         terms = self._make_terms(np.arange(len(self.rows)))
-        found = relation, p_value
         least = self._cost(relation)
         others = [
             self._fit(exponents)
-            for supports in find_supports(terms, LONGEST)
+            for supports in find_supports(terms, len(relation.exponents) + 1)
             for exponents in self._divide(terms, supports[:FITTED])
         ]
         costs = [self._cost(each) for each in others]
         for k in np.argsort(costs)[:FITTED]:
             if costs[k] >= least:
                 break
-            other, p_value = self.judge(others[k].exponents)
-            if p_value is not None and self._cost(other) < least:
-                return other, p_value
-        return found
+            other, its_p_value = self.judge(others[k].exponents)
+            if its_p_value is not None and self._cost(other) < least:
+                return other, its_p_value
+        return relation, p_value
 
     def _divide(self, terms: Terms, supports: IntArray) -> list[IntArray]:
         """Return sets of terms without a common factor."""
