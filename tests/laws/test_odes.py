@@ -59,6 +59,17 @@ def test_a_planar_rational_system():
             assert value == pytest.approx(float(expected.subs(place)), abs=0.01)
 
 
+def test_a_function_is_preferred_to_longer_approximations():
+    rng = np.random.default_rng([17, 2])
+    starts = rng.uniform(0, 3, (8, 2))
+    records, t = run(lambda t, z: [1 / (1 + z[1] ** 2) - 0.5 * z[0], 2 * z[0] - z[1]], starts, 10)
+    odes = discover_odes(records, t, feature_names=["x", "y"])
+    assert sorted(map(tuple, odes["x"].exponents.tolist())) == sorted(
+        [(0, 0, 1), (0, 2, 1), (1, 0, 0), (1, 2, 0), (0, 0, 0)]
+    )
+    assert str(odes["y"]) == "dy/dt = 2*x - y"
+
+
 @pytest.mark.parametrize("noise", [0.0, 0.01])
 def test_an_equation_that_is_rational(noise):
     records, t = saturate(noise=noise)
