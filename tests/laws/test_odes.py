@@ -61,9 +61,15 @@ def test_a_planar_rational_system():
 
 def test_a_function_is_preferred_to_longer_approximations():
     rng = np.random.default_rng([17, 2])
-    starts = rng.uniform(0, 3, (8, 2))
-    records, t = run(lambda t, z: [1 / (1 + z[1] ** 2) - 0.5 * z[0], 2 * z[0] - z[1]], starts, 10)
-    odes = discover_odes(records, t, feature_names=["x", "y"])
+    records, t = run(
+        lambda t, z: [1 / (1 + z[1] ** 2) - 0.5 * z[0], 2 * z[0] - z[1]],
+        rng.uniform(0, 3, (8, 2)),
+        10,
+        noise=0.0,
+    )
+    spreads = np.concatenate(records).std(axis=0)
+    noisy = [each + 0.01 * spreads * rng.normal(size=each.shape) for each in records]
+    odes = discover_odes(noisy, t, feature_names=["x", "y"])
     assert sorted(map(tuple, odes["x"].exponents.tolist())) == sorted(
         [(0, 0, 1), (0, 2, 1), (1, 0, 0), (1, 2, 0), (0, 0, 0)]
     )
