@@ -49,7 +49,7 @@ KEPT, COMPARED = 200, 10_000
 FITTED = 10
 #: Twice the logarithm of the likelihood ratio that a term has to gain. That is much: neighbouring
 #: test functions overlap, so that there are fewer independent averages than averages.
-GAIN = 25.0
+GAIN = 40.0
 
 
 @dataclass(frozen=True, eq=False)
