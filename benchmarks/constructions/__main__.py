@@ -74,7 +74,7 @@ def measure_speed(repeats: int = 30) -> list[dict[str, Any]]:
     found = []
     for psi, peers in PEER.items():
         for oracle, peer in ((None, "CG-IHB"), ("l1", "BPCG-WIHB")):
-            for reduction in ("gram", "tsqr"):
+            for reduction in ("auto", "tsqr", "gram"):
                 ideal = VanishingIdeal(
                     construction=Oavi(oracle=oracle),
                     tol=float(np.sqrt(psi)),

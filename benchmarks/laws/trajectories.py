@@ -10,9 +10,11 @@ the right ones, and their coefficients right within 10 %.
 """
 
 import argparse
+import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -193,17 +195,26 @@ def main() -> None:
     """Run the systems and write the results."""
     parser = argparse.ArgumentParser(description="Invariants and equations of trajectories.")
     parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument(
+        "--equations", action="store_true", help="look for equations, and keep the invariants"
+    )
     options = parser.parse_args()
+    before, machines = [], {"machine": describe(17)}
+    if options.equations:
+        known = json.loads(Path(__file__).with_name("trajectories_results.json").read_text())
+        before = [row for row in known["rows"] if row["task"] == "find_invariants"]
+        machines = {"machine": known["machine"], "machine of equations": describe(17)}
     rows = []
     for name, system in SYSTEMS.items():
         has_invariant = system.invariants or system.laws or name in WITHOUT
-        tasks = [find_invariants] * bool(has_invariant)
+        tasks = [find_invariants] * bool(has_invariant and not options.equations)
         tasks += [find_equations] * bool(system.equations or system.motion is None)
+        rows += [row for row in before if row["system"] == name]
         for task in tasks:
             answers = [task(system, seed) for seed in range(options.seeds)]
             rows.append({"system": name, "task": task.__name__, "seeds": answers})
             print(name, task.__name__, sum(answer["right"] for answer in answers), flush=True)
-    report({"machine": describe(17), "noise": NOISE, "rows": rows})
+    report({**machines, "noise": NOISE, "rows": rows})
 
 
 def find_invariants(system: System, seed: int) -> dict[str, Any]:
@@ -302,6 +313,8 @@ def report(record: dict[str, Any]) -> None:
     ]  # fmt: skip
     about = __doc__[__doc__.index("Each seed") :]
     about += "\nSeconds are medians of CPU time for one call."
+    if (later := record.get("machine of equations")) is not None:
+        about += f" Equations of motion: {later['date']}, commit {later['commit']}."
     write("trajectories", "Invariants and equations of trajectories", about, record, parts)
 
 

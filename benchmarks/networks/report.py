@@ -31,8 +31,9 @@ def write_report(path: Path) -> None:
     if "heads" in results:
         lines += ["", "### Fitted, not trained", "", *_settings(results["heads"]["rows"])]
         _draw(results, path.parent / "figures" / "accuracy.svg")
-    if "throughput" in results:
-        lines += ["", "### Throughput", "", *_throughput(results["throughput"]["rows"])]
+    for stage in ("throughput", "throughput of a processor"):
+        if stage in results:
+            lines += ["", f"### {stage.capitalize()}", "", *_throughput(results[stage]["rows"])]
     path.with_suffix(".md").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 

@@ -306,9 +306,12 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         Whether to leave out rows that break the equations of most others, up to a fifth of all
         rows: ``fit`` first looks for polynomials that are close to most rows, whatever the rest
         does, by random starts and weights that fall with the distance ``|g|/‖∇g‖``.
-    reduction : {"tsqr", "gram"} or Reduction, default="tsqr"
-        How rows are summarized. "gram" is faster, and takes extents below about 1e-7 of the size
-        of the candidates (3e-3 in float32) for zero; use it with tolerances well above that.
+    reduction : {"auto", "tsqr", "gram"} or Reduction, default="auto"
+        How rows are summarized. "tsqr" is accurate to the last digit. "gram" is faster, and takes
+        extents below about 1e-7 of the size of the candidates (3e-3 in float32) for zero; use it
+        with tolerances well above that. "auto" is "tsqr" for VCA and for ``tol=0``. Other
+        constructions take Gram matrices of the blocks of rows on which these keep nine digits of
+        all extents, and "tsqr" elsewhere.
     output : {"abs", "signed", "nonvanishing"}, default="abs"
         Whether ``transform`` returns absolute values of the vanishing polynomials, their values,
         or the values of the nonvanishing polynomials without the constant 1. The latter are
@@ -407,7 +410,7 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         generators: Literal["all", "minimal"] = "all",
         max_nonvanishing: int | None = None,
         robust: bool = False,
-        reduction: str | Reduction = "tsqr",
+        reduction: str | Reduction = "auto",
         output: Output = "abs",
         memory_budget: int = 2**31,
         callback: Callable[[DegreeTrace], object] | None = None,
@@ -666,7 +669,7 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
             paper_norm=self.tol_norm == "euclidean",
             products=self.products,
             max_nonvanishing=self.max_nonvanishing,
-            reduction=resolve_reduction(self.reduction),
+            reduction=self._reduction(checks=False),
             memory_budget=self.memory_budget,
         )
 
@@ -700,9 +703,14 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
             normalization=normalization,
             tol=float(self.tol),
             paper_norm=self.tol_norm == "euclidean",
-            reduction=resolve_reduction(self.reduction),
+            reduction=self._reduction(checks=self.tol > 0),
             memory_budget=self.memory_budget,
         )
+
+    def _reduction(self, *, checks: bool) -> Reduction:
+        """Return the reduction; "auto" tries Gram matrices if ``checks``."""
+        name = self.reduction
+        return resolve_reduction("tsqr" if name == "auto" and not checks else name)
 
     @property
     def needs_contrast(self) -> bool:

@@ -6,7 +6,7 @@ Nothing in a file is executed when it is loaded. ``saving.py`` writes files, and
 import inspect
 import json
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -32,7 +32,10 @@ from vanishing.detectors.transformation import TransformationDetector
 from vanishing.detectors.vanishing import VanishingDetector
 from vanishing.explain.view import Component, NearestView, View
 from vanishing.ideal import VanishingIdeal
+from vanishing.laws.invariants import Invariants
+from vanishing.laws.law import Law
 from vanishing.laws.laws import Laws
+from vanishing.laws.odes import Odes
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.evaluation import Complement
 from vanishing.polynomials.monomials import count
@@ -76,7 +79,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Returns
     -------
-    a model, a Pipeline that ends in one, or Laws
+    a model, a Pipeline that ends in one, Laws, Invariants or Odes
 
     Raises
     ------
@@ -93,7 +96,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         if type(model) is Pipeline:
             check_pipeline(model)
         else:
-            require(type(model) in (*MODELS, Laws), "it holds no model")
+            require(type(model) in (*MODELS, *RECORDS), "it holds no model")
         require(not arrays, f"it holds arrays that belong to nothing: {sorted(arrays)[:3]}")
     except ModelFileError as error:
         raise ModelFileError(f"{os.fspath(path)} cannot be read: {error}") from error
@@ -199,8 +202,10 @@ MODELS = (
     TransformationDetector,
     ChristoffelDetector,
 )
+#: Equations, which have a method ``save`` of their own.
+RECORDS = (Laws, Invariants, Odes)
 #: The classes that a file may name.
-CLASSES = collect_classes([*MODELS, Laws])
+CLASSES = collect_classes([*MODELS, *RECORDS])
 #: Parameters of a pipeline that is the model itself, and ends in one.
 MODEL_PIPELINE: Mapping[str, Any] = {
     "steps": list[
@@ -733,10 +738,34 @@ def check_laws(laws: Laws) -> None:
         np.ndim(laws.noise) == 0 or np.shape(laws.noise) == (width,),
         "the noise of laws is not that of their columns",
     )
-    for law in laws.equations:
+    _check_each(laws.equations, laws.names)
+
+
+def check_invariants(invariants: Invariants) -> None:
+    """Check that invariants speak about columns and trajectories that there are."""
+    _check_each(invariants.equations, invariants.names)
+    _check_each(invariants.laws, invariants.names)
+    for each in invariants.equations:
+        shape = (len(invariants.labels),)
+        require(
+            each.levels.shape == each.level_errors.shape == shape,
+            "an invariant does not fit its trajectories",
+        )
+
+
+def check_odes(odes: Odes) -> None:
+    """Check that differential equations speak about columns that there are, and a derivative."""
+    for ode in odes.equations:
+        require(ode.names[:-1] == odes.names, "an equation does not fit its columns")
+        _check_each((ode,), ode.names)
+
+
+def _check_each(laws: Iterable[Law], names: tuple[str, ...]) -> None:
+    width = len(names)
+    for law in laws:
         n_terms = len(law.coefficients)
         require(
-            law.names == laws.names
+            law.names == names
             and law.exponents.shape == (n_terms, width)
             and law.standard_errors.shape == (n_terms,)
             and law.coefficients.ndim == law.rows.ndim == 1
@@ -761,4 +790,6 @@ CHECKS: Mapping[type, Callable[[Any], None]] = {
     TransformationDetector: check_detector,
     ChristoffelDetector: check_christoffel,
     Laws: check_laws,
+    Invariants: check_invariants,
+    Odes: check_odes,
 }

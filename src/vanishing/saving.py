@@ -240,6 +240,7 @@ PARAMETERS: tuple[type, ...] = (
     normalizations.Gradient,
     normalizations.GradientWeighted,
     normalizations.Vca,
+    passes.Auto,
     passes.Gram,
     passes.Tsqr,
     transformations.AnyOf,

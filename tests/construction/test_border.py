@@ -240,7 +240,22 @@ def test_columns_far_from_the_origin_and_in_other_units(kind):
     assert ideal.order_ideal_.leading_terms.tolist() == [[2, 0]]
 
 
-@pytest.mark.parametrize("reduction", ["tsqr", "gram"])
+@pytest.mark.parametrize("kind", NAMES)
+def test_default_reduction_is_as_accurate_as_tsqr(kind):
+    noisy = np.random.default_rng(0).standard_normal((3000, 3)) @ np.diag([1, 0.5, 0.02]) + 0.3
+    noisy[:, 2] += noisy[:, 0] ** 2
+    for X, tol in ((noisy, 0.05), (make_variety("circle", 300), 0.01)):
+        by_default, by_qr = (
+            VanishingIdeal(construction=kind, tol=tol, max_degree=3, **more).fit(X)
+            for more in ({}, {"reduction": "tsqr"})
+        )
+        assert by_default.basis_.count()
+        np.testing.assert_array_equal(by_default.order_ideal_.terms, by_qr.order_ideal_.terms)
+        np.testing.assert_allclose(by_default.extents_, by_qr.extents_, rtol=1e-8, atol=1e-15)
+    assert by_default.extents_.max() < 1e-14  # the circle is exact
+
+
+@pytest.mark.parametrize("reduction", ["auto", "tsqr", "gram"])
 @pytest.mark.parametrize("kind", NAMES)
 def test_chunks_weights_and_reductions_give_the_same(kind, reduction):
     X = NOISY["noisy sphere"]

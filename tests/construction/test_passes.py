@@ -7,9 +7,11 @@ from hypothesis import strategies as st
 from tests.support.cases import BACKENDS
 
 from vanishing.arrays.kernels import factor_by_cholesky, gram
-from vanishing.construction.passes import Gram, Reduction, Tsqr, resolve_reduction
+from vanishing.construction.passes import ACCURACY, Auto, Gram, Reduction, Tsqr, resolve_reduction
 
-reductions = pytest.mark.parametrize("reduction", [Tsqr(), Gram()], ids=["tsqr", "gram"])
+reductions = pytest.mark.parametrize(
+    "reduction", [Auto(), Tsqr(), Gram()], ids=["auto", "tsqr", "gram"]
+)
 
 
 @reductions
@@ -53,7 +55,7 @@ def test_names_and_objects():
     assert resolve_reduction("gram") == Gram()
     assert resolve_reduction(Tsqr()) == Tsqr()
     assert isinstance(Gram(), Reduction)
-    with pytest.raises(ValueError, match=r"'gram', 'tsqr'.*got 'qr'"):
+    with pytest.raises(ValueError, match=r"'auto', 'gram', 'tsqr'.*got 'qr'"):
         resolve_reduction("qr")
     with pytest.raises(TypeError, match="summarize, merge and resolve, got int"):
         resolve_reduction(3)
@@ -120,3 +122,17 @@ def test_cholesky_gives_up():
     ):
         assert factor_by_cholesky(torch.asarray(hopeless.T.copy())) is None
     assert factor_by_cholesky(torch.asarray(rows.T.copy())) is not None
+
+
+@pytest.mark.parametrize("spread", [1.0, 1e-2, 1e-3, 1e-5, 1e-12])
+def test_sizes_by_auto_are_those_by_tsqr(spread):
+    rng = np.random.default_rng(0)
+    values = rng.standard_normal((6, 4000))
+    values[5] = values[:5].sum(axis=0) + spread * values[5]
+    direction = np.array([1.0, 1, 1, 1, 1, -1])
+    size, expected = (
+        np.linalg.norm(each.resolve(each.summarize(values.copy())).R @ direction)
+        for each in (Auto(), Tsqr())
+    )
+    # Data with an error of eps has no more digits than the second bound.
+    assert abs(size / expected - 1) <= max(ACCURACY, 1e-15 / spread)

@@ -1,13 +1,17 @@
 """``discover_invariants``: what is constant along trajectories."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 import sympy
 from scipy.integrate import solve_ivp
 
+import vanishing
 from vanishing import discover
 from vanishing.laws import discover_invariants
+from vanishing.persistence import ModelFileError
 
 INERTIA = np.array([1.0, 2.0, 3.0])
 
@@ -283,3 +287,30 @@ def test_bad_trajectories(arguments, message):
 def test_bad_options(options, message):
     with pytest.raises(ValueError, match=message):
         discover_invariants(noisy(oscillate(2)), **options)
+
+
+@pytest.mark.parametrize("groups", [["b", "a", "c", "d"], [1.5, 2.5, 3.5, 0.5], [7, 1, 2, 3]])
+def test_saved_invariants(tmp_path, groups):
+    people = infect([1.0, 2.0, 3.0, 4.0])
+    X = np.concatenate(noisy(people, 0.001))
+    invariants = discover_invariants(X, np.repeat(groups, len(people[0])), max_degree=1)
+    assert len(invariants)
+    invariants.save(tmp_path / "invariants.safetensors")
+    loaded = vanishing.load(tmp_path / "invariants.safetensors")
+    assert str(loaded) == str(invariants)
+    assert loaded.labels == invariants.labels == tuple(groups)
+    np.testing.assert_array_equal(loaded.values(X), invariants.values(X))
+    np.testing.assert_array_equal(loaded[0].levels, invariants[0].levels)
+    replace(invariants, labels=invariants.labels[:-1]).save(tmp_path / "invariants.safetensors")
+    with pytest.raises(ModelFileError, match="trajectories"):
+        vanishing.load(tmp_path / "invariants.safetensors")
+
+
+def test_dates_name_trajectories(tmp_path):
+    days = pd.date_range("2026-01-01", periods=4)
+    records = infect([1.0, 2.0, 3.0, 4.0])
+    groups = np.repeat(days, len(records[0]))
+    invariants = discover_invariants(np.concatenate(records), groups, max_degree=1)
+    assert [str(label)[:10] for label in invariants.labels] == [str(day.date()) for day in days]
+    invariants.save(tmp_path / "invariants.safetensors")
+    assert vanishing.load(tmp_path / "invariants.safetensors").labels == invariants.labels

@@ -1,12 +1,16 @@
 """``discover_odes``: differential equations of trajectories."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 import sympy
 from scipy.integrate import solve_ivp
 
+import vanishing
 from vanishing.laws import discover_odes
+from vanishing.persistence import ModelFileError
 
 
 def hunt(t, z):
@@ -53,6 +57,23 @@ def test_a_planar_rational_system():
         for place in ({x: 0.5, y: 1.0}, {x: 2.0, y: 1.5}, {x: 1.5, y: 0.7}):
             value = float(equation.solution.subs(place))
             assert value == pytest.approx(float(expected.subs(place)), abs=0.01)
+
+
+def test_a_function_is_preferred_to_longer_approximations():
+    rng = np.random.default_rng([17, 2])
+    records, t = run(
+        lambda t, z: [1 / (1 + z[1] ** 2) - 0.5 * z[0], 2 * z[0] - z[1]],
+        rng.uniform(0, 3, (8, 2)),
+        10,
+        noise=0.0,
+    )
+    spreads = np.concatenate(records).std(axis=0)
+    noisy = [each + 0.01 * spreads * rng.normal(size=each.shape) for each in records]
+    odes = discover_odes(noisy, t, feature_names=["x", "y"])
+    assert sorted(map(tuple, odes["x"].exponents.tolist())) == sorted(
+        [(0, 0, 1), (0, 2, 1), (1, 0, 0), (1, 2, 0), (0, 0, 0)]
+    )
+    assert str(odes["y"]) == "dy/dt = 2*x - y"
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.01])
@@ -148,3 +169,16 @@ def test_bad_input(t, options, message):
 def test_short_trajectories():
     with pytest.raises(ValueError, match="has 10 rows, but derivatives need 15 or more"):
         discover_odes([np.random.default_rng(0).normal(size=(10, 2))], 0.1)
+
+
+def test_saved_odes(tmp_path):
+    records, t = oscillate()
+    odes = discover_odes(records, t, feature_names=["x", "v"])
+    odes.save(tmp_path / "odes.safetensors")
+    loaded = vanishing.load(tmp_path / "odes.safetensors")
+    assert len(loaded) == 2
+    assert str(loaded) == str(odes)
+    np.testing.assert_array_equal(loaded.rhs(0.0, [0.3, -0.2]), odes.rhs(0.0, [0.3, -0.2]))
+    replace(odes, names=("x", "y")).save(tmp_path / "odes.safetensors")
+    with pytest.raises(ModelFileError, match="columns"):
+        vanishing.load(tmp_path / "odes.safetensors")

@@ -111,11 +111,16 @@ def _compile_kernel(device: str) -> Multiply | None:
 #: is 1.5 times as fast as the whole product for 1,001 and 1,771 polynomials (H200, float64), and
 #: slower for 286.
 STRIPPED, STRIPS = 512, 4
+#: Up to so many polynomials, a general product of pieces takes half to two thirds of the time of a
+#: symmetric one. Products of so many operations and fewer run in kernels of OpenBLAS of their own.
+NARROW, SMALL_PRODUCT = 32, 900_000
 
 
 def gram(values: Array) -> Array:
     """Return ``values @ values.T``, through a symmetric rank-k update where there is one."""
     n_polynomials = values.shape[0]
+    if array_api_compat.is_numpy_array(values) and 2 <= n_polynomials <= NARROW:
+        return _gram_of_few(values)
     if is_on_cpu(values) or n_polynomials < STRIPPED:
         return values @ values.T  # NumPy recognizes the transposed operand and calls syrk
     # Accelerators have no such update behind this operator: compute strips of the upper triangle.
@@ -129,6 +134,21 @@ def gram(values: Array) -> Array:
         product[start:stop, start:] = strip
         product[start:, start:stop] = strip.T
     return product
+
+
+def _gram_of_few(values: FloatArray) -> FloatArray:
+    """Add up the products of pieces of the rows."""
+    n_polynomials, n_rows = values.shape
+    length = SMALL_PRODUCT // n_polynomials**2
+    total = np.zeros((n_polynomials, n_polynomials), dtype=values.dtype)
+    piece = np.empty((n_polynomials, n_polynomials - 1), dtype=values.dtype)
+    for start in range(0, n_rows, length):
+        part = values[:, start : start + length]
+        # NumPy would compute the symmetric product if the factors had the same shape.
+        total[:, :-1] += np.matmul(part, part[:-1].T, out=piece)
+    total[:-1, -1] = total[-1, :-1]
+    total[-1, -1] = values[-1] @ values[-1]
+    return total
 
 
 # --- R of tall matrices on accelerators: Cholesky QR, twice ---------------------------------------
@@ -183,6 +203,10 @@ def factor_by_cholesky(values: Array) -> Array | None:
 
 #: Columns per panel of the blocked Householder factorization; fastest of 16, 32, 64 as measured.
 PANEL = 32
+#: Blocks with fewer rows than this many times their columns are not worth a Gram matrix.
+TALL = 4
+#: Between these sizes squares neither overflow nor lose digits, even in long sums.
+SMALLEST, LARGEST = 1e-140, 1e140
 
 Matrix = npt.NDArray[Any]
 
@@ -202,6 +226,41 @@ def qr_factor(values: Matrix) -> Matrix:
     # A matrix in row-major order is its transpose in the column-major order of LAPACK.
     _call("geqrt", n_rows, n_columns, panel, values, n_rows, reflectors, panel, work)
     return np.triu(values[:, :rank].T)
+
+
+def factor_if_regular(values: Matrix, accuracy: float) -> Matrix | None:
+    """Return R of the QR factorization of ``values.T`` by Cholesky, if it is accurate.
+
+    The Gram matrix of columns of norm 1 has an error Δ of about eps in each of its k² entries. The
+    Cholesky factor of RᵀR + Δ is that of I + R⁻ᵀ Δ R⁻¹, times R: no norm ‖R c‖ changes by more than
+    the fraction ‖Δ‖ ‖R⁻¹‖² / 2. So the computed factor itself tells how accurate it is.
+
+    Parameters
+    ----------
+    values : array of shape (n_polynomials, n_rows)
+    accuracy : float
+        The largest relative error that a norm ‖R c‖ may have.
+
+    Returns
+    -------
+    array of shape (n_polynomials, n_polynomials), or None
+        None if a norm may have a larger error.
+    """
+    n_columns, n_rows = values.shape
+    error = n_columns * machine_epsilon(values)
+    if n_rows < TALL * n_columns or not 0 < error <= accuracy:
+        return None
+    matrix = gram(values)
+    scale = np.sqrt(matrix.diagonal())
+    if not (scale.min() > SMALLEST and scale.max() < LARGEST):
+        return None
+    factor, failed = lapack.dpotrf(matrix / scale[:, None] / scale, clean=True)
+    if failed:
+        return None
+    inverse, failed = lapack.dtrtri(factor)
+    if failed or not error / 2 * np.vdot(inverse, inverse) <= accuracy:
+        return None
+    return np.asarray(factor * scale)
 
 
 def merge_factors(first: Matrix, second: Matrix) -> Matrix:
@@ -272,8 +331,6 @@ def _precision(matrix: Matrix) -> np.dtype[Any]:
 
 # --- Triangular factors of any library ------------------------------------------------------------
 
-#: Between these sizes squares neither overflow nor lose digits, even in long sums.
-SMALLEST, LARGEST = 1e-140, 1e140
 #: Rows of a pivoted Cholesky factor after which an accelerator is asked for the last pivot.
 CHECKED = 128
 

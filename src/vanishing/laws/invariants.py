@@ -101,7 +101,7 @@ class Invariants(Equations):
         Level relative to the columns' spreads within trajectories; NaN if nothing was found.
     names : tuple of str
         The columns that were looked at.
-    labels : tuple
+    labels : tuple of str, int or float
         What the trajectories are called.
     n_rows : int
         Rows without missing cells, of all trajectories.
@@ -113,7 +113,7 @@ class Invariants(Equations):
     laws: tuple[Law, ...]
     noise: float
     names: tuple[str, ...]
-    labels: tuple[Any, ...]
+    labels: tuple[str | int | float, ...]
     n_rows: int
     notes: tuple[str, ...] = ()
 

@@ -1,5 +1,6 @@
 """One law: a short polynomial equation among the columns of a table, in their units."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -241,6 +242,7 @@ class Equations:
     """A sequence of equations that is printed as a list."""
 
     equations: tuple[Law, ...]
+    names: tuple[str, ...]
     notes: tuple[str, ...]
 
     def __len__(self) -> int:
@@ -252,6 +254,19 @@ class Equations:
     def summary(self) -> str:
         """Return one line about the whole."""
         raise NotImplementedError
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the equations into one file, from which ``vanishing.load`` reads them.
+
+        Parameters
+        ----------
+        path : path
+            A file that exists is replaced. It is written completely or not at all.
+        """
+        # Here, since it imports what pipelines are made of, and a search needs none of that.
+        from vanishing.saving import write_model
+
+        write_model(path, self, len(self.names))
 
     def _lines(self) -> list[str]:
         return [str(equation) for equation in self.equations]

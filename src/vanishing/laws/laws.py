@@ -204,19 +204,6 @@ class Laws(Equations):
                         formulas.append(tidy)
         return formulas
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the laws into one file, from which ``vanishing.load`` reads them.
-
-        Parameters
-        ----------
-        path : path
-            A file that exists is replaced. It is written completely or not at all.
-        """
-        # Here, since it imports what pipelines are made of, and finding laws needs none of that.
-        from vanishing.saving import write_model
-
-        write_model(path, self, len(self.names))
-
     # --- What people see --------------------------------------------------------------------------
 
     def summary(self) -> str:

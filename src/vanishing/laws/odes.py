@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
+from vanishing.arrays.kernels import norms
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
 from vanishing.equations.text import printable
 from vanishing.laws.discovery import highest_powers
@@ -43,6 +44,13 @@ LEAST_LIMIT = 1e-7
 HALF_WIDTHS = (3, 4, 5, 6, 8, 10, 13, 16, 20, 26, 32, 40, 52, 64)
 #: Degree of these polynomials, and of those that show the error they make.
 SMOOTH, SMOOTHER = 4, 6
+#: Sets of terms that are kept of each size when equations are compared, and that are looked at.
+KEPT, COMPARED = 200, 10_000
+#: How many of the sets of each size, and of the best fits, are looked at more closely.
+FITTED = 10
+#: Twice the logarithm of the likelihood ratio that a term has to gain. That is much: neighbouring
+#: test functions overlap, so that there are fewer independent averages than averages.
+GAIN = 40.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -148,7 +156,7 @@ class Odes(Equations):
     equations : tuple of Ode
     names : tuple of str
         The columns.
-    labels : tuple
+    labels : tuple of str, int or float
         What the trajectories are called.
     n_rows : int
         Rows without missing cells, of all trajectories.
@@ -158,7 +166,7 @@ class Odes(Equations):
 
     equations: tuple[Ode, ...]
     names: tuple[str, ...]
-    labels: tuple[Any, ...]
+    labels: tuple[str | int | float, ...]
     n_rows: int
     notes: tuple[str, ...] = ()
 
@@ -360,6 +368,49 @@ class OdeSearch(TrajectorySearch):
         # All equations of one derivative have the same direction: the first is the shortest.
         return not self.found and super()._run_once()
 
+    def run(self) -> list[tuple[Relation, float]]:
+        """Find the equation, and compare it with others that have other terms."""
+        super().run()
+        if self.found and self.powers[-1] == 2 and self.found[0][0].noise > INTEGRATION:
+            self.found[0] = self._compare(*self.found[0])
+        return self.found
+
+    def _compare(self, relation: Relation, p_value: float) -> tuple[Relation, float]:
+        """Return the equation whose solution has the smallest error for its number of terms.
+
+        The search takes the first equation that holds up to the noise. On the way there it follows
+        the few polynomials that vanish best, and a rational function has approximations by others.
+        """
+        terms = self._make_terms(np.arange(len(self.rows)))
+        least = self._cost(relation)
+        others = [
+            self._fit(exponents)
+            for supports in find_supports(terms, len(relation.exponents) + 1)
+            for exponents in self._divide(terms, supports[:FITTED])
+        ]
+        costs = [self._cost(each) for each in others]
+        for k in np.argsort(costs)[:FITTED]:
+            if costs[k] >= least:
+                break
+            other, its_p_value = self.judge(others[k].exponents)
+            if its_p_value is not None and self._cost(other) < least:
+                return other, its_p_value
+        return relation, p_value
+
+    def _divide(self, terms: Terms, supports: IntArray) -> list[IntArray]:
+        """Return sets of terms without a common factor."""
+        sets = []
+        for exponents in terms.exponents[supports]:
+            common = exponents.min(axis=0)
+            if self.allowed is None or not common.any():
+                sets.append(exponents - common)
+        return sets
+
+    def _cost(self, relation: Relation) -> float:
+        """Return minus twice the log likelihood of the derivative, and a price for each term."""
+        error = max(self._solution_error(relation), 1e-300)
+        return float(2 * len(self.rows) * np.log(error) + GAIN * len(relation.exponents))
+
     def _is_linear(self, relation: Relation) -> bool:
         return int(relation.exponents[:, -1].max()) == 1
 
@@ -381,7 +432,7 @@ class OdeSearch(TrajectorySearch):
         slope = terms[:, own].sum(axis=1)
         solution = -terms[:, ~own].sum(axis=1) / np.where(slope == 0, 1e-300, slope)
         errors = self.averages @ (self.data[:, -1] - solution)
-        return float(np.sqrt(np.mean(errors**2)) / self.spreads[-1])
+        return float(norms(errors[:, None])[0] / np.sqrt(len(errors)) / self.spreads[-1])
 
     def evaluate(
         self, exponents: IntArray, data: FloatArray, rows: BoolArray
@@ -405,6 +456,37 @@ class OdeSearch(TrajectorySearch):
         factor = np.asarray(np.linalg.qr(values[:, :MOST_FACTORED], mode="r"))
         terms = Terms(exponents, values.T @ values, slopes.T @ slopes, factor)
         return terms.restrict(self.allowed)
+
+
+def find_supports(terms: Terms, longest: int) -> list[IntArray]:
+    """Return sets of 2, 3, ... terms in which a polynomial is small, the best ones first.
+
+    Each set of one size is extended by every other term, and the best ones are kept: those with a
+    small c'Ac / c'Bc for some coefficients c.
+    """
+    n_terms = len(terms.exponents)
+    scale = 1 / np.sqrt(np.diag(terms.values))
+    values, gradients = (scale[:, None] * each * scale for each in (terms.values, terms.gradients))
+    values += 1e-13 * np.eye(n_terms)  # makes it positive definite
+    kept = max(1, min(KEPT, COMPARED // n_terms))
+    supports = np.flatnonzero(terms.exponents[:, -1])[:, None]
+    found = []
+    for _ in range(2, min(longest, n_terms) + 1):
+        every = np.repeat(np.arange(n_terms), len(supports))[:, None]
+        extended = np.sort(np.hstack([np.tile(supports, (n_terms, 1)), every]), axis=1)
+        extended = np.unique(extended[(np.diff(extended) > 0).all(axis=1)], axis=0)
+        block = extended[:, :, None], extended[:, None, :]
+        try:
+            root = np.linalg.cholesky(values[block])
+        except np.linalg.LinAlgError:
+            break
+        # The largest eigenvalue of A⁻¹B is the reciprocal of the smallest ratio.
+        half = np.linalg.solve(root, gradients[block])
+        whole = np.linalg.solve(root, np.swapaxes(half, 1, 2))
+        largest = np.linalg.eigvalsh(whole)[:, -1]
+        supports = extended[np.argsort(-largest, kind="stable")[:kept]]
+        found.append(supports)
+    return found
 
 
 def discover_odes(

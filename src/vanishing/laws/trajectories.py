@@ -44,7 +44,7 @@ class Trajectories:
     names : tuple of str
     groups : int array of shape (n_rows,)
         Number of the trajectory of each row, rising.
-    labels : tuple
+    labels : tuple of str, int or float
         What the trajectories are called.
     times : array of shape (n_rows,) or None
     notes : list of str
@@ -54,7 +54,7 @@ class Trajectories:
     values: FloatArray
     names: tuple[str, ...]
     groups: IntArray
-    labels: tuple[Any, ...]
+    labels: tuple[str | int | float, ...]
     times: FloatArray | None = None
     notes: list[str] = field(default_factory=list)
 
@@ -221,7 +221,10 @@ def _divide(X: Any, groups: Any, feature_names: Any, t: Any) -> Trajectories:
         times = float(t) * (np.arange(n_rows) - np.repeat(starts, np.diff(np.r_[starts, n_rows])))
     elif times is not None:
         times = times[order]
-    named = tuple(known[np.argsort(first)].tolist())
+    named = tuple(
+        label if isinstance(label, str | int | float) else str(label)
+        for label in known[np.argsort(first)].tolist()
+    )
     return _without(
         Trajectories(
             table.values[order], tuple(table.names), groups, named, times, list(table.notes)

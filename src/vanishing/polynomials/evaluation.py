@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
+from array_api_compat import is_numpy_array
 
 from vanishing.arrays.blocks import BudgetError, format_bytes
 from vanishing.arrays.kernels import multiply_rows
@@ -331,8 +332,13 @@ class Evaluator:
     ) -> None:
         """Write F_1[left] · F_{t-1}[right], or the variables at degree 1."""
         if degree == 1:
-            whole = _are_all_variables(left, x)
-            out[...] = x.T if whole else namespace(x).take(x.T, self._on(x, left), axis=0)
+            if _are_all_variables(left, x):
+                out[...] = x.T
+            elif is_numpy_array(out):
+                for row, variable in zip(out, left.tolist(), strict=True):
+                    row[...] = x[:, variable]
+            else:
+                out[...] = namespace(x).take(x.T, self._on(x, left), axis=0)
             return
         first = nonvanishing[self.offsets[1] : self.offsets[2], :]
         last = nonvanishing[self.offsets[degree - 1] : self.offsets[degree], :]

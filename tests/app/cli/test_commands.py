@@ -216,6 +216,10 @@ def test_fit_of_classes(call, tmp_path):
         (["--tol", "small"], 2, "'gap'"),
         (["--tol", "-1"], 2, "'gap'"),
         (["--tol", "inf"], 2, "'gap'"),
+        (["--construction", "abm", "--tol", "auto"], 2, "a number such as 0.1"),
+        (["--construction", "oavi", "--normalization", "vca"], 2, "--construction vca"),
+        (["--construction", "avi"], 2, "abm-gradient"),
+        (["--generators", "few"], 2, "minimal"),
         (["--kind", "detector", "--contamination", "0.9"], 2, "up to 0.5"),
         (["--kind", "detector", "--calibration", "0.3"], 3, "calibration"),
         (["--kind", "detector", "--image-shape", "2"], 2, "28x28"),
@@ -234,6 +238,36 @@ def test_fit_refuses(call, tables, arguments, code, said):
     assert done.code == code, done.err
     assert said in done.err
     assert done.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("construction", ["abm", "abm-gradient", "oavi"])
+@pytest.mark.parametrize("kind", ["ideal", "detector"])
+def test_fit_by_other_constructions(call, tmp_path, construction, kind):
+    angle = np.random.default_rng(0).uniform(0, 2 * np.pi, 120)
+    circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    np.savetxt(tmp_path / "c.csv", circle, delimiter=",", header="x,y", comments="")
+    options = ["--construction", construction, "--degree", "3", "--tol", "0.01", "--kind", kind]
+    done = call("fit", "c.csv", *options, "--save", "m.safetensors")
+    assert done.code == 0, done.err
+    scored = call("score", "-", "--model", "m.safetensors", given=b"x,y\n0.6,0.8\n1,1\n")
+    assert scored.code == 0, scored.err
+    on, off = (float(row[1]) for row in rows_of(scored.out)[1])
+    assert off > 10 * abs(on)
+    if kind == "ideal":
+        (equation,) = json.loads(call("fit", "c.csv", *options, "--json").out)["equations"]
+        assert equation["degree"] == 2
+
+
+def test_fit_keeps_minimal_generators(call, tmp_path):
+    angle = np.random.default_rng(0).uniform(0, 2 * np.pi, 120)
+    circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    np.savetxt(tmp_path / "c.csv", circle, delimiter=",", header="x,y", comments="")
+    counts = {}
+    for generators in ("all", "minimal"):
+        done = call("fit", "c.csv", "-d", "3", "-t", "0.01", "--generators", generators, "--json")
+        ideal = json.loads(done.out)["ideals"]["0"]
+        counts[generators] = ideal["equations"]
+    assert counts["minimal"] == 1 < counts["all"]
 
 
 def test_one_pipe_is_no_two_tables(call):

@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, PolynomialFeatures, StandardScaler
 from tests.support.command_line import environment, parabola, write_csv
 
-from vanishing import ClassVanishingFeatures, VanishingDetector, VanishingIdeal
+from vanishing import ClassVanishingFeatures, VanishingDetector, VanishingIdeal, discover
 from vanishing.app.cli import main
 from vanishing.app.cli.equations import carry_back
 from vanishing.app.cli.models import ideals_of
@@ -212,3 +212,10 @@ def test_a_full_standard_output_gets_no_object(tmp_path):
         )
     assert done.returncode == 5
     assert done.stderr.decode().count("\n") == 1
+
+
+def test_a_file_of_laws_is_no_model(call, tmp_path):
+    discover(parabola(100), ["x", "y"]).save(tmp_path / "laws.safetensors")
+    done = call("show", "laws.safetensors")
+    assert done.code == 4
+    assert "laws.safetensors holds Laws" in done.err

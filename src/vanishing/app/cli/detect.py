@@ -91,8 +91,8 @@ def detect(
     Without --train and --model the table is compared with itself; most of its rows should then be
     normal.
 
-    By default the detector is a mixture of many local equations. With --degree, --tol or
-    --normalization it is a single ideal, whose equations people can read.
+    By default the detector is a mixture of many local equations. With --degree, --tol,
+    --normalization or --construction it is a single ideal, whose equations people can read.
     """
     from vanishing.app.cli.findings import find, findings_record, show_findings
     from vanishing.app.cli.laws import capitalize, show_strays, stray_records

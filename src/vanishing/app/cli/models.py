@@ -59,10 +59,10 @@ def is_model_file(path: str) -> bool:
 
 def load_model(path: str) -> Any:
     """Read a model file."""
-    from vanishing.persistence import ModelFileError, load
+    from vanishing.persistence import RECORDS, ModelFileError, load
 
     try:
-        return load(path)
+        model = load(path)
     except FileNotFoundError as error:
         raise ModelError(
             f"there is no model file {path}; make one with vanishing fit ... --save {path}"
@@ -71,6 +71,12 @@ def load_model(path: str) -> Any:
         raise ModelError(f"{error}; make it anew with vanishing fit ... --save") from error
     except OSError as error:
         raise ModelError(f"{path} cannot be read: {error.strerror or error}") from error
+    if isinstance(model, RECORDS):
+        raise ModelError(
+            f"{path} holds {type(model).__name__}, which vanishing.load reads in Python; make a "
+            "model with vanishing fit ... --save"
+        )
+    return model
 
 
 def core(model: Any) -> Any:
@@ -259,16 +265,28 @@ def coordinate_names(model: Any, key: str) -> tuple[list[str], str]:
 
 def make_ideal(wanted: Equations, *, contrastive: bool, tol: float | str = 0.1) -> VanishingIdeal:
     """Return an ideal that is not fitted; contrastive by default where there is a contrast."""
+    construction = wanted.construction or "vca"
+    by_default = "gradient" if construction == "vca" else None
     chosen: dict[str, Any] = {
-        "normalization": "contrastive" if contrastive else "gradient",
-        "tol": tol,
+        "construction": construction,
+        "normalization": wanted.normalization or ("contrastive" if contrastive else by_default),
+        "tol": tol if construction == "vca" else 0.1,
+        "generators": wanted.generators or "all",
     }
     if wanted.degree is not None:
         chosen["max_degree"] = wanted.degree
-    if wanted.normalization is not None:
-        chosen["normalization"] = wanted.normalization
     if wanted.tol is not None:
         chosen["tol"] = _tolerance(wanted.tol)
+        if construction != "vca" and isinstance(chosen["tol"], str):
+            raise UsageError(
+                f"--tol {wanted.tol} needs all equations of a degree at once, but {construction} "
+                "finds one after the other: give a number such as 0.1"
+            )
+    if construction != "vca" and wanted.normalization == "vca":
+        raise UsageError(
+            f"--normalization vca is about products that {construction} does not form; leave it "
+            "out, or choose --construction vca"
+        )
     return VanishingIdeal(**chosen)
 
 
@@ -370,7 +388,9 @@ def _detector(table: Table, threshold: Threshold, wanted: Equations) -> Any:
     if threshold.image_shape is None:
         return VanishingDetector(ideal, **options)
     if ideal is not None:
-        raise UsageError("--image-shape chooses its own equations; leave --degree, --tol out")
+        raise UsageError(
+            "--image-shape chooses its own equations; leave --degree, --tol and the like out"
+        )
     shape = _shape(threshold.image_shape)
     if shape[0] * shape[1] != table.values.shape[1]:
         raise UsageError(

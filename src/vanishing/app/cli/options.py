@@ -4,7 +4,7 @@ A command takes a group as one argument, and typer sees an option for each field
 texts, options stand under the heading that ``rich_help_panel`` names.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal, get_args
 
 import typer
@@ -12,6 +12,8 @@ import typer
 TableFormat = Literal["csv", "parquet", "feather", "xlsx", "npy", "npz"]
 OutputFormat = Literal["csv", "tsv", "parquet", "npy", "npz"]
 Normalization = Literal["contrastive", "gradient", "gradient-weighted", "coefficient", "vca"]
+Construction = Literal["vca", "abm", "abm-gradient", "oavi"]
+Generators = Literal["all", "minimal"]
 
 #: Headings of help texts, in their order; options without one stand first.
 OPTIONS, EQUATIONS, THRESHOLD = "Options", "Equations", "Threshold"
@@ -191,7 +193,7 @@ class Equations:
             metavar="NUMBER",
             help="Largest root mean square of an equation on the data, in spreads of the columns "
             "if these are scaled. 'auto' finds the noise of the data, 'gap' a gap in the spectrum.",
-            show_default="auto; 0.1 for detectors and classes",
+            show_default="auto; 0.1 for detectors, classes and --construction",
         ),
     ] = None
     normalization: Annotated[
@@ -205,11 +207,32 @@ class Equations:
             show_default="gradient; contrastive with --contrast",
         ),
     ] = None
+    construction: Annotated[
+        Construction | None,
+        option(
+            EQUATIONS,
+            "--construction",
+            metavar="NAME",
+            help=f"How equations are found: {list_choices(Construction)}. All but vca give each "
+            "equation a leading term of its own.",
+            show_default="vca",
+        ),
+    ] = None
+    generators: Annotated[
+        Generators | None,
+        option(
+            EQUATIONS,
+            "--generators",
+            metavar="NAME",
+            help="Which equations to keep: all, or minimal, without those that follow from others.",
+            show_default="all",
+        ),
+    ] = None
 
     @property
     def given(self) -> bool:
         """Whether the user asks for particular equations."""
-        return (self.degree, self.tol, self.normalization) != (None, None, None)
+        return any(getattr(self, each.name) is not None for each in fields(self))
 
 
 @dataclass(frozen=True)
