@@ -384,7 +384,7 @@ class OdeSearch(TrajectorySearch):
         terms = self._make_terms(np.arange(len(self.rows)))
         least = self._cost(relation)
         others = [
-            self._fit(exponents)
+            self.fit(exponents)
             for supports in find_supports(terms, len(relation.exponents) + 1)
             for exponents in self._divide(terms, supports[:FITTED])
         ]
