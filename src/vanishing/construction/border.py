@@ -17,7 +17,7 @@ from vanishing.arrays.blocks import all_threads, one_thread
 from vanishing.arrays.kernels import norms, triangular_factor
 from vanishing.arrays.namespace import FloatArray, IntArray
 from vanishing.construction.candidates import EPS, Form, Stage, check_columns
-from vanishing.construction.gsvd import estimate_condition
+from vanishing.construction.gsvd import SAFETY, estimate_condition
 from vanishing.construction.leading_terms import Columns, Found, Sequence, sort_out
 from vanishing.construction.loop import LARGE, Construction, DegreeTrace, StopReason
 from vanishing.construction.normalizations import Normalization
@@ -400,19 +400,27 @@ def scale_to_box(ranges: FloatArray) -> Frame:
         The least and the largest value of each column.
     """
     low, high = ranges.astype(np.float64)
-    unit = high / 2 - low / 2
-    return Frame(low / 2 + high / 2, np.where(unit > 0, unit, 1.0))
+    origin, unit = low / 2 + high / 2, high / 2 - low / 2
+    # The rounding errors of a constant column are those of its value.
+    of_constants = np.where(origin != 0, np.abs(origin), 1.0)
+    return Frame(origin, np.where(unit > 0, unit, of_constants))
 
 
-def choose_frame(R: FloatArray) -> Frame:
+def choose_frame(R: FloatArray, relative_error: float) -> Frame:
     """Return coordinates of size about 1, by R of [1 x].
 
     Units are powers of two, and origins are round multiples of them, so that the coefficients of
     exact equations stay exact.
+
+    Parameters
+    ----------
+    R : array of shape (n_rows, 1 + n_features)
+    relative_error : float
+        Of R. A spread that is no larger is that of a constant column, and no unit.
     """
     mean, rms, spread = R[0, 1:] / R[0, 0], norms(R[:, 1:]), norms(R[1:, 1:])
     far = np.abs(mean) > FAR * spread
-    size = np.where(far & (spread > EPS * rms), spread, rms)
+    size = np.where(far & (spread > SAFETY * relative_error * rms), spread, rms)
     unit = np.ldexp(1.0, np.frexp(np.where(size > 0, size, 1.0))[1])
     return Frame(np.where(far, np.round(16 * mean / unit) * unit / 16, 0.0), unit)
 
@@ -550,7 +558,7 @@ def grow(
     tol = settings.tol / np.sqrt(n_rows) if settings.paper_norm else settings.tol
     frame = None
     if stage.degree == 1:
-        frame = choose_frame(stage.on_points.R)
+        frame = choose_frame(stage.on_points.R, stage.on_points.relative_error)
         if box is not None:
             frame = Frame(box.origin[border.left], box.unit[border.left])
     columns = measure_columns(stage, state, settings.normalization, frame)
