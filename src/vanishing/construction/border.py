@@ -8,7 +8,7 @@ joins O. Otherwise it is the leading term of a generator.
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -493,7 +493,8 @@ def measure_columns(
         shift = np.append(0.0, np.where(frame.origin != 0, terms[1:], 0.0))
         if form is not None:
             factor = frame.express(form.factor)
-            form = Form(factor, frame.bound(form.scale), frame.bound(form.error))
+            scale, error = frame.bound(form.scale), frame.bound(form.error)
+            form = replace(form, factor=factor, scale=scale, error=error)
     expected = np.ones(len(rms))
     if frame is None:
         expected[n_lower:] = state.residuals[stage.factors[1]]
@@ -501,7 +502,8 @@ def measure_columns(
     if not np.array_equal(kept, np.arange(len(rms))):  # F_1 is all variables, in their order
         R = np.asarray(triangular_factor(np.ascontiguousarray(R[:, kept].T)))
         if form is not None:
-            form = Form(form.factor[:, kept], form.scale[kept], form.error[kept])
+            factor, scale, error = form.factor[:, kept], form.scale[kept], form.error[kept]
+            form = replace(form, factor=factor, scale=scale, error=error)
     error = unit * (stage.degree * rms + shift)
     return Columns(
         R=R,

@@ -183,6 +183,9 @@ class Form:
         Size on the contrast of the terms of each column, those of its factors included.
     coordinates : Coordinates or None
         Given if the factor alone would lose digits.
+    definite : bool
+        Whether no polynomial of the candidates has size zero. One that seems to has lost the digits
+        of its size; if it is zero on the points, it is a relation.
     """
 
     factor: FloatArray
@@ -191,6 +194,7 @@ class Form:
     subspace: FloatArray | None = None
     terms: FloatArray | None = None
     coordinates: Coordinates | None = None
+    definite: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -351,10 +351,11 @@ class Coefficient(Normalization):
     def form(self, stage: Stage) -> Form:
         """Expand F and the candidates in the original variables."""
         if not stage.projects:
-            return stage.form(stage.expansion()[1])
+            return replace(stage.form(stage.expansion()[1]), definite=True)
         variables, exponents = scale_columns(stage)
         if is_ordinary(variables, exponents, stage.degree, homogeneous=False):
-            return stage.form(stage.expansion()[1])
+            # Some combinations of all products are zero everywhere.
+            return replace(stage.form(stage.expansion()[1]), definite=not stage.all_products)
         powers = monomials(stage.n_features, stage.degree).exponents
         return graded_form(stage, variables, exponents, -(powers @ exponents).astype(float))
 
