@@ -22,6 +22,7 @@ from scipy.linalg import get_lapack_funcs, lapack, qr, solve_triangular, svd
 from vanishing.arrays.kernels import norms, solve_upper, triangular_factor
 from vanishing.arrays.namespace import (
     Array,
+    BoolArray,
     FloatArray,
     IntArray,
     move_like,
@@ -252,6 +253,9 @@ class _Scaling:
 def solve_pair(points: Side, form: Side) -> Solution:
     """Solve the problem for A = ``points`` and B = ``form``."""
     n_columns = points.scale.shape[0]
+    is_zero = (norms(points.factor) == 0) & (points.error == 0)
+    if is_zero.any():
+        return _solve_beside_zeros(points, form, is_zero)
     scaling = _Scaling.of(points, form)
     d, noise = scaling.columns, scaling.noise
     a = _compress(points.factor * (scaling.weight_a * d))
@@ -324,6 +328,52 @@ def solve_pair(points: Side, form: Side) -> Solution:
         dropped=n_zero - lost,
         lost=lost,
         condition=estimate_condition(triangle[:, :rank]),
+    )
+
+
+def _solve_beside_zeros(points: Side, form: Side, is_zero: BoolArray) -> Solution:
+    """Solve the problem where some columns are zero on the points, without any rounding error.
+
+    Beside other columns the decomposition would give them the errors of these, and a column of
+    zeros would seem to be known to be nonzero.
+    """
+    n_columns = len(is_zero)
+    zeros = _find_relations(np.eye(n_columns)[:, is_zero], points, form)
+    sizes = form.factor @ zeros  # orthonormal
+    rest = form.factor[:, ~is_zero]
+    inside = solve_pair(
+        Side(
+            points.factor[:, ~is_zero],
+            points.scale[~is_zero],
+            points.error[~is_zero],
+            points.terms[~is_zero],
+            points.unit,
+        ),
+        Side(
+            rest - sizes @ (sizes.T @ rest),
+            form.scale[~is_zero],
+            form.error[~is_zero],
+            form.terms[~is_zero],
+            form.unit,
+            form.definite,
+        ),
+    )
+
+    def extend(vectors: FloatArray) -> FloatArray:
+        """Return directions of all columns, orthogonal to the zeros under the form."""
+        full = np.zeros((n_columns, vectors.shape[1]))
+        full[~is_zero] = vectors
+        return np.asarray(full - zeros @ (sizes.T @ (rest @ vectors)))
+
+    added = np.zeros(zeros.shape[1])
+    return replace(
+        inside,
+        vectors=fix_signs(np.hstack([_echelon(zeros), extend(inside.vectors)])),
+        extents=np.concatenate([added, inside.extents]),
+        noise=np.concatenate([added, inside.noise]),
+        doubt=np.concatenate([added, inside.doubt]),
+        unbounded=extend(inside.unbounded),
+        dropped=inside.dropped + int(is_zero.sum()) - zeros.shape[1],
     )
 
 

@@ -144,7 +144,10 @@ def scale_columns(stage: Stage) -> tuple[FloatArray, IntArray]:
     rms = stage.on_points.column_rms[stage.n_lower :]
     spread = norms(centred)
     rounding = 64 * stage.on_points.relative_error * rms
-    exponents = _exponent(np.where(spread > rounding, spread, rms))
+    sizes = np.where(spread > rounding, spread, rms)
+    # A column of zeros has no units of its own. In the largest units, rounding errors that mix it
+    # into other polynomials stay small.
+    exponents = _exponent(np.where(sizes > 0, sizes, np.max(sizes, initial=0.0)))
     return np.vstack([np.ldexp(-mean[0], -exponents), np.eye(len(rms))]), exponents
 
 
