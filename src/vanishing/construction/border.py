@@ -402,8 +402,8 @@ def scale_to_box(ranges: FloatArray) -> Frame:
     low, high = ranges.astype(np.float64)
     origin, unit = low / 2 + high / 2, high / 2 - low / 2
     # The rounding errors of a constant column are those of its value.
-    of_constants = np.where(origin != 0, np.abs(origin), 1.0)
-    return Frame(origin, np.where(unit > 0, unit, of_constants))
+    unit = np.where(unit > 0, unit, np.abs(origin))
+    return Frame(origin, np.where(unit > 0, unit, np.max(unit, initial=0.0) or 1.0))
 
 
 def choose_frame(R: FloatArray, relative_error: float) -> Frame:
@@ -421,7 +421,8 @@ def choose_frame(R: FloatArray, relative_error: float) -> Frame:
     mean, rms, spread = R[0, 1:] / R[0, 0], norms(R[:, 1:]), norms(R[1:, 1:])
     far = np.abs(mean) > FAR * spread
     size = np.where(far & (spread > SAFETY * relative_error * rms), spread, rms)
-    unit = np.ldexp(1.0, np.frexp(np.where(size > 0, size, 1.0))[1])
+    size = np.where(size > 0, size, np.max(size, initial=0.0) or 1.0)
+    unit = np.ldexp(1.0, np.frexp(size)[1])
     return Frame(np.where(far, np.round(16 * mean / unit) * unit / 16, 0.0), unit)
 
 

@@ -67,12 +67,13 @@ class Frame:
         found = triangular_factor(factor.R.T.copy())
         R[: len(found)] = found
         origin = R[0, 1:] / R[0, 0]
-        # Columns in units of their spread; one that is constant so far, in units of its size.
+        # Columns in units of their spread; one that is constant so far, in units of its size; one of
+        # zeros, in the largest units of others.
         spread = np.linalg.norm(R[1:, 1:], axis=0)
         error = ROUNDING * factor.relative_error
         rounding = error * np.abs(origin)
         unit = np.where(spread > rounding, spread, np.abs(origin))
-        unit = np.where(unit > 0, unit, 1.0)
+        unit = np.where(unit > 0, unit, np.max(unit, initial=0.0) or 1.0)
         _, widths, directions = np.linalg.svd(R[1:, 1:] / unit)
         # Nothing is known about the size of flat directions: later rows may be wide there.
         widest = widths[0] if widths[0] > 0 else 1.0
