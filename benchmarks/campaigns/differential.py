@@ -33,13 +33,13 @@ import warnings
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from itertools import combinations_with_replacement
 from math import comb
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas
 from benchmarks.machine import describe
 from sympy import ZZ
 from sympy.polys.matrices import DomainMatrix
@@ -163,6 +163,7 @@ SOURCES = {
     "partial_fit": 0.1,
     "dask": 0.02,
 }
+NEEDS = {"frame": "pandas", "dask": "dask"}
 #: Of float64, so that all powers of degree 4 are far from overflow.
 LARGEST_SCALE = 498
 
@@ -195,7 +196,7 @@ class Case:
 
 
 def make_case(seed, backends):
-    """Draw a case."""
+    """Draw a case; sources whose library is not installed become arrays."""
     rng = np.random.default_rng(seed)
     n_columns = int(rng.integers(1, 5))
     kind = KINDS[seed % len(KINDS)]
@@ -211,6 +212,8 @@ def make_case(seed, backends):
     backend = str(rng.choice(backends))
     dtype = str(rng.choice(["float64", "float32"], p=[0.85, 0.15]))
     source = str(rng.choice(list(SOURCES), p=list(SOURCES.values())))
+    if source in NEEDS and not find_spec(NEEDS[source]):
+        source = "array"
     if source == "integers":
         dtype, backend = "float64", "numpy"
     moved = False
@@ -382,6 +385,8 @@ def fit(case):
     if case.source == "integers":
         return ideal.fit(case.points, contrast=case.contrast)
     if case.source == "frame":
+        import pandas
+
         names = [f"c{i}" for i in range(X.shape[1])]
         other = None if Y is None else pandas.DataFrame(Y, columns=names)
         return ideal.fit(pandas.DataFrame(X, columns=names), contrast=other)
@@ -585,11 +590,9 @@ def run(start, stop, backends):
 
 def available_backends():
     """Return the array libraries that are installed."""
-    import importlib.util
-
     found = ["numpy", "numpy"]
-    found += ["strict"] if importlib.util.find_spec("array_api_strict") else []
-    found += ["torch"] if importlib.util.find_spec("torch") else []
+    found += ["strict"] if find_spec("array_api_strict") else []
+    found += ["torch"] if find_spec("torch") else []
     return found
 
 
@@ -626,6 +629,7 @@ def main():
             "seconds": round(time.perf_counter() - began, 1),
             "seeds": [arguments.start, stop - 1],
             "backends": sorted(set(backends)),
+            "without": sorted(source for source, name in NEEDS.items() if not find_spec(name)),
             "counts": dict(total.counts),
             "failures": total.failures,
         }
