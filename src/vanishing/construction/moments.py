@@ -67,8 +67,8 @@ class Frame:
         found = triangular_factor(factor.R.T.copy())
         R[: len(found)] = found
         origin = R[0, 1:] / R[0, 0]
-        # Columns in units of their spread; one that is constant so far, in units of its size; one of
-        # zeros, in the largest units of others.
+        # Columns in units of their spread; one that is constant so far, in units of its size; one
+        # of zeros, in the largest units of others.
         spread = np.linalg.norm(R[1:, 1:], axis=0)
         error = ROUNDING * factor.relative_error
         rounding = error * np.abs(origin)
