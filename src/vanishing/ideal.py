@@ -450,7 +450,7 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
             warn_of_fragile(found)
         warn_of_left_out(found, settings.memory_budget, stacklevel=4)
         fitted.__dict__.pop("_seen", None)
-        fitted._keep(found)
+        fitted.adopt(found)
         take_over(self, fitted)
         return self
 
@@ -531,8 +531,8 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         # is no reason to complain.
         found, _ = self._construct(seen.points.source("X"), on_contrast, settings, seen.ranges)
         warn_of_left_out(found, settings.memory_budget, stacklevel=3)
-        fitted._seen = seen
-        fitted._keep(found)
+        fitted.__dict__["_seen"] = seen
+        fitted.adopt(found)
         take_over(self, fitted)
         return self
 

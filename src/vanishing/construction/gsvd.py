@@ -404,7 +404,8 @@ def _find_relations(null: FloatArray, points: Side, form: Side) -> FloatArray:
         is_relation = sizes > 0
     else:
         is_relation = sizes > errors
-    is_relation &= points.norms(rotated) <= points.noise(rotated)
+    zero = np.minimum(points.noise(rotated), points.negligible(rotated))
+    is_relation &= points.norms(rotated) <= zero
     return np.asarray(rotated[:, is_relation] / sizes[is_relation])
 
 
@@ -505,10 +506,11 @@ def _rank_revealing_qr(
     ):
         return q, triangle, np.arange(triangle.shape[1]), 0
     q, triangle, order = qr(stacked, mode="economic", pivoting=True, check_finite=False)
+    # Columns are scaled to size 1 before projection, which errors are relative to. What projection
+    # leaves of data far from the origin may be much smaller.
     diagonal = np.abs(np.diag(triangle))
-    largest = diagonal[0] if diagonal.size else 0.0
-    rank = int(np.sum(diagonal > noise * largest))
-    lost = int(np.sum(diagonal[rank:] > trusted * largest))
+    rank = int(np.sum(diagonal > noise))
+    lost = int(np.sum(diagonal[rank:] > trusted))
     return q[:, :rank], triangle[:rank], order, lost
 
 

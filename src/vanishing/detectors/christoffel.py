@@ -343,7 +343,7 @@ class ChristoffelDetector(Detector):
             reservoir.sample_weight,
             n_rows=max(ideal.n_samples_seen_, len(reservoir.rows)),
         )
-        fitted._ideal, fitted._reservoir = ideal, reservoir
+        fitted.__dict__.update(_ideal=ideal, _reservoir=reservoir)
         take_over(self, fitted)
         return self
 
