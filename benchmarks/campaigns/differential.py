@@ -266,14 +266,17 @@ def draw_scale(rng, n_columns, degree, dtype, settings):
     """Draw the units of the columns.
 
     Coarse arithmetic resolves neither norms of coefficients in other units, nor columns in very
-    different ones.
+    different ones. All products have combinations that are zero everywhere, which norms of
+    coefficients do not tell from equations in other units.
     """
     which = rng.integers(4)
     is_coarse = dtype == "float32" or settings["reduction"] == "gram"
     by_coefficients = settings.get("normalization") == "coefficient" or (
         "normalization" not in settings and type(settings["construction"]) is Abm
     )
-    if which == 0 or (is_coarse and by_coefficients):
+    by_coefficients |= settings.get("normalization") == "gradient-weighted"
+    has_equal_products = settings.get("products") == "all"
+    if which == 0 or ((is_coarse or has_equal_products) and by_coefficients):
         return 2.0 ** rng.integers(-4, 5)
     if dtype == "float32":  # of which 2**±126 is the range
         return 2.0 ** rng.integers(-50 // degree, 51 // degree)
@@ -429,6 +432,8 @@ def compare(case):
     ranks, exponents, vectors = null_space(case.points, case.degree)
     smallest = margin(case.points, case.degree, ranks)
     clear = smallest > CLEAR[case.precision]
+    if case.contrast is not None and case.precision == ("gram", "float32"):
+        clear = False  # two digits on the points, and two on the contrast
     if case.contrast is not None:
         # Sizes on the contrast count as well.
         distinct = np.unique(case.contrast, axis=0)

@@ -176,13 +176,16 @@ def is_ordinary(
 def identity_form(stage: Stage, unit: float = 1.0) -> Form | None:
     """Return ``unit`` times the identity on the columns of degree 1; None if their units agree.
 
+    Columns of zeros have no units.
+
     Parameters
     ----------
     stage : Stage
     unit : float
     """
     variables, exponents = scale_columns(stage)
-    if is_ordinary(np.zeros_like(variables), exponents, 1, homogeneous=True):
+    has_zeros = bool(np.any(stage.on_points.column_rms[stage.n_lower :] == 0))
+    if is_ordinary(np.zeros_like(variables), exponents, 1, homogeneous=True) and not has_zeros:
         return None
     weights = np.append(-np.inf, np.log2(unit) - exponents)  # nothing for the constant
     return graded_form(stage, variables, exponents, weights)
