@@ -1,4 +1,4 @@
-"""A fit that fails leaves the previous one usable; models can be shared by threads and processes."""
+"""A failed fit leaves the previous one usable; threads and processes share models."""
 
 import multiprocessing
 import pickle
