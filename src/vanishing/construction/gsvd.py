@@ -271,7 +271,7 @@ def solve_pair(points: Side, form: Side) -> Solution:
     del q
     vectors = np.zeros((n_columns, rank))
     vectors[order[:rank]] = solve_triangular(triangle[:, :rank], w, check_finite=False)
-    relations = np.zeros((n_columns, 0))
+    relations: FloatArray = np.zeros((n_columns, 0))
     if rank < n_columns:
         null = np.zeros((n_columns, n_columns - rank))
         null[order[:rank]] = -solve_triangular(triangle[:, :rank], triangle[:, rank:])
