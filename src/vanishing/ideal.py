@@ -494,9 +494,9 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
             warn_of_undecided(found)
             warn_of_fragile(found)
         warn_of_left_out(found, settings.memory_budget, stacklevel=4)
+        fitted.__dict__.pop("_seen", None)
+        fitted.adopt(found)
         take_over(self, fitted)
-        self.__dict__.pop("_seen", None)
-        self._keep(found)
         return self
 
     def adopt(self, found: Construction) -> Self:
@@ -576,9 +576,9 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         # is no reason to complain.
         found, _ = self._construct(seen.points.source("X"), on_contrast, settings, seen.ranges)
         warn_of_left_out(found, settings.memory_budget, stacklevel=3)
+        fitted.__dict__["_seen"] = seen
+        fitted.adopt(found)
         take_over(self, fitted)
-        self._seen = seen
-        self._keep(found)
         return self
 
     def _degree_to_keep(self) -> int:

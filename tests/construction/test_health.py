@@ -74,3 +74,14 @@ def test_users_notice_that_nothing_vanishes():
     found = VanishingIdeal(tol=tol, max_degree=2).fit(X)
     assert found.transform(X).shape[1] > 0
     assert str(found) == repr(found)
+
+
+@pytest.mark.parametrize("tol_norm", ["rms", "euclidean"])
+def test_loss_of_orthogonality_is_measured(tol_norm):
+    X = np.random.default_rng(0).standard_normal((200, 3))
+    steps = VanishingIdeal(max_degree=3, tol=0, tol_norm=tol_norm).fit(X).trace_
+    losses = [step.orthogonality_loss for step in steps]
+    assert losses[0] == 0
+    assert all(0 < loss < 1e-13 for loss in losses[1:])
+    coarse = VanishingIdeal(max_degree=3, tol=0, tol_norm=tol_norm).fit(X.astype(np.float32))
+    assert coarse.trace_[-1].orthogonality_loss > 1e-8

@@ -131,7 +131,7 @@ def test_expanding_hands_out_copies():
 # Which of the polynomials of degree 3 vanish is hidden by rounding.
 @pytest.mark.filterwarnings("ignore::vanishing.ideal.UndecidedWarning")
 @pytest.mark.parametrize("seed", [71, 5288])
-def test_size_holds_where_directions_are_dropped_and_rounding_is_large(seed):
+def test_size_holds_where_rounding_is_large(seed):
     """Nearly flat data far from the origin, fewer rows than candidates (found by search)."""
     rng = np.random.default_rng(seed)
     n_features, n_samples = int(rng.integers(1, 5)), int(rng.integers(1, 61))
@@ -143,7 +143,8 @@ def test_size_holds_where_directions_are_dropped_and_rounding_is_large(seed):
     Y = rng.standard_normal((int(rng.integers(20, 81)), n_features))
     offset = rng.choice([0, 1, 30.0])
     ideal = fit(X + offset, "contrastive", contrast=Y + offset, tol=0.0, max_degree=3)
-    assert ideal.trace_[-1].dropped > 0
+    # All of degree 3 have a size on the contrast, even if the errors on X are larger.
+    assert all(step.dropped == 0 for step in ideal.trace_)
     size = np.sqrt(np.mean(ideal.transform(Y + offset) ** 2, axis=0))
     condition = max(step.condition for step in ideal.trace_)
     assert np.abs(size - 1).max() <= max(1e-10, 100 * np.finfo(float).eps * condition)

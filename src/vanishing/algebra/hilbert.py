@@ -44,7 +44,11 @@ def hilbert_function(basis: PolynomialBasis) -> IntArray:
     array([ 1,  4,  9, 16, 25])
     """
     degrees = basis.degrees(which="nonvanishing")
-    return np.cumsum(np.bincount(degrees, minlength=len(basis.blocks) + 1))
+    counts = np.bincount(degrees, minlength=len(basis.blocks) + 1)
+    if len(counts) > 1:
+        # A border basis with the full border keeps all variables, those that depend on others too.
+        counts[1] = min(counts[1], basis.n_features - np.sum(basis.degrees() == 1))
+    return np.cumsum(counts)
 
 
 def growth(hilbert: IntArray) -> Growth | None:

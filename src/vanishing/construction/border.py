@@ -8,7 +8,7 @@ joins O. Otherwise it is the leading term of a generator.
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from vanishing.arrays.blocks import all_threads, one_thread
 from vanishing.arrays.kernels import norms, triangular_factor
 from vanishing.arrays.namespace import FloatArray, IntArray
 from vanishing.construction.candidates import EPS, Form, Stage, check_columns
-from vanishing.construction.gsvd import estimate_condition
+from vanishing.construction.gsvd import SAFETY, estimate_condition
 from vanishing.construction.leading_terms import Columns, Found, Sequence, sort_out
 from vanishing.construction.loop import LARGE, Construction, DegreeTrace, StopReason
 from vanishing.construction.normalizations import Normalization
@@ -400,20 +400,29 @@ def scale_to_box(ranges: FloatArray) -> Frame:
         The least and the largest value of each column.
     """
     low, high = ranges.astype(np.float64)
-    unit = high / 2 - low / 2
-    return Frame(low / 2 + high / 2, np.where(unit > 0, unit, 1.0))
+    origin, unit = low / 2 + high / 2, high / 2 - low / 2
+    # The rounding errors of a constant column are those of its value.
+    unit = np.where(unit > 0, unit, np.abs(origin))
+    return Frame(origin, np.where(unit > 0, unit, np.max(unit, initial=0.0) or 1.0))
 
 
-def choose_frame(R: FloatArray) -> Frame:
+def choose_frame(R: FloatArray, relative_error: float) -> Frame:
     """Return coordinates of size about 1, by R of [1 x].
 
     Units are powers of two, and origins are round multiples of them, so that the coefficients of
     exact equations stay exact.
+
+    Parameters
+    ----------
+    R : array of shape (n_rows, 1 + n_features)
+    relative_error : float
+        Of R. A spread that is no larger is that of a constant column, and no unit.
     """
     mean, rms, spread = R[0, 1:] / R[0, 0], norms(R[:, 1:]), norms(R[1:, 1:])
     far = np.abs(mean) > FAR * spread
-    size = np.where(far & (spread > EPS * rms), spread, rms)
-    unit = np.ldexp(1.0, np.frexp(np.where(size > 0, size, 1.0))[1])
+    size = np.where(far & (spread > SAFETY * relative_error * rms), spread, rms)
+    size = np.where(size > 0, size, np.max(size, initial=0.0) or 1.0)
+    unit = np.ldexp(1.0, np.frexp(size)[1])
     return Frame(np.where(far, np.round(16 * mean / unit) * unit / 16, 0.0), unit)
 
 
@@ -485,7 +494,8 @@ def measure_columns(
         shift = np.append(0.0, np.where(frame.origin != 0, terms[1:], 0.0))
         if form is not None:
             factor = frame.express(form.factor)
-            form = Form(factor, frame.bound(form.scale), frame.bound(form.error))
+            scale, error = frame.bound(form.scale), frame.bound(form.error)
+            form = replace(form, factor=factor, scale=scale, error=error)
     expected = np.ones(len(rms))
     if frame is None:
         expected[n_lower:] = state.residuals[stage.factors[1]]
@@ -493,7 +503,8 @@ def measure_columns(
     if not np.array_equal(kept, np.arange(len(rms))):  # F_1 is all variables, in their order
         R = np.asarray(triangular_factor(np.ascontiguousarray(R[:, kept].T)))
         if form is not None:
-            form = Form(form.factor[:, kept], form.scale[kept], form.error[kept])
+            factor, scale, error = form.factor[:, kept], form.scale[kept], form.error[kept]
+            form = replace(form, factor=factor, scale=scale, error=error)
     error = unit * (stage.degree * rms + shift)
     return Columns(
         R=R,
@@ -550,7 +561,7 @@ def grow(
     tol = settings.tol / np.sqrt(n_rows) if settings.paper_norm else settings.tol
     frame = None
     if stage.degree == 1:
-        frame = choose_frame(stage.on_points.R)
+        frame = choose_frame(stage.on_points.R, stage.on_points.relative_error)
         if box is not None:
             frame = Frame(box.origin[border.left], box.unit[border.left])
     columns = measure_columns(stage, state, settings.normalization, frame)

@@ -183,6 +183,9 @@ class Form:
         Size on the contrast of the terms of each column, those of its factors included.
     coordinates : Coordinates or None
         Given if the factor alone would lose digits.
+    definite : bool
+        Whether no polynomial of the candidates has size zero. One that seems to has lost the digits
+        of its size; if it is zero on the points, it is a relation.
     """
 
     factor: FloatArray
@@ -191,6 +194,7 @@ class Form:
     subspace: FloatArray | None = None
     terms: FloatArray | None = None
     coordinates: Coordinates | None = None
+    definite: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -373,10 +377,15 @@ class Stage:
         # point, its values there are rounding errors, and so are those of products. Errors are
         # therefore relative to the terms, not to the values.
         terms = self._size_of_terms(on_contrast.column_rms)
+        # L has the rounding errors of the products on X, also where it should be zero.
+        of_lower = np.max(on_contrast.column_rms[: self.n_lower], initial=0.0)
+        of_projection = self.on_points.column_rms[self.n_lower :] * of_lower
+        error = on_contrast.relative_error * terms
+        error = np.maximum(error, self.on_points.relative_error * of_projection)
         return replace(
             form,
             scale=np.maximum(form.scale, terms),
-            error=np.maximum(form.error, on_contrast.relative_error * terms),
+            error=np.maximum(form.error, error),
             terms=terms,
         )
 

@@ -22,6 +22,7 @@ from scipy.linalg import get_lapack_funcs, lapack, qr, solve_triangular, svd
 from vanishing.arrays.kernels import norms, solve_upper, triangular_factor
 from vanishing.arrays.namespace import (
     Array,
+    BoolArray,
     FloatArray,
     IntArray,
     move_like,
@@ -63,6 +64,8 @@ COARSE = 16.0
 KNOWN_SIZE = 0.1
 #: Entries within this fraction of the largest are tied when the sign is chosen.
 SIGN_TIE = 1e-6
+#: Relations whose coefficients differ by more than this factor are not mixed.
+SIMILAR_SIZES = 1e3
 #: Extents that differ by less than this fraction are tied: their directions may be mixed.
 EXTENT_TIE = 1e-10
 #: Codes of LAPACK's gejsv: accurate relative to each column, no U, V, the full range of numbers,
@@ -85,6 +88,8 @@ class Side:
         Size of the terms that each column is a sum of; these may cancel.
     unit : float
         Relative rounding error of the values themselves, without that of earlier degrees.
+    definite : bool
+        As in ``Form``.
     """
 
     factor: FloatArray
@@ -92,6 +97,7 @@ class Side:
     error: FloatArray
     terms: FloatArray
     unit: float = EPS
+    definite: bool = False
 
     @property
     def trusted(self) -> float:
@@ -107,6 +113,7 @@ class Side:
             self.error @ sizes,
             self.terms @ sizes,
             self.unit,
+            self.definite,
         )
 
     def negligible(self, v: FloatArray) -> FloatArray:
@@ -174,7 +181,7 @@ def solve(points: Side, form: Form, near: Array | None = None) -> Solution:
     """
     if form.coordinates is not None:
         return solve_in_coordinates(points, form.coordinates)
-    sizes = Side(form.factor, form.scale, form.error, form.scale, points.unit)
+    sizes = Side(form.factor, form.scale, form.error, form.scale, points.unit, form.definite)
     if form.subspace is None:
         found = None
         if near is not None and len(points.scale) >= MANY_COLUMNS:
@@ -246,6 +253,9 @@ class _Scaling:
 def solve_pair(points: Side, form: Side) -> Solution:
     """Solve the problem for A = ``points`` and B = ``form``."""
     n_columns = points.scale.shape[0]
+    is_zero = (norms(points.factor) == 0) & (points.error == 0)
+    if is_zero.any():
+        return _solve_beside_zeros(points, form, is_zero)
     scaling = _Scaling.of(points, form)
     d, noise = scaling.columns, scaling.noise
     a = _compress(points.factor * (scaling.weight_a * d))
@@ -261,15 +271,18 @@ def solve_pair(points: Side, form: Side) -> Solution:
     del q
     vectors = np.zeros((n_columns, rank))
     vectors[order[:rank]] = solve_triangular(triangle[:, :rank], w, check_finite=False)
-    if rank < n_columns and noise < EXACT_NULL:
-        # Vectors are determined up to the null space of the stack. The smallest ones are taken, so
-        # that the result does not depend on the choice of pivots. Not if rounding errors are
-        # large: then the null space is not zero enough to be added.
+    relations: FloatArray = np.zeros((n_columns, 0))
+    if rank < n_columns:
         null = np.zeros((n_columns, n_columns - rank))
         null[order[:rank]] = -solve_triangular(triangle[:, :rank], triangle[:, rank:])
         null[order[rank:]] = np.eye(n_columns - rank)
         unit = qr(null, mode="economic", check_finite=False)[0]
-        vectors -= unit @ (unit.T @ vectors)
+        relations = _find_relations(unit * d[:, None], points, form)
+        if noise < EXACT_NULL:
+            # Vectors are determined up to the null space of the stack. The smallest ones are
+            # taken, so that the result does not depend on the choice of pivots. Not if rounding
+            # errors are large: then the null space is not zero enough to be added.
+            vectors -= unit @ (unit.T @ vectors)
     vectors *= d[:, None]
 
     norm_a, norm_b = points.norms(vectors), form.norms(vectors)
@@ -291,6 +304,7 @@ def solve_pair(points: Side, form: Side) -> Solution:
     extents = points.norms(found)
     if np.any((extents > points.noise(found)) & (extents <= resolution)):
         found = _refine(found, unbounded, points, form)
+    found = np.hstack([relations, found])
     found, extents = fix_rotation(found, points.norms(found), points, noise)
     # Refined directions were separated twice, each time up to the errors of the stack.
     rounding = SAFETY * EPS * resolution
@@ -303,7 +317,8 @@ def solve_pair(points: Side, form: Side) -> Solution:
     # If the size of a direction under the normalization is unknown, so is its extent.
     is_known = form.noise(found) <= KNOWN_SIZE
     negligible = np.where(is_known, np.maximum(points.negligible(found), rounding), 0.0)
-    n_zero = n_columns - int(finite.sum()) - int(infinite.sum())
+    n_zero = n_columns - found.shape[1] - unbounded.shape[1]
+    lost = min(lost, n_zero)
     return Solution(
         vectors=fix_signs(found),
         extents=extents,
@@ -314,6 +329,84 @@ def solve_pair(points: Side, form: Side) -> Solution:
         lost=lost,
         condition=estimate_condition(triangle[:, :rank]),
     )
+
+
+def _solve_beside_zeros(points: Side, form: Side, is_zero: BoolArray) -> Solution:
+    """Solve the problem where some columns are zero on the points, without any rounding error.
+
+    Beside other columns the decomposition would give them the errors of these, and a column of
+    zeros would seem to be known to be nonzero.
+    """
+    n_columns = len(is_zero)
+    zeros = _find_relations(np.eye(n_columns)[:, is_zero], points, form)
+    sizes = form.factor @ zeros  # orthonormal
+    rest = form.factor[:, ~is_zero]
+    inside = solve_pair(
+        Side(
+            points.factor[:, ~is_zero],
+            points.scale[~is_zero],
+            points.error[~is_zero],
+            points.terms[~is_zero],
+            points.unit,
+        ),
+        Side(
+            rest - sizes @ (sizes.T @ rest),
+            form.scale[~is_zero],
+            form.error[~is_zero],
+            form.terms[~is_zero],
+            form.unit,
+            form.definite,
+        ),
+    )
+
+    def extend(vectors: FloatArray) -> FloatArray:
+        """Return directions of all columns, orthogonal to the zeros under the form."""
+        full = np.zeros((n_columns, vectors.shape[1]))
+        full[~is_zero] = vectors
+        return np.asarray(full - zeros @ (sizes.T @ (rest @ vectors)))
+
+    added = np.zeros(zeros.shape[1])
+    return replace(
+        inside,
+        vectors=fix_signs(np.hstack([_echelon(zeros), extend(inside.vectors)])),
+        extents=np.concatenate([added, inside.extents]),
+        noise=np.concatenate([added, inside.noise]),
+        doubt=np.concatenate([added, inside.doubt]),
+        unbounded=extend(inside.unbounded),
+        dropped=inside.dropped + int(is_zero.sum()) - zeros.shape[1],
+    )
+
+
+def _find_relations(null: FloatArray, points: Side, form: Side) -> FloatArray:
+    """Return the directions of the null space of the stack that have a size under the form.
+
+    The stack is as inaccurate as the coarser side. With Gram matrices, and with columns in very
+    different units, the size of a relation under the form may be below the errors of the points,
+    and still be known.
+
+    Parameters
+    ----------
+    null : array of shape (n_columns, n_null)
+        Independent directions.
+    points, form : Side
+
+    Returns
+    -------
+    array of shape (n_columns, n_relations)
+        Of size 1 under the form, as far as that is known.
+    """
+    if not form.definite and (form.norms(null) <= form.noise(null)).all():
+        return null[:, :0]  # as for products that are combinations of others
+    rotated = null @ right_singular_vectors(form.factor @ null)
+    sizes, errors = form.norms(rotated), form.noise(rotated)
+    if form.definite:
+        sizes = np.maximum(sizes, errors)
+        is_relation = sizes > 0
+    else:
+        is_relation = sizes > errors
+    zero = np.minimum(points.noise(rotated), points.negligible(rotated))
+    is_relation &= points.norms(rotated) <= zero
+    return np.asarray(rotated[:, is_relation] / sizes[is_relation])
 
 
 def _refine(vectors: FloatArray, unbounded: FloatArray, points: Side, form: Side) -> FloatArray:
@@ -413,10 +506,11 @@ def _rank_revealing_qr(
     ):
         return q, triangle, np.arange(triangle.shape[1]), 0
     q, triangle, order = qr(stacked, mode="economic", pivoting=True, check_finite=False)
+    # Columns are scaled to size 1 before projection, which errors are relative to. What projection
+    # leaves of data far from the origin may be much smaller.
     diagonal = np.abs(np.diag(triangle))
-    largest = diagonal[0] if diagonal.size else 0.0
-    rank = int(np.sum(diagonal > noise * largest))
-    lost = int(np.sum(diagonal[rank:] > trusted * largest))
+    rank = int(np.sum(diagonal > noise))
+    lost = int(np.sum(diagonal[rank:] > trusted))
     return q[:, :rank], triangle[:rank], order, lost
 
 
@@ -577,16 +671,18 @@ def solve_in_coordinates(points: Side, coordinates: Coordinates) -> Solution:
     plain, B = coordinates.plain, coordinates.factor
     null, free = _null_directions(points, plain)
     n_null = null.shape[1]
-    relations = null @ inverse_factor(B @ null)  # size 1 under the form
+    relations, groups = _separate_sizes(inverse_factor(B @ null))
+    relations = null @ relations  # size 1 under the form
     q = qr(B @ null, check_finite=False)[0]
     K = free @ inverse_factor(q[:, n_null:].T @ (B @ free))
     K, relations = (np.ldexp(each, -coordinates.exponent) for each in (K, relations))
 
     rest = plain @ (K @ right_singular_vectors(points.factor @ (plain @ K)))
-    (exact, small), (others, extents) = (
-        fix_rotation(part, points.norms(part), points, SAFETY * EPS)
-        for part in (plain @ relations, rest)
+    parts = [plain @ relations[:, start:stop] for start, stop in pairwise(groups)]
+    *grouped, (others, extents) = (
+        fix_rotation(part, points.norms(part), points, SAFETY * EPS) for part in (*parts, rest)
     )
+    exact, small = (np.concatenate(each, axis=-1) for each in zip(*grouped, strict=True))
     # Make the rest orthogonal to the relations under the form. That may add large multiples of
     # them, which are zero on the points; F does without these.
     sizes = norms(plain)
@@ -612,6 +708,35 @@ def solve_in_coordinates(points: Side, coordinates: Coordinates) -> Solution:
         condition=coordinates.condition,
         reduced=fix_signs(np.hstack([exact, others])),
     )
+
+
+def _separate_sizes(vectors: FloatArray) -> tuple[FloatArray, list[int]]:
+    """Rotate relations so that those of very different coefficients are orthogonal.
+
+    All exact relations are tied: any rotation of them has size 1 under the form and extent 0. But
+    for points of size s the form sees x² - s² by s², and the difference of two such polynomials by
+    1. Scaled to size 1, one has coefficients s² times those of the other. A rotation that mixes
+    them leaves no digits of the smaller one.
+
+    Parameters
+    ----------
+    vectors : array of shape (n_relations, n_relations)
+        Of size 1 under the form, in orthonormal coordinates.
+
+    Returns
+    -------
+    vectors : array of shape (n_relations, n_relations)
+    groups : list of int
+        Where relations of similar sizes start, and the number of relations.
+    """
+    n_relations = vectors.shape[1]
+    rotated = vectors @ right_singular_vectors(vectors)
+    rotated = rotated[:, np.argsort(-norms(rotated), kind="stable")]
+    sizes = norms(rotated)
+    steps = np.flatnonzero(sizes[:-1] > SIMILAR_SIZES * sizes[1:]) + 1
+    if not steps.size:  # the rotation is fixed later
+        return vectors, [0, n_relations]
+    return rotated, [0, *steps.tolist(), n_relations]
 
 
 def inverse_factor(matrix: FloatArray) -> FloatArray:

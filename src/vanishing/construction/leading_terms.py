@@ -350,6 +350,8 @@ def sort_out(
         measure = Measure(form, sequence.terms, n_lower + number)
         image, size = measure(fit.coefficients)
         is_known = fit.residual > fit.doubt
+        if size == 0 and not is_known and form is not None and form.definite:
+            size = measure.bound(fit.coefficients)  # lost in rounding errors
         if size == 0 and not is_known:
             found.dropped += 1
             continue
@@ -404,12 +406,18 @@ class Measure:
         """Return the factor of the form times the polynomial, and its norm; 0 if it is rounding."""
         if self.form is None:
             return np.ones(1), 1.0
-        factor, error = self.form.factor, self.form.error
+        factor = self.form.factor
         image = factor[:, self.own] - factor[:, self.terms] @ coefficients
         size = float(norms(image[:, None])[0])
-        if size <= SAFETY * (error[self.own] + np.abs(coefficients) @ error[self.terms]):
+        if size <= self.bound(coefficients):
             return np.zeros_like(image), 0.0
         return image, size
+
+    def bound(self, coefficients: FloatArray) -> float:
+        """Return the size up to which the size of a polynomial is a rounding error."""
+        assert self.form is not None
+        error = self.form.error
+        return SAFETY * float(error[self.own] + np.abs(coefficients) @ error[self.terms])
 
 
 def _fit_sparse(

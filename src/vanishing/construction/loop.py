@@ -266,6 +266,9 @@ class DegreeTrace:
     amplification : float
         The largest rounding error of a nonvanishing polynomial on X, in units of eps: errors of
         lower degrees pile up in it.
+    orthogonality_loss : float
+        The largest deviation from 0 of the correlations on X of the nonvanishing polynomials of
+        lower degrees, and of their sizes from 1. It is a rounding error unless these pile up.
     """
 
     degree: int
@@ -286,6 +289,7 @@ class DegreeTrace:
     margin: float = np.inf
     fragile: int = 0
     amplification: float = 1.0
+    orthogonality_loss: float = 0.0
 
 
 # --- One degree -----------------------------------------------------------------------------------
@@ -387,6 +391,9 @@ def grow(
         margin=find_margin(solution, solved.bound, vanishes),
         fragile=count_fragile(solution, solved.bound),
         amplification=float(np.max(rounding, initial=1.0)),
+        orthogonality_loss=measure_orthogonality_loss(
+            stage.on_points.R[: stage.n_lower, : stage.n_lower] / size
+        ),
     )
     kept = solution.extents[is_nonvanishing]
     contrast_terms = state.contrast_terms
@@ -584,6 +591,24 @@ def find_margin(solution: Solution, bound: float | FloatArray, vanishes: BoolArr
     with np.errstate(divide="ignore", invalid="ignore"):
         factors = np.where(vanishes, limit / extents, extents / limit)
     return float(np.nanmin(factors, initial=np.inf))
+
+
+def measure_orthogonality_loss(R: FloatArray) -> float:
+    """Return how far polynomials of size 1 are from orthonormal, by R of their values.
+
+    Parameters
+    ----------
+    R : array of shape (n_polynomials, n_polynomials)
+        The first is the constant, which has size 1 whatever the convention of sizes is.
+
+    Returns
+    -------
+    float
+        The largest entry of R'R - I, without the constant's own.
+    """
+    gram = R.T @ R
+    np.fill_diagonal(gram, np.diag(gram) - 1.0)
+    return float(np.max(np.abs(gram[1:, 1:]), initial=0.0))
 
 
 def count_fragile(solution: Solution, bound: float | FloatArray) -> int:

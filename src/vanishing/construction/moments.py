@@ -67,13 +67,21 @@ class Frame:
         found = triangular_factor(factor.R.T.copy())
         R[: len(found)] = found
         origin = R[0, 1:] / R[0, 0]
-        # Columns in units of their spread; one that is constant so far, in units of its size.
+        # Columns in units of their spread; one that is constant so far, in units of its size; one
+        # of zeros, in the largest units of others.
         spread = np.linalg.norm(R[1:, 1:], axis=0)
         error = ROUNDING * factor.relative_error
         rounding = error * np.abs(origin)
         unit = np.where(spread > rounding, spread, np.abs(origin))
-        unit = np.where(unit > 0, unit, 1.0)
-        _, widths, directions = np.linalg.svd(R[1:, 1:] / unit)
+        is_zero = unit == 0
+        unit = np.where(is_zero, np.max(unit, initial=0.0) or 1.0, unit)
+        # Zeros stay apart, without rounding errors of others.
+        rest = np.flatnonzero(~is_zero)
+        widths, directions = np.zeros(n_features), np.zeros((n_features, n_features))
+        _, widths[: len(rest)], directions[: len(rest), rest] = np.linalg.svd(
+            R[1:, 1 + rest] / unit[rest], full_matrices=False
+        )
+        directions[len(rest) :, is_zero] = np.eye(n_features - len(rest))
         # Nothing is known about the size of flat directions: later rows may be wide there.
         widest = widths[0] if widths[0] > 0 else 1.0
         flattest = error * widest + np.abs(directions) @ (rounding / unit)

@@ -144,7 +144,10 @@ def scale_columns(stage: Stage) -> tuple[FloatArray, IntArray]:
     rms = stage.on_points.column_rms[stage.n_lower :]
     spread = norms(centred)
     rounding = 64 * stage.on_points.relative_error * rms
-    exponents = _exponent(np.where(spread > rounding, spread, rms))
+    sizes = np.where(spread > rounding, spread, rms)
+    # A column of zeros has no units of its own. In the largest units, rounding errors that mix it
+    # into other polynomials stay small.
+    exponents = _exponent(np.where(sizes > 0, sizes, np.max(sizes, initial=0.0)))
     return np.vstack([np.ldexp(-mean[0], -exponents), np.eye(len(rms))]), exponents
 
 
@@ -173,13 +176,16 @@ def is_ordinary(
 def identity_form(stage: Stage, unit: float = 1.0) -> Form | None:
     """Return ``unit`` times the identity on the columns of degree 1; None if their units agree.
 
+    Columns of zeros have no units.
+
     Parameters
     ----------
     stage : Stage
     unit : float
     """
     variables, exponents = scale_columns(stage)
-    if is_ordinary(np.zeros_like(variables), exponents, 1, homogeneous=True):
+    has_zeros = bool(np.any(stage.on_points.column_rms[stage.n_lower :] == 0))
+    if is_ordinary(np.zeros_like(variables), exponents, 1, homogeneous=True) and not has_zeros:
         return None
     weights = np.append(-np.inf, np.log2(unit) - exponents)  # nothing for the constant
     return graded_form(stage, variables, exponents, weights)
@@ -351,10 +357,11 @@ class Coefficient(Normalization):
     def form(self, stage: Stage) -> Form:
         """Expand F and the candidates in the original variables."""
         if not stage.projects:
-            return stage.form(stage.expansion()[1])
+            return replace(stage.form(stage.expansion()[1]), definite=True)
         variables, exponents = scale_columns(stage)
         if is_ordinary(variables, exponents, stage.degree, homogeneous=False):
-            return stage.form(stage.expansion()[1])
+            # Some combinations of all products are zero everywhere.
+            return replace(stage.form(stage.expansion()[1]), definite=not stage.all_products)
         powers = monomials(stage.n_features, stage.degree).exponents
         return graded_form(stage, variables, exponents, -(powers @ exponents).astype(float))
 

@@ -397,10 +397,12 @@ def get_feature_names(estimator: Any, given: Any = None) -> list[str]:
 
 
 def take_over(estimator: Any, fitted: Any) -> None:
-    """Replace the fitted attributes of an estimator by those of its fitted copy."""
-    for name in vars(estimator).keys() - vars(fitted).keys():
-        delattr(estimator, name)
-    estimator.__dict__.update(vars(fitted))
+    """Replace the attributes of an estimator by those of its fitted copy, all at once.
+
+    An interrupt comes before or after, and a thread that scores meanwhile sees one fit or the
+    other.
+    """
+    estimator.__dict__ = dict(vars(fitted))
 
 
 def refuse_frames_of_chunks(estimator: Any, X: Any) -> None:

@@ -276,11 +276,11 @@ class ChristoffelDetector(Detector):
         score = self._make_score(ideal, coordinates)
         found = self._calibrate_by_leaving_out(score, train, held_out, sample_weight)
         fitted.anomaly_score_, fitted.offset_ = found
-        take_over(self, fitted)
         for name in ("_ideal", "_reservoir"):  # of earlier partial fits
-            self.__dict__.pop(name, None)
+            fitted.__dict__.pop(name, None)
         if not isinstance(train, SampleSource):
             _warn_of_few_rows(ideal.basis_.count("nonvanishing"), len(train))
+        take_over(self, fitted)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self:
@@ -343,8 +343,8 @@ class ChristoffelDetector(Detector):
             reservoir.sample_weight,
             n_rows=max(ideal.n_samples_seen_, len(reservoir.rows)),
         )
+        fitted.__dict__.update(_ideal=ideal, _reservoir=reservoir)
         take_over(self, fitted)
-        self._ideal, self._reservoir = ideal, reservoir
         return self
 
     @property

@@ -335,7 +335,7 @@ class Search:
             return []
         degrees = terms.degrees[supports].max(axis=1)
         extents = np.maximum(terms.extents(supports), LEAST_NOISE)  # smaller ones are not known
-        cost = extents * _per_degree(supports.shape[1]) ** degrees
+        cost = extents * per_degree(supports.shape[1]) ** degrees
         order = np.argsort(cost, kind="stable")
         laws = []
         chosen = order[:MOST_CANDIDATES]
@@ -350,7 +350,7 @@ class Search:
         return primitive(exponents, supports)
 
     def _accept_best(self, laws: list[tuple[Relation, float]]) -> bool:
-        laws.sort(key=lambda law: (len(law[0].exponents), self._cost(law[0])))
+        laws.sort(key=lambda law: (len(law[0].exponents), self._rank(law[0])))
         laws = self._prefer_proportions(laws)
         n_found = len(self.found)
         for relation, p_value in laws:
@@ -378,10 +378,10 @@ class Search:
                 chosen = other, its_p_value
         return chosen
 
-    def _cost(self, relation: Relation) -> float:
+    def _rank(self, relation: Relation) -> float:
         """Return what orders laws of one length: the most likely first, and low degrees."""
         gain = self.log_likelihood(relation) / float(self.row_weights.sum())
-        return relation.degree * float(np.log(_per_degree(len(relation.exponents)))) - gain
+        return relation.degree * float(np.log(per_degree(len(relation.exponents)))) - gain
 
     def _prefer_proportions(
         self, laws: list[tuple[Relation, float]]
@@ -587,7 +587,8 @@ def _median_sine(first: FloatArray, second: FloatArray) -> float:
     return float(np.median(np.sqrt(np.clip(1 - cosines**2, 0, None))))
 
 
-def _per_degree(n_terms: int) -> float:
+def per_degree(n_terms: int) -> float:
+    """Return the noise by which a law of a higher degree must be smaller, for each degree."""
     return PER_DEGREE_OF_TWO if n_terms == 2 else PER_DEGREE
 
 

@@ -14,7 +14,14 @@ from scipy.stats import t as student
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.data.whole_tables import read_table
-from vanishing.laws.discovery import MOST_TERMS, PERMUTATIONS, Search, choose_degree, solved_for
+from vanishing.laws.discovery import (
+    MOST_TERMS,
+    PERMUTATIONS,
+    Search,
+    choose_degree,
+    per_degree,
+    solved_for,
+)
 from vanishing.laws.fit import (
     EXACT,
     Relation,
@@ -338,6 +345,12 @@ class TrajectorySearch(Search):
 
     def _make_terms(self, rows: IntArray) -> Terms:
         return super()._make_terms(rows).restrict(self.allowed)
+
+    def _rank(self, relation: Relation) -> float:
+        # Equations hold for integrals along trajectories, which have no distances from a zero set.
+        return float(
+            max(relation.noise, EXACT) * per_degree(len(relation.exponents)) ** relation.degree
+        )
 
     def fit(self, exponents: IntArray) -> Relation:
         """Fit the coefficients of given terms."""

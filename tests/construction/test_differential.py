@@ -1,0 +1,116 @@
+"""Fits agree with exact arithmetic: a sample of the campaign, and what the campaign has found."""
+
+import numpy as np
+import pytest
+from benchmarks.campaigns.differential import run
+
+from vanishing import VanishingIdeal
+from vanishing.algebra import hilbert_function
+from vanishing.construction.border import Abm, AbmGradient, Oavi
+
+BORDER = ["abm", "abm-gradient", "oavi"]
+
+
+def counts(ideal):
+    return [(step.vanishing, step.nonvanishing) for step in ideal.trace_]
+
+
+def rank_of_equations(ideal, where):
+    """Return how many equations are independent, whatever their sizes are."""
+    values = ideal.basis_.evaluate(where)
+    return np.linalg.matrix_rank(values / np.linalg.norm(values, axis=0), tol=1e-8)
+
+
+def test_a_sample_of_the_campaign():
+    tally = run(0, 110, ["numpy"])
+    assert tally.failures == []
+    assert tally.counts["right"] > 90
+
+
+@pytest.mark.parametrize("normalization", ["gradient", "gradient-weighted", "coefficient", "vca"])
+@pytest.mark.parametrize("scale", [2.0**-6, 1.0])
+def test_zeros_beside_a_constant_column(normalization, scale):
+    """The column of zeros got the rounding errors of the others, and seemed not to vanish."""
+    X = scale * np.array([[0, 5, -5, -3], [0, 5, -1, 0], [0, 5, -5, 2], [0, 5, 0, 4.0]])
+    ideal = VanishingIdeal(max_degree=3, tol=0, normalization=normalization).fit(X)
+    assert counts(ideal) == [(2, 2), (2, 1), (2, 0)]
+
+
+def test_zeros_beside_others_are_orthogonal_to_them_under_the_form():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.zeros(50), rng.standard_normal((50, 2)), np.full(50, 3.0)])
+    Y = rng.standard_normal((80, 4)) @ rng.standard_normal((4, 4))
+    ideal = VanishingIdeal(max_degree=1, tol=0.5, normalization="contrastive")
+    values = ideal.fit(X, contrast=Y).basis_.evaluate(Y)
+    assert values.shape[1] >= 2
+    np.testing.assert_allclose(values.T @ values / 80, np.eye(values.shape[1]), atol=1e-12)
+
+
+@pytest.mark.parametrize("exponent", [20, 49, 71, 116])
+@pytest.mark.parametrize("settings", [{"normalization": "coefficient"}, {"construction": "abm"}])
+def test_norms_of_coefficients_at_any_scale(exponent, settings):
+    """x² - s² has coefficients of size s², and differences of two such polynomials do not."""
+    design = np.array(np.meshgrid(*[[-1, 1]] * 3)).reshape(3, -1).T * 2.0**exponent
+    ideal = VanishingIdeal(max_degree=2, tol=0, **settings).fit(design)
+    assert counts(ideal) == [(0, 3), (3, 3)]
+    where = 2.0**exponent * np.random.default_rng(0).standard_normal((20, 3))
+    assert rank_of_equations(ideal, where) == 3
+
+
+def test_coefficients_that_cancel_in_the_original_units():
+    grid = np.array(np.meshgrid(*[[0, 1, 2]] * 2)).reshape(2, -1).T * 2.0**100
+    ideal = VanishingIdeal(construction="abm", tol=0, max_degree=3).fit(grid)
+    assert counts(ideal) == [(0, 2), (0, 3), (2, 2)]
+
+
+def test_gram_matrices_and_columns_in_different_units():
+    """A size that is known under the form, below the errors on the points."""
+    X = np.array([[-1, -1], [-1, 1], [1, -1], [1, 1]]) * [2.0**15, 2.0**-13]
+    ideal = VanishingIdeal(max_degree=3, tol=0, reduction="gram").fit(X)
+    assert counts(ideal)[:2] == [(0, 2), (2, 1)]
+    point = np.array([[3.0, -2.0]] * 29) * [2.0**14, 2.0**-14]
+    Y = np.random.default_rng(0).integers(-5, 6, (30, 2)) * [2.0**14, 2.0**-14]
+    ideal = VanishingIdeal(max_degree=2, tol=0, normalization="contrastive", reduction="gram")
+    assert counts(ideal.fit(point, contrast=Y)) == [(2, 0)]
+
+
+@pytest.mark.parametrize("construction", BORDER)
+@pytest.mark.parametrize("reduction", ["tsqr", "gram"])
+@pytest.mark.parametrize("scale", [1.0, 2.0**-57, 2.0**43])
+def test_constant_columns_of_border_bases(construction, reduction, scale):
+    """The spread of a constant column is a rounding error, and no unit."""
+    X = scale * np.array([[2.0, 1.0, 4.0]] * 12)
+    ideal = VanishingIdeal(construction=construction, tol=0, reduction=reduction).fit(X)
+    assert counts(ideal) == [(3, 0)]
+    assert ideal.trace_[0].undecided == 0
+
+
+@pytest.mark.parametrize("construction", ["vca", *BORDER])
+@pytest.mark.parametrize("partial", [True, False])
+def test_zeros_have_the_units_of_other_columns(construction, partial):
+    scale = 2.0**-102
+    t = np.arange(-4.0, 6.0)
+    X = scale * np.column_stack([t, 0 * t, t, t])
+    ideal = VanishingIdeal(construction=construction, tol=0, max_degree=1)
+    if partial:
+        ideal.partial_fit(X[:4]).partial_fit(X[4:])
+    else:
+        ideal.fit(X)
+    assert counts(ideal) == [(3, 1)]
+    where = scale * np.random.default_rng(0).standard_normal((20, 4))
+    values = ideal.basis_.evaluate(where)
+    values /= np.linalg.norm(values, axis=0)
+    # The equation of the second column is in the span.
+    second = where[:, 1] / np.linalg.norm(where[:, 1])
+    found = values @ np.linalg.lstsq(values, second, rcond=None)[0]
+    np.testing.assert_allclose(found, second, atol=1e-8)
+
+
+@pytest.mark.parametrize("kind", [Abm, AbmGradient, Oavi])
+@pytest.mark.parametrize("border", ["corners", "full"])
+def test_hilbert_function_of_a_full_border(kind, border):
+    """With the full border, F holds all variables."""
+    t = np.arange(-3.0, 4.0)
+    X = np.column_stack([t, 2 * t + 1, t**2])
+    ideal = VanishingIdeal(construction=kind(border=border), tol=0, max_degree=3).fit(X)
+    assert hilbert_function(ideal.basis_).tolist() == [1, 3, 5, 7]
