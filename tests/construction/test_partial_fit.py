@@ -391,3 +391,16 @@ def test_factors_that_are_not_finite_are_not_loaded(tmp_path):
     ideal.save(tmp_path / "model")
     with pytest.raises(ModelFileError, match="monomials of partial fits"):
         load(tmp_path / "model")
+
+
+def test_weights_of_rows_that_are_still_kept_count():
+    """Few rows are kept as they are, with their weights."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(12, 2))
+    weights = rng.integers(1, 5, 12).astype(float)
+    weighted = VanishingIdeal(max_degree=2, tol=0.0).partial_fit(X, sample_weight=weights)
+    repeated = VanishingIdeal(max_degree=2, tol=0.0).fit(np.repeat(X, weights.astype(int), axis=0))
+    plain = VanishingIdeal(max_degree=2, tol=0.0).fit(X)
+    spectra = [each.trace_[0].spectrum for each in (weighted, repeated, plain)]
+    np.testing.assert_allclose(spectra[0], spectra[1], rtol=1e-9)
+    assert np.abs(spectra[0] - spectra[2]).max() > 1e-3

@@ -198,3 +198,30 @@ def test_plot(account_laws):
     X[3, 0] += 10
     ax = account_laws.plot(X)
     assert ax.get_xlabel() == "distance from the law, in standard deviations"
+
+
+def test_a_row_that_rounding_explains_is_not_off_at_all():
+    """A total of three numbers, each rounded to cents, is off by a cent now and then."""
+    rng = np.random.default_rng(0)
+    parts = rng.uniform(1, 50, (300, 3))
+    X = np.round(np.column_stack([parts, parts.sum(axis=1)]), 2)
+    laws = discover(X)
+    off = np.abs(X[:, :3].sum(axis=1) - X[:, 3]) > 0.005
+    assert off.any()
+    assert len(laws.check(X)) == 0
+
+
+def test_constant_columns_are_laws_beyond_doubt():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    X[:, 1] = 4.0
+    (law,) = discover(X).equations
+    assert law.p_value == 0.0
+    assert law.extent == 0.0
+
+
+def test_notes_say_why_a_column_is_set_aside():
+    frame = pd.DataFrame({"a": [1.0, 2, 3, 4], "b": [2.0, 4, 6, 8], "city": ["x", "y", "z", "w"]})
+    (note,) = [note for note in discover(frame).notes if note.startswith("city")]
+    assert "set aside: " in note
+    assert not note.endswith("None")
+    assert len(note.partition("set aside: ")[2]) > 3
