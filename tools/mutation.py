@@ -187,6 +187,15 @@ def make_mutant(file: str, line: int, operator: str, occurrence: int) -> Mutant 
     return Mutant(file, line, start, before, after, operator)
 
 
+def is_declaration(file: str, line: int, column: int) -> bool:
+    """Say whether a place is a flag of a dataclass or a marker among parameters.
+
+    mypy notices what goes wrong there, and not tests: frozen=True, eq=False, def f(x, *, y).
+    """
+    text = (ROOT / file).read_text(encoding="utf-8").splitlines()[line - 1]
+    return text.startswith("@dataclass(") or text[column:].startswith(("*,", "/,"))
+
+
 def count_common(first: str, second: str) -> int:
     """Count the characters that two strings begin with both."""
     pairs = enumerate(zip(first, second, strict=False))
@@ -224,7 +233,9 @@ def draw_mutants(count: int | None, seed: int) -> list[Mutant]:
             places |= list_places(path)
     rng = random.Random(seed)
     mutants = []
-    for (file, line, _), changes in rng.sample(sorted(places.items()), len(places)):
+    for (file, line, column), changes in rng.sample(sorted(places.items()), len(places)):
+        if is_declaration(file, line, column):
+            continue
         chosen = changes if count is None else [rng.choice(changes)]
         made = [make_mutant(file, line, *change) for change in chosen]
         mutants += [mutant for mutant in made if mutant]
