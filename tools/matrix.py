@@ -5,9 +5,9 @@
     python tools/matrix.py --tests tests/laws     other tests than the usual ones
 
 A cell is a Python and a set of versions: the newest, the lowest that pyproject.toml allows (on the
-lowest Python, since others have no wheels of them), with torch, or no extra at all. The last one has
-to import, fit and detect, and to name the extra of what is missing. Pythons are those on PATH, of
-pyenv and of uv; a program that is not there is a cell that could not be installed.
+lowest Python, since others have no wheels of them), with torch, or no extra at all. The last one
+has to import, fit and detect, and to name the extra of what is missing. Pythons are those on PATH,
+of pyenv and of uv; one that is not there is a cell that could not be installed.
 
 The result is in benchmarks/campaigns/matrix_results.{json,md}.
 """
@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[1]
 REPORT = ROOT / "benchmarks" / "campaigns" / "matrix_results"
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 #: What the tests of a cell need beside the library.
-TOOLS = ("pytest", "pytest-timeout", "pytest-xdist", "hypothesis", "array-api-strict")
+TOOLS = ("pytest", "pytest-timeout", "pytest-xdist", "hypothesis", "array-api-strict", "polars")
 #: scikit-learn's contract, ideals that are known, every normalization, detectors.
 TESTS = (
     "tests/test_sklearn_contract.py",
@@ -145,7 +145,7 @@ def write_report(cells: list[dict]) -> None:
         "# Versions",
         "",
         "Made by `make matrix` (`tools/matrix.py`). Every cell is a new environment. Cells without",
-        "extras import, fit, detect and save, and name the extra of what is missing; the others run",
+        "extras import, fit, detect and save, and name the extra of what is missing. Others run",
         f"{', '.join(f'`{test}`' for test in TESTS)}.",
         "",
         "| Python | versions | installed | result |",

@@ -149,6 +149,15 @@ class Mutant:
         assert source[self.offset : end] == self.before, self
         return source[: self.offset] + self.after + source[end:]
 
+    def describe(self, source: str) -> str:
+        """Return the changed lines, before and after."""
+        start = source.rfind("\n", 0, self.offset) + 1
+        end = source.find("\n", self.offset + len(self.before))
+        changed = self.apply(source)
+        after = changed[start : end + len(changed) - len(source)]
+        before, after = (" ".join(text.split()) for text in (source[start:end], after))
+        return f"`{before}` → `{after}`"
+
 
 # --- mutants ------------------------------------------------------------------------------------
 
@@ -268,9 +277,11 @@ def record_tests(tree: Path, folder: Path, workers: int, arguments: list[str]) -
     recorded.mkdir(exist_ok=True)
     paths = [str(tree / "src"), str(tree / "tools"), os.environ.get("PYTHONPATH", "")]
     subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "record_tests", "-n", str(workers)]
-        + ["--dist", "worksteal", "-p", "no:cacheprovider", "-p", "no:cov"]
-        + ["-m", "not slow and not gpu", *arguments],
+        [
+            *(sys.executable, "-m", "pytest", "-q", "-p", "record_tests", "-n", str(workers)),
+            *("--dist", "worksteal", "-p", "no:cacheprovider", "-p", "no:cov"),
+            *("-m", "not slow and not gpu", *arguments),
+        ],
         cwd=tree,
         env=os.environ | {"RECORD": str(recorded), "PYTHONPATH": ":".join(paths)},
     )
@@ -574,7 +585,9 @@ def test_mutants(mutants: list[Mutant], folder: Path, options: argparse.Namespac
 
     def finish(job: Job, outcome: str, test: object, seconds: float) -> None:
         entry = dataclasses.asdict(job.mutant) | {"name": job.key, "outcome": outcome}
+        source = (folder / "tree" / job.mutant.file).read_text(encoding="utf-8")
         entry |= {"test": test, "tests": len(job.tests), "seconds": seconds}
+        entry["change"] = job.mutant.describe(source)
         outcomes[job.key] = entry
         with path.open("a") as file:
             file.write(json.dumps(entry) + "\n")
@@ -615,69 +628,60 @@ def test_mutants(mutants: list[Mutant], folder: Path, options: argparse.Namespac
 
 
 def report(mutants: list[Mutant], folder: Path, options: argparse.Namespace) -> None:
-    """Write the outcomes as data, and a page of them."""
+    """Write the outcomes as data, and a page of them.
+
+    Reasons why no test can notice a change are kept from the page before, by file and change.
+    """
     outcomes = read_outcomes(folder / "outcomes.jsonl")
     entries = [outcomes[m.name] for m in mutants if m.name in outcomes]
-    noted = (
-        json.loads(REPORT.with_suffix(".json").read_text())
-        if REPORT.with_suffix(".json").exists()
-        else {}
-    )
-    reasons = noted.get("equivalent", {})
-    rows, counted = [], collections.defaultdict(collections.Counter)
+    entries.sort(key=lambda entry: (entry["file"], entry["offset"]))
+    path = REPORT.with_suffix(".json")
+    reasons = json.loads(path.read_text())["explained"] if path.exists() else {}
+    counted = collections.defaultdict(collections.Counter)
+    survivors = []
     for entry in entries:
-        package = entry["file"].split("/")[2]
-        for name in (package, "all"):
-            counted[name][entry["outcome"]] += 1
-    for name in (*PACKAGES, "all"):
-        outcome = counted[name]
-        total = sum(outcome.values())
-        noticed = outcome["killed"] + outcome["timeout"]
-        rows.append(
-            f"| {name} | {total} | {outcome['killed']} | {outcome['timeout']} "
-            f"| {outcome['survived']} | {outcome['uncovered']} | {noticed / max(total, 1):.1%} |"
-        )
-    survivors = [e for e in entries if e["outcome"] in ("survived", "uncovered")]
-    kept = [
-        {
-            key: entry[key]
-            for key in ("file", "line", "operator", "before", "after", "outcome", "test")
-        }
-        for entry in sorted(entries, key=lambda entry: (entry["file"], entry["offset"]))
-    ]
+        entry["change"] = f"{entry['file'].removeprefix('src/vanishing/')}: {entry['change']}"
+        noticed = entry["outcome"] in ("killed", "timeout")
+        kind = "noticed" if noticed else "explained" if entry["change"] in reasons else "survived"
+        for name in (entry["file"].split("/")[2], "all"):
+            counted[name][kind] += 1
+        survivors += [] if noticed else [entry]
+    kept = ("file", "line", "operator", "change", "outcome", "test")
     value = {
         "command": f"python tools/mutation.py --mutants {options.mutants} --seed {options.seed}",
-        "seed": options.seed,
-        "equivalent": reasons,
-        "mutants": kept,
+        "explained": reasons,
+        "mutants": [{key: entry[key] for key in kept} for entry in entries],
     }
-    REPORT.with_suffix(".json").write_text(json.dumps(value, indent=1) + "\n")
+    path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n")
+    rows = []
+    for name in (*PACKAGES, "all"):
+        found, explained = counted[name]["noticed"], counted[name]["explained"]
+        total = found + explained + counted[name]["survived"]
+        share = found / max(total - explained, 1)
+        rows.append(
+            f"| {name} | {total} | {found} | {explained} | {total - found - explained} "
+            f"| {found / max(total, 1):.1%} | {share:.1%} |"
+        )
     lines = [
         "# Mutation testing",
         "",
-        f"Made by `{value['command']}` (`make mutation`), one change at each of {len(entries)} places "
-        "drawn from the packages below. *Noticed* counts killed mutants and those that ran out of time.",
+        f"Made by `{value['command']}`: one change at each of {len(entries)} places,",
+        "drawn with a fixed seed. *Noticed* are those that fail a test or time out, *explained*",
+        "are those that no test can notice, listed below with the reason: they change speed or",
+        "memory, or a value between equally good ones. The last column leaves them out.",
         "",
-        "| package | mutants | killed | timeout | survived | uncovered | noticed |",
+        "| package | mutants | noticed | explained | survived | noticed of all | of the rest |",
         "|---|---|---|---|---|---|---|",
         *rows,
         "",
-        "## Survivors",
+        "## Not noticed",
         "",
-        "| place | change | why no test fails |",
-        "|---|---|---|",
+        "| change | reason |",
+        "|---|---|",
     ]
-    for entry in sorted(survivors, key=lambda entry: (entry["file"], entry["offset"])):
-        source = (ROOT / entry["file"]).read_text(encoding="utf-8")
-        start = source.rfind("\n", 0, entry["offset"]) + 1
-        mutant = Mutant(*(entry[field.name] for field in dataclasses.fields(Mutant)))
-        end = source.find("\n", entry["offset"] + len(entry["before"]))
-        before = " ".join(source[start:end].split())
-        changed = mutant.apply(source)
-        after = " ".join(changed[start : end + len(changed) - len(source)].split())
-        place = f"{entry['file'].removeprefix('src/vanishing/')}:{entry['line']}"
-        change = f"`{before}` → `{after}`".replace("|", "\\|")
-        lines.append(f"| {place} | {change} | {reasons.get(entry['name'], '')} |")
+    for entry in survivors:
+        change = entry["change"].replace("|", "\\|")
+        lines.append(f"| {change} | {reasons.get(entry['change'], '')} |")
     REPORT.with_suffix(".md").write_text("\n".join(lines) + "\n")
     print(*rows, sep="\n")
 

@@ -384,6 +384,14 @@ def test_arrays_of_numpy(tmp_path):
         read_table(str(tmp_path / "objects.npy"), Reading())
 
 
+def test_models_get_names_where_there_are_any(tmp_path):
+    named = read(tmp_path, b"a,b\n1,2\n3,4\n")
+    assert named.for_model.column_names == ["a", "b"]
+    plain = read(tmp_path, b"1,2\n3,4\n")
+    assert isinstance(plain.for_model, np.ndarray)
+    assert plain.for_model.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+
+
 def test_npy_holds_the_numbers_alone(tmp_path):
     columns = {"row": np.array([1, 2]), "score": np.array([0.5, 1.5])}
     write_table(str(tmp_path / "s.npy"), columns)
