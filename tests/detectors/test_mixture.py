@@ -135,3 +135,13 @@ def test_only_linear_ideals_are_linear():
     assert is_linear(linear) == is_linear(VanishingIdeal(max_degree=1, tol=0.3))
     assert not is_linear(VanishingIdeal(max_degree=2))
     assert not is_linear(VanishingIdeal())
+
+
+def test_no_common_metric_where_the_contrast_is_flat():
+    rng = np.random.default_rng(0)
+    rows = [np.arange(30), np.arange(30, 60)]
+    ideal = VanishingIdeal(max_degree=1, tol=0.5, normalization="contrastive")
+    round_ = rng.normal(size=(60, 3))
+    assert fit_linear_components([round_], rows, ideal, None)[1] is not None
+    flat = round_ * [1.0, 1e-5, 0.0] @ np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    assert fit_linear_components([flat], rows, ideal, None)[1] is None

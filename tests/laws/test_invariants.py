@@ -283,3 +283,15 @@ def test_bad_trajectories(arguments, message):
 def test_bad_options(options, message):
     with pytest.raises(ValueError, match=message):
         discover_invariants(noisy(oscillate(2)), **options)
+
+
+def test_noise_is_not_constant_along_trajectories():
+    """A column of its own level in each trajectory, which varies by more than rounding."""
+    rng = np.random.default_rng(0)
+    records = [
+        np.column_stack([each, 5 * k + 2 * rng.normal(size=len(each))])
+        for k, each in enumerate(oscillate())
+    ]
+    assert not [note for note in discover_invariants(records).notes if "constant" in note]
+    still = [np.column_stack([each, np.full(len(each), k)]) for k, each in enumerate(oscillate())]
+    assert [note for note in discover_invariants(still).notes if "constant" in note]
