@@ -130,11 +130,23 @@ def test_linear_ideals_do_not_depend_on_where_the_rows_are():
             np.testing.assert_allclose(other.ideal.extents_, one.ideal.extents_, rtol=1e-6)
 
 
-def test_only_linear_ideals_are_linear():
-    linear = VanishingIdeal(max_degree=1)
-    assert is_linear(linear) == is_linear(VanishingIdeal(max_degree=1, tol=0.3))
-    assert not is_linear(VanishingIdeal(max_degree=2))
-    assert not is_linear(VanishingIdeal())
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"max_degree": 2},
+        {"max_degree": None},
+        {"tol": "gap"},
+        {"tol_norm": "euclidean"},
+        {"max_nonvanishing": 3},
+        {"construction": "oavi"},
+        {"normalization": "gradient"},
+        {"reduction": "tsqr"},
+    ],
+)
+def test_only_linear_ideals_of_gram_matrices_are_fitted_at_once(other):
+    asked = {"max_degree": 1, "tol": 0.1, "normalization": "contrastive", "reduction": "gram"}
+    assert is_linear(VanishingIdeal(**asked))
+    assert not is_linear(VanishingIdeal(**asked | other))
 
 
 def test_no_common_metric_where_the_contrast_is_flat():

@@ -225,3 +225,14 @@ def test_notes_say_why_a_column_is_set_aside():
     assert "set aside: " in note
     assert not note.endswith("None")
     assert len(note.partition("set aside: ")[2]) > 3
+
+
+def test_a_check_is_a_sequence_of_broken_rows_and_a_list_on_a_page(account_laws):
+    X, _ = accounts(seed=2)
+    assert account_laws.check(X)._repr_html_().startswith("<p>All")
+    X[[3, 7], 0] += 1000.0
+    check = account_laws.check(X)
+    assert sorted(found.row for found in check) == [3, 7]
+    assert check[0].row in (3, 7)
+    np.testing.assert_array_equal(np.flatnonzero(check.broken), [3, 7])
+    assert check._repr_html_().count("<li>") == 2

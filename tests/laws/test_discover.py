@@ -365,3 +365,12 @@ def test_one_typo_in_few_rows_of_many_columns_hides_no_law():
     (found,) = laws.check(table)
     assert found.row == 22
     assert "food" in {fix.column for fix in (*found.fixes, *found.alternatives)}
+
+
+def test_of_many_chunks_some_rows_are_drawn(monkeypatch):
+    monkeypatch.setattr("vanishing.laws.table.MOST_ROWS", 150)
+    X, names = accounts(n_rows=1000)
+    laws = discover([X[i : i + 100] for i in range(0, 1000, 100)], names)
+    whole = discover(X, names)
+    assert [str(law) for law in laws.equations] == [str(law) for law in whole.equations]
+    assert any("in 150 of 1000 rows, drawn at random" in note for note in laws.notes)

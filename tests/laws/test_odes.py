@@ -148,3 +148,19 @@ def test_bad_input(t, options, message):
 def test_short_trajectories():
     with pytest.raises(ValueError, match="has 10 rows, but derivatives need 15 or more"):
         discover_odes([np.random.default_rng(0).normal(size=(10, 2))], 0.1)
+
+
+def test_progress_is_told_and_short_trajectories_are_refused():
+    records, t = oscillate()
+    heard = []
+    discover_odes(records, t, callback=lambda n_found, share: heard.append((n_found, share)))
+    assert heard
+    assert all(0 <= share <= 1 for _, share in heard)
+    with pytest.raises(ValueError, match="too few for derivatives"):
+        discover_odes([each[:3] for each in records], t[:3])
+
+
+def test_times_are_as_many_as_rows():
+    records, t = oscillate()
+    with pytest.raises(ValueError, match="t must have one time for each of the 200 rows"):
+        discover_odes(records[0], t[:-1])
