@@ -5,6 +5,7 @@ PYTHON ?= python3
 WORKERS ?= 2
 PYTEST_ARGS ?=
 CASES ?= 5000
+MUTANTS ?= 300
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -28,7 +29,7 @@ SHOWN := /^(numpy|scipy|scikit-learn|onnx|onnxruntime|pandas|dask)$$/
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo quick test test-all test-newest test-lowest lint audit house docs dist bench fuzz reproduce clean distclean
+.PHONY: help demo quick test test-all test-newest test-lowest lint audit house docs dist bench fuzz coverage mutation matrix reproduce clean distclean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -92,6 +93,17 @@ bench: $(VENV)/.installed-demo  ## measure time and memory, and say what became 
 fuzz: $(VENV)/.installed-test  ## compare random fits with exact arithmetic; CASES=100000 for more
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.campaigns.differential --cases $(CASES) --jobs $(WORKERS)
 
+# About twice as long as make test. The figure is for the library without what needs a GPU.
+coverage: $(VENV)/.installed-test  ## run the tests and measure the branches that they take
+	$(PYTEST) -m "not slow and not gpu" --cov --cov-report=term-missing:skip-covered \
+	  --cov-fail-under=97 $(PYTEST_ARGS)
+
+mutation: $(VENV)/.installed-mutation  ## change the code in MUTANTS places, count what tests notice; MUTANTS=all for all
+	$(ONE_THREAD) $(BIN)/python tools/mutation.py --mutants $(MUTANTS) --workers $(WORKERS)
+
+matrix: $(VENV)/.installed-test  ## try Python 3.11 to 3.14 with the newest, lowest and fewest packages
+	$(BIN)/python tools/matrix.py --workers $(WORKERS)
+
 reproduce: $(VENV)/.installed-test  ## make the paper's tables and figures, ours beside them
 	$(BIN)/python -m experiments $(EXPERIMENTS)
 
@@ -107,6 +119,7 @@ distclean: clean  ## the same, and environments
 # One stamp for each set of extras; demo installs no torch, so that it is quick.
 $(VENV)/.installed-demo: EXTRAS := cli,web
 $(VENV)/.installed-test: EXTRAS := test
+$(VENV)/.installed-mutation: EXTRAS := mutation
 $(VENV)/.installed-lint: EXTRAS := lint
 $(VENV)/.installed-docs: EXTRAS := docs
 

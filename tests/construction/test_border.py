@@ -438,3 +438,23 @@ def test_many_points_on_a_line_are_counted_or_left_undecided(n_points, kind):
     is_decided = ideal.stop_reason_ == "exhausted"
     assert is_decided == (n_points < 20)
     assert is_decided == (len(ideal.order_ideal_.terms) == n_points)
+
+
+@pytest.mark.parametrize(
+    ("construction", "message"),
+    [
+        (Abm(order="lexical"), "order must be one of"),
+        (Abm(border="half"), "border must be 'corners' or 'full', got 'half'"),
+        (Oavi(oracle="l2"), "oracle must be None or 'l1', got 'l2'"),
+        (Oavi(radius=0.0), "radius must be a positive number, got 0.0"),
+        (Oavi(radius=np.inf), "radius must be a positive number, got inf"),
+    ],
+)
+def test_options_without_meaning_are_refused(construction, message):
+    with pytest.raises(ValueError, match=message):
+        VanishingIdeal(construction=construction).fit(np.eye(4))
+
+
+def test_constructions_of_another_kind_are_refused():
+    with pytest.raises(TypeError, match="construction must be one of"):
+        resolve_construction(3)

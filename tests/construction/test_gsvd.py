@@ -116,3 +116,34 @@ def test_an_accelerator_leaves_hard_problems_to_the_processor(sizes):
     torch = pytest.importorskip("torch")
     a, b, _ = planted(np.random.default_rng(0), *sizes, 1.0, 1.0)
     assert solve_on_accelerator(side(a), side(b), torch.zeros(1, dtype=torch.float64)) is None
+
+
+def test_a_single_direction_has_a_sign_too():
+    np.testing.assert_array_equal(fix_signs(np.array([[-2.0]])), [[2.0]])
+    assert fix_signs(np.empty((3, 0))).shape == (3, 0)
+
+
+@pytest.mark.parametrize("ratio", [1.0, 10.0, 1e6])
+def test_the_condition_of_a_triangle(ratio):
+    assert gsvd.estimate_condition(np.diag([ratio, 1.0])) == pytest.approx(ratio)
+    assert gsvd.estimate_condition(np.diag([1.0, 0.0])) == np.inf
+
+
+def test_directions_without_any_size_are_dropped_and_not_lost():
+    """Columns that are zero on both sides say nothing about a loss of accuracy."""
+    rng = np.random.default_rng(0)
+    a, b, _ = planted(rng, 3, 1, 1, 2, 1.0, 1.0)
+    solution = solve_pair(side(a), side(b))
+    assert (solution.dropped, solution.lost) == (2, 0)
+
+
+def test_tiny_extents_beside_unbounded_directions():
+    """They are orthogonal on the points, however small the extents."""
+    a = np.array([[1e-18, 2e-18, 0.0], [0.0, 3e-19, 0.0], [0.3, -0.7, 1.0]])
+    b = np.array([[1.0, 0.2, 0.4], [0.0, 1.0, -0.8], [0.0, 0.0, 0.0]])
+    error = EPS * np.array([1e-18, 2e-18, 1.0])
+    points = Side(a, np.linalg.norm(a, axis=0), error, np.linalg.norm(a, axis=0))
+    solution = solve_pair(points, side(b))
+    assert solution.unbounded.shape[1] == 1
+    across = (a @ solution.vectors).T @ (a @ solution.unbounded)
+    assert np.abs(across).max() < 1e-30

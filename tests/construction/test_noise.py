@@ -9,6 +9,7 @@ from numpy.polynomial.hermite_e import hermeval
 from vanishing import VanishingIdeal, load
 from vanishing.algebra import estimate_variety
 from vanishing.construction.moments import Frame, factor_affine
+from vanishing.construction.noise import Noise
 from vanishing.construction.noisy_moments import MomentConditions, MomentSeries, NoisyMoments
 from vanishing.data import as_source
 from vanishing.datasets import describe_variety, make_variety, varieties
@@ -280,3 +281,14 @@ class TestRefused:
         rng = np.random.default_rng(0)
         ideal = VanishingIdeal(max_degree=1, tol="auto").fit(rng.normal(size=(4, 2)))
         assert ideal.basis_.count() == 0
+
+
+def test_noise_explains_nothing_below_the_degree_of_its_equations():
+    noise = Noise(0.1, 1.0, 2, (0.5, 0.1))
+    extents, lengths = np.array([0.05, 0.2]), np.ones(2)
+    assert noise.most_distant(1, extents, lengths, 1000.0) == 0.0
+    assert noise.most_distant(2, extents, lengths, 1000.0) == pytest.approx(0.05)
+    assert noise.most_distant(3, extents, lengths, 1000.0) == pytest.approx(0.05)
+    without = Noise(0.0, 1.0, 2, (0.5, 0.0))
+    assert without.most_distant(2, extents, lengths, 1000.0) == 0.0
+    assert Noise(0.1, 1.0, None, ()).most_distant(2, extents, lengths, 1000.0) == 0.0

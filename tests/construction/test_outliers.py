@@ -5,6 +5,7 @@ import pytest
 from scipy.linalg import subspace_angles
 
 from vanishing import VanishingIdeal, load
+from vanishing.construction.outliers import find_boundaries
 from vanishing.datasets import make_variety
 from vanishing.polynomials.monomials import monomials
 
@@ -101,3 +102,17 @@ class TestOutliers:
     @pytest.mark.parametrize("X", [np.eye(2), np.ones((5, 2)), np.zeros((1, 3))])
     def test_tiny_tables(self, X):
         assert VanishingIdeal(tol=0, robust=True).fit_transform(X).shape[0] == len(X)
+
+
+def test_outliers_of_a_line_are_found_by_linear_polynomials():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=200)
+    rows = np.column_stack([x, 2 * x + 1])
+    rows[:20, 1] += 5.0
+    boundaries = find_boundaries(rows, 1, seed=0)
+    inside = np.all([boundary.contains(rows) for boundary in boundaries], axis=0)
+    np.testing.assert_array_equal(inside, np.arange(200) >= 20)
+    np.testing.assert_array_equal(
+        np.all([b.contains(1e6 * rows) for b in find_boundaries(1e6 * rows, 1, seed=0)], axis=0),
+        inside,
+    )

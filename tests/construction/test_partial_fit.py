@@ -12,9 +12,11 @@ from tests.support.cases import KNOWN_IDEALS, NORMALIZATIONS, counts, gaussian_c
 
 from vanishing import VanishingIdeal, load
 from vanishing.arrays.blocks import BudgetError
+from vanishing.construction.moments import Frame, Moments, factor_affine
 from vanishing.construction.normalizations import Normalization
 from vanishing.data import as_source
 from vanishing.persistence import ModelFileError, check_seen
+from vanishing.polynomials.monomials import monomials
 
 EVERY = pytest.mark.parametrize("normalization", NORMALIZATIONS)
 
@@ -391,3 +393,32 @@ def test_factors_that_are_not_finite_are_not_loaded(tmp_path):
     ideal.save(tmp_path / "model")
     with pytest.raises(ModelFileError, match="monomials of partial fits"):
         load(tmp_path / "model")
+
+
+def test_weights_of_rows_that_are_still_kept_count():
+    """Few rows are kept as they are, with their weights."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(12, 2))
+    weights = rng.integers(1, 5, 12).astype(float)
+    weighted = VanishingIdeal(max_degree=2, tol=0.0).partial_fit(X, sample_weight=weights)
+    repeated = VanishingIdeal(max_degree=2, tol=0.0).fit(np.repeat(X, weights.astype(int), axis=0))
+    plain = VanishingIdeal(max_degree=2, tol=0.0).fit(X)
+    spectra = [each.trace_[0].spectrum for each in (weighted, repeated, plain)]
+    np.testing.assert_allclose(spectra[0], spectra[1], rtol=1e-9)
+    assert np.abs(spectra[0] - spectra[2]).max() > 1e-3
+
+
+def test_moments_know_no_higher_degree_and_no_rows():
+    """Means of squares are those of the rows, up to the degree that was kept."""
+    X = points()
+    source = as_source(X)
+    frame = Frame.fit(factor_affine(source, 10**8))
+    moments = Moments.compute(source, frame, 2, 10**8).source("X")
+    assert (moments.n_samples, moments.n_features, moments.cpu) == (len(X), X.shape[1], True)
+    means = moments.recall_mean_squares(2, np.zeros(X.shape[1], dtype=int))
+    values = monomials(X.shape[1], 2).values(X.T)
+    np.testing.assert_allclose(means, np.mean(values**2, axis=1), rtol=1e-9)
+    with pytest.raises(ValueError, match="keeps monomials of degree at most 2, but degree 3"):
+        moments.recall_mean_squares(3, np.zeros(X.shape[1], dtype=int))
+    with pytest.raises(ValueError, match="X"):
+        next(iter(moments.blocks(10)))

@@ -220,3 +220,14 @@ def test_parts_of_rows_and_chunks_give_the_same():
     parts = VanishingIdeal(max_degree=1).partial_fit(X[:15]).partial_fit(X[15:])
     for other in (chunked, parts):
         np.testing.assert_allclose(other.transform(new), whole.transform(new), atol=1e-9)
+
+
+@pytest.mark.parametrize("n_rows", range(5, 12))
+def test_degrees_with_as_many_products_as_rows_are_not_tried(n_rows):
+    """Four directions have ten products of degree 2, which fit up to ten rows whatever they are."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_rows, 4)) @ rng.normal(size=(4, 300))
+    ideal = VanishingIdeal(max_degree=3, tol=1e-3, normalization="gradient").fit(X)
+    n_products = 10
+    assert len(ideal.trace_) == (1 if n_products >= n_rows else 2)
+    assert ideal.stop_reason_ == "interpolated"

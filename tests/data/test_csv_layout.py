@@ -239,3 +239,19 @@ def test_an_example_is_the_first_that_is_there(tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     parquet.write_table(pa.table({"a": [1, 2], "b": [None, "Rome"]}), tmp_path / "x.parquet")
     assert read_table(tmp_path / "x.parquet").set_aside == (("b", "text, 'Rome' in row 2"),)
+
+
+def test_one_row_tells_a_decimal_comma(tmp_path):
+    path = tmp_path / "row.csv"
+    path.write_text("1,5;2,25\n")
+    np.testing.assert_array_equal(by_the_command_line(path).values, [[1.5, 2.25]])
+    path.write_text("1,5;2,25\n3,5;4\n")
+    np.testing.assert_array_equal(by_the_command_line(path).values, [[1.5, 2.25], [3.5, 4.0]])
+
+
+def test_five_columns_of_text_are_named_and_others_counted(tmp_path):
+    path = tmp_path / "texts.csv"
+    names = [f"t{i}" for i in range(7)]
+    path.write_text(",".join([*names, "x"]) + "\n" + ("u," * 7 + "1\n") * 3)
+    with pytest.raises(TableError, match=r"t4' \([^)]*\) and 2 more"):
+        VanishingIdeal().fit(path)

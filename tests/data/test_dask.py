@@ -228,6 +228,19 @@ def test_transform_answers_lazily(kind, output):
         assert features.chunks == ((100, 1, 150, 49), (ideal.basis_.count(),))
 
 
+@pytest.mark.parametrize("kind", ["several", "tensors"])
+@pytest.mark.parametrize(("columns", "n_dimensions"), [(2, 2), (None, 1)])
+def test_dask_knows_the_dimensions_of_answers(kind, columns, n_dimensions):
+    """Before anything is computed: what is made of them, as a concatenation, relies on it."""
+    answers = as_source(BLOCKS[kind](surface())).map_rows(
+        lambda x: x[:, :2] if columns else x[:, 0], columns
+    )
+    assert answers.ndim == answers._meta.ndim == n_dimensions
+    (first,) = dask.compute(answers.to_delayed().ravel()[0])
+    assert first.ndim == n_dimensions
+    assert isinstance(answers._meta, type(first))
+
+
 def test_precision_is_that_of_the_blocks():
     X = surface().astype(np.float32)
     features = fit(X).transform(as_dask(X))

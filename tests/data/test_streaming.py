@@ -26,6 +26,7 @@ from vanishing import ClassVanishingFeatures, VanishingIdeal
 from vanishing.data import ChunkSource, MappedSource, TableSource, as_source, write
 from vanishing.data.atomic import replace_atomic
 from vanishing.data.source import GROUPED
+from vanishing.data.streamed_tables import is_zarr_array
 from vanishing.data.streams import prefetch
 
 NAMES = ["längs", "b", "c d"]
@@ -413,6 +414,28 @@ def test_file_that_ends_too_early_is_named(tmp_path):
         fit(folder)
 
 
+def test_folders_of_zarr_arrays_are_told_from_others(tmp_path):
+    assert is_zarr_array(zarr_array(surface(), tmp_path))
+    zarr.create_group(store=tmp_path / "group.zarr")
+    assert not is_zarr_array(tmp_path / "group.zarr")
+    damaged = tmp_path / "damaged.zarr"
+    damaged.mkdir()
+    assert not is_zarr_array(damaged)
+    for content in (b"no JSON", b"{}", b"[]"):
+        (damaged / "zarr.json").write_bytes(content)
+        assert not is_zarr_array(damaged)
+    (tmp_path / "old.zarr").mkdir()
+    (tmp_path / "old.zarr" / ".zarray").write_text("{}")
+    assert is_zarr_array(tmp_path / "old.zarr")
+
+
+def test_files_of_one_unknown_kind_are_refused(tmp_path):
+    for name in ("a.txt2", "b.txt2"):
+        (tmp_path / name).write_text("1 2")
+    with pytest.raises(ValueError, match=r"end in \['.txt2'\]; files of one kind are required"):
+        fit([tmp_path / "a.txt2", tmp_path / "b.txt2"])
+
+
 def test_chunk_of_zarr_that_is_damaged_is_named(tmp_path):
     path = zarr_array(np.tile(surface(), (2000, 1)), tmp_path, chunks=(200_000, 3))
     files = sorted(p for p in path.rglob("*") if p.is_file() and p.name != "zarr.json")
@@ -421,6 +444,16 @@ def test_chunk_of_zarr_that_is_damaged_is_named(tmp_path):
         Exception, match=r"chunk 1 of X could not be read \(after .*rows 0 to 199999"
     ):
         fit(path)
+
+
+def test_function_that_makes_no_chunks_is_named():
+    """It fails before the first chunk."""
+
+    def fail():
+        raise DiskError("disk on fire")
+
+    with pytest.raises(DiskError, match=r"function passed for X failed before chunk 0: DiskError"):
+        fit(fail)
 
 
 # --- prefetching ---------------------------------------------------------------------------------

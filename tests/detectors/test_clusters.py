@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from vanishing.detectors.clusters import ROWS_PER_DIMENSION, find_large_clusters
+from vanishing.detectors.clusters import ROWS_PER_DIMENSION, find_clusters, find_large_clusters
 
 
 def blobs(sizes, n_dimensions=3, seed=0):
@@ -39,3 +39,9 @@ def test_never_more_clusters_than_the_rows_carry(n_rows, n_clusters):
     labels = find_large_clusters(blobs([n_rows]), n_clusters, seed=0)
     assert labels.max() + 1 <= max(1, min(n_clusters, n_rows // (ROWS_PER_DIMENSION * 3)))
     assert set(labels) == set(range(labels.max() + 1))
+
+
+def test_two_clusters_are_told_apart():
+    labels = find_clusters(blobs([50, 60]), 2, seed=0)
+    assert sorted(np.bincount(labels).tolist()) == [50, 60]
+    np.testing.assert_array_equal(find_clusters(blobs([50, 60]), 1, seed=0), 0)

@@ -73,3 +73,9 @@ def test_distances_and_roots():
 
 def test_equal_rows_are_all_kept():
     assert concentrate(np.ones((10, 3)), None, share=0.75).all()
+
+
+def test_rows_that_are_alike_in_all_directions_are_shrunk_in_full():
+    """The covariance is then the multiple of the identity already."""
+    corners = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
+    assert find_shrinkage(corners).rho == 1.0

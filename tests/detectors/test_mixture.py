@@ -8,10 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import approx_fprime, minimize
 
+from vanishing import VanishingIdeal
 from vanishing.detectors.mixture import (
     LARGEST_WEIGHT,
     WeightProblem,
     descend,
+    fit_linear_components,
+    is_linear,
     minimize_convex,
 )
 from vanishing.detectors.score import negative_log_probability
@@ -111,3 +114,46 @@ def test_deviations_that_underflow_are_scored():
     np.testing.assert_allclose(found, expected, atol=1e-15)
     smoothed = negative_log_probability(deviations, slice(0, 1), 1e-3)
     np.testing.assert_allclose(smoothed[0], np.log(2), rtol=1e-12)
+
+
+def test_linear_ideals_do_not_depend_on_where_the_rows_are():
+    rng = np.random.default_rng(0)
+    mixing = rng.normal(size=(3, 3)) * [1.0, 0.3, 0.01]
+    copies = [rng.normal(size=(60, 3)) @ mixing + shift for shift in (0.0, 0.5)]
+    ideal = VanishingIdeal(max_degree=1, tol=0.5, normalization="contrastive")
+    rows = [np.arange(30), np.arange(30, 60)]
+    for weights in (None, rng.integers(1, 4, 60).astype(float)):
+        near, _ = fit_linear_components(copies, rows, ideal, weights)
+        far, _ = fit_linear_components([copy + 1000.0 for copy in copies], rows, ideal, weights)
+        for one, other in zip(near, far, strict=True):
+            assert one is not None
+            np.testing.assert_allclose(other.ideal.extents_, one.ideal.extents_, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"max_degree": 2},
+        {"max_degree": None},
+        {"tol": "gap"},
+        {"tol_norm": "euclidean"},
+        {"max_nonvanishing": 3},
+        {"construction": "oavi"},
+        {"normalization": "gradient"},
+        {"reduction": "tsqr"},
+    ],
+)
+def test_only_linear_ideals_of_gram_matrices_are_fitted_at_once(other):
+    asked = {"max_degree": 1, "tol": 0.1, "normalization": "contrastive", "reduction": "gram"}
+    assert is_linear(VanishingIdeal(**asked))
+    assert not is_linear(VanishingIdeal(**asked | other))
+
+
+def test_no_common_metric_where_the_contrast_is_flat():
+    rng = np.random.default_rng(0)
+    rows = [np.arange(30), np.arange(30, 60)]
+    ideal = VanishingIdeal(max_degree=1, tol=0.5, normalization="contrastive")
+    round_ = rng.normal(size=(60, 3))
+    assert fit_linear_components([round_], rows, ideal, None)[1] is not None
+    flat = round_ * [1.0, 1e-5, 0.0] @ np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    assert fit_linear_components([flat], rows, ideal, None)[1] is None

@@ -206,3 +206,18 @@ def test_likelihoods_grow_like_logarithms_far_from_all_clusters():
     assert scores[-1] > -1e4
     views = [v for v in detector.anomaly_score_.views if isinstance(v, LikelihoodView)]
     assert len(views) == 3
+
+
+def test_clusters_have_the_densities_of_their_shapes():
+    """The density of one is its mass times the determinant of its factor, up to a constant."""
+    rng = np.random.default_rng(0)
+    wide, narrow = 3.0 * rng.normal(size=(200, 2)), 0.2 * rng.normal(size=(100, 2)) + 40.0
+    z = np.vstack([wide, narrow])
+    view = recipe._fit_clusters("clusters", z, None, np.eye(2), 2, 0).view
+    factors = view.factors.reshape(2, 2, 2)
+    determinants = np.log(np.abs(np.linalg.det(factors)))
+    masses = np.log([len(wide) / 300, len(narrow) / 300])
+    if view.centers[0, 0] > 20:
+        masses = masses[::-1]
+    rest = view.log_masses - masses - determinants
+    assert rest[0] == pytest.approx(rest[1])

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
-from vanishing.detectors import image_detector
+from vanishing.detectors import ChristoffelDetector, image_detector
 from vanishing.detectors.sample_weights import drop_zero_weights, fit_pca, quantiles
 
 SINGLE = VanishingDetector(VanishingIdeal(tol=0.2), contamination=0.1)
@@ -285,3 +285,10 @@ def test_refusals(monkeypatch):
     monkeypatch.setattr("vanishing.data.inputs.TABLE_BYTES", 100)
     with pytest.raises(ValueError, match="sample_weight of a detector needs all rows"):
         SINGLE.fit([X, X], sample_weight=np.ones(80))
+
+
+@pytest.mark.parametrize("rate", [0.0, -0.5, 1.0])
+@pytest.mark.parametrize("detector", [VanishingDetector, ChristoffelDetector])
+def test_a_guaranteed_rate_lies_between_0_and_1(detector, rate):
+    with pytest.raises(ValueError, match="'calibration' parameter"):
+        detector(calibration=rate).fit(points(80))

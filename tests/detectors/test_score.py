@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from vanishing import VanishingDetector, VanishingIdeal
+from vanishing.detectors.score import ConstantColumns, Mixture, NormView, make_linear_component
 from vanishing.equations import to_onnx
 from vanishing.explain.view import NearestView
 
@@ -60,3 +61,32 @@ def test_it_is_exported(detector):
     scores, labels = session.run(["scores", "label"], {"X": NEW})
     np.testing.assert_allclose(scores, detector.score_samples(NEW), rtol=1e-9)
     np.testing.assert_array_equal(labels, detector.predict(NEW))
+
+
+def test_the_slope_of_a_norm_at_zero_is_zero():
+    view = NormView(("the ideal",), [])
+    np.testing.assert_array_equal(view.slope_of_nearest(np.array([0.0, 4.0])), [0.0, 0.25])
+
+
+def test_linear_components_measure_standardized_distances():
+    spreads = np.array([0.5, 3.0])
+    component = make_linear_component(np.array([1.0, -2.0]), np.eye(2), spreads, 0.25)
+    rows = np.array([[1.0, -2.0], [1.5, -2.0], [1.0, 1.0], [2.0, 4.0]])
+    expected = 0.25 * np.sum(((rows - [1.0, -2.0]) / spreads) ** 2, axis=1)
+    found = component.residuals(rows) ** 2 @ component.weights
+    np.testing.assert_allclose(found, expected)
+
+
+def test_equations_are_important_beyond_what_is_typical():
+    """One that is as far off as usual has no importance, whatever usual is."""
+    spreads = np.array([0.1, 5.0])
+    component = make_linear_component(np.zeros(2), np.eye(2), spreads, 1.0)
+    view = Mixture(("one",), [component])
+    np.testing.assert_allclose(view.importance(component, spreads), 0.0, atol=1e-12)
+    assert (view.importance(component, 2 * spreads) > 0).all()
+
+
+def test_rounding_breaks_no_large_constant():
+    constants = ConstantColumns(np.array([True, True]), np.array([1e6, 0.0]))
+    added = constants(np.array([[1e6 * (1 + 1e-9), 1e-9], [1e6 + 10.0, 1e-3]]), same=1e-8)
+    np.testing.assert_array_equal(added > 0, [[False, False], [True, True]])

@@ -139,3 +139,11 @@ def test_kinds_of_the_user(digits):
         select_without_labels(tried, digits[0][:10], anomalies=kinds)
     with pytest.raises(ValueError, match="image_shape must be"):
         image_anomalies((8,))
+
+
+def test_noise_is_a_small_share_of_the_range_of_pixels():
+    images = np.tile([[0.0, 10.0], [5.0, 5.0]], (4000, 1, 1)).reshape(4000, 4)
+    noisy = image_anomalies((2, 2))["noise"](images, np.random.default_rng(0))
+    assert noisy.min() >= 0.0
+    assert noisy.max() <= 10.0
+    assert np.std(noisy[:, 2] - 5.0) == pytest.approx(1.5, rel=0.1)

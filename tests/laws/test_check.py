@@ -214,3 +214,41 @@ def test_huge_cells_break_laws(value, column):
     assert np.flatnonzero(found.broken).tolist() == [4]
     fixes = {fix.column: fix.fix for fix in (*found.rows[0].fixes, *found.rows[0].alternatives)}
     assert fixes[f"x{column}"] == exact[4, column]
+
+
+def test_a_row_that_rounding_explains_is_not_off_at_all():
+    """A total of three numbers, each rounded to cents, is off by a cent now and then."""
+    rng = np.random.default_rng(0)
+    parts = rng.uniform(1, 50, (300, 3))
+    X = np.round(np.column_stack([parts, parts.sum(axis=1)]), 2)
+    laws = discover(X)
+    off = np.abs(X[:, :3].sum(axis=1) - X[:, 3]) > 0.005
+    assert off.any()
+    assert len(laws.check(X)) == 0
+
+
+def test_constant_columns_are_laws_beyond_doubt():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    X[:, 1] = 4.0
+    (law,) = discover(X).equations
+    assert law.p_value == 0.0
+    assert law.extent == 0.0
+
+
+def test_notes_say_why_a_column_is_set_aside():
+    frame = pd.DataFrame({"a": [1.0, 2, 3, 4], "b": [2.0, 4, 6, 8], "city": ["x", "y", "z", "w"]})
+    (note,) = [note for note in discover(frame).notes if note.startswith("city")]
+    assert "set aside: " in note
+    assert not note.endswith("None")
+    assert len(note.partition("set aside: ")[2]) > 3
+
+
+def test_a_check_is_a_sequence_of_broken_rows_and_a_list_on_a_page(account_laws):
+    X, _ = accounts(seed=2)
+    assert account_laws.check(X)._repr_html_().startswith("<p>All")
+    X[[3, 7], 0] += 1000.0
+    check = account_laws.check(X)
+    assert sorted(found.row for found in check) == [3, 7]
+    assert check[0].row in (3, 7)
+    np.testing.assert_array_equal(np.flatnonzero(check.broken), [3, 7])
+    assert check._repr_html_().count("<li>") == 2

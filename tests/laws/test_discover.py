@@ -406,3 +406,12 @@ def test_the_lowest_degree_that_says_the_same():
     X += 0.001 * X.std(axis=0) * rng.normal(size=X.shape)
     laws = discover(X, ["x", "y", "z", "u", "w"])
     assert {str(law) for law in laws} == {"z = x*y", "w = y + u"}
+
+
+def test_of_many_chunks_some_rows_are_drawn(monkeypatch):
+    monkeypatch.setattr("vanishing.laws.table.MOST_ROWS", 150)
+    X, names = accounts(n_rows=1000)
+    laws = discover([X[i : i + 100] for i in range(0, 1000, 100)], names)
+    whole = discover(X, names)
+    assert [str(law) for law in laws.equations] == [str(law) for law in whole.equations]
+    assert any("in 150 of 1000 rows, drawn at random" in note for note in laws.notes)

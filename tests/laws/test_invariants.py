@@ -314,3 +314,15 @@ def test_dates_name_trajectories(tmp_path):
     assert [str(label)[:10] for label in invariants.labels] == [str(day.date()) for day in days]
     invariants.save(tmp_path / "invariants.safetensors")
     assert vanishing.load(tmp_path / "invariants.safetensors").labels == invariants.labels
+
+
+def test_noise_is_not_constant_along_trajectories():
+    """A column of its own level in each trajectory, which varies by more than rounding."""
+    rng = np.random.default_rng(0)
+    records = [
+        np.column_stack([each, 5 * k + 2 * rng.normal(size=len(each))])
+        for k, each in enumerate(oscillate())
+    ]
+    assert not [note for note in discover_invariants(records).notes if "constant" in note]
+    still = [np.column_stack([each, np.full(len(each), k)]) for k, each in enumerate(oscillate())]
+    assert [note for note in discover_invariants(still).notes if "constant" in note]

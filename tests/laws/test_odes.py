@@ -182,3 +182,19 @@ def test_saved_odes(tmp_path):
     replace(odes, names=("x", "y")).save(tmp_path / "odes.safetensors")
     with pytest.raises(ModelFileError, match="columns"):
         vanishing.load(tmp_path / "odes.safetensors")
+
+
+def test_progress_is_told_and_short_trajectories_are_refused():
+    records, t = oscillate()
+    heard = []
+    discover_odes(records, t, callback=lambda n_found, share: heard.append((n_found, share)))
+    assert heard
+    assert all(0 <= share <= 1 for _, share in heard)
+    with pytest.raises(ValueError, match="too few for derivatives"):
+        discover_odes([each[:3] for each in records], t[:3])
+
+
+def test_times_are_as_many_as_rows():
+    records, t = oscillate()
+    with pytest.raises(ValueError, match="t must have one time for each of the 200 rows"):
+        discover_odes(records[0], t[:-1])

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.cases import NORMALIZATIONS, fit
 
-from vanishing.arrays.blocks import block_rows
+from vanishing.arrays.blocks import BudgetError, block_rows
 from vanishing.polynomials import PolynomialBasis
+from vanishing.polynomials.evaluation import Complement
 from vanishing.polynomials.monomials import Monomials, monomials
 
 
@@ -138,3 +139,14 @@ def test_row_blocks_follow_the_budget_and_not_the_number_of_rows():
     assert block_rows(1000, budget_bytes=8 * 10**6) == 1000
     assert block_rows(1000, budget_bytes=1) == block_rows(10**9) == 64
     assert block_rows(1000, cpu=False) > block_rows(1000)
+
+
+def test_coefficients_are_written_out_up_to_a_limit(monkeypatch):
+    directions = np.linalg.qr(np.random.default_rng(0).normal(size=(6, 2)))[0]
+    equations = Complement.of_span(directions, 1.0, np.zeros((6, 0)))
+    assert equations.shape == (6, 4)
+    monkeypatch.setattr("vanishing.polynomials.evaluation.LARGEST_MATRIX", 8 * 6 * 4)
+    assert np.abs(directions.T @ np.asarray(equations)).max() < 1e-14
+    monkeypatch.setattr("vanishing.polynomials.evaluation.LARGEST_MATRIX", 8 * 6 * 4 - 1)
+    with pytest.raises(BudgetError, match="4 equations in 6 variables"):
+        np.asarray(equations)

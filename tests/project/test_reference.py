@@ -1,6 +1,9 @@
 """The reference names every public thing, and what it shows has docstrings in numpydoc's form."""
 
+import ast
 import importlib
+import inspect
+import re
 import sys
 
 import pytest
@@ -54,3 +57,25 @@ def test_docstrings_are_complete(name):
         if code not in NOT_DEMANDED
     ]
     assert complaints == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_defaults_are_those_that_the_docstring_names(name):
+    """Where it names one: ``default=0.1`` or ``(default 0.1)``."""
+    shown = locate(name)
+    try:
+        parameters = inspect.signature(shown).parameters
+    except (TypeError, ValueError):
+        pytest.skip("no signature")
+    documented = re.findall(
+        r"^\s*(\w+) : .*?default[= ](.+?)\)?$", inspect.getdoc(shown) or "", re.MULTILINE
+    )
+    wrong = []
+    for parameter, text in documented:
+        try:
+            value = ast.literal_eval(text)
+        except (SyntaxError, ValueError):
+            continue  # described in words
+        if parameter in parameters and parameters[parameter].default != value:
+            wrong.append((parameter, text, parameters[parameter].default))
+    assert wrong == []

@@ -195,7 +195,9 @@ def _find_accelerator(summary: Array) -> Array | None:
     return xp.zeros(1, dtype=xp.float64, device=summary.device)
 
 
-def _root_on_accelerator(summary: GramSummary) -> FloatArray | None:
+def _root_on_accelerator(  # pragma: no cover - needs an accelerator
+    summary: GramSummary,
+) -> FloatArray | None:
     """Return the triangular root of the mean by Cholesky, if no pivot is too small."""
     xp = namespace(summary.matrix)
     matrix = xp.astype(summary.matrix, xp.float64) / summary.n_rows

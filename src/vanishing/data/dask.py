@@ -24,7 +24,6 @@ from vanishing.arrays.namespace import (
     is_from,
     is_on_cpu,
     lazy,
-    namespace,
 )
 from vanishing.data.source import (
     ArraySource,
@@ -213,10 +212,8 @@ class DaskSource(StreamedSource):
         """
         array = self.array
         meta = make_floating(_dask("dask.array.utils").meta_from_array(array))
-        if n_columns is None:
-            meta = namespace(meta).empty((0,), dtype=meta.dtype)
         broadcast = _dask().delayed(_packed(function), name=_key("function"))
-        return _dask("dask.array").map_blocks(
+        mapped = _dask("dask.array").map_blocks(
             _apply_to_block,
             array,
             broadcast,
@@ -224,12 +221,10 @@ class DaskSource(StreamedSource):
             self.n_features,
             dtype=meta.dtype,
             meta=meta,
-            **(
-                {"drop_axis": 1}
-                if n_columns is None
-                else {"chunks": (array.chunks[0], (n_columns,))}
-            ),
+            chunks=(array.chunks[0], (n_columns or 1,)),
         )
+        # Not by drop_axis: Dask then concatenates blocks, which it can with arrays of NumPy only.
+        return mapped[:, 0] if n_columns is None else mapped
 
     def _compute(self, root: Any, n_bytes: int) -> Any:
         """Compute a task; if a block of the user fails, the error names it."""
@@ -315,7 +310,8 @@ def _apply_to_block(
     rows: Array, packed: bytes, name: str, n_features: int, block_id: tuple[int, ...] = (0,)
 ) -> Array:
     rows = check_block(rows, name=f"chunk {block_id[0]} of {name}", n_features=n_features)
-    return _unpacked(packed)(make_floating(rows))
+    found = _unpacked(packed)(make_floating(rows))
+    return found[:, None] if found.ndim == 1 else found
 
 
 def _fails(tasks: list[Any]) -> bool:

@@ -76,13 +76,15 @@ class DeviceSource(WrappedSource):
             for block in host_blocks:
                 yield torch.asarray(block).to(self.device)
             return
-        yield from _through_pinned_memory(host_blocks, self.device, max_rows)
+        yield from _through_pinned_memory(  # pragma: no cover - needs CUDA
+            host_blocks, self.device, max_rows
+        )
 
     def _on_host(self, block: Array) -> np.ndarray[Any, Any]:
         return np.asarray(move_to_host(block), dtype=self.dtype)
 
 
-def _through_pinned_memory(
+def _through_pinned_memory(  # pragma: no cover - needs CUDA
     host_blocks: Iterator[np.ndarray[Any, Any]], device: Any, max_rows: int
 ) -> Iterator[Array]:
     """Copy through two pinned buffers, on a stream of its own.

@@ -45,7 +45,6 @@ def drop_zero_weights(X: Array, sample_weight: Any) -> tuple[Array, FloatArray |
         return X, None
     if np.array_equal(weights, np.round(weights)) and weights.sum() < MOST_ROWS:
         return X, weights
-    weights = weights / weights.max()  # whose sum does not overflow
     return X, weights / weights.mean()
 
 

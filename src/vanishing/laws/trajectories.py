@@ -459,7 +459,9 @@ class TrajectorySearch(Search):
         values, gradients = (each[rows] for each in terms)
         steepness = np.linalg.norm(gradients @ relation.coefficients, axis=1)
         steepness = np.maximum(steepness, 0.2 * np.median(steepness) + 1e-300)
-        centred = self._center(values @ relation.coefficients, 1 / steepness**2, rows)
+        # Relative ones: squares of tiny gradients underflow.
+        weights = (steepness.min(initial=np.inf) / steepness) ** 2
+        centred = self._center(values @ relation.coefficients, weights, rows)
         return float(np.mean(np.abs(centred) / steepness)) + 1e-16
 
 

@@ -384,6 +384,33 @@ def test_arrays_of_numpy(tmp_path):
         read_table(str(tmp_path / "objects.npy"), Reading())
 
 
+def test_models_get_names_where_there_are_any(tmp_path):
+    named = read(tmp_path, b"a,b\n1,2\n3,4\n")
+    assert named.for_model.column_names == ["a", "b"]
+    plain = read(tmp_path, b"1,2\n3,4\n")
+    assert isinstance(plain.for_model, np.ndarray)
+    assert plain.for_model.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+
+
+def test_notes_tell_what_was_guessed(tmp_path, capsys):
+    """Only where there is something to tell."""
+    read(tmp_path, "0,1\n1.5,2.5\n3.5,4.5\n")
+    assert "taken for names" in capsys.readouterr().err
+    read(tmp_path, "a,b\n1,2\n3,4\n")
+    assert capsys.readouterr().err == ""
+    for shape, told in (((3, 2, 2), True), ((3, 4), False)):
+        np.save(tmp_path / "rows.npy", np.arange(12.0).reshape(shape))
+        read_table(str(tmp_path / "rows.npy"), Reading())
+        assert ("each array of shape (2, 2) is one row" in capsys.readouterr().err) == told
+
+
+def test_a_first_column_without_a_name_names_the_rows_of_a_sheet(tmp_path):
+    rows = [[None, "a", "b"], ["u", 1, 2], ["v", 3, 4]]
+    table = read_table(workbook(tmp_path / "first.xlsx", One=rows), Reading())
+    assert table.names == ("a", "b")
+    assert table.row_ids.tolist() == ["u", "v"]
+
+
 def test_npy_holds_the_numbers_alone(tmp_path):
     columns = {"row": np.array([1, 2]), "score": np.array([0.5, 1.5])}
     write_table(str(tmp_path / "s.npy"), columns)

@@ -1,0 +1,51 @@
+"""Coefficients as they are written."""
+
+import numpy as np
+import pytest
+
+from vanishing.laws.discovery import combine
+from vanishing.laws.fit import Relation
+from vanishing.laws.law import LARGEST_DENOMINATOR, _fraction, write_coefficient
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "text"),
+    [
+        (2.0, 0.0, "2"),
+        (-3.0, 0.1, "-3"),
+        (2.5, 0.0, "2.5"),
+        (0.3333333, 0.01, "0.333"),
+        (0.3333333, 0.0001, "0.33333"),
+        (1234.5678, 1000.0, "1.2e+03"),
+        (1e15, 0.0, "1e+15"),
+        (2.0**60, 0.0, "1.15292150461e+18"),
+    ],
+)
+def test_digits_that_the_error_leaves(value, error, text):
+    assert write_coefficient(value, error) == text
+
+
+def test_fractions_have_small_denominators():
+    assert _fraction(1 / LARGEST_DENOMINATOR, 0.0) is not None
+    assert _fraction(1 / (LARGEST_DENOMINATOR + 1), 0.0) is None
+    assert _fraction(0.0, 0.0) is None
+
+
+def relation(exponents, coefficients):
+    n = len(coefficients)
+    ones = np.ones(5)
+    return Relation(
+        np.array(exponents), np.array(coefficients), ones, np.ones((5, n)), 0.0, ones > 0
+    )
+
+
+def test_a_term_that_two_relations_share_is_eliminated():
+    """From a + b + c + d and a + b remains c + d; others leave nothing that is shorter."""
+    unit = np.eye(6, dtype=int)
+    long = relation(unit[[0, 1, 2, 3]], [1.0, 1.0, 1.0, 1.0])
+    short = relation(unit[[0, 1]], [2.0, 2.0])
+    found = combine(long, short)
+    assert found
+    for exponents in found:
+        assert sorted(exponents.tolist()) == sorted(unit[[2, 3]].tolist())
+    assert combine(long, relation(unit[[2, 3, 4, 5]], [1.0, 1.0, 1.0, -1.0])) == []
