@@ -231,7 +231,7 @@ def run_commands(rng, folder, playground):
         ["laws", str(path), "--json"],
         ["check", str(path), "--report", str(folder / "check.html")],
         ["detect", str(path), "--report", str(folder / "detect.html")],
-        ["fit", str(path), "--output", str(folder / "m.safetensors")],
+        ["fit", str(path), "--save", str(folder / "m.safetensors")],
         ["laws", str(folder / "missing.csv")],
     ]
     command = commands[rng.integers(len(commands))]
@@ -506,6 +506,11 @@ def page(results):
         *(f"| `{name}` | {count} |" for name, count in results["operations"].items()),
         "",
     ]
+    kinds = Counter(problem.strip().splitlines()[-1] for problem in results["problems"])
+    if kinds:
+        lines += ["| problem | times |", "|---|---|"]
+        lines += [f"| {kind} | {count} |" for kind, count in kinds.most_common()]
+        lines.append("")
     return "\n".join(lines)
 
 
