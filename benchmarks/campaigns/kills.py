@@ -259,6 +259,7 @@ def write_and_exit(target, version, prepare, begun, said):
     code = 70
     try:
         os.dup2(said, 2)
+        sys.stderr = os.fdopen(2, "w", closefd=False)  # the old one may be that of a file
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         if prepare is not None:
@@ -411,7 +412,7 @@ def fill_disk(target):
 # --- the campaign ---------------------------------------------------------------------------------
 
 
-def run(n_kills, *, seed=0, only=None):
+def run(n_kills, n_signals, *, seed=0, only=""):
     """Run all parts; return rows of counts."""
     rng = np.random.default_rng(seed)
     rows = []
@@ -431,14 +432,14 @@ def run(n_kills, *, seed=0, only=None):
             print(rows[-1], file=sys.stderr, flush=True)
 
         for name in WRITERS | COMMANDS:
-            if only and only not in name:
+            if only not in name:
                 continue
             add("SIGKILL", name, lambda target: kill(rng, target, n_kills))
             add("size limit", name, fill_by_limit)
             add("full disk", name, fill_disk)
             if name in COMMANDS:
                 for sent in (signal.SIGINT, signal.SIGTERM):
-                    add(sent.name, name, lambda target, s=sent: interrupt(rng, target, s, n_kills))
+                    add(sent.name, name, lambda to, s=sent: interrupt(rng, to, s, n_signals))
     return rows
 
 
@@ -454,8 +455,7 @@ def page(results):
     lines = [
         "# Killed writers and full disks",
         "",
-        f"Made by `python -m benchmarks.campaigns.kills --kills {results['kills']} --seed "
-        f"{results['seed']}` on {made_on['date']}, commit {made_on['commit']}, "
+        f"Made by `{results['command']}` on {made_on['date']}, commit {made_on['commit']}, "
         f"{made_on['cores']} × {made_on['cpu']}, in {results['seconds'] / 60:.0f} minutes.",
         "",
         f"{wrong} of {len(rows)} rows with a damaged file, a file left behind, or a wrong end.",
@@ -498,16 +498,16 @@ def page(results):
 def main():
     """Run from the command line; the exit code is 1 if something was wrong."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--kills", type=int, default=200, help="of each subject, and as many signals"
-    )
+    parser.add_argument("--kills", type=int, default=200, help="of each subject")
+    parser.add_argument("--signals", type=int, default=100, help="SIGINT and SIGTERM, each")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", help="subjects whose name contains this")
+    parser.add_argument("--only", default="", help="subjects whose name contains this")
     parser.add_argument("--out", type=Path, default=HERE, help="folder of the results")
     asked = parser.parse_args()
     begun = time.monotonic()
-    results = {"machine": describe(), "kills": asked.kills, "seed": asked.seed}
-    results["rows"] = run(asked.kills, seed=asked.seed, only=asked.only)
+    results = {"machine": describe()}
+    results["command"] = " ".join(["python -m benchmarks.campaigns.kills", *sys.argv[1:]])
+    results["rows"] = run(asked.kills, asked.signals, seed=asked.seed, only=asked.only)
     results["seconds"] = round(time.monotonic() - begun, 1)
     asked.out.mkdir(exist_ok=True)
     (asked.out / "kills_results.json").write_text(json.dumps(results, indent=1) + "\n")

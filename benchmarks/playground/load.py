@@ -1,6 +1,7 @@
 """Many clients at once: how long answers take, which are refused, whether memory grows.
 
-Every client asks again as soon as it is answered, or when the server, being busy, tells it to.
+Every client asks again as soon as it is answered, or when the server, being busy, tells it to. A
+visitor opens a page every now and then meanwhile, as people do who come while others work.
 """
 
 import asyncio
@@ -17,9 +18,11 @@ from benchmarks.playground.server import Running
 
 #: Share of the time after which memory is looked at first: every worker has done all by then.
 WARM = 0.25
-#: What clients ask for, and how often.
-MIX = {"fit": 0.85, "scene": 0.1, "explain": 0.05}
+#: What clients ask for, and how often. "open" is what a page asks for first, the same for all.
+MIX = {"fit": 0.8, "scene": 0.08, "explain": 0.04, "open": 0.08}
 BUSY = 503
+#: Seconds between two visits.
+VISITS = 0.5
 
 
 @dataclass
@@ -30,6 +33,7 @@ class Account:
     statuses: Counter[int] = field(default_factory=Counter)
     errors: list[str] = field(default_factory=list)
     memory_mb: list[float] = field(default_factory=list)
+    visits: list[float] = field(default_factory=list)
 
     def summary(self) -> dict[str, Any]:
         """Return the figures that are reported."""
@@ -37,10 +41,13 @@ class Account:
         return {
             "answers": len(answered),
             "busy": self.statuses[BUSY],
+            "busy_share": round(self.statuses[BUSY] / len(answered), 4),
             "errors": len(self.errors),
             "median_s": round(float(np.median(answered)), 3),
             "p99_s": round(float(np.quantile(answered, 0.99)), 3),
             "slowest_s": round(float(answered.max()), 3),
+            "page_median_s": round(float(np.median(self.visits)), 3),
+            "page_slowest_s": round(max(self.visits), 3),
             "memory_mb_after_warming": round(self.memory_mb[0], 1),
             "memory_mb_at_the_end": round(self.memory_mb[-1], 1),
         }
@@ -69,6 +76,7 @@ async def _all(server: Running, clients: int, seconds: float, account: Account) 
     end = time.monotonic() + seconds
     await asyncio.gather(
         _watch_memory(server, seconds, account),
+        _visit(server.url, end, account),
         *(_one(server.url, random.Random(number), end, account) for number in range(clients)),
     )
 
@@ -79,14 +87,31 @@ async def _watch_memory(server: Running, seconds: float, account: Account) -> No
         account.memory_mb.append(await asyncio.to_thread(server.memory_mb))
 
 
+async def _visit(url: str, end: float, account: Account) -> None:
+    """Open a page again and again, on a connection of its own each time."""
+    while time.monotonic() < end:
+        start = time.monotonic()
+        connection = Connection(url)
+        try:
+            status, _, _ = await connection.ask("GET", "/points")
+            if status != 200:
+                account.errors.append(f"a page was answered with {status}")
+        except (OSError, EOFError) as error:
+            account.errors.append(f"a page: {error!r}")
+        connection.close()
+        account.visits.append(time.monotonic() - start)
+        await asyncio.sleep(VISITS)
+
+
 async def _one(url: str, rng: random.Random, end: float, account: Account) -> None:
     connection = Connection(url)
     while time.monotonic() < end:
         task = rng.choices(list(MIX), list(MIX.values()))[0]
+        address = "/api/scene" if task == "open" else f"/api/{task}"
         body = json.dumps(_body(task, rng)).encode()
         start = time.monotonic()
         try:
-            status, headers, content = await connection.post(f"/api/{task}", body)
+            status, headers, content = await connection.ask("POST", address, body)
         except (OSError, EOFError) as error:
             account.errors.append(repr(error))
             connection.close()
@@ -108,13 +133,15 @@ class Connection:
         self.host, self.port = parts.hostname, parts.port
         self.streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
-    async def post(self, path: str, body: bytes) -> tuple[int, dict[str, str], bytes]:
+    async def ask(
+        self, method: str, path: str, body: bytes = b""
+    ) -> tuple[int, dict[str, str], bytes]:
         """Send JSON; return status, headers and body of the answer."""
         if self.streams is None or self.streams[0].at_eof():
             self.close()
             self.streams = await asyncio.open_connection(self.host, self.port)
         reader, writer = self.streams
-        head = f"POST {path} HTTP/1.1\r\nHost: {self.host}:{self.port}\r\n"
+        head = f"{method} {path} HTTP/1.1\r\nHost: {self.host}:{self.port}\r\n"
         head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
         writer.write(head.encode() + body)
         await writer.drain()
@@ -131,6 +158,8 @@ class Connection:
 
 
 def _body(task: str, rng: random.Random) -> dict[str, Any]:
+    if task == "open":
+        return {"x": "arc", "y": "rest", "n_points": 200, "noise": 0.02, "seed": 0}
     if task == "scene":
         return {
             "x": rng.choice(["arc", "lissajous", "elliptic-curve"]),

@@ -28,10 +28,13 @@ class Limits:
         Time for the work of one request; then the process that does it is killed and replaced.
     workers : int, default=2
         Processes that work, each on one request at a time and with one thread.
-    queue : int, default=100
+    queue : int, default=500
         Requests that may wait for a process; more are told that the server is busy.
-    queue_seconds : float, default=1.0
-        How long a request waits before it is told so.
+    queue_seconds : float, default=10.0
+        How long a request waits before it is told so. Requests that would probably wait longer are
+        told so at once.
+    kept_bytes : int, default=32_000_000
+        Size of the answers that are kept for equal requests.
     table_bytes : int, default=5_000_000
         Size of a table whose laws are searched.
     table_columns : int, default=100
@@ -49,8 +52,9 @@ class Limits:
     body_seconds: float = 10.0
     work_seconds: float = 5.0
     workers: int = 2
-    queue: int = 100
-    queue_seconds: float = 1.0
+    queue: int = 500
+    queue_seconds: float = 10.0
+    kept_bytes: int = 32_000_000
     table_bytes: int = 5_000_000
     table_columns: int = 100
     table_seconds: float = 60.0
@@ -62,7 +66,7 @@ class Limits:
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)!r}")
         for name in ("header_seconds", "body_seconds", "work_seconds", "queue", "queue_seconds",
-                     "table_seconds"):  # fmt: skip
+                     "kept_bytes", "table_seconds"):  # fmt: skip
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} must not be negative, got {getattr(self, name)!r}")
 
