@@ -261,7 +261,7 @@ def test_busy_server_is_asked_again(view):
 def test_people_are_told_that_they_wait(view):
     page = view.open().page
     held = []
-    page.route("**/api/fit", lambda route: held.append(route))  # noqa: PLW0108
+    page.route("**/api/fit", lambda route: held.append(route))
     page.locator("#degree").press("ArrowRight")
     page.get_by_text("This page is in line").wait_for()
     held.pop().continue_()
