@@ -2,19 +2,25 @@
 
 Every client asks again as soon as it is answered, or when the server, being busy, tells it to. A
 visitor opens a page every now and then meanwhile, as people do who come while others work.
+
+    python -m benchmarks.playground.load               # make load; writes load_results.json, .md
+    python -m benchmarks.playground.load --append      # adds a row, to compare two versions
 """
 
+import argparse
 import asyncio
 import json
 import random
 import time
 from collections import Counter
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
-from benchmarks.playground.server import Running
+from benchmarks import machine
+from benchmarks.playground.server import Running, running
 
 #: Share of the time after which memory is looked at first: every worker has done all by then.
 WARM = 0.25
@@ -182,3 +188,69 @@ def _body(task: str, rng: random.Random) -> dict[str, Any]:
         "tol": 0.1,
         "contrast_tol": 0.1,
     }
+
+
+# --- from the command line ------------------------------------------------------------------------
+
+RESULTS = Path(__file__).parent / "load_results.json"
+
+
+def page(results: dict[str, Any]) -> str:
+    """Return the results as Markdown."""
+    made_on = results["machine"]
+    columns = {
+        "commit": "commit",
+        "answers": "answers",
+        "busy_share": "told to come again",
+        "errors": "errors",
+        "median_s": "median s",
+        "p99_s": "99 % s",
+        "page_median_s": "a page, median s",
+        "page_slowest_s": "slowest s",
+        "memory_mb_after_warming": "memory MB, warm",
+        "memory_mb_at_the_end": "at the end",
+    }
+    lines = [
+        "# Many clients at once",
+        "",
+        f"Made by `python -m benchmarks.playground.load --clients {results['clients']} --seconds "
+        f"{results['seconds']:g}` on {made_on['date']}, {made_on['cores']} × {made_on['cpu']}.",
+        "",
+        f"{results['clients']} clients ask for fits, scenes and explanations for "
+        f"{results['seconds']:g} s, each again as soon as it is answered, and a visitor opens a "
+        "page twice a second. All run on the machine of the server. Compare rows with each other: "
+        "the machine may have had other work, as much for one as for the next.",
+        "",
+        f"| {' | '.join(columns.values())} |",
+        "|---" * len(columns) + "|",
+    ]
+    for run in results["runs"]:
+        cells = {**run, "busy_share": f"{run['busy_share']:.1%}"}
+        lines.append(f"| {' | '.join(str(cells[name]) for name in columns)} |")
+    return "\n".join([*lines, ""])
+
+
+def main() -> None:
+    """Measure and write."""
+    parser = argparse.ArgumentParser(description="Put the playground under load.")
+    parser.add_argument("--clients", type=int, default=200)
+    parser.add_argument("--seconds", type=float, default=30.0)
+    parser.add_argument("--append", action="store_true", help="keep the rows that are there")
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    asked = parser.parse_args()
+    with running() as server:
+        account = put_under_load(server, clients=asked.clients, seconds=asked.seconds)
+    for error in account.errors[:5]:
+        print(error)
+    made_on = machine.describe()
+    results = {"machine": made_on, "clients": asked.clients, "seconds": asked.seconds, "runs": []}
+    if asked.append and asked.out.exists():
+        results["runs"] = json.loads(asked.out.read_text())["runs"]
+    results["runs"].append({"commit": made_on["commit"], **account.summary()})
+    asked.out.write_text(json.dumps(results, indent=1) + "\n")
+    asked.out.with_suffix(".md").write_text(page(results))
+    print(page(results))
+
+
+if __name__ == "__main__":
+    main()
