@@ -168,9 +168,9 @@ def test_equal_requests_are_worked_on_once(monkeypatch):
     asked = []
     ask = workers.Worker.ask
 
-    async def count(self, message, *arguments):
-        asked.append(message)
-        return await ask(self, message, *arguments)
+    async def count(self, task, *arguments):
+        asked.append(task)
+        return await ask(self, task, *arguments)
 
     monkeypatch.setattr(workers.Worker, "ask", count)
     with playground(Limits(workers=2, queue_seconds=60, kept_bytes=100_000)) as server:
@@ -203,9 +203,10 @@ def test_equal_requests_are_worked_on_once(monkeypatch):
 def test_clients_take_turns():
     async def serve():
         line = workers.Line()
-        places = [line.join(client) for client in "aaaabba"]
+        places = [line.join(client) for client in "aaaabbac"]
         gone = places.pop(1)
         line.leave("a", gone)
+        places.pop().cancel()  # a request that was given up, and has not left the line yet
         served = []
         while line.serve(object()):
             done = [k for k, place in enumerate(places) if place.done() and k not in served]

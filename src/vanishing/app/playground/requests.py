@@ -141,8 +141,8 @@ def internal_error() -> RefusalError:
 # --- Reading what comes with a request, within limits ---------------------------------------------
 
 
-async def read_json(request: Any, limits: Limits) -> Any:
-    """Read the body of a request as JSON.
+async def read_json(request: Any, limits: Limits) -> bytes:
+    """Read the body of a request that says it is JSON.
 
     Parameters
     ----------
@@ -152,10 +152,10 @@ async def read_json(request: Any, limits: Limits) -> Any:
     Raises
     ------
     RefusalError
-        If it is too large, too slow, or not JSON.
+        If it is too large, too slow, or of another type.
     """
     _check_kind(request, "application/json", "not-json", "Send JSON.")
-    return _parsed(await _read(request, limits, limits.body_bytes, "Send fewer points."))
+    return await _read(request, limits, limits.body_bytes, "Send fewer points.")
 
 
 async def read_table(request: Any, limits: Limits) -> bytes:
@@ -217,7 +217,8 @@ async def _read_bytes(request: Any, most: int, remedy: str) -> bytes:
     return bytes(content)
 
 
-def _parsed(content: bytes) -> Any:
+def parse_json(content: bytes) -> Any:
+    """Return what the body of a request says; raise a refusal if it is no JSON."""
     try:
         return json.loads(content, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):  # also numbers of too many digits, bytes that are no text

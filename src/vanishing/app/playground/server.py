@@ -21,6 +21,7 @@ from vanishing.app.playground.requests import (
     Limits,
     RefusalError,
     internal_error,
+    parse_json,
     read_json,
     read_table,
 )
@@ -388,10 +389,12 @@ def _endpoint(
     from starlette.responses import Response
 
     async def handle(request: Any) -> Any:
-        arguments = check(await read_json(request, limits))
+        content = await read_json(request, limits)
         hanging_up = asyncio.create_task(_wait_for_end(request.receive))
         try:
-            status, body = await answers.get(_client(request), task, arguments, hanging_up)
+            status, body = await answers.get(
+                _client(request), task, content, hanging_up, lambda: check(parse_json(content))
+            )
         finally:
             hanging_up.cancel()
         return Response(body, status, media_type="application/json", headers=NO_STORE)

@@ -35,8 +35,6 @@ USUAL_SECONDS, RECENT = 0.05, 0.1
 LATEST_RETRY = 20
 #: The status of a request whose client has hung up; nobody gets it.
 HUNG_UP = 499
-#: Workers give way to the server, which has to answer for pages in time.
-NICENESS = 5
 #: What helps against work that takes too long, unless it is about points.
 TOO_SLOW = {
     "columns": "Keep a part of the rows.",
@@ -81,10 +79,13 @@ class Worker:
             raise
         return worker
 
-    async def ask(self, message: bytes, on_progress: OnProgress | None = None) -> tuple[int, bytes]:
+    async def ask(
+        self, task: str, arguments: dict[str, Any], on_progress: OnProgress | None = None
+    ) -> tuple[int, bytes]:
         """Have one task done; return status and body of the answer."""
         assert self.process.stdin is not None
-        self.process.stdin.write(MESSAGE.pack(len(message)) + message)
+        asked = json.dumps({"task": task, "arguments": arguments}).encode()
+        self.process.stdin.write(MESSAGE.pack(len(asked)) + asked)
         await self.process.stdin.drain()
         while (answer := await self.read())[0] == PROGRESS:
             if on_progress is not None:
@@ -130,14 +131,16 @@ class Line:
 
     def serve(self, worker: Worker) -> bool:
         """Give a process to whoever is next; return whether somebody was there."""
-        if not self._places:
-            return False
-        client = next(iter(self._places))
-        places = self._places.pop(client)
-        places.popleft().set_result(worker)
-        if places:
-            self._places[client] = places
-        return True
+        while self._places:
+            client = next(iter(self._places))
+            places = self._places.pop(client)
+            place = places.popleft()
+            if places:
+                self._places[client] = places
+            if not place.done():  # cancelled, and about to leave
+                place.set_result(worker)
+                return True
+        return False
 
 
 class Workers:
@@ -211,7 +214,7 @@ class Workers:
         self,
         worker: Worker,
         task: str,
-        message: bytes,
+        arguments: dict[str, Any],
         *,
         seconds: float | None = None,
         on_progress: OnProgress | None = None,
@@ -224,8 +227,7 @@ class Workers:
         ----------
         worker : Worker
         task : str
-        message : bytes
-            Made by ``encode_task``.
+        arguments : dict
         seconds : float, optional
             By default the limit for most tasks. Given for searches, which take long.
         on_progress : coroutine function, optional
@@ -241,7 +243,7 @@ class Workers:
         begun = time.monotonic()
         try:
             async with asyncio.timeout(limit):
-                answer = await worker.ask(message, on_progress)
+                answer = await worker.ask(task, arguments, on_progress)
         except TimeoutError:
             await self._replace(worker)
             raise RefusalError(
@@ -283,8 +285,7 @@ class Workers:
     ) -> tuple[int, bytes]:
         """Do a task in the next free process; see ``take`` and ``work``."""
         worker = await self.take(client)
-        message = encode_task(task, arguments)
-        return await self.work(worker, task, message, seconds=seconds, on_progress=on_progress)
+        return await self.work(worker, task, arguments, seconds=seconds, on_progress=on_progress)
 
     async def _wait(self, client: str) -> Worker:
         place = self._line.join(client)
@@ -327,11 +328,6 @@ class Workers:
                 await asyncio.sleep(1.0)
 
 
-def encode_task(task: str, arguments: dict[str, Any]) -> bytes:
-    """Return a task as the processes take it."""
-    return json.dumps({"task": task, "arguments": arguments}).encode()
-
-
 def busy(got: str, seconds: float = 1.0) -> RefusalError:
     """Return the refusal of a request that comes while all processes work.
 
@@ -372,7 +368,12 @@ class Answers:
         self._pending: dict[bytes, _Pending] = {}
 
     async def get(
-        self, client: str, task: str, arguments: dict[str, Any], hanging_up: "asyncio.Task[None]"
+        self,
+        client: str,
+        task: str,
+        content: bytes,
+        hanging_up: "asyncio.Task[None]",
+        read: Callable[[], dict[str, Any]],
     ) -> tuple[int, bytes]:
         """Return status and body of the answer.
 
@@ -381,24 +382,28 @@ class Answers:
         client : str
             Who asks.
         task : str
-        arguments : dict
+        content : bytes
+            The request. Those with the same bytes are equal.
         hanging_up : asyncio.Task
             Done when nobody waits for the answer any more.
+        read : callable
+            Returns the arguments of the task, or raises a ``RefusalError``. Not called for a
+            request that is equal to one before.
 
         Raises
         ------
         RefusalError
-            As ``Workers`` does.
+            As ``read`` and ``Workers`` do.
         """
-        message = encode_task(task, arguments)
-        key = hashlib.sha256(message).digest()
+        key = hashlib.sha256(task.encode() + b" " + content).digest()
         if key in self._kept:
             self._kept.move_to_end(key)
             return 200, self._kept[key]
         pending = self._pending.get(key)
         if pending is None:
+            arguments = read()
             pending = self._pending[key] = _Pending()
-            pending.work = asyncio.create_task(self._work(client, task, message, key, pending))
+            pending.work = asyncio.create_task(self._work(client, task, arguments, key, pending))
             pending.work.add_done_callback(_ignore_error)
         pending.n_waiting += 1
         try:
@@ -420,12 +425,12 @@ class Answers:
         await asyncio.gather(*works, return_exceptions=True)
 
     async def _work(
-        self, client: str, task: str, message: bytes, key: bytes, pending: "_Pending"
+        self, client: str, task: str, arguments: dict[str, Any], key: bytes, pending: "_Pending"
     ) -> tuple[int, bytes]:
         try:
             worker = await self._workers.take(client)
             pending.is_begun = True
-            status, body = await self._workers.work(worker, task, message)
+            status, body = await self._workers.work(worker, task, arguments)
         finally:
             if self._pending.get(key) is pending:
                 del self._pending[key]
@@ -502,8 +507,6 @@ def send(outgoing: IO[bytes], status: int, body: bytes) -> None:
 
 def main() -> None:
     """Work on standard input and output."""
-    if hasattr(os, "nice"):
-        os.nice(NICENESS)
     # What libraries print must not come between the answers.
     outgoing = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
