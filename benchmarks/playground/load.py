@@ -125,6 +125,7 @@ async def _one(url: str, rng: random.Random, end: float, account: Account) -> No
         account.seconds.append(time.monotonic() - start)
         account.statuses[status] += 1
         if status == BUSY:
+            connection.close()  # the server would, at about the time of the next request
             await asyncio.sleep(float(headers["retry-after"]))
         elif status != 200:
             account.errors.append(content.decode())
