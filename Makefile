@@ -5,6 +5,7 @@ PYTHON ?= python3
 WORKERS ?= 2
 PYTEST_ARGS ?=
 CASES ?= 5000
+SECONDS ?= 7200
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -28,7 +29,7 @@ SHOWN := /^(numpy|scipy|scikit-learn|onnx|onnxruntime|pandas|dask)$$/
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo quick test test-all test-newest test-lowest lint house docs dist bench fuzz reproduce clean distclean
+.PHONY: help demo quick test test-all test-newest test-lowest lint house docs dist bench fuzz kills soak load reproduce clean distclean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -88,6 +89,15 @@ bench: $(VENV)/.installed-demo  ## measure time and memory, and say what became 
 
 fuzz: $(VENV)/.installed-test  ## compare random fits with exact arithmetic; CASES=100000 for more
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.campaigns.differential --cases $(CASES) --jobs $(WORKERS)
+
+kills: $(VENV)/.installed-test  ## kill and interrupt writers at random moments, fill the disk; an hour
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.campaigns.kills
+
+soak: $(VENV)/.installed-test  ## work for SECONDS in one process, two hours, and see whether memory grows
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.campaigns.soak --seconds $(SECONDS)
+
+load: $(VENV)/.installed-test  ## put the playground under the load of 200 clients
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.playground.load
 
 reproduce: $(VENV)/.installed-test  ## make the paper's tables and figures, ours beside them
 	$(BIN)/python -m experiments $(EXPERIMENTS)
