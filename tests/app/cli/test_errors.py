@@ -212,3 +212,14 @@ def test_a_full_standard_output_gets_no_object(tmp_path):
         )
     assert done.returncode == 5
     assert done.stderr.decode().count("\n") == 1
+
+
+def test_interrupted_before_the_command_began(monkeypatch, capsys):
+    from vanishing.app.cli import commands, main
+
+    def interrupt(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(commands, "run", interrupt)
+    assert main(["info"]) == 130
+    assert capsys.readouterr().err == "vanishing: interrupted: nothing was left half written\n"
