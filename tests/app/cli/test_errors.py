@@ -215,7 +215,7 @@ def test_a_full_standard_output_gets_no_object(tmp_path):
 
 
 def test_interrupted_before_the_command_began(monkeypatch, capsys):
-    from vanishing.app.cli import commands, main
+    from vanishing.app.cli import commands
 
     def interrupt(_):
         raise KeyboardInterrupt
