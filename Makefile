@@ -6,6 +6,7 @@ WORKERS ?= 2
 PYTEST_ARGS ?=
 CASES ?= 5000
 MUTANTS ?= 300
+SECONDS ?= 7200
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -29,7 +30,7 @@ SHOWN := /^(numpy|scipy|scikit-learn|onnx|onnxruntime|pandas|dask)$$/
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo quick test test-all test-newest test-lowest lint audit house docs dist bench fuzz coverage mutation matrix reproduce clean distclean
+.PHONY: help demo quick test test-all test-newest test-lowest lint audit house docs dist bench fuzz kills soak load coverage mutation matrix reproduce clean distclean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -103,6 +104,15 @@ mutation: $(VENV)/.installed-mutation  ## change the code in MUTANTS places, cou
 
 matrix: $(VENV)/.installed-test  ## try Python 3.11 to 3.14 with the newest, lowest and fewest packages
 	$(BIN)/python tools/matrix.py --workers $(WORKERS)
+
+kills: $(VENV)/.installed-test  ## kill and interrupt writers at random moments, fill the disk; an hour
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.campaigns.kills
+
+soak: $(VENV)/.installed-test  ## work for SECONDS in one process, two hours, and see whether memory grows
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.campaigns.soak --seconds $(SECONDS)
+
+load: $(VENV)/.installed-test  ## put the playground under the load of 200 clients
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.playground.load
 
 reproduce: $(VENV)/.installed-test  ## make the paper's tables and figures, ours beside them
 	$(BIN)/python -m experiments $(EXPERIMENTS)

@@ -804,3 +804,12 @@ def test_mutated_files(originals, tmp_path):
 def test_many_mutated_files(originals, tmp_path):
     n_valid = fuzz(originals, 10_000, tmp_path, seed=1)
     assert 0 < n_valid < 10_000
+
+
+def test_the_same_model_makes_the_same_file(tmp_path):
+    ideal = VanishingIdeal(max_degree=2).fit(np.random.default_rng(0).normal(size=(30, 3)))
+    contents = set()
+    for _ in range(10):  # the order of the metadata was random
+        ideal.save(tmp_path / "m.safetensors")
+        contents.add((tmp_path / "m.safetensors").read_bytes())
+    assert len(contents) == 1

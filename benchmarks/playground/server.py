@@ -49,4 +49,5 @@ def running() -> Iterator[Running]:
         started.terminate()
         started.wait(timeout=30)
         if started.stderr is not None:
+            sys.stderr.write(started.stderr.read())
             started.stderr.close()

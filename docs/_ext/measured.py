@@ -1,9 +1,10 @@
-"""Parts of the comparison page, made of the measured results when the pages are built.
+"""Parts of pages that are made of the measured results when the pages are built.
 
-Two tables and a figure go to ``docs/generated``, and ``comparison.md`` includes them.
+They go to ``docs/generated``, and ``comparison.md`` and ``trust.md`` include them.
 """
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -105,10 +106,48 @@ def draw_tables(path: Path) -> None:
     figure.savefig(path, dpi=160)
 
 
+#: Campaigns of the page about trust, in its order. Some are too long for every machine.
+CAMPAIGNS = (
+    "campaigns/kills_results",
+    "campaigns/soak_results",
+    "playground/load_results",
+    "campaigns/mutation_results",
+    "campaigns/coverage_results",
+    "campaigns/matrix_results",
+)
+
+
+def campaigns() -> str:
+    """Return the results of all campaigns that were run, one section each."""
+    found = [_differential()]
+    for name in CAMPAIGNS:
+        path = BENCHMARKS / f"{name}.md"
+        if path.exists():
+            # One level further down: the page has its own heading.
+            found.append(re.sub(r"^#", "##", path.read_text(encoding="utf-8"), flags=re.MULTILINE))
+    return "\n".join(found)
+
+
+def _differential() -> str:
+    """Return a section about the comparison with exact arithmetic."""
+    path = BENCHMARKS / "campaigns" / "differential_results.json"
+    if not path.exists():
+        return ""
+    found = _read("campaigns/differential_results.json")
+    made_on = found["machine"]
+    counts = _table(["", "cases"], [[name, f"{n:,}"] for name, n in found["counts"].items()])
+    return (
+        f"## Exact arithmetic\n\nMade by `{found['command']}` on {made_on['date']}, commit "
+        f"{made_on['commit']}, {made_on['cores']} × {made_on['cpu']}: "
+        f"{len(found['failures'])} disagreements.\n\n{counts}"
+    )
+
+
 def write(app: Any) -> None:
     folder = Path(app.srcdir) / "generated"
     folder.mkdir(exist_ok=True)
-    for name, text in (("speed.md", speed_table()), ("tables.md", tables_summary())):
+    made = {"speed.md": speed_table(), "tables.md": tables_summary(), "trust.md": campaigns()}
+    for name, text in made.items():
         target = folder / name
         if not target.exists() or target.read_text(encoding="utf-8") != text:
             target.write_text(text, encoding="utf-8")

@@ -601,13 +601,18 @@ def pack(manifest: str, arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
     """Return the content of a file."""
     plain = {name: _plain(array) for name, array in arrays.items()}
     content = to_bytes(plain, {"manifest": manifest, "sha256": digest(manifest, arrays)})
-    header_size = int.from_bytes(content[:8], "little")
+    start = 8 + int.from_bytes(content[:8], "little")
+    # The order of the metadata is random; the same model makes the same file.
+    header = json.loads(content[8:start])
+    header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)  # arrays begin at multiples of 8 bytes
     require(
-        header_size <= LARGEST_HEADER,
-        f"the model has too many parts for a file: their list takes {header_size} bytes, over "
+        len(text) <= LARGEST_HEADER,
+        f"the model has too many parts for a file: their list takes {len(text)} bytes, over "
         f"{LARGEST_HEADER}",
     )
-    return content
+    return len(text).to_bytes(8, "little") + text + content[start:]
 
 
 def digest(manifest: str, arrays: Mapping[str, npt.NDArray[Any]]) -> str:

@@ -13,7 +13,12 @@ import pytest
 
 from vanishing import VanishingIdeal
 from vanishing.data import as_source, write
-from vanishing.data.atomic import Unfinished, replace_atomic, write_atomic
+from vanishing.data.atomic import (
+    Unfinished,
+    remove_unfinished,
+    replace_atomic,
+    write_atomic,
+)
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="rights of POSIX")
 
@@ -206,6 +211,51 @@ def test_a_file_that_is_swept_before_it_is_locked_is_made_again(tmp_path, monkey
     assert len(made) == 2
     assert (tmp_path / "x").read_bytes() == b"new"
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are swapped on Linux")
+def test_a_folder_is_there_all_the_time(tmp_path, monkeypatch):
+    """Between the old and the new one there is no moment without any."""
+    target = tmp_path / "x.zarr"
+    write(ROWS, target)
+    monkeypatch.setattr("pathlib.Path.rename", None)  # which would take two of them
+    write(2 * ROWS, target)
+    np.testing.assert_array_equal(next(as_source(target).blocks(50)), 2 * ROWS)
+    assert [path.name for path in tmp_path.iterdir()] == ["x.zarr"]
+
+
+def test_a_folder_where_names_cannot_be_swapped(tmp_path, monkeypatch):
+    monkeypatch.setattr("vanishing.data.atomic._exchange", lambda *_: False)
+    target = tmp_path / "x.zarr"
+    for factor in (1, 2):
+        write(factor * ROWS, target)
+    np.testing.assert_array_equal(next(as_source(target).blocks(50)), 2 * ROWS)
+    assert [path.name for path in tmp_path.iterdir()] == ["x.zarr"]
+
+
+def test_an_interruption_before_anybody_watches(tmp_path, monkeypatch):
+    """Signals raise anywhere: here as soon as the file has been made."""
+
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("vanishing.data.atomic._locked", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        write_atomic(tmp_path / "x", b"new")
+    assert len(unfinished(tmp_path)) == 1
+    remove_unfinished()  # by the command line, and at the end of the process
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_fork_does_not_remove_what_its_parent_writes(tmp_path):
+    with replace_atomic(tmp_path / "x") as path:
+        pid = os.fork()
+        if pid == 0:
+            remove_unfinished()
+            os._exit(0)
+        os.waitpid(pid, 0)
+        path.write_text("whole")
+    assert (tmp_path / "x").read_text() == "whole"
 
 
 AT_ONCE = """

@@ -11,7 +11,7 @@ sys.path.insert(0, str(DOCS / "_ext"))
 
 from gallery_order import ORDER, place
 from links import broken_links
-from measured import speed_table, tables_summary
+from measured import campaigns, speed_table, tables_summary
 
 
 def write(folder, **pages):
@@ -68,3 +68,7 @@ def test_gallery_lists_its_examples():
 def test_measured_figures_are_found():
     assert speed_table().count("MAVI") == 9
     assert "Mean AUC" in tables_summary()
+    sections = campaigns()
+    assert "\n## Killed writers and full disks\n" in f"\n{sections}"
+    assert "\n### SIGKILL\n" in sections
+    assert not re.search(r"^# ", sections, flags=re.MULTILINE)

@@ -4,12 +4,15 @@ A file is written under a hidden name in the same folder and renamed at the end.
 of the file that it replaces, and the next writer removes what a killed one left behind.
 """
 
+import atexit
+import ctypes
 import errno
 import os
 import re
 import secrets
 import shutil
 import stat
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -40,6 +43,24 @@ def beside(target: Path, ending: str) -> Path:
     return target.with_name(f".{name}.{secrets.token_hex(8)}.vanishing.{ending}")
 
 
+#: What this process is writing, with its number: a fork must not remove what its parent writes.
+_unfinished: dict[Path, int] = {}
+
+
+@atexit.register
+def remove_unfinished() -> None:
+    """Remove what this process has not finished.
+
+    An exception removes its file. Signals raise exceptions anywhere, though, also where a ``with``
+    statement has made the file and not begun to watch over it.
+    """
+    for path, process in list(_unfinished.items()):
+        if process == os.getpid():
+            with suppress(OSError):
+                remove(path)
+            _unfinished.pop(path, None)
+
+
 class Unfinished:
     """A new file or folder next to the one that is to be written, locked while it is in use.
 
@@ -60,14 +81,22 @@ class Unfinished:
     def __enter__(self) -> Self:
         while True:
             self.path = beside(self._target, "tmp")
-            self._descriptor = self._make()
+            _unfinished[self.path] = os.getpid()
+            try:
+                self._descriptor = self._make()
+            except OSError:
+                del _unfinished[self.path]
+                raise
             if self._descriptor is None or _locked(self._descriptor, self.path, wait=True):
                 return self
             os.close(self._descriptor)  # swept before it was locked
+            del _unfinished[self.path]
 
     def __exit__(self, *_: Any) -> None:
         if self._descriptor is not None:
             os.close(self._descriptor)
+        if not os.path.lexists(self.path):
+            _unfinished.pop(self.path, None)
 
     def synchronize(self) -> None:
         """Wait until the file is on the disk."""
@@ -152,8 +181,8 @@ def replace_atomic(path: str | os.PathLike[str], *, folder: bool = False) -> Ite
     Parameters
     ----------
     path : path
-        A file or folder that exists is replaced: a file at once, a folder in two steps. A link is
-        followed.
+        A file or folder that exists is replaced at once; a folder in two steps where the system
+        cannot swap names, as Linux can. A link is followed.
     folder : bool
         Whether a folder is written.
 
@@ -237,6 +266,9 @@ def _replace_folder(unfinished: Path, target: Path) -> None:
     if not target.exists():
         unfinished.rename(target)
         return
+    if _exchange(unfinished, target):
+        shutil.rmtree(unfinished, ignore_errors=True)  # the next writer removes what is left
+        return
     former = beside(target, "old")
     target.rename(former)
     try:
@@ -245,6 +277,23 @@ def _replace_folder(unfinished: Path, target: Path) -> None:
         former.rename(target)
         raise
     shutil.rmtree(former, ignore_errors=True)  # the next writer removes what is left
+
+
+#: Of Linux: paths are relative to the working folder, and names are swapped.
+AT_FDCWD, RENAME_EXCHANGE = -100, 2
+
+
+def _exchange(first: Path, second: Path) -> bool:
+    """Swap the names of two files or folders at once; return whether the system could."""
+    if sys.platform != "linux":
+        return False
+    try:
+        rename = ctypes.CDLL(None).renameat2
+    except (OSError, AttributeError):  # the C library is too old
+        return False
+    paths = os.fsencode(first), os.fsencode(second)
+    failed: int = rename(AT_FDCWD, paths[0], AT_FDCWD, paths[1], RENAME_EXCHANGE)
+    return failed == 0  # some file systems cannot
 
 
 # --- One file -------------------------------------------------------------------------------------

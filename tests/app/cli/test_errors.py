@@ -219,3 +219,14 @@ def test_a_file_of_laws_is_no_model(call, tmp_path):
     done = call("show", "laws.safetensors")
     assert done.code == 4
     assert "laws.safetensors holds Laws" in done.err
+
+
+def test_interrupted_before_the_command_began(monkeypatch, capsys):
+    from vanishing.app.cli import commands
+
+    def interrupt(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(commands, "run", interrupt)
+    assert main(["info"]) == 130
+    assert capsys.readouterr().err == "vanishing: interrupted: nothing was left half written\n"

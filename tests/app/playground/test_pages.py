@@ -250,9 +250,23 @@ def test_busy_server_is_asked_again(view):
             route.fulfill(status=503, headers={"Retry-After": "1"}, json=busy)
 
     view.page.route("**/api/fit", handle)
-    view.open()
+    view.page.goto(f"{view.url}/points")
+    view.page.get_by_text("The server is busy. This page tries again by itself").wait_for()
+    view.settle()
     assert view.equations("plain")
+    assert view.page.locator("#alert").is_hidden()
     view.problems.clear()  # browsers log answers of status 503
+
+
+def test_people_are_told_that_they_wait(view):
+    page = view.open().page
+    held = []
+    page.route("**/api/fit", lambda route: held.append(route))
+    page.locator("#degree").press("ArrowRight")
+    page.get_by_text("This page is in line").wait_for()
+    held.pop().continue_()
+    view.settle()
+    assert page.locator("#alert").is_hidden()
 
 
 @pytest.mark.parametrize("fails", ["refused", "gone"])

@@ -1,5 +1,6 @@
 """The processes of the playground: time-outs, busy, crashes, start and end."""
 
+import asyncio
 import json
 import os
 import re
@@ -11,6 +12,8 @@ import threading
 import time
 import warnings
 import zipfile
+from contextlib import contextmanager
+from urllib.parse import urlsplit
 
 import numpy as np
 import psutil
@@ -36,8 +39,8 @@ def test_unforeseen_errors_say_nothing_of_the_machine(server, monkeypatch):
     async def fail(*_):
         raise RuntimeError(f"secret in {SOURCE}/vanishing/file.py")
 
-    monkeypatch.setattr(server.workers, "run", fail)
-    assert_refused(server.post("fit", fit_request()), 500, "internal")
+    monkeypatch.setattr(server.workers, "take", fail)
+    assert_refused(server.post("fit", fit_request(tol=0.0123)), 500, "internal")
 
 
 def test_unforeseen_errors_in_a_worker(capsys):
@@ -120,6 +123,98 @@ def test_busy():
             assert response.headers["retry-after"] == "1"
         assert time.monotonic() - started < 30
         assert_refused(answers["working"], 504, "too-slow")
+
+
+def test_who_would_wait_too_long_is_told_at_once():
+    limits = Limits(**(vars(SLOW) | {"work_seconds": 30, "queue": 100, "queue_seconds": 20}))
+    with playground(limits) as server:
+        server.workers._usual_seconds = 15.0  # as measured before
+        waiting = [fit_request(), fit_request(degree=1)]
+        with (
+            hanging(server, slow_request()),
+            hanging(server, waiting[0]),
+            hanging(server, waiting[1]),
+        ):
+            started = time.monotonic()
+            refused = server.post("fit", fit_request(degree=3))
+            assert_refused(refused, 503, "busy")
+            assert refused.headers["retry-after"] == "20"  # the most
+            assert time.monotonic() - started < 5
+
+
+@contextmanager
+def hanging(server, body):
+    """Send a request and hang up in the end, without waiting for the answer."""
+    content = json.dumps(body).encode()
+    host, port = urlsplit(server.url).netloc.split(":")
+    with socket.create_connection((host, int(port))) as connection:
+        head = f"POST /api/fit HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
+        head += f"Content-Length: {len(content)}\r\n\r\n"
+        connection.sendall(head.encode() + content)
+        time.sleep(0.8)
+        yield
+
+
+def test_who_hangs_up_leaves_the_line():
+    limits = Limits(**(vars(SLOW) | {"work_seconds": 3, "queue": 1, "queue_seconds": 60}))
+    with playground(limits) as server, hanging(server, slow_request()):
+        with hanging(server, fit_request(degree=1)):
+            assert_refused(server.post("fit", fit_request()), 503, "busy")
+        time.sleep(0.3)
+        assert server.post("fit", fit_request()).status_code == 200  # took the place
+
+
+def test_equal_requests_are_worked_on_once(monkeypatch):
+    asked = []
+    ask = workers.Worker.ask
+
+    async def count(self, task, *arguments):
+        asked.append(task)
+        return await ask(self, task, *arguments)
+
+    monkeypatch.setattr(workers.Worker, "ask", count)
+    with playground(Limits(workers=2, queue_seconds=60, kept_bytes=100_000)) as server:
+        bodies = []
+
+        def send():
+            with httpx.Client(base_url=server.url, timeout=60) as client:
+                bodies.append(client.post("/api/fit", json=fit_request()).content)
+
+        threads = [threading.Thread(target=send) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(asked) == 1
+        assert len(set(bodies)) == 1
+        assert server.post("fit", fit_request()).content == bodies[0]
+        assert len(asked) == 1
+        assert server.post("fit", fit_request(degree=1)).content != bodies[0]
+        assert len(asked) == 2
+        # What was used least is forgotten, and a refusal is not kept.
+        n_kept = 100_000 // len(bodies[0])
+        for k in range(n_kept + 1):
+            server.post("fit", fit_request(tol=0.02 + k / 1000))
+        asked.clear()
+        assert server.post("fit", fit_request()).content == bodies[0]
+        assert len(asked) == 1
+
+
+def test_clients_take_turns():
+    async def serve():
+        line = workers.Line()
+        places = [line.join(client) for client in "aaaabbac"]
+        gone = places.pop(1)
+        line.leave("a", gone)
+        places.pop().cancel()  # a request that was given up, and has not left the line yet
+        served = []
+        while line.serve(object()):
+            done = [k for k, place in enumerate(places) if place.done() and k not in served]
+            served += done
+        return served, len(line)
+
+    # a has places 0, 1, 2, 5 and b has 3, 4
+    assert asyncio.run(serve()) == ([0, 3, 1, 4, 2, 5], 0)
 
 
 def test_a_worker_that_ends_is_replaced():

@@ -44,10 +44,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Arrow's thread pools abort now and then, long after all is done, and spoil the exit code
         # (apache/arrow#34314).
         atexit.register(leave)
-    from vanishing.app.cli.commands import run
-
     try:
+        from vanishing.app.cli.commands import run
+
         code = run(sys.argv[1:] if arguments is None else arguments)
+    except KeyboardInterrupt:  # before the command began
+        sys.stderr.write("vanishing: interrupted: nothing was left half written\n")
+        code = 130
     except SystemExit as done:  # how typer ends when a shell asks for completions
         code = int(done.code or 0)
     return code

@@ -51,6 +51,7 @@ def run(arguments: Sequence[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         code = Exit.INTERRUPTED
     except TerminatedError as error:
+        _remove_unfinished()
         return _fail("terminated: nothing was left half written", error.code)
     except (ReaderGoneError, BrokenPipeError):
         _close_stdout()
@@ -73,6 +74,7 @@ def run(arguments: Sequence[str]) -> int:
             return _fail(_usage(error), Exit.USAGE)
         return _unexpected(error)
     if code == Exit.INTERRUPTED:
+        _remove_unfinished()
         return _fail("interrupted: nothing was left half written", Exit.INTERRUPTED)
     return int(code or 0)
 
@@ -99,6 +101,12 @@ def _terminated_like_interrupted() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _remove_unfinished() -> None:
+    """Remove what a signal left behind between two steps of a write."""
+    if atomic := sys.modules.get("vanishing.data.atomic"):  # else nothing was written
+        atomic.remove_unfinished()
 
 
 def _fail(message: str, code: int) -> int:

@@ -28,10 +28,13 @@ class Limits:
         Time for the work of one request; then the process that does it is killed and replaced.
     workers : int, default=2
         Processes that work, each on one request at a time and with one thread.
-    queue : int, default=100
+    queue : int, default=500
         Requests that may wait for a process; more are told that the server is busy.
-    queue_seconds : float, default=1.0
-        How long a request waits before it is told so.
+    queue_seconds : float, default=10.0
+        How long a request waits before it is told so. Requests that would probably wait longer are
+        told so at once.
+    kept_bytes : int, default=32_000_000
+        Size of the answers that are kept for equal requests.
     table_bytes : int, default=5_000_000
         Size of a table whose laws are searched.
     table_columns : int, default=100
@@ -49,8 +52,9 @@ class Limits:
     body_seconds: float = 10.0
     work_seconds: float = 5.0
     workers: int = 2
-    queue: int = 100
-    queue_seconds: float = 1.0
+    queue: int = 500
+    queue_seconds: float = 10.0
+    kept_bytes: int = 32_000_000
     table_bytes: int = 5_000_000
     table_columns: int = 100
     table_seconds: float = 60.0
@@ -62,7 +66,7 @@ class Limits:
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)!r}")
         for name in ("header_seconds", "body_seconds", "work_seconds", "queue", "queue_seconds",
-                     "table_seconds"):  # fmt: skip
+                     "kept_bytes", "table_seconds"):  # fmt: skip
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} must not be negative, got {getattr(self, name)!r}")
 
@@ -137,8 +141,8 @@ def internal_error() -> RefusalError:
 # --- Reading what comes with a request, within limits ---------------------------------------------
 
 
-async def read_json(request: Any, limits: Limits) -> Any:
-    """Read the body of a request as JSON.
+async def read_json(request: Any, limits: Limits) -> bytes:
+    """Read the body of a request that says it is JSON.
 
     Parameters
     ----------
@@ -148,10 +152,10 @@ async def read_json(request: Any, limits: Limits) -> Any:
     Raises
     ------
     RefusalError
-        If it is too large, too slow, or not JSON.
+        If it is too large, too slow, or of another type.
     """
     _check_kind(request, "application/json", "not-json", "Send JSON.")
-    return _parsed(await _read(request, limits, limits.body_bytes, "Send fewer points."))
+    return await _read(request, limits, limits.body_bytes, "Send fewer points.")
 
 
 async def read_table(request: Any, limits: Limits) -> bytes:
@@ -202,7 +206,8 @@ async def _read_bytes(request: Any, most: int, remedy: str) -> bytes:
     return bytes(content)
 
 
-def _parsed(content: bytes) -> Any:
+def parse_json(content: bytes) -> Any:
+    """Return what the body of a request says; raise a refusal if it is no JSON."""
     try:
         return json.loads(content, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):  # also numbers of too many digits, bytes that are no text

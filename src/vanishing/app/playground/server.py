@@ -22,11 +22,12 @@ from vanishing.app.playground.requests import (
     Limits,
     RefusalError,
     internal_error,
+    parse_json,
     read_json,
     read_table,
 )
 from vanishing.app.playground.scenes import CURVES, X_SOURCES, Y_SOURCES
-from vanishing.app.playground.workers import Workers, busy
+from vanishing.app.playground.workers import Answers, Workers, busy
 from vanishing.arrays.namespace import import_extra
 
 # --- What every request passes before it is looked at, and every answer carries -------------------
@@ -324,6 +325,7 @@ def create_app(
 
     chosen = Limits() if limits is None else limits
     workers = Workers(chosen)
+    answers = Answers(workers)
 
     @asynccontextmanager
     async def lifespan(_: Any) -> AsyncIterator[None]:
@@ -331,6 +333,7 @@ def create_app(
             await workers.start()
             yield
         finally:
+            await answers.stop()
             await workers.stop()
 
     class Files(StaticFiles):
@@ -344,7 +347,7 @@ def create_app(
             *(Route(path, _page(path)) for path in PAGES),
             Route("/api/about", _about(chosen)),
             *(
-                Route(f"/api/{task}", _endpoint(task, check, chosen, workers), methods=["POST"])
+                Route(f"/api/{task}", _endpoint(task, check, chosen, answers), methods=["POST"])
                 for task, check in _checks(chosen).items()
             ),
             Route("/api/columns", _columns(chosen, workers), methods=["POST"]),
@@ -418,16 +421,27 @@ def _within(limits: Limits, asked: dict[str, Any], *, drawn: int) -> dict[str, A
 
 
 def _endpoint(
-    task: str, check: Callable[[Any], dict[str, Any]], limits: Limits, workers: Workers
+    task: str, check: Callable[[Any], dict[str, Any]], limits: Limits, answers: Answers
 ) -> Handler:
     from starlette.responses import Response
 
     async def handle(request: Any) -> Any:
-        arguments = check(await read_json(request, limits))
-        status, body = await workers.run(task, arguments)
+        content = await read_json(request, limits)
+        hanging_up = asyncio.create_task(_wait_for_end(request.receive))
+        try:
+            status, body = await answers.get(
+                _client(request), task, content, hanging_up, lambda: check(parse_json(content))
+            )
+        finally:
+            hanging_up.cancel()
         return Response(body, status, media_type="application/json", headers=NO_STORE)
 
     return handle
+
+
+def _client(request: Any) -> str:
+    """Return who asks: the address of another computer."""
+    return request.client.host if request.client else ""
 
 
 def _columns(limits: Limits, workers: Workers) -> Handler:
@@ -436,7 +450,7 @@ def _columns(limits: Limits, workers: Workers) -> Handler:
     async def handle(request: Any) -> Any:
         table = _encode(await read_table(request, limits), limits)
         arguments = table | {"most_rows": limits.points // 2}
-        status, body = await workers.run("columns", arguments)
+        status, body = await workers.run(_client(request), "columns", arguments)
         return Response(body, status, media_type="application/json", headers=NO_STORE)
 
     return handle
@@ -478,8 +492,9 @@ class Search:
     async def _answer(self, scope: Any, receive: Any, send: Any) -> None:
         from starlette.requests import Request
 
-        table = await read_table(Request(scope, receive), self.limits)
-        search = asyncio.create_task(self._search(table, send))
+        request = Request(scope, receive)
+        table = await read_table(request, self.limits)
+        search = asyncio.create_task(self._search(_client(request), table, send))
         hanging_up = asyncio.create_task(_wait_for_end(receive))
         try:
             await asyncio.wait({search, hanging_up}, return_when=asyncio.FIRST_COMPLETED)
@@ -490,7 +505,7 @@ class Search:
                 task.cancel()
             await asyncio.gather(search, hanging_up, return_exceptions=True)
 
-    async def _search(self, table: bytes, send: Any) -> None:
+    async def _search(self, client: str, table: bytes, send: Any) -> None:
         begun = False
 
         async def send_line(line: bytes, *, status: int = 200, is_last: bool = False) -> None:
@@ -506,6 +521,7 @@ class Search:
         try:
             async with self._place():
                 status, last = await self.workers.run(
+                    client,
                     "laws",
                     _encode(table, self.limits),
                     seconds=self.limits.table_seconds,

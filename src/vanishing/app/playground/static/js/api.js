@@ -46,27 +46,36 @@ function checkSize({ size }, mostBytes) {
   }
 }
 
+const pause = (seconds) => new Promise((resolve) => setTimeout(resolve, 1000 * seconds));
+
+// Asks a server that is busy again, when it says so.
+async function askAgain(question, onWait) {
+  for (;;) {
+    try {
+      return await question();
+    } catch (error) {
+      if (!(error.retryAfter > 0)) throw error;
+      onWait?.();
+      await pause(error.retryAfter);
+    }
+  }
+}
+
 // The columns of a file.
 export function askColumns(file, mostBytes) {
   checkSize(file, mostBytes);
-  return ask("/api/columns", tableOptions(file));
+  return askAgain(() => ask("/api/columns", tableOptions(file)));
 }
 
-// Sends a file whose laws are wanted. Each line of the answer but the last is about progress. A
-// server that is busy is asked again.
-export async function askLaws(file, mostBytes, { signal, onProgress }) {
+// Sends a file whose laws are wanted. Each line of the answer but the last is about progress.
+export function askLaws(file, mostBytes, { signal, onProgress }) {
   checkSize(file, mostBytes);
   const options = tableOptions(file, signal);
-  for (;;) {
-    try {
-      return await readLines(await reach("/api/laws", options), onProgress);
-    } catch (error) {
-      if (!(error.retryAfter > 0)) throw error;
-      onProgress({ step: "wait" });
-      await new Promise((resolve) => setTimeout(resolve, 1000 * error.retryAfter));
-      signal.throwIfAborted();
-    }
-  }
+  const question = async () => {
+    signal.throwIfAborted();
+    return readLines(await reach("/api/laws", options), onProgress);
+  };
+  return askAgain(question, () => onProgress({ step: "wait" }));
 }
 
 async function readLines(response, onProgress) {
@@ -89,10 +98,12 @@ async function readLines(response, onProgress) {
   return last;
 }
 
+const SLOW = 2000; // ms after which people are told that they wait
+
 // While one run is under way, further requests wait, and the last of them alone is run after it. A
 // run that takes longer than `patience` (ms) is given up for it. Where the server is busy, the run is
-// repeated when it says so.
-export function latest(work, { onError, onSettled, patience = 400, attempts = 5 }) {
+// repeated when it says so, and people are told meanwhile what they wait for.
+export function latest(work, { onError, onSettled, onWait, patience = 400, attempts = 20 }) {
   let running = null;
   let again = false;
   let failures = 0;
@@ -101,6 +112,7 @@ export function latest(work, { onError, onSettled, patience = 400, attempts = 5 
     const controller = new AbortController();
     running = { controller, since: performance.now() };
     again = false;
+    const slow = setTimeout(() => onWait("The server is busy. This page is in line …"), SLOW);
     try {
       await work(controller.signal);
       failures = 0;
@@ -108,12 +120,15 @@ export function latest(work, { onError, onSettled, patience = 400, attempts = 5 
       if (error.name === "AbortError") {
         again = true;
       } else if (error.retryAfter > 0 && ++failures < attempts) {
-        await new Promise((resolve) => setTimeout(resolve, 1000 * error.retryAfter));
+        onWait("The server is busy. This page tries again by itself …");
+        await pause(error.retryAfter);
         again = true;
       } else {
         failures = 0;
         onError(error);
       }
+    } finally {
+      clearTimeout(slow);
     }
     running = null;
     if (again) run();

@@ -55,6 +55,7 @@ async function update(signal) {
 
 const request = latest(update, {
   onError: (error) => complain(error.message),
+  onWait: complain,
   onSettled: remember,
 });
 

@@ -67,6 +67,7 @@ async function update(signal) {
 
 const request = latest(update, {
   onError: (error) => complain(error.message),
+  onWait: complain,
   onSettled: () => {
     document.dispatchEvent(new Event("settled"));
     remember();

@@ -1,0 +1,62 @@
+"""The judgement of a soak: what grows is seen, and what does not is not."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("benchmarks", reason="benchmarks are in the repository only")
+pytest.importorskip("psutil")
+pytest.importorskip("starlette")
+pytest.importorskip("httpx")
+pytest.importorskip("matplotlib")
+pytest.importorskip("typer")
+
+from benchmarks.campaigns import soak
+
+RNG = np.random.default_rng(0)
+
+
+def samples(slope_per_hour=0.0, descriptors_per_hour=0.0):
+    """Two hours, with a warm-up of some minutes and noise."""
+    hours = np.arange(0, 2, 5 / 3600)
+    noise = RNG.normal(scale=2.0, size=len(hours))
+    memory = 600 - 300 * np.exp(-20 * hours) + slope_per_hour * hours + noise
+    return [
+        {
+            "seconds": 3600 * t,
+            "rss_mb": m,
+            "workers_mb": 450 + e,
+            "workers": 2,
+            "descriptors": 20 + int(descriptors_per_hour * t),
+            "threads": 15,
+            "temporary_files": 0,
+        }
+        for t, m, e in zip(hours, memory, noise, strict=True)
+    ]
+
+
+def test_flat():
+    judged = soak.judge(samples())
+    assert all(each["flat"] for each in judged.values()), judged
+
+
+def test_leaks_are_seen():
+    judged = soak.judge(samples(slope_per_hour=20, descriptors_per_hour=3))
+    assert [name for name, each in judged.items() if not each["flat"]] == ["rss_mb", "descriptors"]
+    low, high = judged["rss_mb"]["interval"]
+    assert low <= 20 <= high
+
+
+@pytest.mark.slow
+@pytest.mark.programs
+def test_a_minute():
+    found = soak.soak(60, share=1.0)
+    assert found["problems"] == []
+    assert found["different_digests"] == 1
+    assert found["after_the_server"]["temporary_files"] == 0
+    assert found["after_the_server"]["workers"] == 0
+    assert "| temporary files | 0 | 0 | 0 |" in soak.page(
+        found | {"judged": soak.judge(found["samples"]), "machine": dict.fromkeys(PARTS)}
+    )
+
+
+PARTS = ("date", "commit", "cores", "cpu")
