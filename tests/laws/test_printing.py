@@ -44,7 +44,7 @@ def test_latex_has_no_needless_signs():
     a, b = np.random.default_rng(1).integers(1, 99, (2, 40)).astype(float)
     (law,) = discover(np.column_stack([a + b, a, b]), ["total", "a", "b"])
     assert str(law) == "total = a + b"
-    assert law.latex == "total = a + b"
+    assert law.latex == r"\mathrm{total} = a + b"
 
 
 def test_pandas_in_pandas_out(gas, laws):
