@@ -415,3 +415,30 @@ def test_of_many_chunks_some_rows_are_drawn(monkeypatch):
     whole = discover(X, names)
     assert [str(law) for law in laws.equations] == [str(law) for law in whole.equations]
     assert any("in 150 of 1000 rows, drawn at random" in note for note in laws.notes)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_invoice_with_two_tax_rates(seed):
+    """Columns of few values have polynomials of their own; what follows from them is no law."""
+    rng = np.random.default_rng(seed)
+    net = np.round(rng.lognormal(6, 1, 240), 2)
+    rate = rng.choice([7.0, 19.0], 240, p=[0.25, 0.75])
+    shipping = rng.choice([0.0, 4.9, 9.9], 240, p=[0.1, 0.2, 0.7])
+    tax = np.round(net * rate / 100, 2)
+    X = np.column_stack([net, rate, tax, shipping, net + tax + shipping])
+    X[11, 4] *= 10
+    X[50, 2] += 90
+    laws = discover(X, ["net", "rate", "tax", "shipping", "gross"])
+    assert {str(law) for law in laws} == {"gross = net + tax + shipping", "100*tax = net*rate"}
+    assert np.flatnonzero(laws.check(X).broken).tolist() == [11, 50]
+
+
+def test_the_lowest_of_the_powers_that_say_the_same():
+    """With noise in proportion to the values, U⁴ = R²P² is as close as U² = R P."""
+    rng = np.random.default_rng(0)
+    R, current = np.exp(rng.uniform(0, np.log(1000), (2, 180)))
+    X = np.column_stack([R * current, R, current, R * current**2])
+    X *= 1 + 0.01 * rng.normal(size=X.shape)
+    laws = discover(X, ["U", "R", "I", "P"])
+    assert len(laws) == 2
+    assert max(law.degree for law in laws) <= 2

@@ -13,7 +13,6 @@ from scipy.special import stdtr
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.laws.fit import (
     EXACT,
-    MOST_OUTLIERS,
     Relation,
     differentiate,
     evaluate,
@@ -47,6 +46,8 @@ SAME_NOISE = 2.0
 HIGHEST_DEGREE, MOST_TERMS = 4, 2000
 #: Smallest noise that Gram matrices resolve.
 LEAST_NOISE = 1e-7
+#: Largest noise of numbers that are rounded to a few decimals.
+ROUNDED = 1e-4
 #: Levels that are tried above the smallest extent of a linear polynomial, where that is another
 #: than the smallest of any.
 LINEAR_STEPS = 3
@@ -73,12 +74,17 @@ SAME_LAW, SAME_DIRECTION = 1.2, 0.05
 MOST_STARTS = 6
 #: Smallest angle, as its sine, between the gradients of a law and those of known ones.
 SMALLEST_ANGLE = 0.25
+#: Largest share of rows that break a law, and one that is long and not linear. More are no errors,
+#: but rows of another kind.
+MOST_BROKEN, MOST_BROKEN_OF_LONG = 0.15, 0.1
 #: Largest p-value of a law, corrected for the number of candidates.
 SIGNIFICANT = 0.01
 PERMUTATIONS = 30
 #: Ratio of large and small values from which on noise in proportion to them is another noise, and
 #: from which on it is tried first.
 WIDE, VERY_WIDE = 3.0, 20.0
+#: Relative size of a gradient below which it is zero.
+FLAT = 1e-6
 #: Share of rows that break a law, and the density of their distance from it, in spreads.
 BROKEN, ANYWHERE = 0.02, 0.25
 #: Largest correlation of the deviations from a law with a column, in standard errors.
@@ -130,7 +136,7 @@ class Search:
         """Find laws until no polynomial is left that vanishes."""
         while self._run_once():
             pass
-        while self._shorten_one():
+        while self._shorten_one() or self._lower_one():
             pass
         return self.found
 
@@ -153,6 +159,23 @@ class Search:
         for k, other in permutations(linear, 2):
             law, second = self.found[k][0], self.found[other][0]
             for exponents in combine(law, second):
+                relation, p_value = self.judge(exponents)
+                if p_value is not None and relation.noise <= 3 * max(law.noise, EXACT):
+                    self.found[k] = relation, p_value
+                    return True
+        return False
+
+    def _lower_one(self) -> bool:
+        """Replace a law of two terms by one of a lower degree that follows from those found.
+
+        Roots, products and quotients of such laws have two terms, too, and the same noise:
+        U⁴ = R²P² says that U² = R P.
+        """
+        places = [k for k, (law, _) in enumerate(self.found) if len(law.exponents) == 2]
+        for k in places:
+            law = self.found[k][0]
+            others = [self.found[i][0] for i in places if i != k]
+            for exponents in lower(law, others):
                 relation, p_value = self.judge(exponents)
                 if p_value is not None and relation.noise <= 3 * max(law.noise, EXACT):
                     self.found[k] = relation, p_value
@@ -199,15 +222,24 @@ class Search:
         self._linear = lows[0] if lows else np.inf
         if low > most:
             return False
-        if self._find_from(low, most):
-            return True
-        if low < LEAST_NOISE < self._linear <= most and self.level is None:
-            # Polynomials of a high degree are nearly exact where columns span orders of magnitude.
-            return self._find_from(self._linear, most)
-        return False
+        if low >= LEAST_NOISE or self.level is not None:
+            return self._find_from(low, most)
+        # Polynomials of a high degree are nearly exact where columns span orders of magnitude, or
+        # have few values. Those of lower degrees tell the noise: of rounding, or any other.
+        others = [other for other in lows[::-1] if LEAST_NOISE < other <= most]
+        return (
+            self._find_from(low, most, longer=False)
+            or any(self._find_from(other, ROUNDED, longer=False) for other in others)
+            or self._find_from(low, most, short=False)
+            or any(self._find_from(other, most, longer=other == lows[0]) for other in others)
+        )
 
-    def _find_from(self, low: float, most: float) -> bool:
+    def _find_from(
+        self, low: float, most: float, *, short: bool = True, longer: bool = True
+    ) -> bool:
         """Find the shortest laws at the lowest noise from a level on that has any."""
+        if low > most:
+            return False
         self._closest = np.inf
         # Where columns span orders of magnitude, polynomials of a high degree are far closer.
         n_steps = self.steps[0] * (2 if self.proportional else 1)
@@ -220,7 +252,9 @@ class Search:
         if self.level is not None:
             levels = [max(1.4 * self.level, LEAST_NOISE)]
         sizes = range(self.fewest_terms, 4)
-        short = [partial(self._try_supports, noise, size) for size in sizes for noise in levels]
+        attempts = [partial(self._try_supports, noise, size) for size in sizes for noise in levels]
+        if not short:
+            attempts = []
         # Squares of laws are closer than laws, and with a few broken rows products are much closer.
         if LEAST_NOISE < self.step * low < self._linear <= most and self.level is None:
             linear = [1.3 * self._linear * self.step**step for step in range(LINEAR_STEPS)]
@@ -229,12 +263,14 @@ class Search:
         if self.found and low > 1.5 * max(LEAST_NOISE, *(law.noise for law, _ in self.found)):
             levels = levels[:0]  # what is left is no law of the same noise: no long search
         levels = levels[: self.steps[1]]
-        longer = [partial(self._try_linear, noise) for noise in linear]
-        longer += [partial(self._try_longer, noise) for noise in levels]
-        longer += [partial(self._try_eliminated, noise, degree=3) for noise in levels]
-        whole = len(short) + LONGER_COST * len(longer)
+        if longer:
+            attempts += [partial(self._try_linear, noise) for noise in linear]
+            attempts += [partial(self._try_longer, noise) for noise in levels]
+            attempts += [partial(self._try_eliminated, noise, degree=3) for noise in levels]
+        n_short = sum(attempt.func == self._try_supports for attempt in attempts)
+        whole = n_short + LONGER_COST * (len(attempts) - n_short)
         done = 0.0
-        for attempt in short + longer:
+        for attempt in attempts:
             cost = (1.0 if attempt.func == self._try_supports else LONGER_COST) / whole
             self._attempt, done = (done, cost), done + cost
             self._report(0.0)
@@ -439,8 +475,25 @@ class Search:
     def _is_new(self, relation: Relation) -> bool:
         """Whether a law restricts the rows further: its gradient is not one of known laws."""
         length = np.linalg.norm(relation.gradients, axis=1)
-        sines = np.linalg.norm(self._new_slopes(relation), axis=1) / np.maximum(length, 1e-300)
+        steep = length > FLAT * length.max()  # multiples of laws are flat where the factor is zero
+        slopes = self._new_slopes(relation)
+        few = self.powers <= self.degree
+        if self._normals and not few[relation.columns].all():
+            # A column of few values is a law of its own: what follows from it is not new either.
+            slopes = self._without_columns(slopes, np.flatnonzero(few))
+        sines = np.linalg.norm(slopes[steep], axis=1) / length[steep]
         return bool(np.median(sines) > SMALLEST_ANGLE)
+
+    def _without_columns(self, slopes: FloatArray, columns: IntArray) -> FloatArray:
+        """Return what is left of gradients without the directions of some columns."""
+        known: list[FloatArray] = []
+        for j in columns:
+            direction = np.zeros((*self.rows.shape, 1))
+            direction[:, j] = 1.0
+            direction = project_out(direction, [*self._normals, *known])[:, :, 0]
+            length = np.linalg.norm(direction, axis=1, keepdims=True)
+            known.append(np.where(length > FLAT, direction / np.maximum(length, FLAT), 0.0))
+        return project_out(slopes[:, :, None], known)[:, :, 0]
 
     def _apart(self) -> Terms:
         """Return the terms with gradients that known laws do not explain.
@@ -471,12 +524,27 @@ class Search:
             most = min(most, MOST_NOISE * float(self.spreads[relation.columns].min()))
         if relation.noise > most or (relation.noise > EXACT and self._is_rough(relation)):
             return relation, None
-        if np.average(relation.sound, weights=self.row_weights) < 1 - MOST_OUTLIERS:
-            return relation, None  # too many rows break it
+        is_simple = len(exponents) <= 3 or relation.degree == 1
+        most_broken = MOST_BROKEN if is_simple else MOST_BROKEN_OF_LONG
+        if np.average(relation.sound, weights=self.row_weights) < 1 - most_broken:
+            return relation, None
+        if not self._is_reduced(relation):
+            return relation, None
         p_value = min(1.0, self._p_value(relation) * self.n_tested)
         if p_value > SIGNIFICANT:
             return relation, None
         return relation, p_value
+
+    def _is_reduced(self, relation: Relation) -> bool:
+        """Say whether no term of a relation is a rounding error, and it is not a square of another.
+
+        The gradient of a square, 2 g ∇g, is as small as g is.
+        """
+        terms = evaluate(relation.exponents, self.rows[relation.sound]) * relation.coefficients
+        sizes = np.sqrt(np.mean(terms**2, axis=0))
+        lengths = np.linalg.norm(relation.gradients[relation.sound], axis=1)
+        steepness = np.median(lengths / np.maximum(np.linalg.norm(terms, axis=1), 1e-300))
+        return bool(sizes.min() > EXACT * sizes.max() and steepness > 5 * relation.noise)
 
     def fit(self, exponents: IntArray) -> Relation:
         """Fit the coefficients of given terms."""
@@ -549,13 +617,17 @@ class Search:
         """
         slopes = differentiate(relation.exponents, self.rows, self.spreads)
         steepness = np.linalg.norm(slopes @ relation.coefficients, axis=1)
-        steepness = np.maximum(steepness, 1e-300)
-        values = evaluate(relation.exponents, self.rows) @ relation.coefficients
-        noise = np.maximum(relation.noise, EXACT) * np.linalg.norm(relation.gradients, axis=1)
-        noise = np.maximum(noise / steepness, EXACT)
-        density = np.exp(-0.5 * (values / steepness / noise) ** 2) / (noise * np.sqrt(2 * np.pi))
+        terms = evaluate(relation.exponents, self.rows) * relation.coefficients
+        # Where the gradient is zero, there is no distance: such rows are as likely as the others.
+        steep = steepness > FLAT * np.linalg.norm(terms, axis=1)
+        if not steep.any():
+            return 0.0
+        distances = terms[steep].sum(axis=1) / steepness[steep]
+        units = np.linalg.norm(relation.gradients[steep], axis=1) / steepness[steep]
+        noise = np.maximum(relation.noise * units, EXACT)
+        density = np.exp(-0.5 * (distances / noise) ** 2) / (noise * np.sqrt(2 * np.pi))
         gains = np.log((1 - BROKEN) * density / ANYWHERE + BROKEN)
-        return float(self.row_weights @ gains)
+        return float(np.average(gains, weights=self.row_weights[steep]) * self.row_weights.sum())
 
     def _log_deviations(self, relation: Relation, rows: FloatArray, n_tables: int) -> FloatArray:
         """Return the logarithm of the mean deviation in each of several tables of equal length."""
@@ -719,6 +791,24 @@ def combine(first: Relation, second: Relation) -> list[IntArray]:
         if 1 < left.sum() < np.count_nonzero(a):
             found.append(exponents[left])
     return sorted(found, key=len)
+
+
+def lower(law: Relation, others: list[Relation]) -> list[IntArray]:
+    """Return the terms of laws of two terms that follow from some, of lower degrees than the first.
+
+    Without their coefficients these laws are x^v = 1, with whole numbers v of either sign.
+    """
+    powers = law.exponents[1] - law.exponents[0]
+    steps = [other.exponents[1] - other.exponents[0] for other in others]
+    candidates = [powers // np.gcd.reduce(powers)]
+    candidates += [powers + sign * step for step in steps for sign in (1, -1)]
+    found = [
+        np.array([np.maximum(-each, 0), np.maximum(each, 0)])
+        for each in candidates
+        if (each > 0).any() and (each < 0).any()
+    ]
+    found = [each for each in found if each.sum(axis=1).max() < law.degree]
+    return sorted(found, key=lambda each: int(each.sum(axis=1).max()))
 
 
 def highest_powers(rows: FloatArray, spreads: FloatArray) -> IntArray:
