@@ -114,3 +114,18 @@ def test_hilbert_function_of_a_full_border(kind, border):
     X = np.column_stack([t, 2 * t + 1, t**2])
     ideal = VanishingIdeal(construction=kind(border=border), tol=0, max_degree=3).fit(X)
     assert hilbert_function(ideal.basis_).tolist() == [1, 3, 5, 7]
+
+
+@pytest.mark.parametrize("normalization", ["gradient", "gradient-weighted", "coefficient", "vca"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("reduction", ["tsqr", "gram"])
+@pytest.mark.parametrize("order", [0, 1, 2])
+def test_equal_products_of_factors_with_rounding_errors(normalization, dtype, reduction, order):
+    """x (yz) and y (xz) differ by rounding errors, which were listed as equations."""
+    design = np.array(np.meshgrid(*[[-1, 1]] * 3), dtype=dtype).reshape(3, -1).T
+    X = np.random.default_rng(order).permutation(design)
+    ideal = VanishingIdeal(
+        max_degree=3, tol=0, normalization=normalization, reduction=reduction
+    ).fit(X)
+    assert counts(ideal) == [(0, 3), (3, 3), (6, 1)]
+    assert [step.undecided for step in ideal.trace_] == [0, 0, 0]

@@ -73,6 +73,11 @@ EXTENT_TIE = 1e-10
 _BY_COLUMNS = {"joba": 0, "jobu": 3, "jobv": 0, "jobr": 0, "jobt": 0, "jobp": 0}
 
 
+def bound_trusted_error(unit: float) -> float:
+    """Return the largest acceptable error, for values with relative rounding errors ``unit``."""
+    return max(EXACT, COARSE * SAFETY * unit)
+
+
 @dataclass(frozen=True, eq=False)
 class Side:
     """One side of the problem, A or B.
@@ -102,7 +107,7 @@ class Side:
     @property
     def trusted(self) -> float:
         """The largest rounding error, relative to the size of the terms, that is acceptable."""
-        return max(EXACT, COARSE * SAFETY * self.unit)
+        return bound_trusted_error(self.unit)
 
     def restrict(self, subspace: FloatArray) -> "Side":
         """Return the side in the coordinates of a subspace, given by orthonormal columns."""
