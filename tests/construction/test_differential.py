@@ -129,3 +129,34 @@ def test_equal_products_of_factors_with_rounding_errors(normalization, dtype, re
     ).fit(X)
     assert counts(ideal) == [(0, 3), (3, 3), (6, 1)]
     assert [step.undecided for step in ideal.trace_] == [0, 0, 0]
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.1, 1e-10])
+def test_a_contrast_far_from_the_origin_is_not_refused(scale):
+    """Projection leaves little of columns far from the origin, and of a constant one nothing."""
+    near, far = ([0, 0, 0, 0], [4, -3, -2, 0]), ([0, 0, 0, 0], [6, -3, -4, -1])
+    offset = np.array([-1999, 873, -1003, 405])
+    X, Y = (scale * (offset + rows) for rows in (near, far))
+    ideal = VanishingIdeal(max_degree=2, tol=0, normalization="contrastive").fit(X, contrast=Y)
+    # A combination of the three equations of degree 1; two others hold on the contrast as well.
+    assert counts(ideal) == [(1, 1), (1, 0)]
+    assert np.abs(ideal.basis_.evaluate(Y)).max() > 0.5
+
+
+@pytest.mark.parametrize("products", ["all", "independent"])
+@pytest.mark.parametrize("reduction", ["tsqr", "gram"])
+@pytest.mark.parametrize("columns", ["in one unit", "in different units"])
+def test_errors_of_the_projection_are_no_relations(products, reduction, columns):
+    """Products that coincide differ on the contrast by the errors of L, which were equations."""
+    circle = [(3, 4), (3, -4), (-3, 4), (-3, -4), (4, 3), (4, -3), (-4, 3), (-4, -3)]
+    x, y = np.array([*circle, (5, 0), (5, 0), (-5, 0), (-5, 0), (0, 5), (0, -5), (0, 5), (0, -5)]).T
+    if columns == "in one unit":
+        units, n_linear = 2.0**-56, 1
+        X, Y = np.column_stack([x, y, y, 0 * x]), np.array([[-1, -3, 4, -3]])
+    else:
+        units, n_linear = np.array([2.0**5, 0.5, 2.0**-7, 0.5]), 2
+        X, Y = np.column_stack([x, y, x + y, -x - y]), np.array([[4, 4, 4, -1], [-1, -3, 2, 1]])
+    ideal = VanishingIdeal(
+        max_degree=2, tol=0, normalization="contrastive", products=products, reduction=reduction
+    ).fit(units * X, contrast=units * Y)
+    assert counts(ideal) == [(n_linear, 2), (1, 2)]

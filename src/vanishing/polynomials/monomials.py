@@ -353,7 +353,7 @@ def spanning(columns: FloatArray, tol: float) -> FloatArray:
 
 #: Columns whose residuals differ by less than this are tied; ties go to the lower index.
 TIE = 1e-6
-#: A column is dependent if its residual is below this fraction of its norm, even if it has no error.
+#: A column without errors is dependent if its residual is below this fraction of its norm.
 DEPENDENT = 1e-8
 
 
