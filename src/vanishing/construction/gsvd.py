@@ -505,14 +505,15 @@ def _rank_revealing_qr(
 
     The last value is the number of directions below the noise that are not negligible.
     """
-    q, triangle = qr(stacked, mode="economic", check_finite=False)
-    if triangle.shape[0] == triangle.shape[1] and _reciprocal_condition(triangle) > max(
-        WELL_CONDITIONED, noise
-    ):
-        return q, triangle, np.arange(triangle.shape[1]), 0
-    q, triangle, order = qr(stacked, mode="economic", pivoting=True, check_finite=False)
     # Columns are scaled to size 1 before projection, which errors are relative to. What projection
     # leaves of data far from the origin may be much smaller.
+    q, triangle = qr(stacked, mode="economic", check_finite=False)
+    if triangle.shape[0] == triangle.shape[1]:
+        condition = _reciprocal_condition(triangle)
+        smallest = condition * np.max(np.sum(np.abs(triangle), axis=0), initial=0.0)
+        if condition > WELL_CONDITIONED and smallest > noise:
+            return q, triangle, np.arange(triangle.shape[1]), 0
+    q, triangle, order = qr(stacked, mode="economic", pivoting=True, check_finite=False)
     diagonal = np.abs(np.diag(triangle))
     rank = int(np.sum(diagonal > noise))
     lost = int(np.sum(diagonal[rank:] > trusted))
