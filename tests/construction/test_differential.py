@@ -147,8 +147,8 @@ def test_a_contrast_far_from_the_origin_is_not_refused(scale):
 def test_values_far_from_the_origin_are_no_rounding_errors(dtype):
     """They were dropped with a direction that is zero, as the condition of both was moderate."""
     offset = np.array([950.0, 1850.0, -1060.0])
-    X = (offset + [[0, 0, 0], [0, 1, 0], [0, 2, 0]]).astype(dtype)
-    Y = (offset + [[0, 0, 0], [0, 1, 0], [2, 3, 0]]).astype(dtype)
+    rows = ([0, 0, 0], [0, 1, 0], [0, 2, 0]), ([0, 0, 0], [0, 1, 0], [2, 3, 0])
+    X, Y = ((offset + each).astype(dtype) for each in rows)
     ideal = VanishingIdeal(max_degree=2, tol=0, normalization="contrastive").fit(X, contrast=Y)
     assert counts(ideal) == [(1, 1), (0, 1)]
 
