@@ -170,3 +170,11 @@ def test_errors_of_the_projection_are_no_relations(products, reduction, columns)
         max_degree=2, tol=0, normalization="contrastive", products=products, reduction=reduction
     ).fit(units * X, contrast=units * Y)
     assert counts(ideal) == [(n_linear, 2), (1, 2)]
+
+
+def test_minimal_generators_of_columns_in_different_units():
+    """Two equations of degree 2 were nearly parallel, and one of them was left out."""
+    axes = 3.0 * np.vstack([np.eye(4), -np.eye(4), np.zeros((1, 4))])
+    X = axes * [2.0**-14, 2.0**10, 2.0**10, 2.0**10]
+    ideal = VanishingIdeal(max_degree=2, tol=0, generators="minimal").fit(X)
+    assert ideal.basis_.degrees().tolist() == [2] * 6
