@@ -178,3 +178,12 @@ def test_minimal_generators_of_columns_in_different_units():
     X = axes * [2.0**-14, 2.0**10, 2.0**10, 2.0**10]
     ideal = VanishingIdeal(max_degree=2, tol=0, generators="minimal").fit(X)
     assert ideal.basis_.degrees().tolist() == [2] * 6
+
+
+def test_equal_products_of_all_in_larger_units():
+    """The errors of L exceed the coefficients of x y - y x, which was an equation."""
+    t = np.array([(3, 4), (3, -4), (-3, 4), (-3, -4), (5, 0), (-5, 0), (0, 5), (0, -5)])
+    X = 16.0 * np.column_stack([t, -t[:, 0]])
+    settings = {"normalization": "coefficient", "products": "all"}
+    ideal = VanishingIdeal(max_degree=2, tol=0, **settings).fit(X)
+    assert counts(ideal) == [(1, 2), (1, 2)]
