@@ -176,7 +176,8 @@ def check_discriminates(
                 memory_budget=memory_budget,
             )
             kept = step.vanishing + step.nonvanishing + step.cut + step.undecided
-            n_lost = len(distinct.left) - kept
+            # The fit knew the errors of the products, and may have found fewer to be distinct.
+            n_lost = min(len(distinct.left), step.candidates) - kept
         if n_lost > 0:
             lost.append((step.degree, n_lost))
     if lost:

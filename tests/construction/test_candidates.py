@@ -107,3 +107,20 @@ def test_products_that_nearly_depend_on_others_are_left_to_pivoted_qr():
     forms = np.eye(3)
     forms[:, 2] = [1.0, 0.0, 1e-6]
     assert independent_products(forms, 2, 3) is None
+
+
+@pytest.mark.parametrize("error", [1e-6, 1e-3])
+def test_products_are_no_more_independent_than_the_errors_of_forms(error):
+    """Both ways of choosing see the same products as without errors."""
+    exact = np.eye(6)  # all quadratic forms of three variables
+    forms = exact * (1 + error * np.random.default_rng(0).uniform(-1, 1, 6))
+    forms += error * np.random.default_rng(1).uniform(-0.1, 0.1, (6, 6))
+    left, right = np.repeat(np.arange(3), 6), np.tile(range(6), 3)
+    assert len(independent_columns(multiply_forms(forms, 3, 3, left, right))[0]) == 10
+    rough = forms[:, [1, 2, 4]]  # without squares: 9 products, 7 of which are distinct
+    left, right = np.repeat(np.arange(3), 3), np.tile(range(3), 3)
+    products = multiply_forms(rough, 3, 3, left, right)
+    assert len(independent_columns(products)[0]) == 9
+    chosen, _ = independent_columns(products, 4 * error)
+    assert len(chosen) == 7
+    np.testing.assert_array_equal(independent_products(rough, 3, 3, error=4 * error), chosen)

@@ -114,3 +114,76 @@ def test_hilbert_function_of_a_full_border(kind, border):
     X = np.column_stack([t, 2 * t + 1, t**2])
     ideal = VanishingIdeal(construction=kind(border=border), tol=0, max_degree=3).fit(X)
     assert hilbert_function(ideal.basis_).tolist() == [1, 3, 5, 7]
+
+
+@pytest.mark.parametrize("normalization", ["gradient", "gradient-weighted", "coefficient", "vca"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("reduction", ["tsqr", "gram"])
+@pytest.mark.parametrize("order", [0, 1, 2])
+def test_equal_products_of_factors_with_rounding_errors(normalization, dtype, reduction, order):
+    """x (yz) and y (xz) differ by rounding errors, which were listed as equations."""
+    design = np.array(np.meshgrid(*[[-1, 1]] * 3), dtype=dtype).reshape(3, -1).T
+    X = np.random.default_rng(order).permutation(design)
+    ideal = VanishingIdeal(
+        max_degree=3, tol=0, normalization=normalization, reduction=reduction
+    ).fit(X)
+    assert counts(ideal) == [(0, 3), (3, 3), (6, 1)]
+    assert [step.undecided for step in ideal.trace_] == [0, 0, 0]
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.1, 1e-10])
+def test_a_contrast_far_from_the_origin_is_not_refused(scale):
+    """Projection leaves little of columns far from the origin, and of a constant one nothing."""
+    near, far = ([0, 0, 0, 0], [4, -3, -2, 0]), ([0, 0, 0, 0], [6, -3, -4, -1])
+    offset = np.array([-1999, 873, -1003, 405])
+    X, Y = (scale * (offset + rows) for rows in (near, far))
+    ideal = VanishingIdeal(max_degree=2, tol=0, normalization="contrastive").fit(X, contrast=Y)
+    # A combination of the three equations of degree 1; two others hold on the contrast as well.
+    assert counts(ideal) == [(1, 1), (1, 0)]
+    assert np.abs(ideal.basis_.evaluate(Y)).max() > 0.5
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_values_far_from_the_origin_are_no_rounding_errors(dtype):
+    """They were dropped with a direction that is zero, as the condition of both was moderate."""
+    offset = np.array([950.0, 1850.0, -1060.0])
+    rows = ([0, 0, 0], [0, 1, 0], [0, 2, 0]), ([0, 0, 0], [0, 1, 0], [2, 3, 0])
+    X, Y = ((offset + each).astype(dtype) for each in rows)
+    ideal = VanishingIdeal(max_degree=2, tol=0, normalization="contrastive").fit(X, contrast=Y)
+    assert counts(ideal) == [(1, 1), (0, 1)]
+
+
+@pytest.mark.parametrize("products", ["all", "independent"])
+@pytest.mark.parametrize("reduction", ["tsqr", "gram"])
+@pytest.mark.parametrize("columns", ["in one unit", "in different units"])
+def test_errors_of_the_projection_are_no_relations(products, reduction, columns):
+    """Products that coincide differ on the contrast by the errors of L, which were equations."""
+    circle = [(3, 4), (3, -4), (-3, 4), (-3, -4), (4, 3), (4, -3), (-4, 3), (-4, -3)]
+    x, y = np.array([*circle, (5, 0), (5, 0), (-5, 0), (-5, 0), (0, 5), (0, -5), (0, 5), (0, -5)]).T
+    if columns == "in one unit":
+        units, n_linear = 2.0**-56, 1
+        X, Y = np.column_stack([x, y, y, 0 * x]), np.array([[-1, -3, 4, -3]])
+    else:
+        units, n_linear = np.array([2.0**5, 0.5, 2.0**-7, 0.5]), 2
+        X, Y = np.column_stack([x, y, x + y, -x - y]), np.array([[4, 4, 4, -1], [-1, -3, 2, 1]])
+    ideal = VanishingIdeal(
+        max_degree=2, tol=0, normalization="contrastive", products=products, reduction=reduction
+    ).fit(units * X, contrast=units * Y)
+    assert counts(ideal) == [(n_linear, 2), (1, 2)]
+
+
+def test_minimal_generators_of_columns_in_different_units():
+    """Two equations of degree 2 were nearly parallel, and one of them was left out."""
+    axes = 3.0 * np.vstack([np.eye(4), -np.eye(4), np.zeros((1, 4))])
+    X = axes * [2.0**-14, 2.0**10, 2.0**10, 2.0**10]
+    ideal = VanishingIdeal(max_degree=2, tol=0, generators="minimal").fit(X)
+    assert ideal.basis_.degrees().tolist() == [2] * 6
+
+
+def test_equal_products_of_all_in_larger_units():
+    """The errors of L exceed the coefficients of x y - y x, which was an equation."""
+    t = np.array([(3, 4), (3, -4), (-3, 4), (-3, -4), (5, 0), (-5, 0), (0, 5), (0, -5)])
+    X = 16.0 * np.column_stack([t, -t[:, 0]])
+    settings = {"normalization": "coefficient", "products": "all"}
+    ideal = VanishingIdeal(max_degree=2, tol=0, **settings).fit(X)
+    assert counts(ideal) == [(1, 2), (1, 2)]

@@ -238,7 +238,12 @@ def find_minimal_generators(basis: PolynomialBasis) -> BoolArray:
         outside -= known @ (known.T @ outside)
         n_leading = len(forms) - block.nonvanishing.shape[1]
         n_new = max(0, n_leading - known.shape[1])
-        needed[_independent(outside, tol, at_most=n_new)] = True
+        if not known.size and forms.shape[1] <= n_new:
+            # Nothing of lower degree to follow from. For columns in very different units, forms
+            # that differ may be nearer to each other than the tolerance.
+            needed[:] = True
+        else:
+            needed[_independent(outside, tol, at_most=n_new)] = True
         generators[degree] = forms[:, needed]
     return np.concatenate(kept)
 

@@ -31,6 +31,9 @@ from vanishing.polynomials.monomials import (
 # maximal set of products with linearly independent leading forms is kept; any other product differs
 # from a combination of these by polynomials of lower degree, which F and the ideal already contain.
 # So redundant products are found from coefficients alone, before anything is evaluated on the data.
+# These coefficients have the rounding errors of the data that they were fitted to: in single
+# precision z_1 (z_2 z_3) and z_2 (z_1 z_3) agree to seven digits, and their difference is no
+# polynomial that anybody looks for.
 
 Products = Literal["independent", "all"]
 #: Choosing among fewer products is fast in any way.
@@ -53,6 +56,7 @@ def choose_candidates(
     uses_all_products: bool,
     memory_budget: int,
     near: Array | None = None,
+    error_of_forms: float = 0.0,
 ) -> Candidates:
     """Choose the candidates of the degree after ``blocks``.
 
@@ -70,6 +74,8 @@ def choose_candidates(
         more, only the polynomials of largest extent are multiplied further.
     near : array, optional
         Any array on the accelerator that is to be used.
+    error_of_forms : float, default=0.0
+        Bound on the relative errors of the leading forms of F_{t-1}.
     """
     degree = len(blocks) + 1
     n_lower = 1 + sum(block.nonvanishing.shape[1] for block in blocks)
@@ -112,9 +118,10 @@ def choose_candidates(
         forms = leading_forms(blocks)[:, :n_kept]
         chosen = None
         if len(left) >= MANY_PRODUCTS and 2 * 8 * len(left) ** 2 <= memory_budget:
-            chosen = independent_products(forms, n_first, degree, near)
+            chosen = independent_products(forms, n_first, degree, near, error_of_forms)
         if chosen is None:
-            chosen, _ = independent_columns(multiply_forms(forms, n_first, degree, left, right))
+            multiplied = multiply_forms(forms, n_first, degree, left, right)
+            chosen, _ = independent_columns(multiplied, error_of_forms)
         left, right = left[chosen], right[chosen]
     return Candidates(left, right, n_last - n_kept)
 
@@ -223,6 +230,8 @@ class Stage:
         Whether the candidates are the paper's full list of products.
     contrast_terms : tuple of arrays
         Per lower degree from 0, the size on the contrast of the terms of F.
+    error_of_forms : float
+        Bound on the relative errors of the leading forms of F_{t-1}.
     """
 
     n_features: int
@@ -236,6 +245,7 @@ class Stage:
     paper_norm: bool = False
     all_products: bool = False
     contrast_terms: tuple[FloatArray, ...] = (np.ones(1),)
+    error_of_forms: float = 0.0
 
     #: Whether forms are those of C = C_pre - F L.
     projects: ClassVar[bool] = True

@@ -73,6 +73,11 @@ EXTENT_TIE = 1e-10
 _BY_COLUMNS = {"joba": 0, "jobu": 3, "jobv": 0, "jobr": 0, "jobt": 0, "jobp": 0}
 
 
+def bound_trusted_error(unit: float) -> float:
+    """Return the largest acceptable error, for values with relative rounding errors ``unit``."""
+    return max(EXACT, COARSE * SAFETY * unit)
+
+
 @dataclass(frozen=True, eq=False)
 class Side:
     """One side of the problem, A or B.
@@ -102,7 +107,7 @@ class Side:
     @property
     def trusted(self) -> float:
         """The largest rounding error, relative to the size of the terms, that is acceptable."""
-        return max(EXACT, COARSE * SAFETY * self.unit)
+        return bound_trusted_error(self.unit)
 
     def restrict(self, subspace: FloatArray) -> "Side":
         """Return the side in the coordinates of a subspace, given by orthonormal columns."""
@@ -500,14 +505,15 @@ def _rank_revealing_qr(
 
     The last value is the number of directions below the noise that are not negligible.
     """
-    q, triangle = qr(stacked, mode="economic", check_finite=False)
-    if triangle.shape[0] == triangle.shape[1] and _reciprocal_condition(triangle) > max(
-        WELL_CONDITIONED, noise
-    ):
-        return q, triangle, np.arange(triangle.shape[1]), 0
-    q, triangle, order = qr(stacked, mode="economic", pivoting=True, check_finite=False)
     # Columns are scaled to size 1 before projection, which errors are relative to. What projection
     # leaves of data far from the origin may be much smaller.
+    q, triangle = qr(stacked, mode="economic", check_finite=False)
+    if triangle.shape[0] == triangle.shape[1]:
+        condition = _reciprocal_condition(triangle)
+        smallest = condition * np.max(np.sum(np.abs(triangle), axis=0), initial=0.0)
+        if condition > WELL_CONDITIONED and smallest > noise:
+            return q, triangle, np.arange(triangle.shape[1]), 0
+    q, triangle, order = qr(stacked, mode="economic", pivoting=True, check_finite=False)
     diagonal = np.abs(np.diag(triangle))
     rank = int(np.sum(diagonal > noise))
     lost = int(np.sum(diagonal[rank:] > trusted))

@@ -10,7 +10,7 @@ from scipy.linalg import eigh, lapack, solve_triangular
 from vanishing.arrays.kernels import norms
 from vanishing.arrays.namespace import FloatArray
 from vanishing.construction.candidates import EPS, Form
-from vanishing.construction.gsvd import COARSE, EXACT, SAFETY
+from vanishing.construction.gsvd import SAFETY, bound_trusted_error
 from vanishing.construction.l1_ball import fit_in_ball, fit_with_few_terms
 from vanishing.construction.loop import decide
 from vanishing.polynomials.order_ideal import Border
@@ -148,7 +148,7 @@ class Sequence:
         residual = float(np.linalg.norm(self.rest[n_joined:, number]))
         columns, own = self.columns, self.n_lower + number
         doubt = SAFETY * (columns.error[own] + np.abs(coefficients) @ columns.error[self.terms])
-        trusted = max(EXACT, COARSE * SAFETY * columns.relative_error)
+        trusted = bound_trusted_error(columns.relative_error)
         noise = min(doubt, trusted * columns.terms[own])
         if len(self.rest) > n_joined and doubt > max(FALL, trusted) * columns.expected[own]:
             noise = 0.0  # unless O has as many terms as there are points

@@ -20,7 +20,7 @@ from vanishing.arrays.namespace import (
     move_to_numpy,
 )
 from vanishing.construction.candidates import Candidates, Form, Products, Stage, choose_candidates
-from vanishing.construction.gsvd import SAFETY, Side, Solution, solve
+from vanishing.construction.gsvd import SAFETY, Side, Solution, bound_trusted_error, solve
 from vanishing.construction.moments import Moments, factor_affine
 from vanishing.construction.noise import Noise, search_moments, search_spectra, spread_of
 from vanishing.construction.normalizations import Gradient, Normalization
@@ -207,6 +207,8 @@ class State:
         The smallest nonvanishing extent of the last degree that had one, for ``tol="gap"``.
     n_rows : float
         Number of points, or the sum of their weights; 0 until it is known.
+    relative_error : float
+        The largest rounding error of a pass over X so far, relative to sizes there.
     near : array or None
         Something on the accelerator that holds the rows, if they are on one.
     """
@@ -216,6 +218,7 @@ class State:
     contrast_terms: tuple[FloatArray, ...] = (np.ones(1),)
     reference: float | None = None
     n_rows: float = 0.0
+    relative_error: float = 0.0
     near: Array | None = None
 
 
@@ -330,6 +333,7 @@ def grow(
     """
     basis = state.basis
     started = time.perf_counter()
+    error_of_forms = _bound_error_of_forms(state)
     candidates = choose_candidates(
         basis.n_features,
         basis.blocks,
@@ -337,6 +341,7 @@ def grow(
         uses_all_products=settings.normalization.uses_all_products,
         memory_budget=settings.memory_budget,
         near=state.near,
+        error_of_forms=error_of_forms,
     )
     stage = Stage(
         n_features=basis.n_features,
@@ -350,6 +355,7 @@ def grow(
         paper_norm=settings.paper_norm,
         all_products=settings.products == "all",
         contrast_terms=state.contrast_terms,
+        error_of_forms=error_of_forms,
     )
     solved = _solve_degree(stage, state, settings)
     if corrected is not None:
@@ -405,6 +411,7 @@ def grow(
         contrast_terms,
         float(kept.min()) if kept.size else state.reference,
         n_rows,
+        max(state.relative_error, stage.on_points.relative_error),
         stage.on_points.near,
     )
     return grown, trace
@@ -485,6 +492,18 @@ def _amplification(state: State, candidates: Candidates) -> FloatArray:
         return np.ones(len(candidates.left))
     first, last = state.rounding[1], state.rounding[-1]
     return np.maximum(first[candidates.left], last[candidates.right])
+
+
+def _bound_error_of_forms(state: State) -> float:
+    """Bound the relative errors of the leading forms of the last degree.
+
+    Directions that vanish are mixed into F as far as rounding errors do not tell the two apart, so
+    that coefficients are as accurate as values. Errors that are too large to be trusted do not
+    count: they would hide independent products.
+    """
+    unit = state.relative_error
+    error = SAFETY * unit * float(np.max(state.rounding[-1], initial=0.0))
+    return min(error, bound_trusted_error(unit))
 
 
 def _check_finite(

@@ -320,7 +320,7 @@ class Vca(Normalization):
         forms = multiply_forms(
             leading_forms(stage.blocks), n_variables, stage.degree, stage.left, stage.right
         )
-        pivots, triangle = independent_columns(forms)
+        pivots, triangle = independent_columns(forms, stage.error_of_forms)
         # The rows of the triangle span the row space, whatever the scale of each.
         rows = triangle / np.linalg.norm(triangle, axis=1, keepdims=True)
         subspace = qr(rows.T, mode="economic")[0][:, : len(pivots)]
@@ -360,8 +360,16 @@ class Coefficient(Normalization):
             return replace(stage.form(stage.expansion()[1]), definite=True)
         variables, exponents = scale_columns(stage)
         if is_ordinary(variables, exponents, stage.degree, homogeneous=False):
-            # Some combinations of all products are zero everywhere.
-            return replace(stage.form(stage.expansion()[1]), definite=not stage.all_products)
+            coefficients = stage.expansion()[1]
+            form = stage.form(coefficients)
+            if not stage.all_products:
+                return replace(form, definite=True)
+            # Some combinations of all products are zero everywhere. What tells them from equations
+            # is the error of L: that of the products on X, also where L should be zero.
+            largest = np.max(norms(coefficients[:, : stage.n_lower]), initial=0.0)
+            on_points = stage.on_points.column_rms[stage.n_lower :]
+            of_projection = stage.on_points.relative_error * on_points * largest
+            return replace(form, error=np.maximum(form.error, of_projection))
         powers = monomials(stage.n_features, stage.degree).exponents
         return graded_form(stage, variables, exponents, -(powers @ exponents).astype(float))
 

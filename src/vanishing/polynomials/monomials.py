@@ -353,16 +353,19 @@ def spanning(columns: FloatArray, tol: float) -> FloatArray:
 
 #: Columns whose residuals differ by less than this are tied; ties go to the lower index.
 TIE = 1e-6
-#: A column is dependent if its residual is below this fraction of its norm.
+#: A column without errors is dependent if its residual is below this fraction of its norm.
 DEPENDENT = 1e-8
 
 
-def independent_columns(matrix: FloatArray) -> tuple[IntArray, FloatArray]:
+def independent_columns(matrix: FloatArray, error: float = 0.0) -> tuple[IntArray, FloatArray]:
     """Choose columns by pivoted QR.
 
     Parameters
     ----------
     matrix : array of shape (n_rows, n_columns)
+    error : float, default=0.0
+        Bound on the errors of the columns, relative to their norms. Residuals up to it are taken
+        for errors.
 
     Returns
     -------
@@ -376,7 +379,7 @@ def independent_columns(matrix: FloatArray) -> tuple[IntArray, FloatArray]:
     slope = _tie_breaker(n_columns)
     triangle, order = qr(matrix * slope, mode="r", pivoting=True, check_finite=False)
     residuals = np.abs(np.diag(triangle))
-    independent = residuals > DEPENDENT * norms[order[: len(residuals)]]
+    independent = residuals > max(DEPENDENT, error) * norms[order[: len(residuals)]]
     rank = len(residuals) if independent.all() else int(np.argmin(independent))
     unpermuted = np.empty((rank, n_columns))
     unpermuted[:, order] = triangle[:rank]
@@ -388,7 +391,11 @@ CLEARLY_INDEPENDENT, CLEARLY_DEPENDENT = 1e-4, 1e-7
 
 
 def independent_products(
-    forms: FloatArray, n_variables: int, degree: int, near: Array | None = None
+    forms: FloatArray,
+    n_variables: int,
+    degree: int,
+    near: Array | None = None,
+    error: float = 0.0,
 ) -> IntArray | None:
     """Choose products of all variables and all forms as ``independent_columns`` does, but faster.
 
@@ -402,6 +409,8 @@ def independent_products(
     n_variables, degree : int
     near : array, optional
         Any array on the accelerator that is to be used.
+    error : float, default=0.0
+        As in ``independent_columns``.
 
     Returns
     -------
@@ -415,11 +424,11 @@ def independent_products(
     matrix = _gram_of_products(forms, n_variables, degree, near)
     scale = slope if near is None else move_like(slope, near)
     matrix *= scale[:, None] * scale
-    smallest = (CLEARLY_DEPENDENT * norms.max(initial=0.0)) ** 2
+    smallest = (max(CLEARLY_DEPENDENT, error) * norms.max(initial=0.0)) ** 2
     n_monomials = count(n_variables, degree) - count(n_variables, degree - 1)
     most = min(n_monomials, n_products)
     order, diagonal = pivoted_cholesky(matrix, smallest, most)
-    if (diagonal <= CLEARLY_INDEPENDENT * norms[order]).any():
+    if (diagonal <= max(CLEARLY_INDEPENDENT, error) * norms[order]).any():
         return None
     return np.sort(order)
 
