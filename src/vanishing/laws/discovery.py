@@ -13,6 +13,7 @@ from scipy.special import stdtr
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.laws.fit import (
     EXACT,
+    MOST_OUTLIERS,
     Relation,
     differentiate,
     evaluate,
@@ -77,6 +78,8 @@ SMALLEST_ANGLE = 0.25
 #: Largest share of rows that break a law, and one that is long and not linear. More are no errors,
 #: but rows of another kind.
 MOST_BROKEN, MOST_BROKEN_OF_LONG = 0.15, 0.1
+#: Distance from a law, in units of the noise, beyond which it is no rounding.
+BEYOND_ROUNDING = 1e-3
 #: Largest p-value of a law, corrected for the number of candidates.
 SIGNIFICANT = 0.01
 PERMUTATIONS = 30
@@ -410,6 +413,7 @@ class Search:
                 and other.noise <= SAME_LAW * max(relation.noise, EXACT)
                 and _median_sine(slopes, self._new_slopes(other)) < SAME_DIRECTION
                 and _median_sine(relation.gradients, other.gradients) > SAME_DIRECTION
+                and self._is_new(other)
             ):
                 chosen = other, its_p_value
         return chosen
@@ -526,7 +530,11 @@ class Search:
             return relation, None
         is_simple = len(exponents) <= 3 or relation.degree == 1
         most_broken = MOST_BROKEN if is_simple else MOST_BROKEN_OF_LONG
-        if np.average(relation.sound, weights=self.row_weights) < 1 - most_broken:
+        # Where most rows are exact, others are off by rounding: these are not broken.
+        off = ~relation.sound & (np.abs(relation.deviations) > BEYOND_ROUNDING)
+        if np.average(off, weights=self.row_weights) > most_broken:
+            return relation, None
+        if np.average(relation.sound, weights=self.row_weights) < 1 - MOST_OUTLIERS:
             return relation, None
         if not self._is_reduced(relation):
             return relation, None

@@ -26,6 +26,9 @@ from vanishing.polynomials.monomials import monomials
 ROUNDING = 1e-13
 #: Monomials whose values are factored, at most.
 MOST_FACTORED = 260
+#: Mean square of the monomials in a row, relative to that in all rows, below which it counts no
+#: more: if all rows have the same noise, and if it is in proportion to the values.
+SMALL_ROW, SMALLEST_ROW = 0.05, 1e-6
 #: Relative size of polynomials below which their extent is not known.
 LEAST_SIZE = 1e-6
 #: Most monomials from which terms are eliminated one by one.
@@ -137,7 +140,7 @@ def make_terms(
     table = monomials(rows.shape[1], degree)
     exponents = table.exponents
     values = np.asarray(table.values(rows.T))
-    weights = even_weights(values)
+    weights = even_weights(values, SMALLEST_ROW if proportional else SMALL_ROW)
     gram = (values * weights) @ values.T
     moments = gram
     if groups is not None:
@@ -186,7 +189,7 @@ def center(values: FloatArray, groups: IntArray, weights: FloatArray) -> FloatAr
     return np.asarray(values - np.repeat(means, np.diff(np.r_[starts, len(values)]), axis=0))
 
 
-def even_weights(values: FloatArray) -> FloatArray:
+def even_weights(values: FloatArray, least: float = SMALL_ROW) -> FloatArray:
     """Return weights of rows with which none dominates the moments.
 
     Noise makes g² ≈ σ² |∇g|² in every row, so every weighting gives a law the same extent. Without
@@ -196,9 +199,11 @@ def even_weights(values: FloatArray) -> FloatArray:
     Parameters
     ----------
     values : array of shape (n_terms, n_rows)
+    least : float
+        Mean square of monomials below which a row has no more weight.
     """
     sizes = np.mean(values**2, axis=1, keepdims=True)
-    weights = 1.0 / (np.mean(values**2 / np.where(sizes > 0, sizes, 1.0), axis=0) + 0.05)
+    weights = 1.0 / (np.mean(values**2 / np.where(sizes > 0, sizes, 1.0), axis=0) + least)
     return np.asarray(weights / weights.sum())
 
 
