@@ -418,8 +418,9 @@ def soak(seconds, *, seed=0, share=0.5, every=5.0):
                         operation(np.random.default_rng(drawn), folder, playground)
                 except REFUSALS as error:
                     refused[f"{operation.__name__}: {type(error).__name__}: {str(error)[:80]}"] += 1
-                except Exception:
-                    problems.append(f"{operation.__name__}({drawn}): {traceback.format_exc()}")
+                except Exception as error:
+                    traceback.print_exc()
+                    problems.append(f"{operation.__name__}({drawn}): {error!r}")
                 counts[operation.__name__] += 1
                 if strays := [path.name for path in folder.iterdir() if path.name[0] == "."]:
                     problems.append(f"{operation.__name__}({drawn}) left {strays}")
@@ -531,7 +532,7 @@ def page(results):
         *(f"| `{name}` | {count} |" for name, count in results["operations"].items()),
         "",
     ]
-    kinds = Counter(problem.strip().splitlines()[-1] for problem in results["problems"])
+    kinds = Counter(problem.partition(": ")[2] for problem in results["problems"])
     if kinds:
         lines += ["| problem | times |", "|---|---|"]
         lines += [f"| {kind} | {count} |" for kind, count in kinds.most_common()]
