@@ -506,7 +506,10 @@ def main():
     asked = parser.parse_args()
     begun = time.monotonic()
     results = {"machine": describe()}
-    results["command"] = " ".join(["python -m benchmarks.campaigns.kills", *sys.argv[1:]])
+    results["command"] = (
+        f"python -m benchmarks.campaigns.kills --kills {asked.kills} --signals {asked.signals} "
+        f"--seed {asked.seed}" + (f" --only '{asked.only}'" if asked.only else "")
+    )
     results["rows"] = run(asked.kills, asked.signals, seed=asked.seed, only=asked.only)
     results["seconds"] = round(time.monotonic() - begun, 1)
     asked.out.mkdir(exist_ok=True)

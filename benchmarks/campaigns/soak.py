@@ -17,10 +17,12 @@ and temporary files are if they are no more in the last quarter than in the seco
 
 import argparse
 import contextlib
+import ctypes
 import hashlib
 import importlib.util
 import io
 import json
+import math
 import os
 import shutil
 import sys
@@ -359,12 +361,30 @@ def serving():
         thread.join(timeout=60)
 
 
+class Mallinfo(ctypes.Structure):
+    """What glibc says about the memory that it hands out."""
+
+    _fields_ = tuple((f"field{k}", ctypes.c_size_t) for k in range(10))
+
+
+def allocated_bytes():
+    """Return the bytes that are in use, of malloc: without what is free, but not given back."""
+    try:
+        mallinfo = ctypes.CDLL(None).mallinfo2
+    except (OSError, AttributeError):  # another C library
+        return math.nan
+    mallinfo.restype = Mallinfo
+    found = mallinfo()
+    return found.field4 + found.field7  # hblkhd, mapped on its own, and uordblks
+
+
 def sample(process, start, temporary):
     """Measure this process, between two operations."""
     workers = process.children(recursive=True)
     return {
         "seconds": round(time.monotonic() - start, 1),
         "rss_mb": round(process.memory_info().rss / 1e6, 2),
+        "allocated_mb": round(allocated_bytes() / 1e6, 2),
         "workers_mb": round(sum(worker.memory_info().rss for worker in workers) / 1e6, 2),
         "workers": len(workers),
         "descriptors": process.num_fds(),
@@ -398,8 +418,9 @@ def soak(seconds, *, seed=0, share=0.5, every=5.0):
                         operation(np.random.default_rng(drawn), folder, playground)
                 except REFUSALS as error:
                     refused[f"{operation.__name__}: {type(error).__name__}: {str(error)[:80]}"] += 1
-                except Exception:
-                    problems.append(f"{operation.__name__}({drawn}): {traceback.format_exc()}")
+                except Exception as error:
+                    traceback.print_exc()
+                    problems.append(f"{operation.__name__}({drawn}): {error!r}")
                 counts[operation.__name__] += 1
                 if strays := [path.name for path in folder.iterdir() if path.name[0] == "."]:
                     problems.append(f"{operation.__name__}({drawn}) left {strays}")
@@ -437,8 +458,10 @@ def judge(samples):
     warm = seconds >= WARM * last
     second, fourth = warm & (seconds < 0.5 * last), seconds >= 0.75 * last
     found = {}
-    for name in ("rss_mb", "workers_mb"):
-        values = np.array([each[name] for each in samples])
+    for name in ("rss_mb", "allocated_mb", "workers_mb"):
+        values = np.array([each.get(name, math.nan) for each in samples])
+        if np.isnan(values).any():
+            continue
         slope, _, low, high = theilslopes(values[warm], seconds[warm] / 3600)
         level = float(np.median(values[warm]))
         found[name] = {
@@ -481,6 +504,7 @@ def page(results):
     ]
     titles = {
         "rss_mb": "memory of the process, MB",
+        "allocated_mb": "of it in use, without what malloc keeps free, MB",
         "workers_mb": "memory of the playground's workers, MB",
         "workers": "workers",
         "descriptors": "descriptors",
@@ -488,6 +512,8 @@ def page(results):
         "temporary_files": "temporary files",
     }
     for name, title in titles.items():
+        if name not in judged:
+            continue
         each = judged[name]
         slope = ""
         if "interval" in each:
@@ -506,7 +532,7 @@ def page(results):
         *(f"| `{name}` | {count} |" for name, count in results["operations"].items()),
         "",
     ]
-    kinds = Counter(problem.strip().splitlines()[-1] for problem in results["problems"])
+    kinds = Counter(problem.partition(": ")[2] for problem in results["problems"])
     if kinds:
         lines += ["| problem | times |", "|---|---|"]
         lines += [f"| {kind} | {count} |" for kind, count in kinds.most_common()]

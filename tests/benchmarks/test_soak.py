@@ -24,6 +24,7 @@ def samples(slope_per_hour=0.0, descriptors_per_hour=0.0):
         {
             "seconds": 3600 * t,
             "rss_mb": m,
+            "allocated_mb": 300 + e,
             "workers_mb": 450 + e,
             "workers": 2,
             "descriptors": 20 + int(descriptors_per_hour * t),

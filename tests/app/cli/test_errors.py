@@ -1,5 +1,6 @@
 """What goes wrong is said with its place, to people and to machines."""
 
+import io
 import json
 import subprocess
 import sys
@@ -230,3 +231,19 @@ def test_interrupted_before_the_command_began(monkeypatch, capsys):
     monkeypatch.setattr(commands, "run", interrupt)
     assert main(["info"]) == 130
     assert capsys.readouterr().err == "vanishing: interrupted: nothing was left half written\n"
+
+
+def test_interrupted_while_standard_error_is_changed(monkeypatch):
+    """A stream whose errors were about to be handled otherwise takes no more."""
+    from vanishing.app.cli import commands
+
+    class Half(io.StringIO):
+        def write(self, _):
+            raise io.UnsupportedOperation("not writable")
+
+    def interrupt(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(commands, "run", interrupt)
+    monkeypatch.setattr(sys, "stderr", Half())
+    assert main(["info"]) == 130

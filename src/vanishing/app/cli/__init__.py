@@ -49,8 +49,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         code = run(sys.argv[1:] if arguments is None else arguments)
     except KeyboardInterrupt:  # before the command began
-        sys.stderr.write("vanishing: interrupted: nothing was left half written\n")
         code = 130
+        with suppress(OSError, ValueError):  # the stream may just have been changed
+            sys.stderr.write("vanishing: interrupted: nothing was left half written\n")
     except SystemExit as done:  # how typer ends when a shell asks for completions
         code = int(done.code or 0)
     return code
