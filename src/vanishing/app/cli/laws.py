@@ -178,7 +178,7 @@ def _show_broken(checked: Any, table: Any, top: int) -> None:
     say(checked.summary())
     ranked = checked.ranked()
     for sentence in ranked.sentences(numbered=True)[:top]:
-        say(fit_width(f"  {sentence}".replace("\u2212", "-")))  # as in the file
+        say(fit_width(f"  {sentence}"))
     if len(checked.rows) > top:
         say(f"  ... and {len(checked.rows) - top} more of {len(checked.rows)} rows (--top, --out)")
     if checked.rows and top:
@@ -249,7 +249,7 @@ def show_strays(strays: Any, table: Any, console: Any = None) -> None:
     number = sum(bool(fix.text) for found in strays for fix in found.fixes)
     tell("1 cell is not a number:" if number == 1 else f"{number} cells are not numbers:")
     for sentence in strays.sentences()[:MOST_STRAYS]:
-        tell(fit_width(f"  {sentence}".replace("\u2212", "-")))
+        tell(fit_width(f"  {sentence}"))
     if len(strays) > MOST_STRAYS:
         tell(f"  ... and {len(strays) - MOST_STRAYS} more rows (--json)")
     note_lines(table, int(table.rows[strays[0].row]))
