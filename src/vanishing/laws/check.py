@@ -461,7 +461,7 @@ class Checker:
         return BrokenRow(row, name, broken, pairs, score=worst)
 
     def _prior(self, fix: Fix) -> float:
-        """Return how plausible a fix is, before the laws: by its column, and by how people mistype."""
+        """Return how plausible a fix is by its column, and by how people mistype numbers."""
         j = self.names.index(fix.column)
         low, high = self.ranges[:, j]
         margin = BEYOND * (high - low)
@@ -762,9 +762,10 @@ def _is_typing_error(value: float, right: float, error: float, decimals: int | N
 
 def _differ_by_one(text: str, other: str) -> bool:
     """Say whether one character is changed, left out, added, or swapped with the next one."""
-    start = len(commonprefix([text, other]))
+    # Of letters, as is meant here, and not of folders.
+    start = len(commonprefix([text, other]))  # noqa: RUF071
     text, other = text[start:], other[start:]
-    end = len(commonprefix([text[::-1], other[::-1]]))
+    end = len(commonprefix([text[::-1], other[::-1]]))  # noqa: RUF071
     text, other = text[: len(text) - end], other[: len(other) - end]
     return max(len(text), len(other)) <= 1 or (len(text) == 2 and text == other[::-1])
 
