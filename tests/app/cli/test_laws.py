@@ -50,7 +50,7 @@ def test_laws_of_another_table(call, tmp_path):
     good.write_text("\n".join(row for row in rows if row[:7] not in ("2021-05", "2023-06")))
     done = call("check", ACCOUNTS, "--train", str(good), "--json")
     record = json.loads(done.out)
-    assert [law["text"] for law in record["laws"]] == LAWS
+    assert {law["text"] for law in record["laws"]} == set(LAWS)
     assert [(cell["row"], cell["cell"], cell["fix"]) for cell in record["cells"]] == [
         (17, "costs", 7778.0),
         (42, "profit", 6548.0),
@@ -210,8 +210,8 @@ def test_typos_are_in_the_report(call, invoices, tmp_path):
     for command in ("laws", "check"):
         call(command, "invoices.csv", "--report", "page.html")
         page = (tmp_path / "page.html").read_text(encoding="utf-8")
-        assert "is not a number" in page
-        assert f"it is {invoices:g}" in page
+        assert "not a number" in page
+        assert f"'$l2O.5' → {invoices:g}" in page
 
 
 def test_typos_fail_a_check(call, tmp_path):
