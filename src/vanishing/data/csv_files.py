@@ -163,13 +163,13 @@ def guess_dialect(
     """Guess the layout of a file from its first lines in UTF-8, unless the user says it."""
     # At \n alone: names may hold other characters that Python takes for ends of lines.
     lines = re.findall(r"[^\n]*\n|[^\n]+", beginning.decode("utf-8-sig", "replace"))
+    n_commented = next((i for i, line in enumerate(lines) if line[:1] != "#"), len(lines))
+    lines[:n_commented] = [line.lstrip("# ") for line in lines[:n_commented]]
     if delimiter is None:
         delimiter = _guess_delimiter(lines)
     n_above = 0 if header is False else _count_lines_above(lines, delimiter)
     lines = lines[n_above:]
-    commented = bool(lines) and lines[0].startswith("#")
-    if commented:
-        lines[0] = lines[0].lstrip("# ")
+    commented = n_above < n_commented
     rows = _rows(lines, delimiter)
     if not rows:
         raise ValueError("the file is empty; a table has a header and at least one row")
@@ -261,7 +261,7 @@ def _guess_delimiter(lines: Sequence[str]) -> str:
             if len(widths) == 1 and widths.pop() > 1:
                 return delimiter
     # One column; or some rows have another length, which reading reports.
-    first = lines[0].lstrip("# ") if lines else ""
+    first = lines[0] if lines else ""
     return max(DELIMITERS[:-1], key=lambda each: (first.count(each), each == ","))
 
 
