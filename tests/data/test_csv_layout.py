@@ -255,3 +255,63 @@ def test_five_columns_of_text_are_named_and_others_counted(tmp_path):
     path.write_text(",".join([*names, "x"]) + "\n" + ("u," * 7 + "1\n") * 3)
     with pytest.raises(TableError, match=r"t4' \([^)]*\) and 2 more"):
         VanishingIdeal().fit(path)
+
+
+@pytest.mark.parametrize(
+    ("above", "n_above"),
+    [
+        ("Budget 2024\n\n", 2),
+        ("Budget, all departments\n", 1),
+        ("Budget,,,,\n,,,,\n", 2),
+        ('"Budget\nof 2024"\n\n', 3),
+        ("# Budget\n", 1),
+        ("\n", 1),
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_lines_above_the_header_are_left_out(tmp_path, capsys, above, n_above, encoding):
+    path = tmp_path / "budget.csv"
+    rows = [[7, k, 2 * k, 3 * k, 0.5 * k] for k in range(1, 40)]
+    body = "unit,a,b,c,d\n" + "".join(",".join(map(str, row)) + "\n" for row in rows)
+    path.write_bytes((above + body).encode(encoding))
+    table = read_table(path)
+    assert table.names == ("unit", "a", "b", "c", "d")
+    assert table.values.tolist() == rows
+    assert (table.n_above, table.find_line(1)) == (n_above, n_above + 2)
+    source = as_source(path, columns=["a", "d"])
+    assert rows_of(source).tolist() == [[row[1], row[4]] for row in rows]
+    assert source.n_samples == len(rows)
+    np.testing.assert_array_equal(by_the_command_line(path).values, table.values)
+    lines = (
+        "1 line above the header is" if n_above == 1 else f"{n_above} lines above the header are"
+    )
+    assert f"budget.csv: {lines} left out" in capsys.readouterr().err.replace("\n", " ")
+
+
+def test_errors_below_a_title_name_the_row(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("Title\n\na,b\n1,2\n3,4\n5\n")
+    with pytest.raises(TableError, match="row 3 has 1 cells, expected 2 as in the header"):
+        read_table(path)
+    path.write_text("Title\n\na,b\n")
+    with pytest.raises(TableError, match="has no rows, only a header"):
+        read_table(path)
+
+
+@pytest.mark.parametrize("text", ["a\n1,2\n3,4\n", "a,b\n1,2,3\n4,5,6\n", "a,b\nu,2,3\nv,5,6\n"])
+def test_a_header_that_is_too_short_is_no_title(tmp_path, text):
+    path = tmp_path / "x.csv"
+    path.write_text(text)
+    with pytest.raises(TableError, match=r"row 1 has \d cells, expected \d as in the first line"):
+        read_table(path)
+
+
+def test_laws_of_a_table_with_a_title(tmp_path):
+    from vanishing import discover
+
+    path = tmp_path / "x.csv"
+    body = "".join(f"{k},{k * k % 17},{k + k * k % 17}\n" for k in range(40))
+    path.write_text("Title\n\na,b,total\n" + body)
+    laws = discover(path)
+    assert [str(law) for law in laws] == ["total = a + b"]
+    assert "2 lines above the header are left out" in laws.notes

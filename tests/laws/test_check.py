@@ -252,3 +252,93 @@ def test_a_check_is_a_sequence_of_broken_rows_and_a_list_on_a_page(account_laws)
     assert check[0].row in (3, 7)
     np.testing.assert_array_equal(np.flatnonzero(check.broken), [3, 7])
     assert check._repr_html_().count("<li>") == 2
+
+
+# --- Cells that explain a row equally well: which comes first -------------------------------------
+
+
+def bills(n_rows=80, seed=3):
+    """Net, tax, shipping and their sum, in cents."""
+    rng = np.random.default_rng(seed)
+    parts = np.round(rng.uniform([100, 20, 1], [900, 170, 9], (n_rows, 3)), 2)
+    return np.column_stack([parts, np.round(parts.sum(axis=1), 2)])
+
+
+@pytest.fixture(scope="module")
+def bill_laws():
+    laws = discover(bills(), ["net", "tax", "shipping", "gross"])
+    assert [str(law) for law in laws] == ["gross = net + tax + shipping"]
+    return laws
+
+
+@pytest.mark.parametrize(
+    ("column", "slip"),
+    [
+        (0, lambda text: text.replace("52", "25", 1)),  # digits swapped
+        (0, lambda text: "9" + text[1:]),  # one changed
+        (0, lambda text: text[:1] + text[2:]),  # one left out
+        (3, lambda text: text[:2] + "4" + text[2:]),  # one added
+        (1, lambda text: str(float(text) * 10)),
+        (1, lambda text: f"{float(text) / 10:.2f}"),  # the last digit is lost
+        (1, lambda text: "-" + text),
+    ],
+)
+def test_typing_errors_come_first(bill_laws, column, slip):
+    row = np.array([[527.34, 88.47, 5.12, 620.93]])
+    right = row[0, column]
+    row[0, column] = float(slip(str(right)))
+    assert row[0, column] != right
+    (found,) = bill_laws.check(row)
+    every = (*found.fixes, *found.alternatives)
+    assert (every[0].column, every[0].fix) == (bill_laws.names[column], right)
+    chances = [fix.probability for fix in every]
+    assert sorted(chances, reverse=True) == chances
+    assert sum(chances) == pytest.approx(1)
+    assert chances[0] > 2 * chances[1]
+    assert len(every) == 4  # what is unlikely is still told
+    frame = bill_laws.check(row).to_frame()
+    assert frame[["cell", "fix"]].to_numpy().tolist() == [[every[0].column, right]]
+
+
+def test_values_that_a_column_never_has_come_last(bill_laws):
+    row = np.array([[527.34, 88.47, 5.12, 620.93 - 67.81]])
+    (found,) = bill_laws.check(row)
+    chances = {fix.column: fix.probability for fix in (*found.fixes, *found.alternatives)}
+    assert chances["shipping"] < chances["net"] / 10  # -62.69
+    row[0, 3] = 620.93 + 67.81
+    (found,) = bill_laws.check(row)
+    chances = {fix.column: fix.probability for fix in (*found.fixes, *found.alternatives)}
+    assert chances["shipping"] < chances["net"] / 10  # 72.93, where the others are below 9
+
+
+def test_a_single_digit_is_no_evidence_of_a_typing_error():
+    rng = np.random.default_rng(0)
+    X = rng.integers(1, 9, (60, 2)).astype(float)
+    laws = discover(np.column_stack([X, X.sum(axis=1)]), max_degree=1)
+    (found,) = laws.check([[3.0, 4.0, 9.0]])
+    chances = [fix.probability for fix in (*found.fixes, *found.alternatives)]
+    assert chances == pytest.approx([1 / 3] * 3)
+
+
+def test_fixes_have_the_digits_that_their_errors_warrant():
+    rng = np.random.default_rng(0)
+    parts = 10 ** rng.uniform(0, 3, (200, 2))
+    X = np.column_stack([parts, parts[:, 0] * parts[:, 1]]) * (1 + 0.01 * rng.normal(size=(200, 3)))
+    laws = discover(np.round(X, 4), ["flow", "content", "load"])
+    check = laws.check([[12.3456, 65.4321, 1600.0]])
+    (found,) = check
+    for fix in (*found.fixes, *found.alternatives):
+        place = 10.0 ** (np.floor(np.log10(fix.error)) - 1)
+        written = float(fix.typed[1])
+        assert written == pytest.approx(round(fix.fix / place) * place, rel=1e-12)
+        assert written != fix.fix
+        assert abs(written - fix.fix) <= 0.05 * fix.error
+        assert f"{fix.column} {fix.value:.7g} to {fix.typed[1]}" in str(check)
+
+
+def test_texts_have_plain_minus_signs(bill_laws):
+    check = bill_laws.check([[527.34, 88.47, 5.12, 553.12], [-527.34, 88.47, 5.12, 620.93]])
+    texts = [str(check), repr(check), *check.sentences(), *check.to_frame()["alternatives"]]
+    assert "-62.69" in texts[0]
+    assert "net -527.34 to 527.34" in texts[0]
+    assert not any("\u2212" in text for text in texts)

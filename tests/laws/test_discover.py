@@ -249,7 +249,7 @@ def test_missing_cells_are_left_out():
     X[::10, 1] = np.nan
     laws = discover(X, ["m", "v", "E"])
     assert [str(law) for law in laws] == ["2*E = m*v^2"]
-    assert "40 of 400 rows have missing cells" in laws.notes[0]
+    assert "40 of 400 rows have cells without a number" in laws.notes[0]
 
 
 @pytest.mark.parametrize(

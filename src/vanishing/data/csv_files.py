@@ -8,6 +8,7 @@ import csv
 import io
 import re
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -123,6 +124,8 @@ class Dialect:
         Those of them that hold numbers in nearly all rows.
     formats : mapping of int to NumberFormat
         Columns whose numbers have separated thousands, a currency or another unit.
+    n_above : int
+        Lines above the header, such as a title and an empty line.
     """
 
     delimiter: str
@@ -135,6 +138,7 @@ class Dialect:
     texts: Mapping[int, str]
     doubtful: frozenset[int]
     formats: Mapping[int, NumberFormat]
+    n_above: int = 0
 
     @property
     def numbered(self) -> bool:
@@ -159,11 +163,13 @@ def guess_dialect(
     """Guess the layout of a file from its first lines in UTF-8, unless the user says it."""
     # At \n alone: names may hold other characters that Python takes for ends of lines.
     lines = re.findall(r"[^\n]*\n|[^\n]+", beginning.decode("utf-8-sig", "replace"))
-    commented = bool(lines) and lines[0].startswith("#")
-    if commented:
-        lines[0] = lines[0].lstrip("# ")
+    n_commented = next((i for i, line in enumerate(lines) if line[:1] != "#"), len(lines))
+    lines[:n_commented] = [line.lstrip("# ") for line in lines[:n_commented]]
     if delimiter is None:
         delimiter = _guess_delimiter(lines)
+    n_above = 0 if header is False else _count_lines_above(lines, delimiter)
+    lines = lines[n_above:]
+    commented = n_above < n_commented
     rows = _rows(lines, delimiter)
     if not rows:
         raise ValueError("the file is empty; a table has a header and at least one row")
@@ -215,6 +221,7 @@ def guess_dialect(
         texts,
         frozenset(doubtful),
         formats,
+        n_above,
     )
 
 
@@ -247,13 +254,42 @@ def _counts_columns(first: Sequence[str], rest: Sequence[Sequence[str]], decimal
 
 
 def _guess_delimiter(lines: Sequence[str]) -> str:
-    for delimiter in DELIMITERS:
-        widths = {len(row) for row in _rows(lines, delimiter)}
-        if len(widths) == 1 and widths.pop() > 1:
-            return delimiter
+    for has_title in (False, True):
+        for delimiter in DELIMITERS:
+            n_above = _count_lines_above(lines, delimiter) if has_title else 0
+            widths = {len(row) for row in _rows(lines[n_above:], delimiter)}
+            if len(widths) == 1 and widths.pop() > 1:
+                return delimiter
     # One column; or some rows have another length, which reading reports.
     first = lines[0] if lines else ""
     return max(DELIMITERS[:-1], key=lambda each: (first.count(each), each == ","))
+
+
+#: A line with this share of the cells of a row is part of the table; what is above is a title.
+PART_OF_TABLE = 0.5
+
+
+def _count_lines_above(lines: Sequence[str], delimiter: str) -> int:
+    """Return the number of lines above the header: titles and empty lines, 0 without a header."""
+    reader = csv.reader(io.StringIO("".join(lines), newline=""), delimiter=delimiter)
+    try:
+        rows = [(reader.line_num, row) for row in reader]
+    except csv.Error:
+        return 0
+    widths = Counter(len(row) for _, row in rows if row)
+    width = max(widths, key=lambda each: (widths[each], each), default=0)
+    if width < 2:
+        return 0
+    n_above = 0
+    for end, row in rows:
+        n_filled = sum(bool(cell.strip()) for cell in row)
+        if len(row) > 1 and n_filled >= PART_OF_TABLE * width:
+            is_header = len(row) == width and not all(
+                is_number(cell, ".") or is_number(cell, ",") for cell in row
+            )
+            return n_above if is_header else 0
+        n_above = end
+    return 0
 
 
 def _rows(lines: Sequence[str], delimiter: str) -> list[list[str]]:
@@ -288,6 +324,12 @@ class SetAside(NamedTuple):
     reason: str
 
 
+def describe_lines_above(number: int) -> str:
+    """Say that lines above the header, at least one, are left out."""
+    lines = "1 line above the header is" if number == 1 else f"{number} lines above the header are"
+    return f"{lines} left out"
+
+
 def _describe(example: str) -> str:
     """Say whether an example, such as "'Rome' in row 1", is a date or another text."""
     try:
@@ -309,6 +351,8 @@ class OpenTable(ABC):
     n_columns : int
     index : tuple of int
         Columns that hold the index of a pandas frame.
+    n_above : int
+        Lines of a text file above the header, such as a title, that are left out.
     written : dict of int to WrittenColumn
         Columns of texts that were read as numbers.
     """
@@ -317,6 +361,7 @@ class OpenTable(ABC):
     names: tuple[str, ...] | None
     n_columns: int
     index: tuple[int, ...] = ()
+    n_above: int = 0
 
     def __init__(self) -> None:
         self.written: dict[int, WrittenColumn] = {}
@@ -413,6 +458,7 @@ class CsvFile(OpenTable):
             raise TableError(f"{where}: {error}") from error
         self.names = self.dialect.header
         self.n_columns = self.dialect.n_columns
+        self.n_above = self.dialect.n_above
         if self.names is not None and not self.names[0]:
             self.index = (0,)
 
@@ -443,8 +489,10 @@ class CsvFile(OpenTable):
     def find_first_line(self, n_rows: int) -> int | None:
         """Return the line of the file that holds the first row; None unless each row is one."""
         with self._open() as stream:
-            n_lines = stream.read().rstrip().count(b"\n") + 1
-        n_before = int(self.names is not None)
+            # Block by block: what is compressed has no size that reading all of it asks for.
+            content = b"".join(iter(lambda: stream.read(CSV_BLOCK), b""))
+        n_lines = content.rstrip().count(b"\n") + 1
+        n_before = self.n_above + int(self.names is not None)
         return n_before + 1 if n_lines == n_before + n_rows else None
 
     def batches(self, columns: Sequence[int], n_rows: int = 0) -> Iterator[tuple[list[Any], str]]:
@@ -557,7 +605,7 @@ class CsvFile(OpenTable):
             arrow_csv.ReadOptions(
                 column_names=names,
                 # A comment has more cells than there are columns, so it is no row.
-                skip_rows=int(has_header and self.dialect.commented),
+                skip_rows=self.n_above + int(has_header and self.dialect.commented),
                 skip_rows_after_names=int(has_header and not self.dialect.commented),
                 use_threads=skip_row is None,
                 block_size=max(CSV_BLOCK, CELL_BYTES * self.n_columns),
@@ -612,10 +660,11 @@ class CsvFile(OpenTable):
         with suppress(arrow.ArrowInvalid):  # it is something else
             self._read([0], arrow.binary(), skip)
         if found:
-            number = found[0].number - int(self.names is not None)
+            number = found[0].number - self.n_above - int(self.names is not None)
+            first = "header" if self.n_above else "first line"
             raise TableError(
                 f"{self.where}: row {number} has {found[0].actual_columns} cells, expected "
-                f"{self.n_columns} as in the first line",
+                f"{self.n_columns} as in the {first}",
                 "delimiter",
                 delimiter=self.dialect.delimiter,
             )

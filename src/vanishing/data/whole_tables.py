@@ -328,6 +328,8 @@ class Table:
         Cells that are not numbers in columns that are; of all rows of the file.
     first_line : int or None
         The line of the file that holds row 1; None unless every row is one line.
+    n_above : int
+        Lines of a text file above the header, such as a title, that were left out.
     unfiltered : Table or None
         The table with the rows that lack a value, if some were left out.
     """
@@ -341,6 +343,7 @@ class Table:
     where: str = "the table"
     strays: tuple[Stray, ...] = ()
     first_line: int | None = None
+    n_above: int = 0
     unfiltered: "Table | None" = None
 
     def __post_init__(self) -> None:
@@ -484,6 +487,7 @@ def read_table(
         where=opened.where,
         strays=opened.find_strays(wanted),
         first_line=opened.find_first_line(len(values)),
+        n_above=opened.n_above,
     )
 
 

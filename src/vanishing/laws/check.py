@@ -9,6 +9,7 @@ pairs of cells are tried.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
+from os.path import commonprefix
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,16 @@ SPARE = 6
 ROUNDED_ROWS = 0.05
 #: Ratio of likelihoods from which on another cell is no explanation.
 UNLIKELY = 1e-3
+#: How much less likely a fix is that is unlike the other values of its column, and how much more
+#: likely one that a common typing error explains.
+UNUSUAL, MISTYPED = 0.05, 8.0
+#: A fix is unlike its column beyond this share of the range, and the decimal point shifts by so
+#: many places at most.
+BEYOND, MOST_SHIFTED = 0.5, 3
+#: Numbers with fewer digits often differ in one digit by chance.
+FEWEST_DIGITS = 3
+#: Error of a fix, as a share of it, up to which a shifted decimal point shows.
+SHOWS_SHIFT = 0.1
 #: Half width of an interval, in standard errors.
 WIDTH = 1.96
 #: Rows with pairs of broken cells: combinations of columns that are tried.
@@ -82,13 +93,26 @@ class Fix:
 
     @property
     def written(self) -> tuple[str, str]:
-        """What the cell holds and what it should be, with the decimals of its column."""
+        """What the cell holds and what it should be.
+
+        The fix has the decimals of its column, or fewer: its standard error warrants two digits of
+        that error.
+        """
         if np.isnan(self.fix):
             return repr(self.text), ""
+        fix = self.fix
+        if 0 < self.error < np.inf:
+            fix = round(fix, 1 - int(np.floor(np.log10(self.error))))
         if np.isnan(self.value):
-            rounded = self.fix if self.decimals is None else round(self.fix, self.decimals)
+            rounded = fix if self.decimals is None else round(fix, self.decimals)
             return repr(self.text) if self.text else "missing", as_given(rounded)
-        return changed_number(self.value, self.fix, self.decimals)
+        return changed_number(self.value, fix, self.decimals)
+
+    @property
+    def typed(self) -> tuple[str, str]:
+        """What ``written`` is, with the hyphen that files have for a minus sign."""
+        value, fix = (each.replace("\u2212", "-") for each in self.written)
+        return repr(self.text) if self.text else value, fix
 
 
 @dataclass(frozen=True)
@@ -221,11 +245,11 @@ class Check:
         if found.alternatives:
             every = [*found.fixes, *found.alternatives]
             ways = ", or ".join(
-                "{} {} to {}".format(printable(fix.column), *fix.written) for fix in every
+                "{} {} to {}".format(printable(fix.column), *fix.typed) for fix in every
             )
             return f"{where}breaks {laws}; change {ways}."
-        parts = [f"{printable(fix.column)} {fix.written[0]}" for fix in found.fixes]
-        values = " and ".join(fix.written[1] for fix in found.fixes)
+        parts = [f"{printable(fix.column)} {fix.typed[0]}" for fix in found.fixes]
+        values = " and ".join(fix.typed[1] for fix in found.fixes)
         verb = "breaks" if len(parts) == 1 else "break"
         return f"{where}{' and '.join(parts)} {verb} {laws}; {values} would fix it."
 
@@ -251,7 +275,7 @@ class Check:
         lines: list[tuple[Any, ...]] = []
         for found in self.rows:
             law = "; ".join(str(self.laws[k]) for k in found.laws)
-            others = "; ".join(f"{fix.column} = {fix.written[1]}" for fix in found.alternatives)
+            others = "; ".join(f"{fix.column} = {fix.typed[1]}" for fix in found.alternatives)
             if not found.fixes:
                 lines.append((found.name, None, np.nan, np.nan, None, law, np.nan, others))
             for fix in found.fixes:
@@ -274,7 +298,7 @@ def _fill_sentences(fixes: Sequence[Fix], laws: str) -> list[str]:
     """Say what cells are that are missing or hold no number."""
     said = []
     for fix in fixes:
-        now, should = fix.written
+        now, should = fix.typed
         name = printable(fix.column)
         text = f"{name} {now} is not a number" if fix.text else f"{name} is missing"
         said.append(f"{text}; it is {should} by {laws}" if should else text)
@@ -375,12 +399,9 @@ class Checker:
 
     def _add_decimals(self, found: BrokenRow) -> BrokenRow:
         """Tell the fixes of a row how many decimals their columns have."""
-        units = self.units if self._learned_units is None else self._learned_units
-        if self._learned_units is not None and self.units.any():
-            units = np.minimum(units, self.units)  # 0 if one of them is not rounded
 
         def add(fix: Fix) -> Fix:
-            decimals = count_decimals(units[self.names.index(fix.column)])
+            decimals = self._decimals(self.names.index(fix.column))
             if decimals is None:
                 return fix
             # Without what floating-point arithmetic adds to it: 151.54, not 151.53999999999996.
@@ -391,6 +412,13 @@ class Checker:
             fixes=tuple(map(add, found.fixes)),
             alternatives=tuple(map(add, found.alternatives)),
         )
+
+    def _decimals(self, j: int) -> int | None:
+        """Return the decimals of a column, None if its numbers are not rounded."""
+        units = self.units if self._learned_units is None else self._learned_units
+        if self._learned_units is not None and self.units.any():
+            units = np.minimum(units, self.units)  # 0 if one of them is not rounded
+        return count_decimals(units[j])
 
     def _find_rounding(self, X: FloatArray) -> FloatArray:
         """Return the noise of columns whose numbers were rounded, each for itself.
@@ -420,17 +448,28 @@ class Checker:
         if single:
             best = min(misfit for _, misfit in single)
             weights = np.array([np.exp(-0.5 * min(misfit - best, 700)) for _, misfit in single])
-            shares = weights / weights.sum()
-            order = np.argsort(-shares, kind="stable")
+            # What fits is kept, however odd it is; the prior only ranks it.
+            kept = np.flatnonzero(weights / weights.sum() >= UNLIKELY)
+            shares = weights[kept] * [self._prior(single[i][0]) for i in kept]
+            shares /= shares.sum()
             fixes = [
-                Fix(f.column, f.value, f.fix, f.error, float(shares[i]))
-                for i in order
-                if shares[i] >= UNLIKELY
-                for f in [single[i][0]]
+                replace(single[kept[i]][0], probability=float(shares[i]))
+                for i in np.argsort(-shares, kind="stable")
             ]
             return BrokenRow(row, name, broken, (fixes[0],), tuple(fixes[1:]), score=worst)
         pairs = self._restore_pair(x, involved)
         return BrokenRow(row, name, broken, pairs, score=worst)
+
+    def _prior(self, fix: Fix) -> float:
+        """Return how plausible a fix is by its column, and by how people mistype numbers."""
+        j = self.names.index(fix.column)
+        low, high = self.ranges[:, j]
+        margin = BEYOND * (high - low)
+        # A sign that the column never has is unusual however small the number is.
+        is_inside = max(low - margin, 0.0 if low >= 0 else -np.inf) <= fix.fix
+        is_inside &= fix.fix <= min(high + margin, 0.0 if high <= 0 else np.inf)
+        is_typo = _is_typing_error(fix.value, fix.fix, fix.error, self._decimals(j))
+        return (1.0 if is_inside else UNUSUAL) * (MISTYPED if is_typo else 1.0)
 
     def _restore(self, x: FloatArray, j: int) -> tuple[Fix, float] | None:
         """Return the value of one cell that restores all laws, and what misfit is left."""
@@ -698,6 +737,37 @@ def _add_texts(
         fix = Fix(column, np.nan, np.nan, np.nan, 1.0, text=text)
         told.append(BrokenRow(row, row_names[row], (), (fix,), is_missing=True))
     return sorted(told, key=lambda each: each.row)
+
+
+def _is_typing_error(value: float, right: float, error: float, decimals: int | None) -> bool:
+    """Say whether a common typing error turns the right number into the value.
+
+    These are a shifted decimal point, a lost sign, and a digit that is changed, left out, added or
+    swapped with the next one. Digits tell nothing where noise makes the last ones uncertain.
+    """
+    unit = 0.0 if decimals is None else 10.0**-decimals
+    for factor in (-1.0, *(10.0**k for k in range(-MOST_SHIFTED, MOST_SHIFTED + 1) if k)):
+        # The digits that a shift moves beyond the last decimal are lost.
+        most = WIDTH * error + unit * (1 + abs(factor)) / 2
+        if abs(factor * value - right) <= most <= SHOWS_SHIFT * abs(right):
+            return True
+    if decimals is None or not error < unit / 2:
+        return False
+    padded = [f"{number:.{decimals}f}" for number in (value, right)]
+    if max(sum(map(str.isdigit, text)) for text in padded) < FEWEST_DIGITS:
+        return False
+    trimmed = [text.rstrip("0").rstrip(".") if decimals else text for text in padded]
+    return _differ_by_one(*padded) or _differ_by_one(*trimmed)
+
+
+def _differ_by_one(text: str, other: str) -> bool:
+    """Say whether one character is changed, left out, added, or swapped with the next one."""
+    # Of letters, as is meant here, and not of folders.
+    start = len(commonprefix([text, other]))  # noqa: RUF071
+    text, other = text[start:], other[start:]
+    end = len(commonprefix([text[::-1], other[::-1]]))  # noqa: RUF071
+    text, other = text[: len(text) - end], other[: len(other) - end]
+    return max(len(text), len(other)) <= 1 or (len(text) == 2 and text == other[::-1])
 
 
 def law_cells(law: Law, x: FloatArray) -> FloatArray:

@@ -419,8 +419,8 @@ def _leave_out_missing(table: NumericTable) -> None:
         n_left_out = int(np.sum(~complete))
         have = "has" if n_left_out == 1 else "have"
         table.notes.append(
-            f"{n_left_out} of {len(complete)} rows {have} missing cells; no law was fitted to "
-            f"{'it' if n_left_out == 1 else 'them'}"
+            f"{n_left_out} of {len(complete)} rows {have} cells without a number; no law "
+            f"was fitted to {'it' if n_left_out == 1 else 'them'}"
         )
         table.values = table.values[complete]
         table.sample_weight = table.sample_weight[complete]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, move_to_host, require_dense
+from vanishing.data.csv_files import describe_lines_above
 from vanishing.data.source import check_weights, close_after
 from vanishing.data.whole_tables import read_table
 from vanishing.data.written_numbers import WrittenColumn, read_texts
@@ -63,7 +64,8 @@ def take_table(X: Any, feature_names: Any = None, sample_weight: Any = None) -> 
     """
     if isinstance(X, (str, os.PathLike)) and os.path.isfile(X) and os.path.getsize(X) <= MOST_BYTES:
         read = read_table(X)
-        notes = [f"{each.name} is set aside: {each.reason}" for each in read.set_aside]
+        notes = [describe_lines_above(read.n_above)] if read.n_above else []
+        notes += [f"{each.name} is set aside: {each.reason}" for each in read.set_aside]
         names = [str(name) for name in read.shown_names]
         rows = [read.row_name(i) for i in range(len(read))]
         texts = {(each.row - 1, each.column): each.text for each in read.strays}

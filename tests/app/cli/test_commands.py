@@ -388,6 +388,8 @@ def test_detect_with_normal_data(call, tables):
     assert max(record["anomalies"][0]["features"].items(), key=lambda item: item[1])[0] == "y"
     done = call("detect", "new.csv", "--train", "normal.csv")
     assert "2 of 20 rows are anomalous" in done.out
+    assert "typical value" in done.out
+    assert "fix" not in done.out
     assert "y (-1.413 to 0.06743)" in done.out
 
 

@@ -461,11 +461,19 @@ def test_a_page_about_laws(tmp_path):
     assert "1 of 80 rows breaks a law." in page.words
     value, fix = changed_number(table.loc[5, "power"], table.loc[5, "power"] - 1)
     assert f"power {value} → {fix}" in page.words
-    assert "% sure 1. power = speed · force" in page.words
+    assert "% 1. power = speed · force" in page.words
+    chances = [int(each) for each in re.findall(r"wrong cell: (?:under )?(\d+)\s%", page.words)]
+    assert len(chances) == 3
+    assert 98 <= sum(chances) <= 102
     assert {tag for tag, _ in page.tags} <= ALLOWED
     table.loc[:, :] = np.random.default_rng(0).normal(size=(80, 3))
-    write_laws_report(path, discover(table))
-    assert "No law found" in Page(path.read_text(encoding="utf-8")).words
+    laws = discover(table)
+    for check in (None, laws.check(table)):
+        write_laws_report(path, laws, check)
+        words = Page(path.read_text(encoding="utf-8")).words
+        assert "No law found" in words
+        assert "break a law" not in words
+    assert "vanishing detect finds rows that are unlike the others" in words
 
 
 def test_a_page_about_equations(tmp_path):

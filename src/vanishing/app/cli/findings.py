@@ -111,7 +111,7 @@ def findings_record(findings: Findings, table: Table) -> dict[str, Any]:
 
 
 def show_findings(findings: Findings, table: Table, console: Any) -> None:
-    """Print the number of anomalies, and a suggested fix for the worst ones."""
+    """Print the number of anomalies, and what would be typical for the worst ones."""
     number = int(findings.anomalous.sum())
     console.print(
         f"{number} of {len(table)} rows {'is' if number == 1 else 'are'} anomalous "
@@ -134,7 +134,7 @@ def show_findings(findings: Findings, table: Table, console: Any) -> None:
     rows.add_column("row", justify="right")
     rows.add_column("score", justify="right")
     rows.add_column("")
-    rows.add_column("suggested fix")
+    rows.add_column("typical value")
     finite = findings.scores[np.isfinite(findings.scores)]
     largest = float(finite.max(initial=0.0)) or 1.0
     for index, why in zip(findings.worst, findings.explanations, strict=True):
@@ -151,7 +151,7 @@ def show_findings(findings: Findings, table: Table, console: Any) -> None:
 
 
 def _suggest(why: Any) -> str:
-    """Write the suggested fix with signs that every terminal has."""
+    """Write what would be typical with signs that every terminal has."""
     if why is None:
         return "no explanation"
     changes = [f"{each.name} ({each.value} to {each.fix})" for each in list_changes(why)]

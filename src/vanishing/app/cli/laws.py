@@ -105,7 +105,7 @@ def laws(
             say()
             show_strays(strays, table)
         if not len(found):
-            note(f"try: vanishing detect {data} finds rows that are unlike the others")
+            _note_detect(data)
         _note_files(out_file, report)
 
 
@@ -166,6 +166,8 @@ def check(
         _show_laws(found, numbered=True)
         say()
         _show_broken(checked, table, top)
+        if not len(found):
+            _note_detect(data)
         _note_files(out_file, report)
     is_broken = checked.broken.any() or checked.has_texts
     return Exit.ANOMALIES if fail_on_broken and is_broken else Exit.DONE
@@ -178,7 +180,7 @@ def _show_broken(checked: Any, table: Any, top: int) -> None:
     say(checked.summary())
     ranked = checked.ranked()
     for sentence in ranked.sentences(numbered=True)[:top]:
-        say(fit_width(f"  {sentence}".replace("\u2212", "-")))  # as in the file
+        say(fit_width(f"  {sentence}"))
     if len(checked.rows) > top:
         say(f"  ... and {len(checked.rows) - top} more of {len(checked.rows)} rows (--top, --out)")
     if checked.rows and top:
@@ -249,7 +251,7 @@ def show_strays(strays: Any, table: Any, console: Any = None) -> None:
     number = sum(bool(fix.text) for found in strays for fix in found.fixes)
     tell("1 cell is not a number:" if number == 1 else f"{number} cells are not numbers:")
     for sentence in strays.sentences()[:MOST_STRAYS]:
-        tell(fit_width(f"  {sentence}".replace("\u2212", "-")))
+        tell(fit_width(f"  {sentence}"))
     if len(strays) > MOST_STRAYS:
         tell(f"  ... and {len(strays) - MOST_STRAYS} more rows (--json)")
     note_lines(table, int(table.rows[strays[0].row]))
@@ -346,7 +348,7 @@ def _laws_record(found: Any) -> dict[str, Any]:
     return {
         "summary": found.summary(),
         "noise": found.noise,
-        "noise_of": "values" if found.proportional else "spreads",
+        "noise_of": "values" if getattr(found, "proportional", False) else "spreads",
         "laws": [
             {
                 "text": str(law),
@@ -434,6 +436,10 @@ def _write_report(path: str | None, found: Any, checked: Any, table: Any) -> Non
 def capitalize(text: str) -> str:
     """Return a note as a sentence."""
     return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+
+
+def _note_detect(data: str) -> None:
+    note(f"try: vanishing detect {data} finds rows that are unlike the others")
 
 
 def _note_files(*paths: str | None) -> None:

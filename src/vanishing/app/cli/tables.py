@@ -16,7 +16,15 @@ import numpy as np
 from vanishing.app.cli.console import DataError, OutputError, UsageError, note, say, working
 from vanishing.app.cli.options import Reading
 from vanishing.data.atomic import FULL, followed, open_atomic
-from vanishing.data.csv_files import Columns, CsvFile, OpenTable, SetAside, Stray, TableError
+from vanishing.data.csv_files import (
+    Columns,
+    CsvFile,
+    OpenTable,
+    SetAside,
+    Stray,
+    TableError,
+    describe_lines_above,
+)
 from vanishing.data.whole_tables import SUFFIXES, Table, open_table, write_columns
 
 PIPE = "-"
@@ -270,6 +278,8 @@ def open_input(path: str, reading: Reading) -> OpenTable:
         return opened
     if opened.encoding not in (None, "utf-16"):
         note(f"{where} is not in UTF-8: read as Windows text ({opened.encoding})")
+    if opened.n_above:
+        note(f"{where}: {describe_lines_above(opened.n_above)}")
     if opened.names is None and reading.header is None:
         note(f"{where} has no header: its columns are called x0, x1, ... (or pass --header)")
     if opened.dialect.numbered and reading.header is None:

@@ -155,7 +155,7 @@ def _expected_seconds(given: Given) -> float:
 def _list_rows(
     given: Given, explained: Explanations, rows: Sequence[int], caption: str
 ) -> list[Element]:
-    """Return a table of rows with scores and suggested fixes."""
+    """Return a table of rows with scores and what would be typical."""
     if not rows:
         return []
     finite = given.scores[np.isfinite(given.scores)]
@@ -164,7 +164,7 @@ def _list_rows(
     kinds = ["row-name", "number", "score-bar"]
     has_fixes = any(row in explained for row in rows)
     if has_fixes:
-        titles.append("suggested fix")
+        titles.append("typical value")
         kinds.append("fix")
     if given.labels is not None:
         titles.append("label")
@@ -258,7 +258,7 @@ def _table_of_bars(bars: Sequence[Bar], row: str) -> Element:
         change = " → ".join(map(raise_power, bar.change.split(" → ")))
         rows.append([bar.name, change, drawn, bar.written])
     return make_table(
-        ["column", "value → suggested fix", "adds to the score", "points"],
+        ["column", "value → typical value", "adds to the score", "points"],
         rows,
         [None, "change", "wide", "number"],
         caption=f"What each column of row {row} adds to the score",

@@ -25,6 +25,8 @@ from vanishing.laws.table import take_table
 LISTED, FOLDED = 50, 450
 #: Broken laws that are written out for a row.
 LAWS = 2
+#: What to do where there is no law.
+DETECT = "The command vanishing detect finds rows that are unlike the others."
 #: Smaller p-values are not told apart.
 LEAST = 1e-9
 
@@ -62,12 +64,17 @@ def write_laws_report(
     sections = [("laws", "Laws", _laws_section(laws))]
     lead = laws.summary()
     if check is not None:
-        figures.append((f"{int(check.broken.sum()):,}", f"of {check.n_rows:,} rows break a law"))
-        lead = check.summary()
         if cells := _cells_section(check):
-            heading = "Broken cells" if check.broken.any() else "Missing cells"
+            heading = "Cells that are not numbers" if check.has_texts else "Missing cells"
+            heading = "Broken cells" if check.broken.any() else heading
             sections.insert(0, ("cells", heading, cells))
         sections[-1][2].insert(0, element("p", laws.summary()))
+        n_broken = int(check.broken.sum())
+        if len(laws):
+            figures.append((f"{n_broken:,}", f"of {check.n_rows:,} rows break a law"))
+            lead = check.summary()
+        else:
+            lead = " ".join([lead, *([check.summary()] if check.rows else []), DETECT])
     if X is not None:
         sections.append(("data", "Data", summarize_columns(_take_columns(laws, X), laws.names)))
     sections.append(("details", "Details", [fold("Versions", list_versions())]))
@@ -157,12 +164,14 @@ def _write_fixes(found: Any) -> list[Child]:
     for place, fix in enumerate((*found.fixes, *found.alternatives)):
         word = ("or " if found.alternatives else "and ") if place else None
         value, right = fix.written
-        written += [write_change(fix.column, value, right, word, _say_sure(found, fix)), " "]
+        written += [write_change(fix.column, value, right, word, _say_chance(found, fix)), " "]
     return written
 
 
-def _say_sure(found: Any, fix: Any) -> str | None:
+def _say_chance(found: Any, fix: Any) -> str | None:
+    """Say how likely this is the wrong cell, given that the row is wrong."""
     if found.is_missing:
-        return None
+        return "not a number" if fix.text else None
     share = 100 * fix.probability
-    return "over 99\u00a0% sure" if share > 99.5 else f"{share:.0f}\u00a0% sure"
+    said = "over 99" if share > 99.5 else "under 1" if share < 0.5 else f"{share:.0f}"
+    return f"wrong cell: {said}\u00a0%"
