@@ -45,7 +45,7 @@ def test_names_are_the_columns_and_escaped(circle):
     equations = html[html.index("vanishing-equations") :]
     assert "height &lt;b&gt;" in equations
     assert "height <b>" not in equations
-    assert r"\mathrm{height\ <b>}^{2}" in circle._repr_latex_()
+    assert r"\mathrm{height\ <{}b>}^{2}" in circle._repr_latex_()
 
 
 def test_an_unfitted_ideal_is_a_diagram_alone():

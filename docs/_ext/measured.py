@@ -133,14 +133,15 @@ def _differential() -> str:
     path = BENCHMARKS / "campaigns" / "differential_results.json"
     if not path.exists():
         return ""
-    found = _read("campaigns/differential_results.json")
-    made_on = found["machine"]
-    counts = _table(["", "cases"], [[name, f"{n:,}"] for name, n in found["counts"].items()])
-    return (
-        f"## Exact arithmetic\n\nMade by `{found['command']}` on {made_on['date']}, commit "
-        f"{made_on['commit']}, {made_on['cores']} × {made_on['cpu']}: "
-        f"{len(found['failures'])} disagreements.\n\n{counts}"
-    )
+    parts = ["## Exact arithmetic"]
+    for run in _read("campaigns/differential_results.json")["runs"]:
+        made_on = run["machine"]
+        parts.append(
+            f"`{run['command']}` on {made_on['date']}, commit {made_on['commit']}, "
+            f"{made_on['cores']} × {made_on['cpu']}:"
+        )
+        parts.append(_table(["", "cases"], [[name, f"{n:,}"] for name, n in run["counts"].items()]))
+    return "\n\n".join(parts) + "\n"
 
 
 def write(app: Any) -> None:

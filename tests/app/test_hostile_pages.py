@@ -122,7 +122,9 @@ def test_notebooks(browser):
     labels = np.arange(len(rows)) % 2
     shown = [
         VanishingIdeal(max_degree=2, tol=1e-3).fit(rows),
-        ClassVanishingFeatures().fit(rows, [NAMES[0] if label else NAMES[1] for label in labels]),
+        ClassVanishingFeatures(VanishingIdeal(tol=0.1)).fit(
+            rows, [NAMES[0] if label else NAMES[1] for label in labels]
+        ),
         detector,
         *detector.explain(broken_table().iloc[5:6, :6]),
         found,

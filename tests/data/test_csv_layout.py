@@ -269,7 +269,12 @@ def test_five_columns_of_text_are_named_and_others_counted(tmp_path):
     ],
 )
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
-def test_lines_above_the_header_are_left_out(tmp_path, capsys, above, n_above, encoding):
+def test_lines_above_the_header_are_left_out(
+    tmp_path, capsys, monkeypatch, above, n_above, encoding
+):
+    monkeypatch.setattr(
+        "vanishing.app.cli.console.state.quiet", False
+    )  # as an earlier test left it
     path = tmp_path / "budget.csv"
     rows = [[7, k, 2 * k, 3 * k, 0.5 * k] for k in range(1, 40)]
     body = "unit,a,b,c,d\n" + "".join(",".join(map(str, row)) + "\n" for row in rows)

@@ -529,7 +529,7 @@ def test_names_and_words():
     shares = [share for _, share in explanation.ranked()]
     assert shares == sorted(explanation.attribution, reverse=True)
     first, second, *_, last = str(explanation).splitlines()
-    assert first.startswith(f"score {explanation.score:.4g}, ")
+    assert first.startswith(f"row 0: score {explanation.score:.4g}, ")
     assert second.startswith("  sensor 0: +")
     assert f"{explanation.sample[0]:.4g} instead of {explanation.counterfactual[0]:.4g}" in second
     assert "times what is typical" in last

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -676,10 +677,10 @@ def open_stream(file: str | bytes) -> Any:
     if isinstance(file, bytes):
         return arrow.BufferReader(file)
     compression = COMPRESSED.get(Path(file).suffix)
-    stream = arrow.input_stream(file, compression=compression)
-    if compression is None:
-        return stream
-    return arrow.PythonFile(_BoundedStream(stream, file), mode="r")
+    if compression is not None:
+        state = Path(file).stat()
+        _refuse_bombs(file, state.st_size, state.st_mtime_ns)
+    return arrow.input_stream(file, compression=compression)
 
 
 #: A file may expand to so many bytes, or to so many times its size, whatever is more. What expands
@@ -697,27 +698,17 @@ def check_expansion(expanded: float, size: int, where: str) -> None:
         )
 
 
-class _BoundedStream(io.RawIOBase):
-    """What comes out of a compressed file, as long as it does not expand without end."""
+@cache
+def _refuse_bombs(path: str, size: int, changed: int) -> None:
+    """Decompress a file once, without keeping anything of it, and raise if it does not end.
 
-    def __init__(self, stream: Any, path: str) -> None:
-        self._stream, self._path = stream, path
-        self._size, self._n_read = Path(path).stat().st_size, 0
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int | None = -1) -> bytes:
-        if size is not None and size >= 0:
-            found: bytes = self._stream.read(size)
-            self._n_read += len(found)
-            check_expansion(self._n_read, self._size, self._path)
-            return found
-        return b"".join(iter(lambda: self.read(CSV_BLOCK), b""))
-
-    def close(self) -> None:
-        self._stream.close()
-        super().close()
+    Before anything else reads it: an error in the threads of a reader may never come out of them.
+    """
+    n_read = 0
+    with import_arrow().input_stream(path, compression=COMPRESSED[Path(path).suffix]) as stream:
+        while n_block := len(stream.read(CSV_BLOCK)):
+            n_read += n_block
+            check_expansion(n_read, size, path)
 
 
 def _guess_encoding(beginning: bytes, where: str) -> str | None:
