@@ -116,7 +116,8 @@ def check_tests(wheel: Path, folder: Path) -> None:
     programs = make_environment(folder / "tested", f"{wheel}[test-without-torch]")
     tree = folder / "tests"
     tree.mkdir()
-    shutil.copy(ROOT / "pyproject.toml", tree)
+    for name in ("pyproject.toml", "constraints.txt"):
+        shutil.copy(ROOT / name, tree)
     built = shutil.ignore_patterns("_build", "auto_examples", "generated", "__pycache__")
     for name in ("tests", "benchmarks", "experiments", "docs", "examples"):
         shutil.copytree(ROOT / name, tree / name, ignore=built)
