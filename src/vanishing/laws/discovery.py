@@ -1,6 +1,6 @@
 """The search for laws: shortest first, at the noise that the table shows."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import permutations
@@ -139,7 +139,7 @@ class Search:
         """Find laws until no polynomial is left that vanishes."""
         while self._run_once():
             pass
-        while self._shorten_one() or self._lower_one():
+        while self._simplify_one():
             pass
         return self.found
 
@@ -153,37 +153,30 @@ class Search:
         same.found = [(same.fit(relation.exponents), p_value) for relation, p_value in self.found]
         return same
 
-    def _shorten_one(self) -> bool:
-        """Replace a linear law by a shorter combination with another one, if there is any.
-
-        Laws that few rows break are found first, even if others that more rows break are shorter.
-        """
-        linear = [k for k, (relation, _) in enumerate(self.found) if relation.degree == 1]
-        for k, other in permutations(linear, 2):
-            law, second = self.found[k][0], self.found[other][0]
-            for exponents in combine(law, second):
-                relation, p_value = self.judge(exponents)
-                if p_value is not None and relation.noise <= 3 * max(law.noise, EXACT):
-                    self.found[k] = relation, p_value
-                    return True
+    def _simplify_one(self) -> bool:
+        """Replace a law by a simpler one that follows from those found, if there is any."""
+        for k, exponents in self._simpler():
+            relation, p_value = self.judge(exponents)
+            if p_value is not None and relation.noise <= 3 * max(self.found[k][0].noise, EXACT):
+                self.found[k] = relation, p_value
+                return True
         return False
 
-    def _lower_one(self) -> bool:
-        """Replace a law of two terms by one of a lower degree that follows from those found.
+    def _simpler(self) -> Iterator[tuple[int, IntArray]]:
+        """Yield numbers of laws and the terms of simpler ones.
 
-        Roots, products and quotients of such laws have two terms, too, and the same noise:
-        U⁴ = R²P² says that U² = R P.
+        Laws that few rows break are found first, even if combinations with others are shorter.
+        Roots, products and quotients of laws of two terms have two terms as well, and the same
+        noise: U⁴ = R²P² says that U² = R P.
         """
-        places = [k for k, (law, _) in enumerate(self.found) if len(law.exponents) == 2]
-        for k in places:
-            law = self.found[k][0]
-            others = [self.found[i][0] for i in places if i != k]
-            for exponents in lower(law, others):
-                relation, p_value = self.judge(exponents)
-                if p_value is not None and relation.noise <= 3 * max(law.noise, EXACT):
-                    self.found[k] = relation, p_value
-                    return True
-        return False
+        laws = [relation for relation, _ in self.found]
+        for k, other in permutations(range(len(laws)), 2):
+            if laws[k].degree == laws[other].degree == 1:
+                yield from ((k, exponents) for exponents in combine(laws[k], laws[other]))
+        short = [k for k, law in enumerate(laws) if len(law.exponents) == 2]
+        for k in short:
+            others = [laws[other] for other in short if other != k]
+            yield from ((k, exponents) for exponents in lower(laws[k], others))
 
     def _run_once(self) -> bool:
         """Find the next laws, in the rows that are sound if some are not."""
@@ -255,9 +248,11 @@ class Search:
         if self.level is not None:
             levels = [max(1.4 * self.level, LEAST_NOISE)]
         sizes = range(self.fewest_terms, 4)
-        attempts = [partial(self._try_supports, noise, size) for size in sizes for noise in levels]
-        if not short:
-            attempts = []
+        attempts = []
+        if short:
+            attempts += [
+                partial(self._try_supports, noise, size) for size in sizes for noise in levels
+            ]
         # Squares of laws are closer than laws, and with a few broken rows products are much closer.
         if LEAST_NOISE < self.step * low < self._linear <= most and self.level is None:
             linear = [1.3 * self._linear * self.step**step for step in range(LINEAR_STEPS)]

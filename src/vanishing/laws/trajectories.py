@@ -340,8 +340,8 @@ class TrajectorySearch(Search):
     ) -> list[tuple[Relation, float]]:
         return laws
 
-    def _shorten_one(self) -> bool:
-        return False
+    def _simplify_one(self) -> bool:
+        return False  # not beyond the monomials that may appear
 
     def _make_terms(self, rows: IntArray) -> Terms:
         return super()._make_terms(rows).restrict(self.allowed)
