@@ -86,6 +86,8 @@ PERMUTATIONS = 30
 #: Ratio of large and small values from which on noise in proportion to them is another noise, and
 #: from which on it is tried first.
 WIDE, VERY_WIDE = 3.0, 20.0
+#: Share of rows with the same value from which on a column is left out of the search for outliers.
+FREQUENT = 0.3
 #: Relative size of a gradient below which it is zero.
 FLAT = 1e-6
 #: Share of rows that break a law, and the density of their distance from it, in spreads.
@@ -131,6 +133,7 @@ class Search:
     _linear: float = np.inf
     _closest: float = np.inf
     _searched: BoolArray | None = None
+    _rejected: set[bytes] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.units = scale_noise(self.rows, self.spreads, self.proportional)
@@ -155,6 +158,7 @@ class Search:
 
     def _simplify_one(self) -> bool:
         """Replace a law by a simpler one that follows from those found, if there is any."""
+        self._closest = np.inf
         for k, exponents in self._simpler():
             relation, p_value = self.judge(exponents)
             if p_value is not None and relation.noise <= 3 * max(self.found[k][0].noise, EXACT):
@@ -166,36 +170,43 @@ class Search:
         """Yield numbers of laws and the terms of simpler ones.
 
         Laws that few rows break are found first, even if combinations with others are shorter.
-        Roots, products and quotients of laws of two terms have two terms as well, and the same
-        noise: U⁴ = R²P² says that U² = R P.
         """
         laws = [relation for relation, _ in self.found]
         for k, other in permutations(range(len(laws)), 2):
             if laws[k].degree == laws[other].degree == 1:
                 yield from ((k, exponents) for exponents in combine(laws[k], laws[other]))
-        short = [k for k, law in enumerate(laws) if len(law.exponents) == 2]
-        for k in short:
-            others = [laws[other] for other in short if other != k]
-            yield from ((k, exponents) for exponents in lower(laws[k], others))
+        for k, law in enumerate(laws):
+            others = [other for other in laws if other is not law and len(other.exponents) == 2]
+            yield from ((k, exponents) for exponents in lower(law, others))
 
     def _run_once(self) -> bool:
         """Find the next laws, in the rows that are sound if some are not."""
         self._share, self._attempt = 0.0, (0.0, 0.0)
         self._report(0.0)
         outliers = self._find_outliers()
-        everything = np.ones(len(self.rows), dtype=bool)
-        for rows in [everything] if outliers is None else [~outliers, everything]:
+        # A known law times a polynomial that is zero in the rows that break it is zero everywhere.
+        kept = np.ones(len(self.rows), dtype=bool)
+        for law, _ in self.found:
+            kept &= law.sound
+        if kept.mean() < 1 - MOST_OUTLIERS:
+            kept[:] = True
+        for rows in [kept] if outliers is None else [~outliers & kept, kept]:
             self._start(np.flatnonzero(rows))
             if self._find_next():
                 return True
         return False
 
     def _find_outliers(self) -> BoolArray | None:
-        return find_outliers(self.rows, self.units, self._normals, self.rng)
+        # A column that has one value in most rows is a polynomial that vanishes there.
+        frequent = [np.unique(column, return_counts=True)[1].max() for column in self.rows.T]
+        columns = np.flatnonzero(np.array(frequent) > FREQUENT * len(self.rows))
+        known = [*self._normals, *self._directions(columns)]
+        return find_outliers(self.rows, self.units, known, self.rng)
 
     def _start(self, rows: IntArray) -> None:
         """Compute the moments of some rows."""
         self._searched = np.isin(np.arange(len(self.rows)), rows)
+        self._rejected = set()
         key = rows.tobytes()
         if key not in self._moments:  # the rows are often the same as before
             self._moments = {key: self._make_terms(rows)}
@@ -363,7 +374,7 @@ class Search:
         return self.terms.take(np.flatnonzero(self.terms.degrees <= degree))
 
     def _judge_all(self, terms: Terms, supports: IntArray) -> list[tuple[Relation, float]]:
-        """Return the laws among some supports."""
+        """Return the laws among some supports that do not follow from known ones."""
         supports = supports[self._is_candidate(terms.exponents, supports)]
         if not len(supports):
             return []
@@ -375,9 +386,14 @@ class Search:
         chosen = order[:MOST_CANDIDATES]
         for number, i in enumerate(chosen):
             self._report(number / len(chosen))
-            relation, p_value = self.judge(terms.exponents[supports[i]])
-            if p_value is not None:
+            exponents = terms.exponents[supports[i]]
+            if exponents.tobytes() in self._rejected:
+                continue
+            relation, p_value = self.judge(exponents)
+            if p_value is not None and self._is_new(relation):
                 laws.append((relation, p_value))
+            elif relation.noise <= self._closest:  # not at a higher level either
+                self._rejected.add(exponents.tobytes())
         return laws
 
     def _is_candidate(self, exponents: IntArray, supports: IntArray) -> BoolArray:
@@ -479,20 +495,20 @@ class Search:
         few = self.powers <= self.degree
         if self._normals and not few[relation.columns].all():
             # A column of few values is a law of its own: what follows from it is not new either.
-            slopes = self._without_columns(slopes, np.flatnonzero(few))
+            slopes = project_out(slopes[:, :, None], self._directions(np.flatnonzero(few)))[:, :, 0]
         sines = np.linalg.norm(slopes[steep], axis=1) / length[steep]
         return bool(np.median(sines) > SMALLEST_ANGLE)
 
-    def _without_columns(self, slopes: FloatArray, columns: IntArray) -> FloatArray:
-        """Return what is left of gradients without the directions of some columns."""
-        known: list[FloatArray] = []
+    def _directions(self, columns: IntArray) -> list[FloatArray]:
+        """Return unit vectors along some columns, orthogonal to the normals of known laws."""
+        found: list[FloatArray] = []
         for j in columns:
             direction = np.zeros((*self.rows.shape, 1))
             direction[:, j] = 1.0
-            direction = project_out(direction, [*self._normals, *known])[:, :, 0]
+            direction = project_out(direction, [*self._normals, *found])[:, :, 0]
             length = np.linalg.norm(direction, axis=1, keepdims=True)
-            known.append(np.where(length > FLAT, direction / np.maximum(length, FLAT), 0.0))
-        return project_out(slopes[:, :, None], known)[:, :, 0]
+            found.append(np.where(length > FLAT, direction / np.maximum(length, FLAT), 0.0))
+        return found
 
     def _apart(self) -> Terms:
         """Return the terms with gradients that known laws do not explain.
@@ -797,14 +813,20 @@ def combine(first: Relation, second: Relation) -> list[IntArray]:
 
 
 def lower(law: Relation, others: list[Relation]) -> list[IntArray]:
-    """Return the terms of laws of two terms that follow from some, of lower degrees than the first.
+    """Return the terms of laws of two terms that may say what a law of a higher degree says.
 
-    Without their coefficients these laws are x^v = 1, with whole numbers v of either sign.
+    Laws of two terms are x^v = c, with whole numbers v of either sign: U⁴ = R²P² says that
+    U² = R P. So do their products with others, and polynomials in x^v, of which each root is such a
+    law: if few rows belong to the other roots, they are errors.
     """
-    powers = law.exponents[1] - law.exponents[0]
-    steps = [other.exponents[1] - other.exponents[0] for other in others]
-    candidates = [powers // np.gcd.reduce(powers)]
-    candidates += [powers + sign * step for step in steps for sign in (1, -1)]
+    steps = law.exponents[1:] - law.exponents[0]
+    powers = steps[0] // np.gcd.reduce(steps[0])
+    if np.linalg.matrix_rank(steps) > 1:
+        return []
+    candidates = [powers]
+    if len(steps) == 1:
+        known = [other.exponents[1] - other.exponents[0] for other in others]
+        candidates += [steps[0] + sign * step for step in known for sign in (1, -1)]
     found = [
         np.array([np.maximum(-each, 0), np.maximum(each, 0)])
         for each in candidates
