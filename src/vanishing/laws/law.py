@@ -350,7 +350,8 @@ def _covariance(relation: Relation, values: FloatArray) -> FloatArray:
     unit = relation.coefficients / np.linalg.norm(relation.coefficients)
     basis = np.linalg.svd(unit[None])[2][1:]
     inner = basis @ information @ basis.T
-    noise = max(relation.noise, 1e-16)
+    # The fit itself has rounding errors, which do not become smaller with the number of rows.
+    noise = max(relation.noise, float(np.finfo(float).eps * np.sqrt(sound.sum())))
     return np.asarray(noise**2 * basis.T @ np.linalg.pinv(inner, hermitian=True) @ basis)
 
 
