@@ -351,6 +351,29 @@ def test_an_invoice_rounded_to_cents(seed, heavy):
     assert found.fixes[0].column == "gross"
 
 
+@pytest.mark.parametrize("with_gross", [False, True])
+@pytest.mark.parametrize("rates", [(7, 19, 19, 19), (5, 10, 20)], ids=["one is usual", "three"])
+def test_a_shifted_decimal_point_beside_a_column_of_few_values(rates, with_gross):
+    """The usual rate was a law of its own, and products with the shifted row came closer."""
+    rng = np.random.default_rng(0)
+    net = np.round(np.exp(rng.normal(6.5, 0.9, 200)), 2)
+    rate = rng.choice(rates, 200)
+    tax = np.round(net * rate / 100, 2)
+    right = tax[50]
+    tax[50] = np.round(10 * right, 2)
+    table = np.column_stack([net, rate, tax])
+    names = ["net", "rate", "tax"]
+    if with_gross:
+        table, names = np.column_stack([table, np.round(net + tax, 2)]), [*names, "gross"]
+    laws = discover(table, names)
+    texts = {"100*tax = net*rate"} | ({"gross = net + tax"} if with_gross else set())
+    assert {str(law) for law in laws} == texts
+    (found,) = laws.check(table)
+    assert found.row == 50
+    fixes = {fix.column: fix.fix for fix in found.fixes}
+    assert fixes.get("tax", right) == pytest.approx(right, abs=0.05)
+
+
 def test_one_typo_in_few_rows_of_many_columns_hides_no_law():
     rng = np.random.default_rng(0)
     parts = rng.integers(100, 900, (36, 4))

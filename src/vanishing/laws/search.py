@@ -311,17 +311,18 @@ def _dependent_pairs(correlations: FloatArray) -> IntArray:
 def _dependent_triples(correlations: FloatArray) -> IntArray:
     """Return the triples with a determinant of 0 or less, no pair of which is dependent."""
     apart = np.abs(correlations) < 1
+    later = np.triu(apart, 1)
     found = []
     for i in range(len(correlations) - 2):
-        rest = i + 1 + np.flatnonzero(apart[i, i + 1 :])
-        first = correlations[i, rest]
-        inner = correlations[np.ix_(rest, rest)]
+        first, rest = correlations[i, i + 1 :], apart[i, i + 1 :]
         # (r_jk - r_ij r_ik)² ≥ (1 - r_ij²)(1 - r_ik²), a determinant of three rows
-        left = 1 - first**2
-        gaps = (inner - first * first[:, None]) ** 2 >= left * left[:, None]
-        j, k = np.nonzero(np.triu(gaps & apart[np.ix_(rest, rest)], 1))
-        if len(j):
-            found.append(np.column_stack([np.full(len(j), i), rest[j], rest[k]]))
+        gaps = correlations[i + 1 :, i + 1 :] - first * first[:, None]
+        gaps *= gaps
+        left = np.where(rest, 1 - first**2, np.inf)
+        hits = (gaps >= left * left[:, None]) & later[i + 1 :, i + 1 :]
+        if hits.any():
+            j, k = i + 1 + np.array(np.nonzero(hits))
+            found.append(np.column_stack([np.full(len(j), i), j, k]))
     return np.concatenate(found) if found else np.empty((0, 3), dtype=np.intp)
 
 
