@@ -395,6 +395,21 @@ def test_starts_of_k_means_share_the_weight_of_a_resolution(digits):
     np.testing.assert_allclose(model.score_samples(new), expected, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_of_many_rows_some_are_scored_in_the_fit(digits, monkeypatch, weighted):
+    normal, new, _ = digits
+    rows = np.repeat(normal, 2, axis=0)
+    weights = np.linspace(1.0, 2.0, len(rows)) if weighted else None
+    model = detector(n_components=(1, 4), distance_weight=0.5, contamination=0.1)
+    whole = clone(model).fit(rows, sample_weight=weights)
+    monkeypatch.setattr("vanishing.detectors.transformation.SCORED_ROWS", len(rows) // 2)
+    part = clone(model).fit(rows, sample_weight=weights)
+    expected, found = whole.score_samples(new), part.score_samples(new)
+    assert not np.array_equal(found, expected)
+    assert np.corrcoef(found, expected)[0, 1] > 0.999
+    assert abs(np.average(part.predict(rows) < 0, weights=weights) - 0.1) < 0.03
+
+
 def test_resolutions_and_distance_find_more(digits):
     normal, new, even = digits
     plain, several, far = (

@@ -99,7 +99,7 @@ def find_clusterings(
 def count_large_clusters(points: FloatArray) -> int:
     """Return how many clusters of points can have enough rows for their dimension."""
     n_samples, n_dimensions = points.shape
-    return max(1, n_samples // (ROWS_PER_DIMENSION * n_dimensions))
+    return max(1, int(n_samples) // (ROWS_PER_DIMENSION * int(n_dimensions)))
 
 
 def find_large_clusters(

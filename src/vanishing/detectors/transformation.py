@@ -55,6 +55,9 @@ from vanishing.transformations import (
     Translations,
 )
 
+#: Rows that are scored after a fit, at most, to standardize views and to set thresholds: moments
+#: and quantiles of more rows would be about the same, and scores take most of the time.
+SCORED_ROWS = 20_000
 #: Scores of so many rows, at most, are taken from fits to other rows where they set thresholds.
 FEWEST_ROWS, FEW_ROWS = 10, 2000
 #: Steps of progress beside those of the resolutions: coordinates and clusters, and the scores.
@@ -112,6 +115,7 @@ class TransformationDetector(HasIdeal, Detector):
         Share of the training data that is called anomalous. "auto" uses the rule of box plots on
         the scores of rows that are left out of the fit in turn, or with more than 2000 rows on the
         training scores, and calls at least one in a hundred anomalous, and at most one in twenty.
+        With more than 20,000 rows, training scores are those of 20,000 rows drawn at random.
         With ``calibration`` it is the guaranteed rate of false alarms.
     calibration : float or None, default=None
         Share of the training data that is kept out of the fit and used for the threshold.
@@ -259,9 +263,7 @@ class TransformationDetector(HasIdeal, Detector):
             n_fits = 1 + (count_folds(len(train)) if self._leaves_out(len(train)) else 0)
             progress = Progress(callback, n_fits * (len(set(resolutions)) + STEPS_OF_A_FIT))
 
-            def fit_score(
-                train: Array, sample_weight: FloatArray | None
-            ) -> tuple[Score, FloatArray]:
+            def fit_score(train: Array, sample_weight: FloatArray | None) -> tuple[Score, Scored]:
                 return self._fit_score(train, transformations, resolutions, sample_weight, progress)
 
             score, seen = fit_score(train, sample_weight)
@@ -332,8 +334,8 @@ class TransformationDetector(HasIdeal, Detector):
         resolutions: list[int],
         sample_weight: FloatArray | None,
         progress: Progress,
-    ) -> tuple[Score, FloatArray]:
-        """Fit preprocessor and ideals; return the score, and that of the rows fitted to."""
+    ) -> tuple[Score, Scored]:
+        """Fit preprocessor and ideals; return the score, and scores of rows fitted to."""
         scaler = None
         # Random maps mix the columns, which must have one scale for that.
         if self.transformations is None:
@@ -360,11 +362,15 @@ class TransformationDetector(HasIdeal, Detector):
             progress.step(weight)
         weights = [weight for _, weight in clusterings]
         score = self._combine(coordinates, mixtures, weights)
+        if train.shape[0] > SCORED_ROWS:
+            rng = np.random.default_rng(self.random_state)
+            drawn = np.sort(rng.choice(train.shape[0], SCORED_ROWS, replace=False))
+            train, sample_weight = take_rows(train, drawn), take_weights(sample_weight, drawn)
         measured = score.measure(train)
         progress.step()
         mean, variance = mean_and_variance(move_to_host(measured).T, sample_weight)
         score = self._standardize(score, mean, variance)
-        return score, -np.asarray(move_to_host(score.add_up(measured)))
+        return score, Scored(-np.asarray(move_to_host(score.add_up(measured))), sample_weight)
 
     def _fit_mixture(
         self,
