@@ -64,10 +64,12 @@ def markdown(record: dict[str, Any], starts: list[dict[str, Any]]) -> str:
     images = [
         {
             "detector": row["fit"],
+            "start": str(number),
             "10,000 images scored in s": f"{row['score_10000_median']:.2f}",
             "AUC × 100, even against odd": f"{row['auc_even_odd']:.1f}",
         }
-        for row in starts[0]["rows"]
+        for number, start in enumerate(starts, 1)
+        for row in start["rows"]
         if "auc_even_odd" in row
     ]
     parts = [

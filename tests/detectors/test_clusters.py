@@ -1,9 +1,16 @@
 """Pieces of the data: clusters that are large enough for their dimension."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
-from vanishing.detectors.clusters import ROWS_PER_DIMENSION, find_clusters, find_large_clusters
+from vanishing.detectors.clusters import (
+    ROWS_PER_DIMENSION,
+    find_clusterings,
+    find_clusters,
+    find_large_clusters,
+)
 
 
 def blobs(sizes, n_dimensions=3, seed=0):
@@ -45,3 +52,35 @@ def test_two_clusters_are_told_apart():
     labels = find_clusters(blobs([50, 60]), 2, seed=0)
     assert sorted(np.bincount(labels).tolist()) == [50, 60]
     np.testing.assert_array_equal(find_clusters(blobs([50, 60]), 1, seed=0), 0)
+
+
+def test_repeated_numbers_are_starts_that_share_a_weight():
+    points = np.random.default_rng(0).uniform(size=(400, 2))
+    found = find_clusterings(points, (1, 8, 8, 20), seed=3)
+    assert [weight for _, weight in found] == [1, 0.5, 0.5, 1]
+    for (labels, _), (n_clusters, seed) in zip(
+        found, [(1, 3), (8, 3), (8, 4), (20, 3)], strict=True
+    ):
+        np.testing.assert_array_equal(labels, find_large_clusters(points, n_clusters, seed=seed))
+
+
+@pytest.mark.parametrize(
+    ("resolutions", "weights"),
+    [
+        ((1, 50), [1, 1]),
+        ((50, 200), [2]),
+        ((50, 50, 200), [1, 1]),
+        ((1, 1, 50, 200, 200, 200), [1, 2 / 3, 2 / 3, 2 / 3]),
+    ],
+)
+def test_resolutions_that_few_rows_make_equal_add_their_weights(resolutions, weights):
+    points = np.random.default_rng(0).uniform(size=(60, 2))  # 15 clusters at most
+    found = find_clusterings(points, resolutions, seed=0)
+    assert [weight for _, weight in found] == pytest.approx(weights)
+
+
+def test_starts_that_find_the_same_clusters_are_one():
+    found = find_clusterings(np.repeat(np.eye(2), 50, axis=0), (1, 2, 9, 9), seed=0)
+    labels = [labels for labels, _ in found]
+    assert not any(np.array_equal(a, b) for a, b in combinations(labels, 2))
+    assert sum(weight for _, weight in found) == 3

@@ -383,6 +383,33 @@ def test_several_resolutions_are_means_of_standardized_logarithms(digits):
     np.testing.assert_allclose(model.score_samples(new), expected, rtol=1e-6, atol=1e-6)
 
 
+def test_starts_of_k_means_share_the_weight_of_a_resolution(digits):
+    normal, new, _ = digits
+    model = detector(n_components=(1, 4, 4)).fit(normal)
+    assert model.n_components_ == 9
+    expected = np.zeros(len(new))
+    for n_components, seed, weight in ((1, 0, 1 / 2), (4, 0, 1 / 4), (4, 1, 1 / 4)):
+        single = detector(n_components=n_components, random_state=seed).fit(normal)
+        trained, tested = (np.log(1e-3 - single.score_samples(X)) for X in (normal, new))
+        expected -= weight * (tested - trained.mean()) / trained.std()
+    np.testing.assert_allclose(model.score_samples(new), expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_of_many_rows_some_are_scored_in_the_fit(digits, monkeypatch, weighted):
+    normal, new, _ = digits
+    rows = np.repeat(normal, 2, axis=0)
+    weights = np.linspace(1.0, 2.0, len(rows)) if weighted else None
+    model = detector(n_components=(1, 4), distance_weight=0.5, contamination=0.1)
+    whole = clone(model).fit(rows, sample_weight=weights)
+    monkeypatch.setattr("vanishing.detectors.transformation.SCORED_ROWS", len(rows) // 2)
+    part = clone(model).fit(rows, sample_weight=weights)
+    expected, found = whole.score_samples(new), part.score_samples(new)
+    assert not np.array_equal(found, expected)
+    assert np.corrcoef(found, expected)[0, 1] > 0.999
+    assert abs(np.average(part.predict(rows) < 0, weights=weights) - 0.1) < 0.03
+
+
 def test_resolutions_and_distance_find_more(digits):
     normal, new, even = digits
     plain, several, far = (
@@ -504,10 +531,11 @@ def test_images_that_are_not_square_with_transformations_of_the_user():
     assert image_detector((4, 8), transformations=shifts).transformations is shifts
 
 
-def test_progress_goes_from_zero_to_one():
+@pytest.mark.parametrize("n_components", [(1, 2), (1, 2, 2, 3)])
+def test_progress_goes_from_zero_to_one(n_components):
     X = np.random.default_rng(0).normal(size=(120, 4))
     shares = []
-    TransformationDetector(n_components=(1, 2)).fit(X, callback=shares.append)
+    TransformationDetector(n_components=n_components).fit(X, callback=shares.append)
     assert len(shares) >= 10
     assert shares == sorted(shares)
     assert 0 < shares[0] < 0.2

@@ -298,7 +298,7 @@ class Detector(Saveable, OutlierMixin, BaseEstimator):
         X: Array | SampleSource,
         held_out: Array | None = None,
         *,
-        seen: FloatArray | None = None,
+        seen: Scored | None = None,
         unseen: Scored | None = None,
         sample_weight: FloatArray | None = None,
         progress: Progress | None = None,
@@ -312,31 +312,35 @@ class Detector(Saveable, OutlierMixin, BaseEstimator):
             The training data.
         held_out : array or None
             The rows for a guaranteed rate of false alarms.
-        seen : array of shape (n_samples,), optional
-            Scores of X, where they are known.
+        seen : Scored, optional
+            Rows of X, all or some, where their scores are known.
         unseen : Scored, optional
             Rows that were left out of the fit in turn; those of X stand in for them.
         sample_weight : array of shape (n_samples,), optional
         progress : Progress, optional
             Told of every row that is scored.
         """
+        known = None
         if seen is None:
-            seen = _score_rows(score, X, progress)
-        fitted = Scored(seen, sample_weight)
-        unseen = fitted if unseen is None else unseen
+            seen = Scored(_score_rows(score, X, progress), sample_weight)
+        elif not isinstance(X, SampleSource) and len(seen.scores) == X.shape[0]:
+            known = seen.scores
+        unseen = seen if unseen is None else unseen
         usual = -finite_quantiles(unseen.scores, [1 - USUAL], unseen.sample_weight)[0]
         mean, spread = _means_and_spreads(X, sample_weight)
         # A constant column, whose spread is rounding, is measured in units of its size.
         constant = spread <= 1e-12 * np.abs(mean)
         spread = np.where(constant, np.abs(mean) + 1.0, spread)
         if held_out is None:
-            most = most_anomalies(total_weight(sample_weight, len(seen)))
-            threshold = choose_threshold(fitted, unseen, self.contamination, most=most)
+            most = most_anomalies(total_weight(seen.sample_weight, len(seen.scores)))
+            threshold = choose_threshold(seen, unseen, self.contamination, most=most)
         else:
             assert self.contamination != "auto"
             held_out_scores = move_to_host(score.score_samples(held_out))
             threshold = conformal_threshold(held_out_scores, self.contamination)
-        rounding = measure_rounding(score.score_samples, X, self.contamination, threshold)
+        rounding = measure_rounding(
+            score.score_samples, X, self.contamination, threshold, known=known
+        )
         units = None if isinstance(X, SampleSource) else last_digits(move_to_numpy(X[:UNIT_ROWS]))
         normal = Normal(usual + rounding, mean, spread, units)
         return replace(score, normal=normal), threshold - rounding

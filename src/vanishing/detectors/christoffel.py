@@ -386,7 +386,12 @@ class ChristoffelDetector(Detector):
             n_rows = total_weight(sample_weight, len(seen))
         unseen = Scored(leave_one_out(seen, n_rows), sample_weight)
         return self._calibrate(
-            score, X, held_out, seen=seen, unseen=unseen, sample_weight=sample_weight
+            score,
+            X,
+            held_out,
+            seen=Scored(seen, sample_weight),
+            unseen=unseen,
+            sample_weight=sample_weight,
         )
 
 

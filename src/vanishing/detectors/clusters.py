@@ -1,6 +1,8 @@
 """Normal data as a union of clusters, each with an ideal of its own."""
 
 import warnings
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -48,6 +50,58 @@ def find_clusters(
     return np.unique(labels, return_inverse=True)[1].astype(np.intp)
 
 
+def find_clusterings(
+    points: FloatArray,
+    resolutions: Sequence[int],
+    *,
+    seed: int,
+    sample_weight: FloatArray | None = None,
+) -> list[tuple[IntArray, float]]:
+    """Cluster points at several resolutions, and from several starts where a number is repeated.
+
+    Parameters
+    ----------
+    points : array of shape (n_samples, n_dimensions)
+    resolutions : sequence of int
+        Upper bounds of the numbers of clusters.
+    seed : int
+        Of the first start of each resolution; it is raised by one for each further start.
+    sample_weight : array of shape (n_samples,), optional
+
+    Returns
+    -------
+    list of tuple of int array of shape (n_samples,) and float
+        Different labels of the points, as in ``find_large_clusters``, and their weight. Every
+        resolution has weight 1, which its starts share.
+    """
+    starts: dict[int, int] = {}
+    weights: dict[int, int] = {}
+    # Few rows carry few clusters, and several resolutions may come out as the same.
+    for number, times in Counter(resolutions).items():
+        most = min(number, count_large_clusters(points))
+        starts[most] = max(starts.get(most, 1), times if most > 1 else 1)
+        weights[most] = weights.get(most, 0) + 1
+    found: list[tuple[IntArray, float]] = []
+    for most, n_starts in starts.items():
+        for start in range(n_starts):
+            labels = find_large_clusters(
+                points, most, seed=seed + start, sample_weight=sample_weight
+            )
+            weight = weights[most] / n_starts
+            same = [i for i, (other, _) in enumerate(found) if np.array_equal(labels, other)]
+            if same:
+                found[same[0]] = (labels, found[same[0]][1] + weight)
+            else:
+                found.append((labels, weight))
+    return found
+
+
+def count_large_clusters(points: FloatArray) -> int:
+    """Return how many clusters of points can have enough rows for their dimension."""
+    n_samples, n_dimensions = points.shape
+    return max(1, int(n_samples) // (ROWS_PER_DIMENSION * int(n_dimensions)))
+
+
 def find_large_clusters(
     points: FloatArray, n_clusters: int, *, seed: int, sample_weight: FloatArray | None = None
 ) -> IntArray:
@@ -67,9 +121,8 @@ def find_large_clusters(
     int array of shape (n_samples,)
         Cluster of each point, 0, 1, ... without holes.
     """
-    n_samples, n_dimensions = points.shape
-    fewest = ROWS_PER_DIMENSION * n_dimensions
-    n_clusters = max(1, min(n_clusters, n_samples // fewest))
+    fewest = ROWS_PER_DIMENSION * points.shape[1]
+    n_clusters = min(n_clusters, count_large_clusters(points))
     labels = find_clusters(points, n_clusters, seed=seed, sample_weight=sample_weight)
     n_clusters = int(labels.max()) + 1
     centers = np.stack([points[labels == label].mean(axis=0) for label in range(n_clusters)])

@@ -225,6 +225,8 @@ def measure_rounding(
     X: Array | SampleSource,
     contamination: float | Literal["auto"],
     threshold: float,
+    *,
+    known: FloatArray | None = None,
 ) -> float:
     """Return how far rounding errors of the training data move a threshold.
 
@@ -238,9 +240,12 @@ def measure_rounding(
     X : array or SampleSource
     contamination : float or "auto"
     threshold : float
+    known : array of shape (n_samples,), optional
+        Scores of all rows of X.
     """
     rows = pick_rows(X, ROUNDED_ROWS)
-    scores, moved = (move_to_host(score(x)) for x in (rows, move_last_digits(rows)))
+    scores = move_to_host(score(rows)) if known is None else pick_rows(known, ROUNDED_ROWS)
+    moved = move_to_host(score(move_last_digits(rows)))
     worse = np.minimum(scores, moved)
     if not np.isfinite(worse).any():
         return 0.0
