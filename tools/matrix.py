@@ -1,7 +1,7 @@
 """Try the library on several versions of Python and of what it needs (`make matrix`).
 
     python tools/matrix.py                        all cells; what cannot be installed is named
-    python tools/matrix.py --only 3.13            cells whose name contains this
+    python tools/matrix.py --only "3.13 newest"   the cell of this name, else all that contain it
     python tools/matrix.py --tests tests/laws     other tests than the usual ones
 
 A cell is a Python and a set of versions: the newest, the lowest that pyproject.toml allows (on the
@@ -177,7 +177,7 @@ def write_report(cells: list[dict]) -> None:
 def main() -> None:
     """Run the cells, one after the other."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", default="", help="cells whose name contains this")
+    parser.add_argument("--only", default="", help="name of a cell, or a part of several names")
     parser.add_argument("--tests", nargs="*", default=list(TESTS))
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "matrix")
@@ -187,8 +187,10 @@ def main() -> None:
     known = REPORT.with_suffix(".json")
     cells = json.loads(known.read_text())["cells"] if known.exists() else []
     failed = False
+    names = [" ".join(cell) for cell in list_cells()]
+    asked = {options.only} & set(names) or {name for name in names if options.only in name}
     for python, versions in list_cells():
-        if options.only not in f"{python} {versions}":
+        if f"{python} {versions}" not in asked:
             continue
         cell = run_cell(python, versions, folder, options.tests, options.workers)
         shutil.rmtree(folder / f"{python}-{versions.replace(' ', '-')}", ignore_errors=True)
