@@ -18,7 +18,6 @@ COMPANIONS = [
     "click<8.4",  # typer
     "numcodecs<0.16.4",  # zarr
     "pyparsing<3.3",  # matplotlib
-    "pytest<9",  # scikit-learn, whose checks are parameters of tests
 ]
 #: A name, extras in brackets, a lower bound.
 REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)(?:\[(?P<extras>[\w,.-]+)\])?(?:>=(?P<lowest>[\w.]+))?")

@@ -77,6 +77,8 @@ REST = 0.1
 KEPT_BYTES = 200_000
 #: Errors that random settings may lead to, and that are an answer as well.
 REFUSALS = (ValueError, OSError)
+#: What commands print. The same streams for all: click keeps each that it has written to.
+OUTPUT, ERRORS = io.StringIO(), io.StringIO()
 
 
 # --- data -----------------------------------------------------------------------------------------
@@ -248,13 +250,13 @@ def run_commands(rng, folder, playground):
         ["laws", str(folder / "missing.csv")],
     ]
     command = commands[rng.integers(len(commands))]
-    with (
-        contextlib.redirect_stdout(io.StringIO()),
-        contextlib.redirect_stderr(io.StringIO()) as said,
-    ):
+    for stream in (OUTPUT, ERRORS):
+        stream.seek(0)
+        stream.truncate()
+    with contextlib.redirect_stdout(OUTPUT), contextlib.redirect_stderr(ERRORS):
         code = run_command(command)
     if code not in (0, 1) and "missing.csv" not in str(command):
-        raise AssertionError(f"{command[0]} ended with {code}: {said.getvalue()}")
+        raise AssertionError(f"{command[0]} ended with {code}: {ERRORS.getvalue()}")
 
 
 def fail(rng, folder, playground):
