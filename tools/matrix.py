@@ -1,13 +1,15 @@
 """Try the library on several versions of Python and of what it needs (`make matrix`).
 
     python tools/matrix.py                        all cells; what cannot be installed is named
-    python tools/matrix.py --only 3.13            cells whose name contains this
+    python tools/matrix.py --only "3.13 newest"   the cell of this name, else all that contain it
     python tools/matrix.py --tests tests/laws     other tests than the usual ones
 
 A cell is a Python and a set of versions: the newest, the lowest that pyproject.toml allows (on the
 lowest Python, since others have no wheels of them), with torch, or no extra at all. The last one
 has to import, fit and detect, and to name the extra of what is missing. Pythons are those on PATH,
-of pyenv and of uv; one that is not there is a cell that could not be installed.
+of pyenv and of uv; one that is not there is a cell that could not be installed. torch is the one of
+constraints.txt, and the lowest one in the cell "lowest torch": the newest that PyPI has brings
+gigabytes for a GPU, and so does the lowest.
 
 The result is in benchmarks/campaigns/matrix_results.{json,md}.
 """
@@ -30,9 +32,10 @@ REPORT = ROOT / "benchmarks" / "campaigns" / "matrix_results"
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 #: What the tests of a cell need beside the library.
 TOOLS = ("pytest", "pytest-timeout", "pytest-xdist", "hypothesis", "array-api-strict", "polars")
-#: scikit-learn's contract, ideals that are known, every normalization, detectors.
+#: scikit-learn's contract, array libraries, ideals that are known, every normalization, detectors.
 TESTS = (
     "tests/test_sklearn_contract.py",
+    "tests/arrays/test_backends.py",
     "tests/construction/test_known_ideals.py",
     "tests/construction/test_gsvd.py",
     "tests/polynomials",
@@ -65,7 +68,7 @@ def find_python(version: str) -> str | None:
 
 def run_cell(python: str, versions: str, folder: Path, tests: list[str], workers: int) -> dict:
     """Install a cell and run its tests."""
-    cell = {"python": python, "versions": versions}
+    cell = {"python": python, "versions": versions, "commit": find_commit()}
     interpreter = find_python(python)
     if interpreter is None:
         return cell | {
@@ -77,21 +80,25 @@ def run_cell(python: str, versions: str, folder: Path, tests: list[str], workers
     # Our own pip, since Debian's Pythons come without one.
     pip = [sys.executable, "-m", "pip", "--python", programs / "python"]
     started = time.time()
-    lowest = folder / f"{environment.name}.txt"
-    lowest.write_text("")
+    constraints = folder / f"{environment.name}.txt"
+    constraints.write_text("")
     requirements = [str(ROOT)]
     if versions != "no extras":
         torch = ",torch" if "torch" in versions else ""
         requirements = [f"{ROOT}[symbolic,plot,frames{torch}]", *TOOLS]
+        pinned = (ROOT / "constraints.txt").read_text().splitlines()
+        constraints.write_text("\n".join(line for line in pinned if line.startswith("torch==")))
     if "lowest" in versions:
-        extras = ["symbolic", "plot", "frames", *(["torch"] if "torch" in versions else [])]
+        # The tools too: scikit-learn 1.6 does not know the frames of later versions of polars.
+        extras = ["symbolic", "plot", "frames", "test-without-torch"]
+        extras += ["torch"] if "torch" in versions else []
         command = [sys.executable, ROOT / "tools" / "lowest_versions.py", *extras]
-        lowest.write_text(
+        constraints.write_text(
             subprocess.run(command, capture_output=True, text=True, check=True).stdout
         )
     for command in (
         [interpreter, "-m", "venv", "--clear", "--without-pip", environment],
-        [*pip, "install", "-qq", *requirements, "-c", lowest],
+        [*pip, "install", "-qq", *requirements, "-c", constraints],
     ):
         done = subprocess.run(command, capture_output=True, text=True, env=clean_environment())
         if done.returncode:
@@ -123,6 +130,16 @@ def run_cell(python: str, versions: str, folder: Path, tests: list[str], workers
     return cell | {"seconds": round(time.time() - started)}
 
 
+def find_commit() -> str:
+    """Return the commit, and whether the library differs from it."""
+    git = ["git", "-C", ROOT]
+    commit = subprocess.run(
+        [*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True
+    )
+    changed = subprocess.run([*git, "status", "--porcelain", "src"], capture_output=True, text=True)
+    return commit.stdout.strip() + (" with changes in src" if changed.stdout else "")
+
+
 def clean_environment() -> dict[str, str]:
     """Return the environment without what names other trees or versions."""
     left_out = ("PYTHONPATH", "VIRTUAL_ENV", "PIP_CONSTRAINT", "PIP_BUILD_CONSTRAINT", "MAKEFLAGS")
@@ -148,20 +165,21 @@ def write_report(cells: list[dict]) -> None:
         "extras import, fit, detect and save, and name the extra of what is missing. Others run",
         f"{', '.join(f'`{test}`' for test in TESTS)}.",
         "",
-        "| Python | versions | installed | result |",
-        "|---|---|---|---|",
+        "| Python | versions | installed | commit | result |",
+        "|---|---|---|---|---|",
     ]
     for cell in cells:
         installed = ", ".join(f"{k} {v}" for k, v in cell.get("installed", {}).items())
         result = ": ".join(filter(None, [cell["result"], cell.get("tests"), cell.get("why")]))
-        lines.append(f"| {cell['python']} | {cell['versions']} | {installed} | {result} |")
+        row = [cell["python"], cell["versions"], installed, cell["commit"], result]
+        lines.append(f"| {' | '.join(row)} |")
     REPORT.with_suffix(".md").write_text("\n".join(lines).replace(" = ", " ") + "\n")
 
 
 def main() -> None:
     """Run the cells, one after the other."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", default="", help="cells whose name contains this")
+    parser.add_argument("--only", default="", help="name of a cell, or a part of several names")
     parser.add_argument("--tests", nargs="*", default=list(TESTS))
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "matrix")
@@ -171,8 +189,10 @@ def main() -> None:
     known = REPORT.with_suffix(".json")
     cells = json.loads(known.read_text())["cells"] if known.exists() else []
     failed = False
+    names = [" ".join(cell) for cell in list_cells()]
+    asked = {options.only} & set(names) or {name for name in names if options.only in name}
     for python, versions in list_cells():
-        if options.only not in f"{python} {versions}":
+        if f"{python} {versions}" not in asked:
             continue
         cell = run_cell(python, versions, folder, options.tests, options.workers)
         shutil.rmtree(folder / f"{python}-{versions.replace(' ', '-')}", ignore_errors=True)

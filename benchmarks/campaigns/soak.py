@@ -7,9 +7,15 @@ the process and of the playground's workers, open descriptors, threads, temporar
 operation has its own folder, which must hold no temporary file afterwards. A few fits with fixed
 seeds are repeated all the time, and must give the same bits as at the start.
 
+Memory is measured in three ways, since a leak and fragmentation look the same from outside: the
+resident memory of the process; the bytes that malloc has handed out; and the number of Python's own
+small blocks, which malloc does not see. A leak raises the last two. Memory that allocators hold
+free, in the heap and in the arenas of threads, raises the first alone.
+
 Memory is *flat* if Theil-Sen's slope after the warm-up, a quarter of the time, is below 1 % of the
-memory an hour (or below what its confidence interval can tell from zero), and descriptors, threads
-and temporary files are if they are no more in the last quarter than in the second.
+memory an hour (or below what its confidence interval can tell from zero). Descriptors, threads and
+temporary files are flat if no more of them are open at rest, in the lowest tenth of the samples, in
+the last quarter than in the second: a connection that is open for a moment is no growth.
 
     python -m benchmarks.campaigns.soak --seconds 7200    # make soak; writes soak_results.*
     python -m benchmarks.campaigns.soak --seconds 60 --out FOLDER
@@ -18,6 +24,7 @@ and temporary files are if they are no more in the last quarter than in the seco
 import argparse
 import contextlib
 import ctypes
+import gc
 import hashlib
 import importlib.util
 import io
@@ -64,8 +71,14 @@ CONSTRUCTIONS = ("vca", "abm", "oavi", "abm-gradient")
 NORMALIZATIONS = ("gradient", "gradient-weighted", "coefficient", "vca", "contrastive")
 #: Share of the time before memory is judged, and growth in an hour that still counts as none.
 WARM, GROWTH = 0.25, 0.01
+#: Share of the samples, the lowest ones, that show what is open at rest.
+REST = 0.1
+#: Bytes of answers that the playground keeps: so few that they are full before memory is judged.
+KEPT_BYTES = 200_000
 #: Errors that random settings may lead to, and that are an answer as well.
 REFUSALS = (ValueError, OSError)
+#: What commands print. The same streams for all: click keeps each that it has written to.
+OUTPUT, ERRORS = io.StringIO(), io.StringIO()
 
 
 # --- data -----------------------------------------------------------------------------------------
@@ -237,13 +250,13 @@ def run_commands(rng, folder, playground):
         ["laws", str(folder / "missing.csv")],
     ]
     command = commands[rng.integers(len(commands))]
-    with (
-        contextlib.redirect_stdout(io.StringIO()),
-        contextlib.redirect_stderr(io.StringIO()) as said,
-    ):
+    for stream in (OUTPUT, ERRORS):
+        stream.seek(0)
+        stream.truncate()
+    with contextlib.redirect_stdout(OUTPUT), contextlib.redirect_stderr(ERRORS):
         code = run_command(command)
     if code not in (0, 1) and "missing.csv" not in str(command):
-        raise AssertionError(f"{command[0]} ended with {code}: {said.getvalue()}")
+        raise AssertionError(f"{command[0]} ended with {code}: {ERRORS.getvalue()}")
 
 
 def fail(rng, folder, playground):
@@ -338,7 +351,7 @@ def digest():
 def serving():
     """Serve the playground from a thread; yield a client."""
     config = uvicorn.Config(
-        create_app(Limits(queue_seconds=60, work_seconds=60)),
+        create_app(Limits(queue_seconds=60, work_seconds=60, kept_bytes=KEPT_BYTES)),
         port=0,
         loop="asyncio",
         lifespan="on",
@@ -378,6 +391,13 @@ def allocated_bytes():
     return found.field4 + found.field7  # hblkhd, mapped on its own, and uordblks
 
 
+def release_memory():
+    """Give back to the system what is free: garbage of Python, and free memory of malloc."""
+    gc.collect()
+    with contextlib.suppress(OSError, AttributeError):  # another C library
+        ctypes.CDLL(None).malloc_trim(0)
+
+
 def sample(process, start, temporary):
     """Measure this process, between two operations."""
     workers = process.children(recursive=True)
@@ -385,6 +405,7 @@ def sample(process, start, temporary):
         "seconds": round(time.monotonic() - start, 1),
         "rss_mb": round(process.memory_info().rss / 1e6, 2),
         "allocated_mb": round(allocated_bytes() / 1e6, 2),
+        "python_blocks": sys.getallocatedblocks(),
         "workers_mb": round(sum(worker.memory_info().rss for worker in workers) / 1e6, 2),
         "workers": len(workers),
         "descriptors": process.num_fds(),
@@ -432,6 +453,8 @@ def soak(seconds, *, seed=0, share=0.5, every=5.0):
                         print(samples[-1], len(problems), "problems", file=sys.stderr, flush=True)
                 time.sleep(min(5.0, (time.monotonic() - now) * (1 - share) / share))
         after = sample(process, start, temporary)
+        release_memory()
+        released = sample(process, start, temporary)
     finally:
         tempfile.tempdir = None
         del os.environ["TMPDIR"]
@@ -440,6 +463,7 @@ def soak(seconds, *, seed=0, share=0.5, every=5.0):
         "seconds": seconds,
         "seed": seed,
         "share": share,
+        "malloc": {key: os.environ[key] for key in sorted(os.environ) if key[:7] == "MALLOC_"},
         "cpu_seconds": round(sum(process.cpu_times()[:2]), 1),
         "operations": dict(counts.most_common()),
         "refused": dict(refused.most_common(20)),
@@ -447,6 +471,7 @@ def soak(seconds, *, seed=0, share=0.5, every=5.0):
         "different_digests": len(set(digests)),
         "problems": problems[:50],
         "after_the_server": after,
+        "after_release": released,
         "samples": samples,
     }
 
@@ -458,7 +483,7 @@ def judge(samples):
     warm = seconds >= WARM * last
     second, fourth = warm & (seconds < 0.5 * last), seconds >= 0.75 * last
     found = {}
-    for name in ("rss_mb", "allocated_mb", "workers_mb"):
+    for name in ("rss_mb", "allocated_mb", "python_blocks", "workers_mb"):
         values = np.array([each.get(name, math.nan) for each in samples])
         if np.isnan(values).any():
             continue
@@ -474,22 +499,30 @@ def judge(samples):
         }
     for name in ("workers", "descriptors", "threads", "temporary_files"):
         values = np.array([each[name] for each in samples])
+        warm_rest, end_rest = (
+            int(np.quantile(values[part], REST, method="inverted_cdf")) for part in (second, fourth)
+        )
         found[name] = {
-            "warm": int(values[second].max()),
-            "end": int(values[fourth].max()),
+            "warm": warm_rest,
+            "end": end_rest,
             "most": int(values.max()),
-            "flat": bool(values[fourth].max() <= values[second].max()),
+            "flat": end_rest <= warm_rest,
         }
     return found
+
+
+def format_number(value):
+    return f"{value:,.0f}" if value >= 10_000 else f"{value:.4g}"
 
 
 def page(results):
     """Return the results as Markdown."""
     made_on, judged = results["machine"], results["judged"]
+    malloc = "".join(f"{name}={value} " for name, value in results["malloc"].items())
     lines = [
         "# Soak",
         "",
-        f"Made by `python -m benchmarks.campaigns.soak --seconds {results['seconds']:g} "
+        f"Made by `{malloc}python -m benchmarks.campaigns.soak --seconds {results['seconds']:g} "
         f"--seed {results['seed']} --share {results['share']:g}` on {made_on['date']}, commit "
         f"{made_on['commit']}, {made_on['cores']} × {made_on['cpu']}.",
         "",
@@ -505,6 +538,7 @@ def page(results):
     titles = {
         "rss_mb": "memory of the process, MB",
         "allocated_mb": "of it in use, without what malloc keeps free, MB",
+        "python_blocks": "small blocks of Python, which malloc does not see",
         "workers_mb": "memory of the playground's workers, MB",
         "workers": "workers",
         "descriptors": "descriptors",
@@ -518,14 +552,19 @@ def page(results):
         slope = ""
         if "interval" in each:
             low, high = each["interval"]
-            slope = f"{each['slope_per_hour']:+.1f} ({low:+.1f} … {high:+.1f})"
+            slope = f"{each['slope_per_hour']:+,.1f} ({low:+,.1f} … {high:+,.1f})"
         flat = "yes" if each["flat"] else "**no**"
-        cells = [f"{each[key]:.4g}" for key in ("warm", "end", "most")]
+        cells = [format_number(each[key]) for key in ("warm", "end", "most")]
         lines.append(f"| {title} | {' | '.join(cells)} | {slope} | {flat} |")
     lines += [
         "",
-        "Memory is the median of the quarter, all else the maximum. Memory is flat if the slope of "
-        f"the last three quarters is at most {GROWTH:.0%} of it an hour, or may be zero.",
+        "Memory is the median of the quarter; all else is what is open at rest, in the lowest "
+        f"{REST:.0%} of the samples. Memory is flat if the slope of the last three quarters is at "
+        f"most {GROWTH:.0%} of it an hour, or may be zero.",
+        "",
+        f"When the server had stopped, {results['after_the_server']['rss_mb']:.0f} MB were "
+        f"resident; {results['after_release']['rss_mb']:.0f} MB after a garbage collection and "
+        "`malloc_trim`.",
         "",
         "| operation | times |",
         "|---|---|",

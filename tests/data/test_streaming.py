@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 import tracemalloc
+import weakref
 from unittest.mock import patch
 
 import numpy as np
@@ -505,6 +506,25 @@ def test_prefetching_changes_nothing_but_the_thread(n_items, n_taken, fails):
     ahead.close()
     assert closed == ([True] if n_taken else [])
     assert_no_threads(collect=False)
+
+
+def test_a_failed_reader_leaves_nothing_to_the_garbage_collector():
+    alive = []
+
+    def items():
+        block = np.zeros(10)
+        alive.append(weakref.ref(block))
+        yield block
+        raise DiskError("no")
+
+    gc.collect()
+    gc.disable()
+    try:
+        with pytest.raises(DiskError):
+            list(prefetch(items()))
+        assert alive[0]() is None
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("threads", [1, 2])

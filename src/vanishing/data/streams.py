@@ -55,6 +55,7 @@ def prefetch(items: Iterator[Item]) -> Generator[Item, None, None]:
             if close is not None:
                 coming.exception()  # the thread may be in the middle of the next item
                 context.run(close)
+            del coming  # an error refers to this frame, which would refer to the error: a cycle
 
 
 # --- Sources that are read chunk by chunk ---------------------------------------------------------

@@ -43,6 +43,15 @@ def test_unforeseen_errors_say_nothing_of_the_machine(server, monkeypatch):
     assert_refused(server.post("fit", fit_request(tol=0.0123)), 500, "internal")
 
 
+def test_a_worker_whose_server_is_gone_ends_without_a_word(capsys):
+    def report():
+        raise BrokenPipeError
+
+    with pytest.raises(BrokenPipeError):
+        workers.answer(json.dumps({"task": "report", "arguments": {}}).encode(), {"report": report})
+    assert capsys.readouterr() == ("", "")
+
+
 def test_unforeseen_errors_in_a_worker(capsys):
     def fail():
         raise OSError(2, "No such file", str(SOURCE))

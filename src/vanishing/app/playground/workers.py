@@ -487,6 +487,8 @@ def answer(message: bytes, tasks: Mapping[str, Task]) -> tuple[int, bytes]:
         return 200, json.dumps(found, allow_nan=False, separators=(",", ":")).encode()
     except RefusalError as refusal:
         return refusal.status, json.dumps(refusal.body()).encode()
+    except BrokenPipeError:  # of a report about progress: the server is gone
+        raise
     except Exception:
         # To the terminal of whoever runs the server, and not to whoever asked.
         traceback.print_exc(file=sys.stderr)
