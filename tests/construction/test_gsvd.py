@@ -147,3 +147,15 @@ def test_tiny_extents_beside_unbounded_directions():
     assert solution.unbounded.shape[1] == 1
     across = (a @ solution.vectors).T @ (a @ solution.unbounded)
     assert np.abs(across).max() < 1e-30
+
+
+@pytest.mark.parametrize("tiny", [7e-15, 8e-15])
+def test_directions_within_the_errors_of_all_columns_are_dropped_and_not_lost(tiny):
+    """Larger than the error of one column, but not than those of all that they combine."""
+    mixing = np.array([[1, 1, 1, 1], [1, -1, 1, -1], [1, 1, -1, -1], [1, -1, -1, 1]]) / 2
+    ones = np.ones(4)
+    points = Side(np.diag([1, 1, 1, tiny]) @ mixing, ones, EPS * ones, ones)
+    form = Side(np.diag([1, 0.5, 0.2, 3 * tiny]) @ mixing, ones, EPS * ones, ones)
+    solution = solve_pair(points, form)
+    np.testing.assert_allclose(solution.extents, [1, 2, 5], rtol=1e-4)
+    assert (solution.dropped, solution.lost) == (1, 0)
