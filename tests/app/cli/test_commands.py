@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -1208,3 +1209,80 @@ def test_export_to_a_file_as_an_object(call, models, tmp_path):
     done = call("export", "ideal.safetensors", "c", "--out", "f.c", "--json")
     record = json.loads(done.out)
     assert record == {"target": "c", "out": "f.c", "bytes": (tmp_path / "f.c").stat().st_size}
+
+
+def test_no_equation_is_said_in_the_words_of_the_options():
+    """Which tolerance was tried, and what to try next."""
+    from vanishing.app.cli.models import nothing_vanishes
+
+    assert nothing_vanishes(np.inf, "auto") == (
+        "no equation holds to within noise: try a larger --degree"
+    )
+    assert nothing_vanishes(0.9, "auto").endswith("reaches 0.9: try a larger --degree")
+    assert nothing_vanishes(0.2, 0.1).startswith("no equation holds up to --tol 0.1")
+    assert "--tol gap" in nothing_vanishes(0.2, "gap")
+
+
+def test_options_that_the_library_refuses_are_bad_usage(call, tables):
+    done = call("fit", "normal.csv", "--degree", "0")
+    assert done.code == 2
+    assert "Traceback" not in done.err
+
+
+def test_a_detector_of_constant_columns_has_no_ideal(call, tmp_path):
+    VanishingDetector().fit(np.ones((30, 2))).save(tmp_path / "m.safetensors")
+    done = call("show", "m.safetensors", "spectrum")
+    assert done.code == 4
+    assert "all columns were constant in training" in done.err
+
+
+def test_exact_points_of_a_binary_file(call, tmp_path):
+    """Their floats are taken literally."""
+    points = np.array([[k / 8, k * k / 64] for k in range(-10, 11)])
+    write_csv(tmp_path / "exact.csv", ["x", "y"], points)
+    np.savez(tmp_path / "exact.npz", x=points[:, 0], y=points[:, 1])
+    assert call("fit", "exact.csv", "--tol", "0", "-s", "m.safetensors").code == 0
+    done = call("export", "m.safetensors", "rational", "--points", "exact.npz")
+    assert done.out == "x**2 - y\n", done.err
+    np.savez(tmp_path / "one.npz", x=points[:, 0], z=points[:, 0], y=points[:, 1])
+    np.save(tmp_path / "three.npy", np.eye(3))
+    done = call("export", "m.safetensors", "rational", "--points", "three.npy")
+    assert done.code == 3
+    assert "has 3 columns to use, expected 2; choose them with --columns" in done.err
+
+
+def test_points_shorten_the_equations_of_a_model(call, tables, models):
+    done = call("export", "ideal.safetensors", "latex", "--points", "normal.csv")
+    assert done.code == 0, done.err
+    assert "x^{2}" in done.out
+    assert len(done.out) < len(call("export", "ideal.safetensors", "latex").out) + 40
+
+
+def test_info_without_torch_and_without_a_package(call, monkeypatch):
+    import importlib.metadata
+    import importlib.util
+
+    known, found = importlib.metadata.version, importlib.util.find_spec
+
+    def lacks(package):
+        if package == "scipy":
+            raise importlib.metadata.PackageNotFoundError(package)
+        return known(package)
+
+    monkeypatch.setattr(importlib.metadata, "version", lacks)
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *rest: None if name == "torch" else found(name)
+    )
+    record = json.loads(call("info", "--json").out)
+    assert record["device"] == "processor (GPUs need the extra torch)"
+    assert record["packages"]["scipy"] is None
+    assert record["extras"]["torch"].startswith("missing: pip install")
+
+
+def test_undecided_candidates_have_a_column(call, tmp_path, monkeypatch):
+    ideal = VanishingIdeal(max_degree=1, tol=0.05).fit(parabola(50))
+    ideal.trace_ = [replace(step, undecided=3) for step in ideal.trace_]
+    ideal.save(tmp_path / "m.safetensors")
+    shown = call("show", "m.safetensors", "basis").out
+    assert "undecided" in shown
+    assert "undecided" not in call("show", "m.safetensors", "equations").out
