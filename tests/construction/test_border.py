@@ -467,3 +467,11 @@ def test_few_terms_of_exact_points():
     exponents, coefficients = ideal.basis_.expand()
     found = exponents[coefficients[:, 0] != 0].tolist()
     assert sorted(found) == [[0, 0, 1], [1, 1, 0]]
+
+
+@pytest.mark.parametrize("kind", ["abm", "oavi"])
+def test_a_finite_set_of_points_exhausts_its_border(kind):
+    X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    ideal = VanishingIdeal(construction=kind, tol=0.0, max_degree=None).fit(X)
+    assert ideal.stop_reason_ == "exhausted"
+    assert len(ideal.order_ideal_.terms) == 3

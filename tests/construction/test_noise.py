@@ -13,6 +13,7 @@ from vanishing.construction.noise import Noise
 from vanishing.construction.noisy_moments import MomentConditions, MomentSeries, NoisyMoments
 from vanishing.data import as_source
 from vanishing.datasets import describe_variety, make_variety, varieties
+from vanishing.ideal import UndecidedWarning
 from vanishing.polynomials.monomials import monomials
 
 DEGREES = {
@@ -319,3 +320,12 @@ def test_noise_of_few_rows_is_not_underestimated():
         ).noise_
         levels.append(noise.level)
     assert np.sqrt(np.mean(np.square(levels))) == pytest.approx(0.1, rel=0.04)
+
+
+def test_noise_without_a_highest_degree_is_told_but_not_taken_out():
+    _, X = noisy_points("ellipse", 400, 0.02)
+    with pytest.warns(UndecidedWarning):  # of high degrees
+        ideal = VanishingIdeal(max_degree=None, tol="auto").fit(X)
+    assert ideal.noise_.degree == 2
+    assert not ideal.noise_.corrected
+    assert ideal.noise_.level == pytest.approx(0.02, rel=0.15)

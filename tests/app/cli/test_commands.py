@@ -1281,7 +1281,7 @@ def test_info_without_torch_and_without_a_package(call, monkeypatch):
 
 def test_undecided_candidates_have_a_column(call, tmp_path, monkeypatch):
     ideal = VanishingIdeal(max_degree=1, tol=0.05).fit(parabola(50))
-    ideal.trace_ = [replace(step, undecided=3) for step in ideal.trace_]
+    ideal.trace_ = tuple(replace(step, undecided=3) for step in ideal.trace_)
     ideal.save(tmp_path / "m.safetensors")
     shown = call("show", "m.safetensors", "basis").out
     assert "undecided" in shown
