@@ -595,7 +595,10 @@ def test_explanations_that_are_refused(call, tables, models, pipelines, tmp_path
     save(ClassVanishingFeatures().fit(tables.normal, labels), tmp_path / "classes.safetensors")
     cases = [
         (["moved.csv", "-m", "detector.safetensors"], "explain is not supported for pipelines"),
-        (["new.csv", "-m", "classes.safetensors", "-r", "1"], "not supported for models of classes"),
+        (
+            ["new.csv", "-m", "classes.safetensors", "-r", "1"],
+            "not supported for models of classes",
+        ),
     ]
     for arguments, said in cases:
         done = call("explain", *arguments)
@@ -615,7 +618,7 @@ def test_pictures_of_explanations_that_are_refused(call, tables, models):
 
 def test_several_explanations_are_separated(call, tables, models):
     done = call("explain", "new.csv", "-m", "detector.safetensors", "-r", "3", "-r", "5")
-    assert [line for line in done.out.splitlines() if line.startswith("row ")][0][:6] == "row 3:"
+    assert next(line for line in done.out.splitlines() if line.startswith("row "))[:6] == "row 3:"
     assert "\n\nrow 5: " in done.out
 
 
@@ -1064,7 +1067,9 @@ def test_json_of_fits_of_all_kinds(call, tables, tmp_path):
     assert np.isfinite(record["threshold"])
     rows = [[*row, i % 2] for i, row in enumerate(tables.normal.tolist())]
     write_csv(tmp_path / "two.csv", ["x", "y", "class"], rows)
-    record = json.loads(call("fit", "two.csv", "--kind", "classes", "--label", "class", "--json").out)
+    record = json.loads(
+        call("fit", "two.csv", "--kind", "classes", "--label", "class", "--json").out
+    )
     assert record["model"] == "ClassVanishingFeatures"
     assert len(record["ideals"]) == 2
     assert "equations" not in record
@@ -1091,7 +1096,9 @@ def test_equations_of_too_many_terms_stay_in_their_coordinates(call, pipelines, 
 
 def test_long_lists_are_cut(call, tmp_path):
     """Of equations, and of extents."""
-    X = np.random.default_rng(0).normal(size=(60, 2)) @ np.random.default_rng(1).normal(size=(2, 26))
+    X = np.random.default_rng(0).normal(size=(60, 2)) @ np.random.default_rng(1).normal(
+        size=(2, 26)
+    )
     VanishingIdeal(max_degree=1, tol=1e-9).fit(X).save(tmp_path / "m.safetensors")
     assert "... and 4 more; --json lists all of them" in call("show", "m.safetensors").out
     assert "... and 6 larger ones" in call("show", "m.safetensors", "spectrum").out
@@ -1144,7 +1151,7 @@ def test_a_report_without_anomalies(call, models, tmp_path):
 
 def test_equations_need_enough_sound_rows_to_be_rounded(call, models, tmp_path):
     """Otherwise those of the model are shown."""
-    write_csv(tmp_path / "far.csv", ["x", "y"], parabola(40) + [0, 5])
+    write_csv(tmp_path / "far.csv", ["x", "y"], [*parabola(40), 0, 5])
     done = call("explain", "far.csv", "-m", "ideal.safetensors", "-r", "1")
     assert "as short as the noise" not in done.out
     assert "  g2_0: " in done.out

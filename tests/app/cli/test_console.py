@@ -97,7 +97,9 @@ def test_json_has_no_numbers_of_its_own(capsys):
 def test_sentences_are_broken_at_the_width_of_a_terminal(terminal, call, tables, monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
     shown = terminal("info", "normal.csv").out
-    sentence = next(line for line in call("info", "normal.csv").out.splitlines() if "enough" in line)
+    sentence = next(
+        line for line in call("info", "normal.csv").out.splitlines() if "enough" in line
+    )
     assert len(sentence) > 40
     assert sentence not in shown
     assert " ".join(sentence.split()) in " ".join(shown.split())

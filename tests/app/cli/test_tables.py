@@ -1,7 +1,7 @@
 """Tables are read as they were meant, or refused with the place and the remedy."""
 
-import gzip
 import errno
+import gzip
 import io
 import os
 import sys

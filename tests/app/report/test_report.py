@@ -703,7 +703,9 @@ def test_long_lists_of_laws_are_folded_and_cut(tmp_path, monkeypatch):
     assert "The first 5 of 8 rows are shown." in text
     assert "r<sup>2</sup>" in text
     with pytest.raises(ValueError, match="X lacks u and area"):
-        write_laws_report(page, laws, X=pd.DataFrame(X[:, [0, 3, 4, 5]], columns=list("rab") + ["sum"]))
+        write_laws_report(
+            page, laws, X=pd.DataFrame(X[:, [0, 3, 4, 5]], columns=[*list("rab"), "sum"])
+        )
 
 
 def test_rows_that_no_two_cells_fix_are_said_to_be(tmp_path):
