@@ -59,9 +59,9 @@ def describe() -> list[str]:
     return [
         "# Coverage",
         "",
-        "`make coverage` runs the tests once with coverage.py, processes of their own included, and",
-        "fails if they take fewer than 97 % of the branches, whatever the statements are. What needs",
-        "a GPU, another system or another interpreter is left out by `# pragma: no cover`.",
+        "`make coverage` runs the tests once with coverage.py, processes of their own included,",
+        "and fails if they take fewer than 97 % of the branches, whatever the statements are. What",
+        "needs a GPU, another system or another interpreter is left out by `# pragma: no cover`.",
         "",
         f"Commit {commit.stdout.strip() or 'unknown'}, Python {platform.python_version()}, "
         f"{platform.system()}.",

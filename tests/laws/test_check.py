@@ -463,3 +463,16 @@ def test_what_rounding_explains_has_no_score():
     checker = laws._checker
     checker.check(X, range(len(X)))
     assert not checker.scores(X).any()
+
+
+def test_plots_of_no_law_and_on_axes_of_the_user(three_laws):
+    import matplotlib.pyplot as plt
+
+    _, ax = plt.subplots()
+    assert three_laws.plot(sums_and_products(5), ax=ax) is ax
+    assert [text.get_text() for text in ax.texts] == [str(law) for law in three_laws]
+    none = discover(np.random.default_rng(0).normal(size=(60, 2)))
+    ax = none.plot(np.ones((2, 2)))
+    assert not ax.texts
+    assert ax.get_title(loc="left") == "No law found in 2 columns of 60 rows."
+    plt.close("all")

@@ -282,6 +282,7 @@ def test_bad_trajectories(arguments, message):
         ({"terms": "x"}, "must be a list of terms"),
         ({"terms": ["x0*z"]}, r"the term 'x0\*z', which is no product of powers of x0, x1"),
         ({"terms": ["x0^3"], "max_degree": 2}, "term of degree 3, but max_degree is 2"),
+        ({"terms": ["x0^99"]}, "terms of degree 99 in 2 columns are too many to evaluate"),
     ],
 )
 def test_bad_options(options, message):
