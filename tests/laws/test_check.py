@@ -476,3 +476,11 @@ def test_plots_of_no_law_and_on_axes_of_the_user(three_laws):
     assert not ax.texts
     assert ax.get_title(loc="left") == "No law found in 2 columns of 60 rows."
     plt.close("all")
+
+
+def test_fixes_have_the_decimals_of_the_table_that_the_laws_come_from():
+    """Whole numbers in a row or two are no reason for a whole fix."""
+    a, b = np.random.default_rng(0).uniform(1, 9, (2, 100)).round(2)
+    laws = discover(np.column_stack([a, b, (a + b).round(2)]))
+    (found,) = laws.check(np.array([[3.0, 4.0, 7.0], [2.0, 4.0, np.nan], [1.0, 1.0, 2.0]]))
+    assert (found.fixes[0].fix, found.fixes[0].decimals) == (6.0, 2)

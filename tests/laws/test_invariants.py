@@ -327,3 +327,11 @@ def test_noise_is_not_constant_along_trajectories():
     assert not [note for note in discover_invariants(records).notes if "constant" in note]
     still = [np.column_stack([each, np.full(len(each), k)]) for k, each in enumerate(oscillate())]
     assert [note for note in discover_invariants(still).notes if "constant" in note]
+
+
+def test_noise_around_a_large_number_is_not_constant_along_trajectories():
+    rng = np.random.default_rng(0)
+    records = [
+        np.column_stack([each, 100 + 0.2 * rng.normal(size=len(each))]) for each in oscillate()
+    ]
+    assert not [note for note in discover_invariants(records).notes if "constant" in note]
