@@ -405,3 +405,9 @@ def test_a_sum_that_overflows_is_no_infinite_entry():
     X = np.full((4, 2), 1.5e308)
     with pytest.raises(ValueError, match="too large"):
         VanishingIdeal().fit(X)
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0)])
+def test_arrays_without_rows_or_columns_are_refused(shape):
+    with pytest.raises(ValueError, match="at least one"):
+        as_source(np.empty(shape))

@@ -174,3 +174,9 @@ def test_many_columns_of_a_small_rank():
     off = X[:5] + 0.5 * rng.normal(size=(5, 30))
     assert detector.predict(off).tolist() == [-1] * 5
     assert (detector.predict(X) == 1).mean() > 0.9
+
+
+def test_two_rows_are_enough_however_they_come():
+    X = np.array([[0.0, 1.0], [1.0, 3.0]])
+    whole, chunks = (VanishingDetector().fit(rows) for rows in (X, [X[:1], X[1:]]))
+    np.testing.assert_array_equal(whole.score_samples(X), chunks.score_samples(X))
