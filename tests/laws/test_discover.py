@@ -8,7 +8,7 @@ import sympy
 import vanishing
 from vanishing import discover
 from vanishing.laws import Laws
-from vanishing.laws.discovery import HIGHEST_DEGREE, choose_degree
+from vanishing.laws.discovery import HIGHEST_DEGREE, Search, choose_degree
 
 rng = np.random.default_rng(0)
 
@@ -496,3 +496,18 @@ def test_of_many_rows_the_coefficients_come_from_all(monkeypatch):
     (law,) = discover(X)
     ratio = np.abs(law.coefficients).max() / np.abs(law.coefficients).min()
     assert ratio == pytest.approx(1.234, abs=2e-3)
+
+
+def test_a_power_of_a_law_is_replaced_by_the_law():
+    """U^4 = R^2 P^2 says that U^2 = R P."""
+    r, p = np.random.default_rng(0).uniform(1, 2, (2, 100))
+    rows = np.column_stack([np.sqrt(r * p), r, p])
+    rows /= np.sqrt(np.mean(rows**2, axis=0))
+    powers = np.full(3, 4)
+    search = Search(
+        rows, rows.std(axis=0), np.ones(100), 4, powers, np.random.default_rng(0)
+    )  # fmt: skip
+    search.found = [(search.fit(np.array([[4, 0, 0], [0, 2, 2]])), 1e-6)]
+    assert search._lower_one()
+    ((relation, _),) = search.found
+    assert sorted(relation.exponents.tolist()) == [[0, 1, 1], [2, 0, 0]]
