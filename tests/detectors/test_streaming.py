@@ -213,21 +213,3 @@ def test_drawn_rows_are_equally_likely_and_do_not_depend_on_blocks():
     counted = np.histogram(many, bins=10, range=(0, 3000))[0]  # 1200 expected in each
     assert np.abs(counted - 1200).max() < 5 * np.sqrt(1200)
     assert sample_rows(as_source(X[:50]), 300, seed=0).tolist() == X[:50].tolist()
-
-
-@pytest.mark.parametrize("center", [True, False])
-def test_typical_values_of_streamed_rows_are_root_mean_squares(center):
-    """Around the mean, or around zero."""
-    X = normal() + [0.0, 3.0, 0.0]
-    with streamed():
-        detector = TransformationDetector(center=center, random_state=0).fit(chunks(X))
-    score = detector.anomaly_score_
-    (mixture, *_) = score.views
-    images = list(score.coordinates.each(X))
-    for k, component in enumerate(mixture.components):
-        values = component.ideal.basis_.evaluate(images[k // mixture.n_clusters])
-        around = values.mean(axis=0) if center else np.zeros(values.shape[1])
-        np.testing.assert_allclose(component.center, around, atol=1e-9)
-        np.testing.assert_allclose(
-            component.typical, np.sqrt(np.mean((values - around) ** 2, axis=0)), rtol=1e-6
-        )
