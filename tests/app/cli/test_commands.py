@@ -1151,7 +1151,7 @@ def test_a_report_without_anomalies(call, models, tmp_path):
 
 def test_equations_need_enough_sound_rows_to_be_rounded(call, models, tmp_path):
     """Otherwise those of the model are shown."""
-    write_csv(tmp_path / "far.csv", ["x", "y"], [*parabola(40), 0, 5])
+    write_csv(tmp_path / "far.csv", ["x", "y"], parabola(40) + np.array([0, 5]))
     done = call("explain", "far.csv", "-m", "ideal.safetensors", "-r", "1")
     assert "as short as the noise" not in done.out
     assert "  g2_0: " in done.out
