@@ -484,3 +484,21 @@ def test_fixes_have_the_decimals_of_the_table_that_the_laws_come_from():
     laws = discover(np.column_stack([a, b, (a + b).round(2)]))
     (found,) = laws.check(np.array([[3.0, 4.0, 7.0], [2.0, 4.0, np.nan], [1.0, 1.0, 2.0]]))
     assert (found.fixes[0].fix, found.fixes[0].decimals) == (6.0, 2)
+
+
+def test_errors_of_cells_that_two_laws_determine_together():
+    """They are as far off as their standard errors say."""
+    rng = np.random.default_rng(0)
+    a, b, c = rng.uniform(1, 5, (3, 200))
+    truth = np.column_stack([a, b, c, a + 2 * b + 3 * c, 5 * a - b + 2 * c])
+    X = truth + 0.01 * rng.normal(size=truth.shape)
+    laws = discover(X, noise=np.full(5, 0.01))
+    both = [laws.names.index(name) for name in laws[0].columns if name in laws[1].columns][:2]
+    X[:, both] = np.nan
+    ratios = [
+        (fix.fix - truth[found.row, laws.names.index(fix.column)]) / np.hypot(fix.error, 0.01)
+        for found in laws.check(X)
+        for fix in found.fixes
+    ]
+    assert len(ratios) == 400
+    assert 0.6 < np.std(ratios) < 1.3
