@@ -564,11 +564,12 @@ def write_json(path: Path, value: object) -> None:
     part.replace(path)
 
 
-def read_outcomes(path: Path) -> dict[str, dict]:
-    """Read the last outcome of each mutant."""
+def read_outcomes(path: Path, *, last: bool = True) -> dict[str, dict]:
+    """Read the last outcome of each mutant, or the first."""
     if not path.exists():
         return {}
-    return {entry["name"]: entry for entry in map(json.loads, path.read_text().splitlines())}
+    entries = list(map(json.loads, path.read_text().splitlines()))
+    return {entry["name"]: entry for entry in (entries if last else entries[::-1])}
 
 
 def test_mutants(mutants: list[Mutant], folder: Path, options: argparse.Namespace) -> None:
@@ -628,62 +629,75 @@ def test_mutants(mutants: list[Mutant], folder: Path, options: argparse.Namespac
 
 
 def report(mutants: list[Mutant], folder: Path, options: argparse.Namespace) -> None:
-    """Write the outcomes as data, and a page of them.
-
-    Reasons why no test can notice a change are kept from the page before, by file and change.
-    """
-    outcomes = read_outcomes(folder / "outcomes.jsonl")
+    """Write the outcomes as data, beside those of other seeds, and a page of all of them."""
+    path = folder / "outcomes.jsonl"
+    outcomes, first = read_outcomes(path), read_outcomes(path, last=False)
     entries = [outcomes[m.name] for m in mutants if m.name in outcomes]
     entries.sort(key=lambda entry: (entry["file"], entry["offset"]))
-    path = REPORT.with_suffix(".json")
-    reasons = json.loads(path.read_text())["explained"] if path.exists() else {}
-    counted = collections.defaultdict(collections.Counter)
-    survivors = []
     for entry in entries:
         entry["change"] = f"{entry['file'].removeprefix('src/vanishing/')}: {entry['change']}"
-        noticed = entry["outcome"] in ("killed", "timeout")
-        kind = "noticed" if noticed else "explained" if entry["change"] in reasons else "survived"
-        for name in (entry["file"].split("/")[2], "all"):
-            counted[name][kind] += 1
-        survivors += [] if noticed else [entry]
-    kept = ("file", "line", "operator", "change", "outcome", "test")
-    value = {
+        entry["at_first"] = first[entry["name"]]["outcome"]
+    kept = ("file", "line", "operator", "change", "at_first", "outcome", "test")
+    results = REPORT.with_suffix(".json")
+    value = json.loads(results.read_text()) if results.exists() else {"explained": {}}
+    value.setdefault("samples", {})[str(options.seed)] = {
         "command": f"python tools/mutation.py --mutants {options.mutants} --seed {options.seed}",
-        "explained": reasons,
         "mutants": [{key: entry[key] for key in kept} for entry in entries],
     }
-    path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n")
-    rows = []
-    for name in (*PACKAGES, "all"):
-        found, explained = counted[name]["noticed"], counted[name]["explained"]
-        total = found + explained + counted[name]["survived"]
-        share = found / max(total - explained, 1)
-        rows.append(
-            f"| {name} | {total} | {found} | {explained} | {total - found - explained} "
-            f"| {found / max(total, 1):.1%} | {share:.1%} |"
-        )
+    results.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n")
+    write_page(value)
+
+
+def write_page(value: dict) -> None:
+    """Write a table for each sample, and the survivors of all.
+
+    Reasons why no test can notice a change are kept in the data, by file and change.
+    """
     lines = [
         "# Mutation testing",
         "",
-        f"Made by `{value['command']}`: one change at each of {len(entries)} places,",
-        "drawn with a fixed seed. *Noticed* are those that fail a test or time out, *explained*",
-        "are those that no test can notice, listed below with the reason: they change speed or",
-        "memory, or a value between equally good ones. The last column leaves them out.",
-        "",
-        "| package | mutants | noticed | explained | survived | noticed of all | of the rest |",
-        "|---|---|---|---|---|---|---|",
-        *rows,
-        "",
-        "## Not noticed",
-        "",
-        "| change | reason |",
-        "|---|---|",
+        "Each sample is one change at each of many places, drawn with a fixed seed. *Noticed* are",
+        "those that fail a test or time out; *at first* is before tests were written for survivors",
+        "of the sample. *Explained* are those that no test can notice, listed below with a reason:",
+        "they change speed or memory, or a value between equally good ones. The last column leaves",
+        "them out.",
     ]
-    for entry in survivors:
-        change = entry["change"].replace("|", "\\|")
-        lines.append(f"| {change} | {reasons.get(entry['change'], '')} |")
+    for sample in value["samples"].values():
+        lines += ["", f"`{sample['command']}`, {len(sample['mutants'])} mutants:", ""]
+        lines += tabulate(sample["mutants"], value["explained"])
+    lines += ["", "## Not noticed", "", "| change | reason |", "|---|---|"]
+    for entry in (entry for each in value["samples"].values() for entry in each["mutants"]):
+        if not is_noticed(entry["outcome"]):
+            change = entry["change"].replace("|", "\\|")
+            lines.append(f"| {change} | {value['explained'].get(entry['change'], '')} |")
     REPORT.with_suffix(".md").write_text("\n".join(lines) + "\n")
-    print(*rows, sep="\n")
+
+
+def is_noticed(outcome: str) -> bool:
+    """Say whether an outcome is that of a mutant that tests noticed."""
+    return outcome in ("killed", "timeout")
+
+
+def tabulate(entries: list[dict], explained: dict[str, str]) -> list[str]:
+    """Return the lines of a table of the packages."""
+    lines = [
+        "| package | mutants | noticed at first | noticed | explained | survived "
+        "| noticed of all | of the rest |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for name in (*PACKAGES, "all"):
+        chosen = [entry for entry in entries if name in (entry["file"].split("/")[2], "all")]
+        found = sum(is_noticed(entry["outcome"]) for entry in chosen)
+        at_first = sum(is_noticed(entry["at_first"]) for entry in chosen)
+        reasons = sum(
+            not is_noticed(entry["outcome"]) and entry["change"] in explained for entry in chosen
+        )
+        lines.append(
+            f"| {name} | {len(chosen)} | {at_first} | {found} | {reasons} "
+            f"| {len(chosen) - found - reasons} | {found / max(len(chosen), 1):.1%} "
+            f"| {found / max(len(chosen) - reasons, 1):.1%} |"
+        )
+    return lines
 
 
 def main() -> None:

@@ -81,3 +81,63 @@ def test_cholesky_factors_only_where_they_are_accurate():
     ):
         with np.errstate(over="ignore", invalid="ignore"):  # as in a pass
             assert kernels.factor_if_regular(unfit, 1e-9) is None
+
+
+@pytest.mark.parametrize("n_polynomials", [600, 513])
+def test_strips_of_a_product_on_an_accelerator(n_polynomials, monkeypatch):
+    """Here on a processor, which would compute the whole product."""
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(kernels, "is_on_cpu", lambda _: False)
+    values = torch.randn((n_polynomials, 20), dtype=torch.float64)
+    product = kernels.gram(values)
+    torch.testing.assert_close(product, values @ values.T)
+
+
+def test_pivots_of_libraries():
+    """The same places and sizes in NumPy, torch, and libraries without such a routine."""
+    torch = pytest.importorskip("torch")
+    strict = pytest.importorskip("array_api_strict")
+    rng = np.random.default_rng(0)
+    factor = rng.standard_normal((9, 40)) * np.linspace(1, 3, 40)
+    matrix = factor.T @ factor
+    expected, sizes = kernels.pivoted_cholesky(matrix.copy(), 1e-9, 40)
+    assert len(expected) == 9
+    for library in (torch, strict):
+        order, pivots = kernels.pivoted_cholesky(library.asarray(matrix.copy()), 1e-9, 40)
+        np.testing.assert_array_equal(order, expected)
+        np.testing.assert_allclose(pivots, sizes)
+
+
+def test_pivots_end_where_nothing_is_left(monkeypatch):
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(kernels, "CHECKED", 4)
+    matrix = torch.eye(12, dtype=torch.float64)
+    matrix[5:] = 0
+    order, pivots = kernels.pivoted_cholesky(matrix, 1e-9, 12)
+    assert sorted(order.tolist()) == [0, 1, 2, 3, 4]
+    np.testing.assert_allclose(pivots, np.ones(5))
+
+
+def test_triangles_of_libraries():
+    torch = pytest.importorskip("torch")
+    strict = pytest.importorskip("array_api_strict")
+    rng = np.random.default_rng(0)
+    root = np.triu(rng.uniform(1, 2, (5, 5)))
+    right = rng.standard_normal((5, 2))
+    for library in (np, torch, strict):
+        factor = kernels.cholesky_or_none(library.asarray(root.T @ root))
+        np.testing.assert_allclose(np.asarray(factor), root)
+        solved = kernels.solve_upper(library.asarray(root), library.asarray(right))
+        np.testing.assert_allclose(root @ np.asarray(solved), right)
+        assert kernels.cholesky_or_none(library.asarray(-np.eye(3))) is None
+
+
+def test_cholesky_twice_refuses_what_it_would_get_wrong():
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(0)
+    values = torch.asarray(rng.standard_normal((4, 50)))
+    found = kernels.factor_by_cholesky(values)
+    torch.testing.assert_close(found.T @ found, values @ values.T)
+    assert kernels.factor_by_cholesky(values[:, :3]) is None  # fewer rows than columns
+    values[3] = values[0] + 1e-12 * values[1]
+    assert kernels.factor_by_cholesky(values) is None

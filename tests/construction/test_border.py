@@ -458,3 +458,20 @@ def test_options_without_meaning_are_refused(construction, message):
 def test_constructions_of_another_kind_are_refused():
     with pytest.raises(TypeError, match="construction must be one of"):
         resolve_construction(3)
+
+
+def test_few_terms_of_exact_points():
+    """Without a tolerance a fit of few terms is as exact as that of all."""
+    x, y = np.mgrid[-4:5, -4:5].reshape(2, -1) / 4
+    ideal = fit(np.column_stack([x, y, x * y]), Oavi(oracle="l1"), tol=0.0, max_degree=2)
+    exponents, coefficients = ideal.basis_.expand()
+    found = exponents[coefficients[:, 0] != 0].tolist()
+    assert sorted(found) == [[0, 0, 1], [1, 1, 0]]
+
+
+@pytest.mark.parametrize("kind", ["abm", "oavi"])
+def test_a_finite_set_of_points_exhausts_its_border(kind):
+    X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    ideal = VanishingIdeal(construction=kind, tol=0.0, max_degree=None).fit(X)
+    assert ideal.stop_reason_ == "exhausted"
+    assert len(ideal.order_ideal_.terms) == 3

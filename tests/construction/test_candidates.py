@@ -8,6 +8,7 @@ from tests.support.cases import KNOWN_IDEALS, NORMALIZATIONS, counts, fit
 
 from vanishing import VanishingIdeal
 from vanishing.arrays.blocks import BudgetError
+from vanishing.construction.candidates import choose_candidates
 from vanishing.polynomials.monomials import (
     independent_columns,
     independent_products,
@@ -124,3 +125,15 @@ def test_products_are_no_more_independent_than_the_errors_of_forms(error):
     chosen, _ = independent_columns(products, 4 * error)
     assert len(chosen) == 7
     np.testing.assert_array_equal(independent_products(rough, 3, 3, error=4 * error), chosen)
+
+
+def test_all_products_need_no_memory_for_leading_forms():
+    X = np.random.default_rng(0).standard_normal((22, 20))
+    blocks = VanishingIdeal(tol=0, max_degree=2).fit(X).basis_.blocks
+    assert [block.nonvanishing.shape[1] for block in blocks] == [20, 1]
+    budget = 300_000  # enough for 20 products, but not for the 1540 monomials of their forms
+    options = {"uses_all_products": False, "memory_budget": budget}
+    chosen = choose_candidates(20, blocks, products="all", **options)
+    assert (len(chosen.left), chosen.left_out) == (20, 0)
+    with pytest.raises(BudgetError, match="1540 leading monomials"):
+        choose_candidates(20, blocks, products="independent", **options)

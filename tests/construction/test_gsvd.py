@@ -147,3 +147,61 @@ def test_tiny_extents_beside_unbounded_directions():
     assert solution.unbounded.shape[1] == 1
     across = (a @ solution.vectors).T @ (a @ solution.unbounded)
     assert np.abs(across).max() < 1e-30
+
+
+@pytest.mark.parametrize("tiny", [7e-15, 8e-15])
+def test_directions_within_the_errors_of_all_columns_are_dropped_and_not_lost(tiny):
+    """Larger than the error of one column, but not than those of all that they combine."""
+    mixing = np.array([[1, 1, 1, 1], [1, -1, 1, -1], [1, 1, -1, -1], [1, -1, -1, 1]]) / 2
+    ones = np.ones(4)
+    points = Side(np.diag([1, 1, 1, tiny]) @ mixing, ones, EPS * ones, ones)
+    form = Side(np.diag([1, 0.5, 0.2, 3 * tiny]) @ mixing, ones, EPS * ones, ones)
+    solution = solve_pair(points, form)
+    np.testing.assert_allclose(solution.extents, [1, 2, 5], rtol=1e-4)
+    assert (solution.dropped, solution.lost) == (1, 0)
+
+
+def regular(n_columns):
+    """Factors whose extents are about 1."""
+    rng = np.random.default_rng(0)
+    extents = np.linspace(0.3, 1, n_columns)
+    b = rng.standard_normal((2 * n_columns, n_columns))
+    turn = np.linalg.qr(rng.standard_normal((n_columns, n_columns)))[0]
+    return extents[:, None] * (turn @ np.linalg.qr(b)[1]), b, extents
+
+
+def test_eigenvectors_do_where_both_sides_are_regular(monkeypatch):
+    a, b, extents = regular(6)
+    expected = solve_pair(side(a), side(b))
+    monkeypatch.setattr(gsvd, "MANY_COLUMNS", 1)
+    monkeypatch.setattr(gsvd, "_find_singular_vectors", None)  # not called
+    found = solve_pair(side(a), side(b))
+    np.testing.assert_allclose(found.extents, extents, rtol=1e-9)
+    np.testing.assert_allclose(found.vectors, expected.vectors, rtol=1e-6, atol=1e-9)
+
+
+def test_singular_values_that_divide_and_conquer_does_not_find(monkeypatch):
+    """The slower method of LAPACK finds them."""
+    svd = gsvd.svd
+
+    def failing(matrix, **options):
+        if "lapack_driver" not in options:
+            raise np.linalg.LinAlgError("SVD did not converge")
+        return svd(matrix, **options)
+
+    a, b, extents = planted(np.random.default_rng(0), 4, 1, 1, 0, 1.0, 1.0)
+    monkeypatch.setattr(gsvd, "svd", failing)
+    solution = solve_pair(side(a), side(b))
+    np.testing.assert_allclose(solution.extents[1:], extents, rtol=1e-9)
+
+
+def test_an_accelerator_leaves_uncertain_sizes_to_the_processor():
+    torch = pytest.importorskip("torch")
+    near = torch.zeros(1, dtype=torch.float64)
+    a, b, _ = regular(5)
+    assert solve_on_accelerator(side(a), side(b), near) is not None
+    assert solve_on_accelerator(side(a[:4]), side(b), near) is None  # fewer rows than columns
+    doubtful = Side(b, np.linalg.norm(b, axis=0), np.full(5, 1e-3), np.ones(5))
+    assert solve_on_accelerator(side(a), doubtful, near) is None
+    blurred = Side(a, np.linalg.norm(a, axis=0), np.full(5, 1e-2), np.ones(5))
+    assert solve_on_accelerator(blurred, side(b), near) is None

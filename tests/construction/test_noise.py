@@ -105,6 +105,20 @@ class TestMomentConditions:
         assert conditions.gain(best) > 2
         assert self.error(moments, best.polynomials[:, 0], clean) < 0.005
 
+    def test_weights_are_those_of_the_sampling_errors(self):
+        """In one variable, products without noise are sums of Hermite polynomials."""
+        x = np.random.default_rng(0).normal(size=300)
+        frame = Frame(np.zeros(1), np.eye(1), np.eye(1))
+        source = as_source(x[:, None])
+        noisy = NoisyMoments.compute(source, frame, 3, 2**31)
+        variance, g = 0.3, np.array([0.5, -1.0, 2.0])
+        scale = np.sqrt(variance)
+        hermite = [scale**n * hermeval(x / scale, [0] * n + [1]) for n in range(6)]
+        conditions = np.array([g @ hermite[n : n + 3] for n in range(4)])
+        weights = MomentConditions(noisy, 2, source, 2**31).weights(variance, g[:, None])
+        covariance = conditions @ conditions.T / len(x)
+        np.testing.assert_allclose(weights @ covariance @ weights.T, np.eye(4), atol=1e-8)
+
     def test_refute_a_lower_degree(self, cubic):
         _, moments, source = cubic
         conic = MomentConditions(moments, 2, source, 2**31).solve(1)
@@ -292,3 +306,27 @@ def test_noise_explains_nothing_below_the_degree_of_its_equations():
     without = Noise(0.0, 1.0, 2, (0.5, 0.0))
     assert without.most_distant(2, extents, lengths, 1000.0) == 0.0
     assert Noise(0.1, 1.0, None, ()).most_distant(2, extents, lengths, 1000.0) == 0.0
+
+
+def test_noise_of_few_rows_is_not_underestimated():
+    """Equations are closer to the rows that they were fitted to, by a known factor."""
+    levels = []
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        clean = rng.normal(size=(40, 2)) @ np.array([[1.0, 0, 1, 1], [0, 1, 1, -1]])
+        noise = (
+            VanishingIdeal(max_degree=1, tol="auto")
+            .fit(clean + 0.1 * rng.normal(size=clean.shape))
+            .noise_
+        )
+        levels.append(noise.level)
+    assert np.sqrt(np.mean(np.square(levels))) == pytest.approx(0.1, rel=0.04)
+
+
+@pytest.mark.filterwarnings("ignore")  # of decisions at high degrees
+def test_noise_without_a_highest_degree_is_told_but_not_taken_out():
+    _, X = noisy_points("ellipse", 400, 0.02)
+    ideal = VanishingIdeal(max_degree=None, tol="auto").fit(X)
+    assert ideal.noise_.degree == 2
+    assert not ideal.noise_.corrected
+    assert ideal.noise_.level == pytest.approx(0.02, rel=0.15)

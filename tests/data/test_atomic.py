@@ -12,11 +12,13 @@ import numpy as np
 import pytest
 
 from vanishing import VanishingIdeal
-from vanishing.data import as_source, write
+from vanishing.data import as_source, atomic, write
 from vanishing.data.atomic import (
     Unfinished,
+    beside,
     remove_unfinished,
     replace_atomic,
+    sweep,
     write_atomic,
 )
 
@@ -287,3 +289,21 @@ def test_writers_at_once_do_not_remove_each_other(tmp_path):
     write_atomic(tmp_path / "c", b"c")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b", "c"]
     assert (tmp_path / "a").read_bytes() == b"a" * 1000
+
+
+def test_a_file_that_cannot_be_made_is_not_unfinished(tmp_path):
+    with pytest.raises(FileNotFoundError), replace_atomic(tmp_path / "none" / "a.csv"):
+        pass
+    assert not atomic._unfinished
+
+
+def test_files_of_other_users_are_not_swept(tmp_path, monkeypatch):
+    left = beside(tmp_path / "a.csv", "tmp")
+    left.write_text("left by a killed writer")
+    mine = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: mine + 1)
+    sweep(tmp_path)
+    assert left.exists()
+    monkeypatch.setattr(os, "geteuid", lambda: mine)
+    sweep(tmp_path)
+    assert not left.exists()

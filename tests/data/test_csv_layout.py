@@ -1,6 +1,7 @@
 """One guess of how a CSV file is laid out, for the library and for the command line."""
 
 import gzip
+import zipfile
 from contextlib import suppress
 
 import numpy as np
@@ -320,3 +321,70 @@ def test_laws_of_a_table_with_a_title(tmp_path):
     laws = discover(path)
     assert [str(law) for law in laws] == ["total = a + b"]
     assert "2 lines above the header are left out" in laws.notes
+
+
+def test_a_binary_byte_is_latin_1(tmp_path):
+    (tmp_path / "odd.csv").write_bytes(b"a\x81,b\n1,2\n3,4\n")  # no byte of Windows' encoding
+    table = read_table(tmp_path / "odd.csv")
+    assert table.names == ("a\x81", "b")
+    assert table.values.tolist() == [[1, 2], [3, 4]]
+
+
+def test_quotes_that_never_end(tmp_path):
+    """More than csv takes for a cell: the file is read as it is, without a guess of titles."""
+    (tmp_path / "quotes.csv").write_text('a,b\n1,"' + "x" * 200_000 + "\n")
+    table = read_table(tmp_path / "quotes.csv")
+    assert (table.names, table.values.tolist()) == (("a",), [[1.0]])
+
+
+@pytest.mark.parametrize("ending", ["npy", "npz"])
+def test_arrays_that_are_no_tables(tmp_path, ending):
+    cases = [
+        (np.float64(3.0), "holds a single value; a table has rows and columns"),
+        (np.ones((3, 2)) * 1j, "holds complex numbers; save their real and imaginary parts"),
+    ]
+    path = tmp_path / f"array.{ending}"
+    for array, said in cases[: 2 if ending == "npy" else 0]:
+        np.save(path, array)
+        with pytest.raises(TableError, match=said):
+            read_table(path)
+    if ending == "npz":
+        np.savez(path, a=np.arange(3.0), b=np.arange(4.0))
+        with pytest.raises(TableError, match="holds no table: it has"):
+            read_table(path)
+
+
+def test_records_of_numpy_are_columns(tmp_path):
+    records = np.array([(1.0, 2), (3.0, 4)], dtype=[("x", "f8"), ("n", "i4")])
+    np.save(tmp_path / "records.npy", records)
+    table = read_table(tmp_path / "records.npy")
+    assert table.names == ("x", "n")
+    assert table.values.tolist() == [[1, 2], [3, 4]]
+
+
+def test_a_sheet_of_truth_values_and_one_without_rows(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (["on", "x"], [True, 1.5], [False, 2.0], [None, 3.0]):
+        book.active.append(row)
+    book.create_sheet("empty").append(["a", "b"])
+    book.save(tmp_path / "book.xlsx")
+    table = read_table(tmp_path / "book.xlsx")
+    np.testing.assert_array_equal(table.values, [[1, 1.5], [0, 2], [np.nan, 3]])
+    with pytest.raises(TableError, match="has no rows, only a header"):
+        read_table(tmp_path / "book.xlsx", sheet="empty")
+    nameless = read_table(tmp_path / "book.xlsx", sheet="empty", header=False)
+    assert nameless.names is None
+
+
+def test_a_damaged_sheet_is_no_table(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    openpyxl.Workbook().save(tmp_path / "book.xlsx")
+    with zipfile.ZipFile(tmp_path / "book.xlsx") as book:
+        parts = {name: book.read(name) for name in book.namelist()}
+    parts["xl/worksheets/sheet1.xml"] = b"<worksheet><sheetData><row"
+    with zipfile.ZipFile(tmp_path / "bad.xlsx", "w") as book:
+        for name, content in parts.items():
+            book.writestr(name, content)
+    with pytest.raises(TableError, match="is no Excel file that can be read"):
+        read_table(tmp_path / "bad.xlsx")

@@ -14,7 +14,7 @@ from tests.support.cases import NORMALIZATIONS, counts
 
 from vanishing import VanishingIdeal
 from vanishing.data import ConcatenatedSource, DaskSource, MappedSource, as_source, write
-from vanishing.data.dask import WARN_OF_LARGE_GRAPHS, _merge_all
+from vanishing.data.dask import WARN_OF_LARGE_GRAPHS, _large_graphs_allowed, _merge_all
 
 
 def write_features(ideal, X, path, **options):
@@ -357,3 +357,14 @@ def test_weights_go_to_the_rows(wrap, normalization, monkeypatch):
     np.testing.assert_allclose(ideal.extents_, extents, rtol=1e-9, atol=1e-13)
     with pytest.raises(ValueError, match="there are 299 weights, but X has 300 rows"):
         ideal.fit(wrap(X), sample_weight=weights[1:], **given_x)
+
+
+def test_no_warning_of_what_is_in_the_graph_on_purpose():
+    """A basis, and weights, however large they are."""
+    pytest.importorskip("distributed")
+    import distributed  # noqa: F401
+
+    usual = parse_bytes(dask.config.get(WARN_OF_LARGE_GRAPHS))
+    with _large_graphs_allowed(10**9):
+        assert dask.config.get(WARN_OF_LARGE_GRAPHS) >= usual + 10**9
+    assert parse_bytes(dask.config.get(WARN_OF_LARGE_GRAPHS)) == usual

@@ -21,6 +21,7 @@ from vanishing.data import (
     SampleSource,
     as_source,
 )
+from vanishing.data.source import sample_rows
 
 EVERY = pytest.mark.parametrize("normalization", NORMALIZATIONS)
 BOTH = pytest.mark.parametrize("reduction", REDUCTIONS)
@@ -366,3 +367,47 @@ def test_frames_with_other_columns():
     with pytest.raises(ValueError, match=r"chunk 1 of X has columns \['b', 'a'\], but the first"):
         VanishingIdeal().fit([first, second])
     VanishingIdeal().fit([first, second.set_axis(["a", "b"], axis=1)])
+
+
+def test_sources_of_other_widths_do_not_go_together():
+    with pytest.raises(ValueError, match=r"sources of one width are required, got widths \[2, 3\]"):
+        ConcatenatedSource([as_source(np.eye(2)), as_source(np.eye(3))])
+
+
+def test_weights_across_concatenated_sources():
+    """Those of all rows, as if they were one array."""
+    first, second = np.arange(6.0).reshape(3, 2), np.arange(4.0).reshape(2, 2)
+    weights = np.array([1.0, 0.0, 2.0, 3.0, 1.0])
+
+    def total(x, root_weights):
+        return (x * root_weights[:, None] ** 2).sum(axis=0)
+
+    both = ConcatenatedSource([as_source(first), as_source(second)])
+    found = both.map_reduce(total, np.add, max_rows=2, weights=weights)
+    np.testing.assert_allclose(found, weights @ np.vstack([first, second]))
+
+
+def test_draws_are_those_of_one_array_whatever_the_blocks():
+    X = np.arange(20_000.0).reshape(-1, 1)
+    rows = sample_rows(as_source([X[:9000], X[9000:9001], X[9001:]]), 50, seed=3)
+    assert rows.shape == (50, 1)
+    assert (np.diff(rows[:, 0]) > 0).all()  # each once, in their order
+    np.testing.assert_array_equal(rows, sample_rows(as_source(X), 50, seed=3))
+    assert len(sample_rows(as_source(X[:7]), 50, seed=3)) == 7
+
+
+def test_texts_are_no_real_numbers():
+    with pytest.raises(ValueError, match="must hold real numbers, got dtype"):
+        as_source([np.array([["a", "b"]])]).n_features  # noqa: B018
+
+
+def test_a_sum_that_overflows_is_no_infinite_entry():
+    X = np.full((4, 2), 1.5e308)
+    with pytest.raises(ValueError, match="too large"):
+        VanishingIdeal().fit(X)
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0)])
+def test_arrays_without_rows_or_columns_are_refused(shape):
+    with pytest.raises(ValueError, match="at least one"):
+        as_source(np.empty(shape))

@@ -740,3 +740,15 @@ def test_digits_are_not_lost_when_later_chunks_are_wider(tmp_path, monkeypatch, 
     write([wide, narrow], path)
     blocks = as_source(path).blocks(100) if ending != ".zarr" else [zarr.open(path)[:]]
     np.testing.assert_array_equal(np.concatenate(list(blocks)), np.concatenate([wide, narrow]))
+
+
+def test_chunks_that_can_be_read_once_are_refused():
+    with pytest.raises(TypeError, match="X is a generator, which can be read only once"):
+        ChunkSource(chunk for chunk in [np.eye(2)])
+    with pytest.raises(TypeError, match="must return an iterable of chunks, got 3"):
+        VanishingIdeal().fit(ChunkSource(lambda: 3))
+    once = iter([np.eye(2), np.eye(2)])
+    with pytest.raises(ValueError, match="returned the same iterator twice"):
+        VanishingIdeal(tol=0).fit(ChunkSource(lambda: once))
+    with pytest.raises(ValueError, match="X has no chunks: at least one row is required"):
+        VanishingIdeal().fit(ChunkSource([]))

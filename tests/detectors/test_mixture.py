@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import approx_fprime, minimize
 
-from vanishing import VanishingIdeal
+from vanishing import TransformationDetector, VanishingIdeal
+from vanishing.detectors import mixture
 from vanishing.detectors.mixture import (
     LARGEST_WEIGHT,
     WeightProblem,
@@ -18,6 +19,7 @@ from vanishing.detectors.mixture import (
     minimize_convex,
 )
 from vanishing.detectors.score import negative_log_probability
+from vanishing.transformations import RandomAffine
 
 
 def problem(seed, n_clusters=1, smoothing=0.0, n_points=40):
@@ -157,3 +159,24 @@ def test_no_common_metric_where_the_contrast_is_flat():
     assert fit_linear_components([round_], rows, ideal, None)[1] is not None
     flat = round_ * [1.0, 1e-5, 0.0] @ np.linalg.qr(rng.normal(size=(3, 3)))[0]
     assert fit_linear_components([flat], rows, ideal, None)[1] is None
+
+
+def test_weights_of_many_rows_come_from_as_many_as_fit_into_memory(monkeypatch):
+    X = np.random.default_rng(0).uniform(-1, 1, (400, 2))
+    X[:, 1] = X[:, 0] ** 2 + 0.05 * np.random.default_rng(1).normal(size=400)
+    sizes = []
+
+    class Problem(mixture.WeightProblem):
+        def __init__(self, squares, *rest):
+            sizes.append((squares[0].shape, len(squares)))
+            super().__init__(squares, *rest)
+
+    monkeypatch.setattr(mixture, "WeightProblem", Problem)
+    detector = TransformationDetector(RandomAffine(3), weighting="convex", random_state=0)
+    detector.fit(X)
+    (n_rows, n_polynomials), n_copies = sizes[0]
+    assert n_rows == 400
+    sizes.clear()
+    monkeypatch.setattr(mixture, "WEIGHT_NUMBERS", 100 * n_polynomials * n_copies)
+    detector.fit(X)
+    assert sizes[0] == ((100, n_polynomials), n_copies)

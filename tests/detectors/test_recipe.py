@@ -221,3 +221,15 @@ def test_clusters_have_the_densities_of_their_shapes():
         masses = masses[::-1]
     rest = view.log_masses - masses - determinants
     assert rest[0] == pytest.approx(rest[1])
+
+
+def test_clusters_of_decorrelated_columns_are_seen_across_a_long_direction():
+    """Two parallel lines, much closer to each other than they are long."""
+    rng = np.random.default_rng(0)
+    along, side = rng.uniform(-10, 10, 400), rng.choice([-1.0, 1.0], 400)
+    across = 0.3 * side + 0.02 * rng.normal(size=400)
+    detector = VanishingDetector().fit(np.column_stack([along + across, along - across]))
+    score = detector.anomaly_score_
+    (view,) = [view for view in score.views if view.names == (recipe.DECORRELATED,)]
+    centers = score.coordinates.scaler.inverse_transform(view.centers)
+    np.testing.assert_allclose(np.abs(centers @ [0.5, -0.5]), 0.3, atol=0.02)

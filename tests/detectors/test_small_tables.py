@@ -7,7 +7,7 @@ import pytest
 from benchmarks.campaigns.detectors import flagged, is_violation, make_table
 
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
-from vanishing.detectors import fit_to_mixed
+from vanishing.detectors import ChristoffelDetector, fit_to_mixed
 from vanishing.detectors.threshold import move_last_digits
 
 #: Tables of which thresholds once called all rows, or far too many, anomalous.
@@ -140,3 +140,43 @@ def test_last_digits(dtype):
     relative = np.abs(moved - X)[X != 0] / np.abs(X[X != 0]) / np.finfo(dtype).eps
     assert (relative > 4).all()
     assert (relative < 16).all()
+
+
+def test_one_row_is_too_few_however_it_comes():
+    torch = pytest.importorskip("torch")
+    row = np.ones((1, 2))
+    for X in (row, [row], torch.ones((1, 2))):
+        with pytest.raises(ValueError, match=r"1 (row|sample)"):
+            VanishingDetector().fit(X)
+
+
+def test_explanations_and_calibrations_that_make_no_sense():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    detector = VanishingDetector().fit(X)
+    with pytest.raises(ValueError, match="n_equations must not be negative, got -1"):
+        detector.explain(X[:1], n_equations=-1)
+    with pytest.raises(ValueError, match="leaves 0 to calibrate on and 3 to fit; both need some"):
+        VanishingDetector(calibration=0.1, contamination=0.1).fit(X[:3])
+
+
+def test_rows_that_are_too_many_for_a_table(monkeypatch):
+    monkeypatch.setattr("vanishing.data.inputs.TABLE_BYTES", 100)
+    chunks = [np.random.default_rng(i).normal(size=(40, 3)) for i in range(3)]
+    with pytest.raises(ValueError, match="100 bytes; pass a part of them as an array"):
+        ChristoffelDetector().fit(np.vstack(chunks)).explain(chunks)
+
+
+def test_many_columns_of_a_small_rank():
+    """Directions without variance hold no equation but that the rows are in their span."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 5)) @ rng.normal(size=(5, 30))
+    detector = VanishingDetector().fit(X)
+    off = X[:5] + 0.5 * rng.normal(size=(5, 30))
+    assert detector.predict(off).tolist() == [-1] * 5
+    assert (detector.predict(X) == 1).mean() > 0.9
+
+
+def test_two_rows_are_enough_however_they_come():
+    X = np.array([[0.0, 1.0], [1.0, 3.0]])
+    whole, chunks = (VanishingDetector().fit(rows) for rows in (X, [X[:1], X[1:]]))
+    np.testing.assert_array_equal(whole.score_samples(X), chunks.score_samples(X))

@@ -2,10 +2,19 @@
 
 import numpy as np
 import pytest
+from scipy.stats import beta
 
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
 from vanishing.detectors.score import Score
-from vanishing.detectors.threshold import apply_to_unseen, conformal_threshold, quantile_threshold
+from vanishing.detectors.threshold import (
+    HIGHEST_RATE,
+    MOST_ANOMALIES,
+    RISK,
+    apply_to_unseen,
+    conformal_threshold,
+    most_anomalies,
+    quantile_threshold,
+)
 from vanishing.transformations import RandomAffine
 
 
@@ -128,3 +137,12 @@ def test_detectors_keep_the_promised_rate(detector, rate):
 def test_too_few_samples_for_the_guarantee():
     with pytest.raises(ValueError, match=r"0.01 cannot be guaranteed with 50 .*at least 99"):
         conformal_threshold(np.arange(50.0), 0.01)
+
+
+@pytest.mark.parametrize("n_rows", [30, 100, 300, 1000, 10**6])
+def test_few_rows_are_called_anomalous_only_if_the_rate_is_certain(n_rows):
+    share = most_anomalies(n_rows)
+    below = round(share * min(n_rows, 1000))
+    assert beta.sf(HIGHEST_RATE, below + 1, min(n_rows, 1000) - below) <= RISK or below == 0
+    assert share == MOST_ANOMALIES or beta.sf(HIGHEST_RATE, below + 2, n_rows - below - 1) > RISK
+    assert (share == MOST_ANOMALIES) == (n_rows >= 300)

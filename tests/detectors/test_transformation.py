@@ -540,3 +540,20 @@ def test_progress_goes_from_zero_to_one(n_components):
     assert shares == sorted(shares)
     assert 0 < shares[0] < 0.2
     assert shares[-1] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("preprocessor", [None, StandardScaler()])
+def test_moved_pixels_without_principal_components(digits, preprocessor):
+    """Their images are made one by one, and are those of the transformations."""
+    normal, new, _ = digits
+    center = [18, 19, 20, 26, 27, 28, 34, 35, 36]  # of the image: 3 x 3 pixels that all vary
+    rotations = Rotations(image_shape=(3, 3))
+    model = TransformationDetector(rotations, preprocessor=preprocessor).fit(normal[:, center])
+    coordinates = model.anomaly_score_.coordinates
+    for image, rotate in zip(
+        coordinates.each(new[:5, center]), model.transformations_, strict=True
+    ):
+        expected = rotate(coordinates.scale(new[:5, center]))
+        if preprocessor is not None:
+            expected = coordinates.preprocessor.transform(expected)
+        np.testing.assert_allclose(image, expected)

@@ -6,6 +6,7 @@ import pytest
 from tests.laws.test_discover import accounts, kinetic, noisy
 
 from vanishing import discover
+from vanishing.laws.check import Fix
 
 
 @pytest.fixture(scope="module")
@@ -342,3 +343,162 @@ def test_texts_have_plain_minus_signs(bill_laws):
     assert "-62.69" in texts[0]
     assert "net -527.34 to 527.34" in texts[0]
     assert not any("\u2212" in text for text in texts)
+
+
+# --- several laws at once -------------------------------------------------------------------------
+
+
+def sums_and_products(n_rows=60, seed=0):
+    """Three laws without a column in common: x2 = x0 + x1, x5 = x3 x4, x8 = x6 + x7."""
+    X = np.random.default_rng(seed).uniform(1, 5, (n_rows, 9))
+    X[:, 2], X[:, 5], X[:, 8] = X[:, 0] + X[:, 1], X[:, 3] * X[:, 4], X[:, 6] + X[:, 7]
+    return X
+
+
+@pytest.fixture(scope="module")
+def three_laws():
+    laws = discover(sums_and_products())
+    found = {frozenset(law.columns) for law in laws}
+    assert found == {frozenset(f"x{3 * k + j}" for j in range(3)) for k in range(3)}
+    return laws
+
+
+def test_a_row_that_breaks_three_laws_has_no_fix(three_laws):
+    X = sums_and_products(5, seed=1)
+    X[2, [2, 5, 8]] += 3
+    check = three_laws.check(X)
+    (found,) = check
+    assert (found.laws, found.fixes) == ((0, 1, 2), ())
+    (sentence,) = check.sentences()
+    assert " and 1 more law; " in sentence
+    assert sentence.endswith("no one or two cells would fix it.")
+    (line,) = check.to_frame().to_dict("records")
+    assert line["cell"] is None
+    assert np.isnan(line["fix"])
+
+
+def test_a_row_that_breaks_two_laws_has_two_fixes(three_laws, monkeypatch):
+    X = sums_and_products(5, seed=1)
+    X[2, [2, 8]] += 3
+    (found,) = three_laws.check(X)
+    assert len(found.fixes) == len(found.laws) == 2
+    changed = X[[2]]
+    for fix in found.fixes:
+        changed[0, int(fix.column[1:])] = fix.fix
+    assert len(three_laws.check(changed)) == 0
+    monkeypatch.setattr("vanishing.laws.check.MOST_PAIRS", 0)
+    (found,) = three_laws.check(X)
+    assert found.fixes == ()
+
+
+def test_a_row_may_lack_a_cell_and_break_another_law(three_laws):
+    X = sums_and_products(5, seed=1)
+    right = X[2, 0]
+    X[2, 0] = np.nan
+    X[2, 5] += 3
+    filled, broken = three_laws.check(X)
+    assert filled.is_missing
+    assert (filled.fixes[0].column, filled.fixes[0].fix) == ("x0", pytest.approx(right))
+    assert not broken.is_missing
+    assert {fix.column for fix in (*broken.fixes, *broken.alternatives)} <= {"x3", "x4", "x5"}
+    assert [set(three_laws[k].columns) for k in broken.laws] == [{"x3", "x4", "x5"}]
+
+
+def test_cells_that_two_laws_determine_together():
+    a, b, c = np.random.default_rng(0).uniform(1, 5, (3, 60))
+    X = np.column_stack([a, b, c, a + 2 * b + 3 * c, 5 * a - b + 2 * c])
+    laws = discover(X)
+    both = [laws.names.index(name) for name in laws[0].columns if name in laws[1].columns]
+    row = X[:1].copy()
+    row[0, both[:2]] = np.nan
+    (found,) = laws.check(row)
+    assert {fix.column for fix in found.fixes} == {f"x{j}" for j in both[:2]}
+    for fix in found.fixes:
+        assert fix.fix == pytest.approx(X[0, int(fix.column[1:])])
+        assert fix.error < 1e-6
+    row[0, both[2]] = np.nan  # three unknowns
+    assert len(laws.check(row)) == 0
+
+
+def test_whole_cells_that_two_laws_determine_together():
+    a, b, c = np.random.default_rng(0).integers(10, 99, (3, 60)).astype(float)
+    X = np.column_stack([a, b, c, a + 2 * b + 3 * c, 5 * a - b + 2 * c])
+    laws = discover(X)
+    both = [laws.names.index(name) for name in laws[0].columns if name in laws[1].columns]
+    row = X[:1].copy()
+    row[0, both[:2]] = np.nan
+    (found,) = laws.check(row)
+    assert {fix.column: fix.fix for fix in found.fixes} == {f"x{j}": X[0, j] for j in both[:2]}
+
+
+def test_a_power_is_never_negative():
+    """No value of x0 gives a negative fourth power."""
+    x = np.random.default_rng(0).uniform(1, 2, 60)
+    laws = discover(np.column_stack([x, x**4]))
+    (found,) = laws.check(np.array([[1.5, -2.0]]))
+    assert [fix.column for fix in found.fixes] == ["x1"]
+    assert found.alternatives == ()
+
+
+def test_a_switch_has_two_values():
+    rng = np.random.default_rng(0)
+    switch, price = rng.integers(0, 2, 80).astype(float), rng.uniform(1, 5, 80)
+    X = np.column_stack([switch, price, price + 3 * switch])
+    laws = discover(X)
+    X[4, 2] += 6
+    (found,) = laws.check(X)
+    assert {fix.column for fix in (*found.fixes, *found.alternatives)} == {"x1", "x2"}
+
+
+def test_a_fix_without_an_error_is_written_in_full():
+    assert Fix("x", 1.0, 2.5, np.inf, 1.0).written == ("1", "2.5")
+    assert Fix("x", 1.0, 2.5, 0.0, 1.0).written == ("1", "2.5")
+
+
+def test_what_rounding_explains_has_no_score():
+    rng = np.random.default_rng(0)
+    a, b = rng.uniform(1, 9, (2, 200)).round(2)
+    X = np.column_stack([a, b, (a * b).round(2)])
+    laws = discover(X)
+    checker = laws._checker
+    checker.check(X, range(len(X)))
+    assert not checker.scores(X).any()
+
+
+def test_plots_of_no_law_and_on_axes_of_the_user(three_laws):
+    import matplotlib.pyplot as plt
+
+    _, ax = plt.subplots()
+    assert three_laws.plot(sums_and_products(5), ax=ax) is ax
+    assert [text.get_text() for text in ax.texts] == [str(law) for law in three_laws]
+    none = discover(np.random.default_rng(0).normal(size=(60, 2)))
+    ax = none.plot(np.ones((2, 2)))
+    assert not ax.texts
+    assert ax.get_title(loc="left") == "No law found in 2 columns of 60 rows."
+    plt.close("all")
+
+
+def test_fixes_have_the_decimals_of_the_table_that_the_laws_come_from():
+    """Whole numbers in a row or two are no reason for a whole fix."""
+    a, b = np.random.default_rng(0).uniform(1, 9, (2, 100)).round(2)
+    laws = discover(np.column_stack([a, b, (a + b).round(2)]))
+    (found,) = laws.check(np.array([[3.0, 4.0, 7.0], [2.0, 4.0, np.nan], [1.0, 1.0, 2.0]]))
+    assert (found.fixes[0].fix, found.fixes[0].decimals) == (6.0, 2)
+
+
+def test_errors_of_cells_that_two_laws_determine_together():
+    """They are as far off as their standard errors say."""
+    rng = np.random.default_rng(0)
+    a, b, c = rng.uniform(1, 5, (3, 200))
+    truth = np.column_stack([a, b, c, a + 2 * b + 3 * c, 5 * a - b + 2 * c])
+    X = truth + 0.01 * rng.normal(size=truth.shape)
+    laws = discover(X, noise=np.full(5, 0.01))
+    both = [laws.names.index(name) for name in laws[0].columns if name in laws[1].columns][:2]
+    X[:, both] = np.nan
+    ratios = [
+        (fix.fix - truth[found.row, laws.names.index(fix.column)]) / np.hypot(fix.error, 0.01)
+        for found in laws.check(X)
+        for fix in found.fixes
+    ]
+    assert len(ratios) == 400
+    assert 0.6 < np.std(ratios) < 1.3

@@ -8,6 +8,7 @@ import sympy
 import vanishing
 from vanishing import discover
 from vanishing.laws import Laws
+from vanishing.laws.discovery import HIGHEST_DEGREE, Search, choose_degree
 
 rng = np.random.default_rng(0)
 
@@ -258,6 +259,13 @@ def test_missing_cells_are_left_out():
         (np.ones(5), {}, "expected a table of rows and columns, got an array of 1 dimension;"),
         (np.ones((5, 2)), {"max_degree": 0}, "max_degree must be a whole number from 1 on, got 0"),
         (np.ones((5, 2)), {"feature_names": ["a"]}, "feature_names has 1 names"),
+        (np.ones((5, 2)), {"random_state": -1}, "random_state must be a whole number from 0 on"),
+        (np.ones((5, 2)), {"random_state": True}, "random_state must be a whole number from 0 on"),
+        (np.ones((5, 2)), {"noise": "much"}, "noise must be a number from 0 on, or one for each"),
+        (np.ones((5, 2)), {"noise": [1.0]}, "one for each of the 2 numeric columns"),
+        (np.ones((5, 2)), {"noise": -1.0}, "noise must be a number from 0 on"),
+        (np.eye(9)[:, :2] * 1e200, {}, "column 'x0' holds 1e\\+200 in row 0, too large"),
+        (np.eye(9)[:, :2] * 1e-200, {}, "column 'x0' holds numbers up to 1e-200 only, too small"),
         (np.ones((5, 2)), {"feature_names": ["a", "a"]}, "'a' more than once"),
     ],
 )
@@ -466,3 +474,63 @@ def test_the_lowest_of_the_powers_that_say_the_same():
     laws = discover(X, ["U", "R", "I", "P"])
     assert len(laws) == 2
     assert max(law.degree for law in laws) <= 2
+
+
+def test_formulas_of_a_column():
+    """Each once, and none from laws that do not name it or that have none."""
+    rng = np.random.default_rng(0)
+    a, b, x = rng.uniform(1, 2, (3, 60))
+    laws = discover(np.column_stack([a, b, a * b, x, x**2]), ["a", "b", "c", "x", "y"])
+    assert [str(formula) for formula in laws.solve_for("a")] == ["c/b"]
+    assert sorted(str(formula) for formula in laws.solve_for("x")) == ["-sqrt(y)", "sqrt(y)"]
+    with pytest.raises(ValueError, match="there is no column 'z'"):
+        laws.solve_for("z")
+
+
+def test_many_columns_are_searched_to_a_lower_degree():
+    notes = []
+    assert choose_degree(3, None, notes) == HIGHEST_DEGREE
+    assert not notes
+    degree = choose_degree(60, None, notes)
+    assert degree < HIGHEST_DEGREE
+    assert notes == [f"laws of degree {degree + 1} and more were not looked for in 60 columns"]
+    assert choose_degree(1000, 1, []) == 1
+
+
+def test_noise_of_zero_is_that_of_exact_laws():
+    a, b = np.random.default_rng(0).uniform(1, 2, (2, 60))
+    X = np.column_stack([a, b, a + b])
+    assert [str(law) for law in discover(X, noise=0.0)] == ["x2 = x0 + x1"]
+    X[:, 2] += 1e-3 * np.random.default_rng(1).normal(size=60)
+    assert len(discover(X, noise=0.0)) == 0
+
+
+def test_a_law_of_four_terms_and_degree_three():
+    x, y, z = np.random.default_rng(0).uniform(1, 2, (3, 80))
+    (law,) = discover(np.column_stack([x, y, z, x**3 - x * y + 2 * z]), ["x", "y", "z", "w"])
+    assert str(law) == "x*y + w = x^3 + 2*z"
+
+
+def test_of_many_rows_the_coefficients_come_from_all(monkeypatch):
+    monkeypatch.setattr("vanishing.laws.laws.SEARCHED_ROWS", 100)
+    rng = np.random.default_rng(0)
+    a, b = rng.uniform(1, 2, (2, 2000))
+    X = np.column_stack([a, b, 1.234 * a * b]) + 0.02 * rng.normal(size=(2000, 3))
+    (law,) = discover(X)
+    ratio = np.abs(law.coefficients).max() / np.abs(law.coefficients).min()
+    assert ratio == pytest.approx(1.234, abs=2e-3)
+
+
+def test_a_power_of_a_law_is_replaced_by_the_law():
+    """U^4 = R^2 P^2 says that U^2 = R P."""
+    r, p = np.random.default_rng(0).uniform(1, 2, (2, 100))
+    rows = np.column_stack([np.sqrt(r * p), r, p])
+    rows /= np.sqrt(np.mean(rows**2, axis=0))
+    powers = np.full(3, 4)
+    search = Search(
+        rows, rows.std(axis=0), np.ones(100), 4, powers, np.random.default_rng(0)
+    )  # fmt: skip
+    search.found = [(search.fit(np.array([[4, 0, 0], [0, 2, 2]])), 1e-6)]
+    assert search._lower_one()
+    ((relation, _),) = search.found
+    assert sorted(relation.exponents.tolist()) == [[0, 1, 1], [2, 0, 0]]

@@ -11,6 +11,8 @@ from scipy.integrate import solve_ivp
 import vanishing
 from vanishing import discover
 from vanishing.laws import discover_invariants
+from vanishing.laws.invariants import InvariantSearch
+from vanishing.laws.trajectories import hold_out
 from vanishing.persistence import ModelFileError
 
 INERTIA = np.array([1.0, 2.0, 3.0])
@@ -282,6 +284,7 @@ def test_bad_trajectories(arguments, message):
         ({"terms": "x"}, "must be a list of terms"),
         ({"terms": ["x0*z"]}, r"the term 'x0\*z', which is no product of powers of x0, x1"),
         ({"terms": ["x0^3"], "max_degree": 2}, "term of degree 3, but max_degree is 2"),
+        ({"terms": ["x0^99"]}, "terms of degree 99 in 2 columns are too many to evaluate"),
     ],
 )
 def test_bad_options(options, message):
@@ -326,3 +329,26 @@ def test_noise_is_not_constant_along_trajectories():
     assert not [note for note in discover_invariants(records).notes if "constant" in note]
     still = [np.column_stack([each, np.full(len(each), k)]) for k, each in enumerate(oscillate())]
     assert [note for note in discover_invariants(still).notes if "constant" in note]
+
+
+def test_noise_around_a_large_number_is_not_constant_along_trajectories():
+    rng = np.random.default_rng(0)
+    records = [
+        np.column_stack([each, 100 + 0.2 * rng.normal(size=len(each))]) for each in oscillate()
+    ]
+    assert not [note for note in discover_invariants(records).notes if "constant" in note]
+
+
+def test_needless_terms_are_left_out_of_an_invariant():
+    """x v is no part of the energy, and noise alone gives it a coefficient."""
+    records = noisy(oscillate(), 1e-2)
+    values, groups = np.concatenate(records), np.repeat(np.arange(len(records)), len(records[0]))
+    scaled = values / np.sqrt(np.mean(values**2, axis=0))
+    rng = np.random.default_rng(0)
+    search = InvariantSearch(
+        scaled, scaled.std(axis=0), np.ones(len(scaled)), 2, np.full(2, 2), rng,
+        groups=groups, folds=hold_out(groups, rng), most_noise=0.2,
+    )  # fmt: skip
+    relation, p_value = search.judge(np.array([[2, 0], [0, 2], [1, 1]]))
+    assert p_value is not None
+    assert sorted(relation.exponents.tolist()) == [[0, 2], [2, 0]]

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from numpy.polynomial.legendre import legval
 
 from vanishing.laws.discovery import combine
-from vanishing.laws.fit import Relation
+from vanishing.laws.fit import Relation, explained_share
 from vanishing.laws.law import LARGEST_DENOMINATOR, _fraction, write_coefficient
 
 
@@ -49,3 +50,16 @@ def test_a_term_that_two_relations_share_is_eliminated():
     for exponents in found:
         assert sorted(exponents.tolist()) == sorted(unit[[2, 3]].tolist())
     assert combine(long, relation(unit[[2, 3, 4, 5]], [1.0, 1.0, 1.0, -1.0])) == []
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3])
+def test_deviations_that_are_a_function_of_the_columns_are_explained(degree):
+    """Also by a cubic one that is not seen in linear terms; noise is not."""
+    rng = np.random.default_rng(0)
+    rows = rng.uniform(-1, 1, (400, 2))
+    curve = legval(rows[:, 0], np.eye(4)[degree])
+    share, error = explained_share(0.01 * curve, rows, rows.std(axis=0), target=1)
+    assert share > 0.9
+    assert error < 0.1
+    share, error = explained_share(0.01 * rng.normal(size=400), rows, rows.std(axis=0), target=1)
+    assert share < 3 * error + 0.01

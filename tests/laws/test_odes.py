@@ -198,3 +198,30 @@ def test_times_are_as_many_as_rows():
     records, t = oscillate()
     with pytest.raises(ValueError, match="t must have one time for each of the 200 rows"):
         discover_odes(records[0], t[:-1])
+
+
+def test_equations_that_are_not_linear_in_the_derivative():
+    """They are written as they are, and have no formula of the derivative."""
+    records, t = oscillate()
+    (ode, _) = discover_odes(records, t, feature_names=["x", "v"])
+    assert str(ode) == "dx/dt = v"
+    exponents = ode.exponents.copy()
+    exponents[:, -1] *= 2
+    squared = replace(ode, exponents=exponents)
+    assert not squared.is_linear
+    assert "dx/dt]^2" in str(squared).replace("dx/dt^2", "dx/dt]^2")
+    assert "^{2}" in squared.latex
+    for ask in (lambda: squared.solution, lambda: squared.evaluate(records[0])):
+        with pytest.raises(ValueError, match=r"is not linear in dx/dt; solve it numerically"):
+            ask()
+
+
+def test_terms_of_some_equations():
+    records, t = oscillate()
+    names = ["x", "v"]
+    (ode,) = discover_odes(records, t, feature_names=names, terms={"x": ["v", "x"]})
+    assert str(ode) == "dx/dt = v"
+    (ode,) = discover_odes(records, t, feature_names=names, terms=["dx/dt", "v"])
+    assert str(ode) == "dx/dt = v"
+    with pytest.raises(ValueError, match="no term that any equation may have"):
+        discover_odes(records, t, feature_names=names, terms={"x": ["dv/dt"]})

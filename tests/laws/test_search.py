@@ -54,3 +54,9 @@ def test_units_of_terms_do_not_matter_to_the_weights_of_rows():
     weights = even_weights(values)
     np.testing.assert_allclose(even_weights(values * [[1e3], [1.0], [1e-4], [7.0]]), weights)
     assert weights.sum() == pytest.approx(1.0)
+
+
+def test_units_of_columns_do_not_matter_to_short_polynomials():
+    X = table(0)
+    expected = shorten(terms_of(X), 0.01)
+    assert shorten(terms_of(X * [1e3, 1.0, 1e-3, 1e2, 1.0]), 0.01) == expected

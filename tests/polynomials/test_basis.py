@@ -13,7 +13,7 @@ from tests.support.cases import NORMALIZATIONS, fit
 from vanishing.arrays.blocks import BudgetError, block_rows
 from vanishing.polynomials import PolynomialBasis
 from vanishing.polynomials.evaluation import Complement
-from vanishing.polynomials.monomials import Monomials, monomials
+from vanishing.polynomials.monomials import AffineMap, Monomials, monomials
 
 
 @pytest.fixture(params=NORMALIZATIONS, scope="module")
@@ -150,3 +150,31 @@ def test_coefficients_are_written_out_up_to_a_limit(monkeypatch):
     monkeypatch.setattr("vanishing.polynomials.evaluation.LARGEST_MATRIX", 8 * 6 * 4 - 1)
     with pytest.raises(BudgetError, match="4 equations in 6 variables"):
         np.asarray(equations)
+
+
+def test_whole_numbers_are_points_too(ideal):
+    points = np.array([[1, 2, 3], [0, 1, 1]])
+    np.testing.assert_array_equal(
+        ideal.basis_.evaluate(points), ideal.basis_.evaluate(points.astype(float))
+    )
+
+
+def test_nonvanishing_polynomials_as_a_basis(ideal):
+    X = np.random.default_rng(1).standard_normal((5, 3))
+    expected = ideal.basis_.evaluate(X, which="nonvanishing")
+    found = ideal.basis_.take_nonvanishing().evaluate(X)
+    np.testing.assert_allclose(found, expected[:, expected.shape[1] - found.shape[1] :])
+
+
+def test_maps_that_do_not_fit(ideal):
+    basis = ideal.basis_
+    with pytest.raises(ValueError, match="gives 2 coordinates, and the polynomials have 3"):
+        basis.compose(AffineMap(np.eye(2), np.zeros(2)))
+    with pytest.raises(ValueError, match="expected an offset of 2 and a center of 3 numbers"):
+        AffineMap(np.ones((2, 3)), np.zeros(3))
+    with pytest.raises(ValueError, match="the first map gives 3 coordinates, and the second"):
+        AffineMap.identity(2).after(AffineMap.identity(3))
+    with pytest.raises(ValueError, match="has rank 1 only, so that it does not reach"):
+        AffineMap(np.ones((2, 3)), np.zeros(2)).preimage(np.array([0.0, 1.0]))
+    empty = PolynomialBasis(3, ()).compose(AffineMap(np.ones((3, 4)), np.zeros(3)))
+    assert (empty.n_features, empty.count()) == (4, 0)

@@ -315,7 +315,7 @@ def _fits_better(variances: FloatArray, misfits: FloatArray, degree: int, higher
 def _pool(whole: MomentSeries, degree: int, n_rows: float) -> tuple[float, int]:
     """Return the noise of all polynomials of a degree that it explains, and how many they are."""
     t, _ = whole.first_singular(degree)
-    variances = np.maximum(whole.extents(t, degree), 0.0)
+    variances = whole.extents(t, degree)
     numbers = np.arange(1.0, len(variances) + 1)
     means = np.cumsum(variances) / numbers
     apart = variances[1:] > means[:-1] * largest_by_chance(numbers[1:], n_rows) ** 2

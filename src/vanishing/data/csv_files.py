@@ -717,12 +717,11 @@ def _guess_encoding(beginning: bytes, where: str) -> str | None:
         return "utf-16"
     if b"\0" in beginning:
         raise TableError(f"{where} is no text file", "format")
-    # Files of spreadsheets on Windows; Latin-1 reads any byte.
-    for encoding in ("utf-8", "cp1252", "latin-1"):
+    for encoding in (None, "cp1252"):  # UTF-8, or files of spreadsheets on Windows
         with suppress(UnicodeDecodeError):
-            beginning.decode(encoding)
-            return None if encoding == "utf-8" else encoding
-    return None
+            beginning.decode(encoding or "utf-8")
+            return encoding
+    return "latin-1"  # which reads any byte
 
 
 def is_numeric(kind: Any) -> bool:

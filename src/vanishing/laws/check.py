@@ -236,7 +236,7 @@ class Check:
         names = [f"[{k + 1}]" if numbered else str(self.laws[k]) for k in found.laws]
         laws = " and ".join(names if numbered else names[:2])
         if len(names) > 2 and not numbered:
-            laws += f" and {len(names) - 2} more laws"
+            laws += f" and {len(names) - 2} more law{'s' * (len(names) > 3)}"
         where = f"row {printable(str(found.name))}: "
         if found.is_missing:
             return where + "; ".join(_fill_sentences(found.fixes, laws)) + "."

@@ -1,5 +1,6 @@
 """Calls of the command line: in this process, which is quick, and as a program of its own."""
 
+import functools
 import io
 import subprocess
 import sys
@@ -13,16 +14,23 @@ from vanishing import VanishingDetector, VanishingIdeal
 from vanishing.app.cli import main
 
 
+class Screen(io.TextIOWrapper):
+    """A stream of a terminal."""
+
+    def isatty(self):
+        return True
+
+
 @pytest.fixture
 def call(tmp_path, monkeypatch):
-    """Run a command in this process, in a folder of its own."""
+    """Run a command in this process, in a folder of its own; on a terminal if ``kind`` is one."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("TERM", "dumb")
 
-    def run(*arguments, given=b""):
-        out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in "ab")
-        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(given), "utf-8"))
+    def run(*arguments, given=b"", kind=io.TextIOWrapper, encoding="utf-8"):
+        out, err = (kind(io.BytesIO(), encoding, write_through=True) for _ in "ab")
+        monkeypatch.setattr("sys.stdin", kind(io.BytesIO(given), "utf-8"))
         with redirect_stdout(out), redirect_stderr(err):
             code = main([str(each) for each in arguments])
         raw = out.buffer.getvalue() if not out.closed else b""
@@ -34,6 +42,12 @@ def call(tmp_path, monkeypatch):
         )
 
     return run
+
+
+@pytest.fixture
+def terminal(call):
+    """Run a command in this process, on a terminal."""
+    return functools.partial(call, kind=Screen)
 
 
 @pytest.fixture

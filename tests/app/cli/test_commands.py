@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from tests.support.command_line import parabola, write_csv
 from tests.support.paths import ROOT
 
 import vanishing
-from vanishing import VanishingDetector, VanishingIdeal
+from vanishing import ClassVanishingFeatures, VanishingDetector, VanishingIdeal
 from vanishing.app.cli.commands import COMMANDS
 from vanishing.detectors import ChristoffelDetector
 from vanishing.persistence import save
@@ -588,6 +589,39 @@ def test_names_of_rows_that_are_none(call, tables, models):
     assert "np." not in done.err
 
 
+def test_explanations_that_are_refused(call, tables, models, pipelines, tmp_path):
+    """Of models that have none, and of pictures of what has none."""
+    labels = np.arange(300) % 2
+    save(ClassVanishingFeatures().fit(tables.normal, labels), tmp_path / "classes.safetensors")
+    cases = [
+        (["moved.csv", "-m", "detector.safetensors"], "explain is not supported for pipelines"),
+        (
+            ["new.csv", "-m", "classes.safetensors", "-r", "1"],
+            "not supported for models of classes",
+        ),
+    ]
+    for arguments, said in cases:
+        done = call("explain", *arguments)
+        assert done.code == 4, done.err
+        assert said in done.err
+
+
+def test_pictures_of_explanations_that_are_refused(call, tables, models):
+    done = call("explain", "new.csv", "-m", "ideal.safetensors", "--picture", "a.png")
+    assert done.code == 4
+    assert "an ideal has no explanation to draw" in done.err
+    far = b"x,y\n1e300,1e300\n"
+    done = call("explain", "-", "-m", "detector.safetensors", "--picture", "a.png", given=far)
+    assert done.code == 3
+    assert "row 1 is too far from normal data to draw" in done.err
+
+
+def test_several_explanations_are_separated(call, tables, models):
+    done = call("explain", "new.csv", "-m", "detector.safetensors", "-r", "3", "-r", "5")
+    assert next(line for line in done.out.splitlines() if line.startswith("row "))[:6] == "row 3:"
+    assert "\n\nrow 5: " in done.out
+
+
 def test_rows_too_far_to_explain(call, models):
     far = b"x,y\n1e300,1e300\n"
     done = call("explain", "-", "-m", "ideal.safetensors", given=far)
@@ -900,6 +934,10 @@ def test_commands_that_info_suggests(call, ellipse):
         (b"a\n1\n2\n", "2 complete rows are too few to find equations"),
         (b"1e300,2\n-1e300,3\n", "standard input: 2 rows, 2 columns"),
         (b"a,a\n1,2\n", "two columns are called 'a'"),
+        (b"a,b\n1,\n,2\n2,\n,4\n", "vanishing check table.csv"),
+        (b"a\n" + b"1\n2\n" * 500 + b"oops\n" * 12, "more cells are not numbers."),
+        (b"a,b,c,d,e,f,g\n" + b"1,7,3,2,8,1,6\n2,5,4,4,6,3,3\n" * 6, "enough to look for short"),
+        (b",".join([b"1"] * 70) + b"\n" + b",".join([b"2"] * 70), "more (70 whole number); --json"),
         (b"", "is empty"),
     ],
 )
@@ -1016,3 +1054,242 @@ def test_names_of_all_scripts(call, tmp_path):
     assert "[面积 [m²]]" in done.out
     done = call("transform", "données.csv", "-m", "modèle.safetensors", "--id", "größe")
     assert done.code == 0, done.err
+
+
+# --- models and tables that differ from the usual ones --------------------------------------------
+
+
+def test_json_of_fits_of_all_kinds(call, tables, tmp_path):
+    raw = json.loads(call("fit", "normal.csv", "--tol", "0.05", "--raw", "--json").out)
+    assert set(raw["equations"][0]) == {"text"}
+    record = json.loads(call("fit", "normal.csv", "--kind", "detector", "--json").out)
+    assert "equations" not in record
+    assert np.isfinite(record["threshold"])
+    rows = [[*row, i % 2] for i, row in enumerate(tables.normal.tolist())]
+    write_csv(tmp_path / "two.csv", ["x", "y", "class"], rows)
+    record = json.loads(
+        call("fit", "two.csv", "--kind", "classes", "--label", "class", "--json").out
+    )
+    assert record["model"] == "ClassVanishingFeatures"
+    assert len(record["ideals"]) == 2
+    assert "equations" not in record
+
+
+def test_only_ideals_give_signed_values(call, tables, tmp_path):
+    labels = np.arange(300) % 2
+    save(ClassVanishingFeatures().fit(tables.normal, labels), tmp_path / "classes.safetensors")
+    done = call("transform", "new.csv", "-m", "classes.safetensors", "--signed", "--out", "t.csv")
+    assert done.code == 4
+    assert "gives absolute values only; leave --signed out" in done.err
+
+
+def test_equations_of_too_many_terms_stay_in_their_coordinates(call, pipelines, monkeypatch):
+    from vanishing.app.cli import equations
+
+    monkeypatch.setattr(equations, "MOST_MONOMIALS", 6)
+    shown = call("show", "ideal.safetensors").out
+    monkeypatch.setattr(equations, "MOST_MONOMIALS", 5)
+    done = call("show", "ideal.safetensors")
+    assert "u0" not in shown
+    assert "too many" in done.err
+
+
+def test_long_lists_are_cut(call, tmp_path):
+    """Of equations, and of extents."""
+    X = np.random.default_rng(0).normal(size=(60, 2)) @ np.random.default_rng(1).normal(
+        size=(2, 26)
+    )
+    VanishingIdeal(max_degree=1, tol=1e-9).fit(X).save(tmp_path / "m.safetensors")
+    assert "... and 4 more; --json lists all of them" in call("show", "m.safetensors").out
+    assert "... and 6 larger ones" in call("show", "m.safetensors", "spectrum").out
+
+
+def test_equations_that_follow_from_others_are_counted(call, tmp_path):
+    x = np.random.default_rng(0).normal(size=100)
+    write_csv(tmp_path / "line.csv", ["x", "y"], np.column_stack([x, 2 * x]))
+    shown = call("fit", "line.csv", "--tol", "0", "--degree", "2").out
+    assert "2 x - y = 0" in shown.replace("-2 x + y", "2 x - y").replace("\u2212", "-")
+
+
+def test_a_spectrum_of_zeros(call, tmp_path):
+    VanishingIdeal(tol=0).fit(np.ones((4, 2))).save(tmp_path / "m.safetensors")
+    done = call("show", "m.safetensors", "spectrum")
+    assert done.code == 4
+    assert "all extents are zero" in done.err
+
+
+def test_far_rows_as_objects(call, models):
+    far = b"x,y\n1e300,1e300\n"
+    done = call("explain", "-", "-m", "detector.safetensors", "--json", given=far)
+    (record,) = json.loads(done.out)["rows"]
+    assert record["score"] is None
+    assert record["features"] == record["equations"] == []
+
+
+def test_a_row_like_all_others_has_nothing_to_explain(call, tables, models):
+    scores = call("score", "normal.csv", "-m", "detector.safetensors", "--out", "-").out
+    best = np.genfromtxt(scores.splitlines(), delimiter=",", skip_header=1)[:, 1].argmin()
+    done = call("explain", "normal.csv", "-m", "detector.safetensors", "-r", best + 1)
+    assert ", normal (threshold" in done.out
+    assert "satisfies the equations as well as normal rows do" in done.out
+
+
+def test_rows_on_standard_output_alone(call, tables):
+    done = call("detect", "new.csv", "--train", "normal.csv", "--out", "-", "--quiet")
+    assert done.out.splitlines()[0] == "row,score,anomaly"
+    assert len(done.out.splitlines()) == 21
+    assert not done.err
+
+
+def test_a_report_without_anomalies(call, models, tmp_path):
+    rows = parabola(300)[:3] * [1, 0] + np.array([[0, x**2] for x in parabola(300)[:3, 0]])
+    write_csv(tmp_path / "sound.csv", ["x", "y"], rows)
+    done = call("detect", "sound.csv", "-m", "detector.safetensors", "--report", "r.html")
+    assert "0 of 3 rows are anomalous" in done.out
+    assert "Anomalies in sound.csv" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+def test_equations_need_enough_sound_rows_to_be_rounded(call, models, tmp_path):
+    """Otherwise those of the model are shown."""
+    write_csv(tmp_path / "far.csv", ["x", "y"], parabola(40) + np.array([0, 5]))
+    done = call("explain", "far.csv", "-m", "ideal.safetensors", "-r", "1")
+    assert "as short as the noise" not in done.out
+    assert "  g2_0: " in done.out
+
+
+def test_quadratic_equations_of_many_columns_are_in_principal_components(call, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2)) @ rng.normal(size=(2, 25)) + 0.1 * rng.normal(size=(300, 25))
+    VanishingDetector().fit(X).save(tmp_path / "wide.safetensors")
+    done = call("show", "wide.safetensors")
+    assert "in principal components of the columns" in done.out
+    assert "pc0" in done.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--image-shape", "1x2", "--degree", "2"], "--image-shape chooses its own equations"),
+        (["--image-shape", "3x3"], "images of 3x3 have 9 pixels, but normal.csv has 2 columns"),
+        (["--contamination", "many"], "--contamination takes a fraction up to 0.5 or 'auto'"),
+        (["--contamination", "0.7"], "--contamination takes a fraction up to 0.5 or 'auto'"),
+    ],
+)
+def test_detectors_that_are_refused(call, tables, arguments, said):
+    done = call("fit", "normal.csv", "--kind", "detector", *arguments)
+    assert done.code == 2
+    assert said in done.err
+
+
+def test_pictures_of_detectors_that_are_refused(call, tables, models):
+    done = call("show", "detector.safetensors", "equations", "--picture", "p.png")
+    assert done.code == 2
+    assert "draw its spectrum or its basis without --points" in done.err
+
+
+def test_exports_that_are_refused(call, models, tmp_path, terminal):
+    done = call("export", "ideal.safetensors", "onnx", "--json")
+    assert done.code == 2
+    assert "an ONNX graph is no text; name a file with --out" in done.err
+    assert terminal("export", "ideal.safetensors", "onnx").code == 2
+    write_csv(tmp_path / "three.csv", ["x", "y", "z"], np.eye(3))
+    fit = call("fit", "three.csv", "--tol", "0", "-s", "three.safetensors")
+    assert fit.code == 0, fit.err
+    points = ("rational", "--points", "new2.csv")
+    write_csv(tmp_path / "new2.csv", ["x", "y"], np.eye(2))
+    done = call("export", "three.safetensors", *points)
+    assert done.code == 3
+
+
+def test_export_of_a_robust_fit_leaves_outliers_out(call, tmp_path):
+    x = np.random.default_rng(0).normal(size=200)
+    rows = np.column_stack([x, 2 * x + 1])
+    rows[:10, 1] += 5
+    write_csv(tmp_path / "line.csv", ["x", "y"], rows)
+    options = ("--degree", "1", "--robust")
+    done = call("export", "line.csv", "sympy", *options)
+    assert done.code == 0, done.err
+    assert done.out.replace(" ", "").strip() in ("2*x-y+1", "-2*x+y-1")
+
+
+def test_export_to_a_file_as_an_object(call, models, tmp_path):
+    done = call("export", "ideal.safetensors", "c", "--out", "f.c", "--json")
+    record = json.loads(done.out)
+    assert record == {"target": "c", "out": "f.c", "bytes": (tmp_path / "f.c").stat().st_size}
+
+
+def test_no_equation_is_said_in_the_words_of_the_options():
+    """Which tolerance was tried, and what to try next."""
+    from vanishing.app.cli.models import nothing_vanishes
+
+    assert nothing_vanishes(np.inf, "auto") == (
+        "no equation holds to within noise: try a larger --degree"
+    )
+    assert nothing_vanishes(0.9, "auto").endswith("reaches 0.9: try a larger --degree")
+    assert nothing_vanishes(0.2, 0.1).startswith("no equation holds up to --tol 0.1")
+    assert "--tol gap" in nothing_vanishes(0.2, "gap")
+
+
+def test_options_that_the_library_refuses_are_bad_usage(call, tables):
+    done = call("fit", "normal.csv", "--degree", "0")
+    assert done.code == 2
+    assert "Traceback" not in done.err
+
+
+def test_a_detector_of_constant_columns_has_no_ideal(call, tmp_path):
+    VanishingDetector().fit(np.ones((30, 2))).save(tmp_path / "m.safetensors")
+    done = call("show", "m.safetensors", "spectrum")
+    assert done.code == 4
+    assert "all columns were constant in training" in done.err
+
+
+def test_exact_points_of_a_binary_file(call, tmp_path):
+    """Their floats are taken literally."""
+    points = np.array([[k / 8, k * k / 64] for k in range(-10, 11)])
+    write_csv(tmp_path / "exact.csv", ["x", "y"], points)
+    np.savez(tmp_path / "exact.npz", x=points[:, 0], y=points[:, 1])
+    assert call("fit", "exact.csv", "--tol", "0", "-s", "m.safetensors").code == 0
+    done = call("export", "m.safetensors", "rational", "--points", "exact.npz")
+    assert done.out == "x**2 - y\n", done.err
+    np.savez(tmp_path / "one.npz", x=points[:, 0], z=points[:, 0], y=points[:, 1])
+    np.save(tmp_path / "three.npy", np.eye(3))
+    done = call("export", "m.safetensors", "rational", "--points", "three.npy")
+    assert done.code == 3
+    assert "has 3 columns to use, expected 2; choose them with --columns" in done.err
+
+
+def test_points_shorten_the_equations_of_a_model(call, tables, models):
+    done = call("export", "ideal.safetensors", "latex", "--points", "normal.csv")
+    assert done.code == 0, done.err
+    assert "x^{2}" in done.out
+    assert len(done.out) < len(call("export", "ideal.safetensors", "latex").out) + 40
+
+
+def test_info_without_torch_and_without_a_package(call, monkeypatch):
+    import importlib.metadata
+    import importlib.util
+
+    known, found = importlib.metadata.version, importlib.util.find_spec
+
+    def lacks(package):
+        if package == "scipy":
+            raise importlib.metadata.PackageNotFoundError(package)
+        return known(package)
+
+    monkeypatch.setattr(importlib.metadata, "version", lacks)
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *rest: None if name == "torch" else found(name)
+    )
+    record = json.loads(call("info", "--json").out)
+    assert record["device"] == "processor (GPUs need the extra torch)"
+    assert record["packages"]["scipy"] is None
+    assert record["extras"]["torch"].startswith("missing: pip install")
+
+
+def test_undecided_candidates_have_a_column(call, tmp_path, monkeypatch):
+    ideal = VanishingIdeal(max_degree=1, tol=0.05).fit(parabola(50))
+    ideal.trace_ = tuple(replace(step, undecided=3) for step in ideal.trace_)
+    ideal.save(tmp_path / "m.safetensors")
+    shown = call("show", "m.safetensors", "basis").out
+    assert "undecided" in shown
+    assert "undecided" not in call("show", "m.safetensors", "equations").out

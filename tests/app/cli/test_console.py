@@ -92,3 +92,36 @@ def test_json_has_no_numbers_of_its_own(capsys):
     assert capsys.readouterr().out == (
         '{\n  "a": [\n    1.0,\n    null\n  ],\n  "b": [\n    null,\n    3,\n    "ü"\n  ]\n}\n'
     )
+
+
+def test_sentences_are_broken_at_the_width_of_a_terminal(terminal, call, tables, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    shown = terminal("info", "normal.csv").out
+    sentence = next(
+        line for line in call("info", "normal.csv").out.splitlines() if "enough" in line
+    )
+    assert len(sentence) > 40
+    assert sentence not in shown
+    assert " ".join(sentence.split()) in " ".join(shown.split())
+
+
+def test_a_terminal_gets_text_only(terminal, tables, models):
+    done = terminal("score", "new.csv", "-m", "detector.safetensors", "--out", "-")
+    assert done.out.splitlines()[0] == "row,score,anomaly"
+    arguments = ("score", "new.csv", "-m", "detector.safetensors", "--out", "-")
+    done = terminal(*arguments, "--out-format", "npy")
+    assert done.code == 2
+    assert "npy is no text for a terminal; name a file with --out" in done.err
+
+
+def test_a_table_that_is_typed(terminal):
+    done = terminal("info", "-", given=b"a,b\n1,2\n2,3\n")
+    assert "end it with Ctrl-D" in done.err
+    assert "standard input: 2 rows, 2 columns" in done.out
+
+
+def test_terminals_without_unicode(call, tables, models):
+    done = call("explain", "new.csv", "-m", "ideal.safetensors", "-r", "3", encoding="ascii")
+    assert "####" in done.out
+    assert "x^2" in done.out
+    assert done.out.isascii()

@@ -277,3 +277,42 @@ def test_a_table_without_laws_is_told_what_else_helps(call, tmp_path):
     done = call("check", "random.csv")
     assert "There are no laws to check." in done.out
     assert "vanishing detect random.csv finds rows that are unlike the others" in done.err
+
+
+def test_laws_as_a_table(call, tmp_path):
+    done = call("laws", ACCOUNTS, "--out", tmp_path / "laws.csv")
+    lines = (tmp_path / "laws.csv").read_text().splitlines()
+    assert lines[0] == "law,degree,extent,p_value,latex"
+    assert [line.split(",")[0] for line in lines[1:]] == LAWS
+    assert "3 laws in 8 columns" in done.out
+    done = call("laws", ACCOUNTS, "--out", "-")
+    assert done.out.splitlines() == lines
+
+
+def test_broken_cells_alone_on_standard_output(call):
+    done = call("check", ACCOUNTS, "--out", "-")
+    assert [line.split(",")[0] for line in done.out.splitlines()] == ["row", "17", "42"]
+
+
+def test_typos_along_trajectories(call, tmp_path):
+    """Invariants fill nothing in, but the cells are listed."""
+    angle = np.linspace(0, 6, 60)
+    lines = ["run,x,y"]
+    lines += [f"{r},{r * np.cos(a):.6f},{r * np.sin(a):.6f}" for r in (1, 2, 3) for a in angle]
+    lines[5] = "1,oops,0.3"
+    (tmp_path / "runs.csv").write_text("\n".join(lines) + "\n")
+    done = call("laws", "runs.csv", "--trajectory", "run")
+    assert "1 cell is not a number:" in done.out
+    assert "x 'oops' is not a number" in done.out
+
+
+def test_of_many_typos_the_first_are_listed(call, tmp_path):
+    rng = np.random.default_rng(0)
+    lines = ["a,b,c"]
+    for i in range(1210):
+        a, b = rng.integers(10, 99, 2)
+        lines.append(f"{a},{b},{'oops' if i % 55 == 7 else a + b}")
+    (tmp_path / "typos.csv").write_text("\n".join(lines) + "\n")
+    done = call("laws", "typos.csv")
+    assert "22 cells are not numbers:" in done.out
+    assert "... and 2 more rows (--json)" in done.out

@@ -1,7 +1,9 @@
 """Tables are read as they were meant, or refused with the place and the remedy."""
 
+import errno
 import gzip
 import io
+import os
 import sys
 from datetime import date
 from pathlib import Path
@@ -15,7 +17,7 @@ from hypothesis import strategies as st
 
 from vanishing.app.cli.console import DataError, OutputError, UsageError
 from vanishing.app.cli.options import Reading
-from vanishing.app.cli.tables import check_outputs, read_table, write_table
+from vanishing.app.cli.tables import check_outputs, read_table, refusals, write_table
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False, width=64)
 NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=8)
@@ -417,7 +419,7 @@ def test_npy_holds_the_numbers_alone(tmp_path):
     assert np.load(tmp_path / "s.npy").tolist() == [0.5, 1.5]
 
 
-def test_outputs_are_checked_before_work(tmp_path):
+def test_outputs_are_checked_before_work(tmp_path, monkeypatch):
     data = tmp_path / "data.csv"
     data.write_text("a\n1\n")
     with pytest.raises(OutputError, match="also an input"):
@@ -428,6 +430,76 @@ def test_outputs_are_checked_before_work(tmp_path):
         check_outputs([str(tmp_path)], [])
     with pytest.raises(OutputError, match="written twice"):
         check_outputs([str(tmp_path / "a"), str(tmp_path / "." / "a")], [])
+    with monkeypatch.context() as patched:
+        patched.setattr("os.access", lambda *_: False)  # root may write anything
+        with pytest.raises(OutputError, match="may not be written"):
+            check_outputs([str(tmp_path / "a.csv")], [])
     check_outputs(["/dev/null", "/dev/null", "-", None], [])
     with pytest.raises(UsageError, match=r"unknown kind of table '\.doc'"):
         write_table(str(tmp_path / "a.doc"), {"a": np.ones(1)})
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (errno.ENOSPC, "a.csv was not written: no space is left there; make room"),
+        (errno.EROFS, "a.csv was not written: it may not be written there; choose another"),
+        (errno.EIO, f"a.csv was not written: {os.strerror(errno.EIO)}; choose another place"),
+    ],
+)
+def test_what_the_system_says_of_files_is_one_line(number, said):
+    with pytest.raises(OutputError) as error, refusals("a.csv"):
+        raise OSError(number, os.strerror(number))
+    assert str(error.value).startswith(said)
+
+
+def test_readers_that_are_gone_are_no_failed_files():
+    with pytest.raises(BrokenPipeError), refusals("a.csv"):
+        raise BrokenPipeError(errno.EPIPE, "closed")
+
+
+def test_a_table_of_texts_alone_is_refused(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("city,day\nRome,Mon\nOslo,Tue\n")
+    with pytest.raises(DataError, match=r"data.csv has no column of numbers"):
+        read_table(str(path), Reading(), set_aside=True)
+
+
+def test_files_that_cannot_be_read_are_named(tmp_path, monkeypatch):
+    path = tmp_path / "data.csv"
+    path.write_text("a\n1\n")
+
+    def refuse(*_, **__):
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr("vanishing.app.cli.tables.open_table", refuse)
+    with pytest.raises(DataError, match=r"data.csv cannot be read: Input/output error"):
+        read_table(str(path), Reading())
+
+
+@pytest.mark.parametrize("delimiter", ["tab", "\\t"])
+def test_tabs_have_a_name(tmp_path, delimiter):
+    assert read(tmp_path, "a\tb\n1\t2\n", delimiter=delimiter).names == ("a", "b")
+
+
+def test_an_array_without_rows_is_refused(tmp_path):
+    np.save(tmp_path / "none.npy", np.empty((0, 3)))
+    with pytest.raises(DataError, match=r"none.npy has no rows; at least one is required"):
+        read_table(str(tmp_path / "none.npy"), Reading())
+
+
+def test_lines_above_the_header_are_told(tmp_path, capsys):
+    table = read(tmp_path, "Report of May\n\na,b\n1,2\n3,4\n5,6\n")
+    assert table.names == ("a", "b")
+    assert "above" in capsys.readouterr().err
+
+
+def test_a_folder_is_no_table(tmp_path):
+    with pytest.raises(DataError, match="is a folder; name a file in it"):
+        read_table(str(tmp_path), Reading())
+
+
+def test_images_are_rows(tmp_path, capsys):
+    np.save(tmp_path / "images.npy", np.arange(24.0).reshape(2, 3, 4))
+    assert read_table(str(tmp_path / "images.npy"), Reading()).values.shape == (2, 12)
+    assert "each array of shape (3, 4) is one row" in capsys.readouterr().err

@@ -27,9 +27,9 @@ from vanishing.app.report import (
     write_report,
 )
 from vanishing.app.report.charts import png, round_ticks
-from vanishing.app.report.content import image_shape_of
+from vanishing.app.report.content import image_shape_of, join
 from vanishing.app.report.equations import Formulas
-from vanishing.app.report.scores import compare_with_labels
+from vanishing.app.report.scores import _thin_out, compare_with_labels
 from vanishing.app.wording import describe_fix, list_changes
 from vanishing.equations.mathml import mathml_equation
 from vanishing.equations.text import Sum, changed_number
@@ -681,3 +681,117 @@ def test_equation_of_one_ideal_is_the_law(tmp_path):
     assert not Formulas(part, gas.to_numpy()[:20], *given).tidied
     assert not Formulas(part, gas.to_numpy()[:, [0, 2, 1, 3]], *given).tidied
     assert Formulas(part, gas.to_numpy(), *given).tidied
+
+
+# --- long lists and what has no place on a page ---------------------------------------------------
+
+
+def test_long_lists_of_laws_are_folded_and_cut(tmp_path, monkeypatch):
+    monkeypatch.setattr("vanishing.app.report.laws.LISTED", 2)
+    monkeypatch.setattr("vanishing.app.report.laws.FOLDED", 3)
+    rng = np.random.default_rng(0)
+    X = rng.uniform(1, 5, (60, 6))
+    X[:, 2], X[:, 5] = X[:, 0] ** 2, X[:, 3] + X[:, 4]
+    names = ["r", "u", "area", "a", "b", "sum"]
+    laws = discover(X, names)
+    X[:7, 5] += 3
+    X[7, [2, 5]] += 3
+    page = tmp_path / "laws.html"
+    write_laws_report(page, laws, laws.check(X), X=pd.DataFrame(X[:, ::-1], columns=names[::-1]))
+    text = page.read_text(encoding="utf-8")
+    assert "The 3 rows that follow" in text
+    assert "The first 5 of 8 rows are shown." in text
+    assert "r<sup>2</sup>" in text
+    with pytest.raises(ValueError, match="X lacks u and area"):
+        write_laws_report(
+            page, laws, X=pd.DataFrame(X[:, [0, 3, 4, 5]], columns=[*list("rab"), "sum"])
+        )
+
+
+def test_rows_that_no_two_cells_fix_are_said_to_be(tmp_path):
+    X = np.random.default_rng(0).uniform(1, 5, (60, 9))
+    X[:, 2::3] = X[:, 0::3] + X[:, 1::3]
+    laws = discover(X)
+    X[4, 2::3] += 3
+    write_laws_report(tmp_path / "laws.html", laws, laws.check(X))
+    text = (tmp_path / "laws.html").read_text(encoding="utf-8")
+    assert "no change of one or two cells would fix it" in text
+
+
+def test_equations_as_fitted_where_they_cannot_be_rounded(tmp_path, monkeypatch):
+    monkeypatch.setattr("vanishing.app.report.fit.LISTED", 1)
+    monkeypatch.setattr("vanishing.app.report.fit.FOLDED", 1)
+    X = np.random.default_rng(0).normal(size=(60, 2)) @ np.random.default_rng(1).normal(size=(2, 6))
+    X += 0.01 * np.random.default_rng(2).normal(size=X.shape)
+    ideal = VanishingIdeal(max_degree=1, tol=0.1).fit(X)
+    assert ideal.basis_.count() == 4
+
+    def refuse(*_, **__):
+        raise ValueError("too many terms")
+
+    monkeypatch.setattr("vanishing.app.report.fit.tidy", refuse)
+    write_equations_report(tmp_path / "few.html", ideal, X)
+    text = (tmp_path / "few.html").read_text(encoding="utf-8")
+    assert "As fitted; dots stand for all but the largest terms." in text
+    assert "1 more equation" in text
+    assert "2 more equations not listed." in text
+
+
+def test_exact_equations_have_no_rows_that_are_off(tmp_path):
+    x = np.linspace(-1, 1, 50)
+    X = np.column_stack([x, 2 * x + 1])
+    write_equations_report(tmp_path / "line.html", VanishingIdeal(tol=0).fit(X), X)
+    text = (tmp_path / "line.html").read_text(encoding="utf-8")
+    assert "Every row satisfies the equations up to rounding errors." in text
+
+
+def test_more_anomalies_than_are_listed_are_counted(tmp_path, detector, readings, monkeypatch):
+    monkeypatch.setattr("vanishing.app.report.anomalies.LISTED", 1)
+    monkeypatch.setattr("vanishing.app.report.anomalies.FOLDED", 1)
+    scores = detector.score_samples(readings)
+    low = np.argsort(scores)[:5]
+    X = readings.iloc[np.concatenate([low, low, low])]
+    content = page_of(tmp_path, detector, X)
+    n_anomalous = int((detector.predict(X) == -1).sum())
+    assert n_anomalous > 2
+    assert f"{n_anomalous - 2} more row" in content.words
+    assert "not listed." in content.words
+
+
+def test_images_beyond_all_numbers_are_drawn_without_an_explanation(tmp_path, digits):
+    model, X = digits[0], np.asarray(digits[1], dtype=float).copy()
+    X[0] = 1e200
+    content = page_of(tmp_path, model, X[:3])
+    alternatives = [attributes.get("alt") for attributes in content.all("img")]
+    assert "image 0" in alternatives
+
+
+def test_curves_are_thinned_out_where_nobody_sees_it():
+    x = np.linspace(0, 1, 5000)
+    y = x**3
+    kept_x, kept_y = _thin_out(x, y)
+    assert 100 < len(kept_x) <= 400
+    assert (kept_x[0], kept_x[-1]) == (0, 1)
+    np.testing.assert_array_equal(kept_y, kept_x**3)
+    assert np.abs(np.interp(x, kept_x, kept_y) - y).max() < 1e-4
+    assert _thin_out(x[:10], y[:10])[0] is not None
+
+
+@pytest.mark.parametrize(
+    ("names", "joined"),
+    [([], ""), (["a"], "a"), (["a", "b"], "a and b"), (list("abcd"), "a, b and 2 more")],
+)
+def test_names_in_a_row(names, joined):
+    assert join(names, most=2) == joined
+
+
+def test_a_single_value_has_one_tick():
+    assert round_ticks(2.0, 2.0) == [(2.0, "2")]
+
+
+def test_formulas_too_large_to_be_written_are_counted(tmp_path, detector, readings, monkeypatch):
+    monkeypatch.setattr("vanishing.app.report.equations.is_quick", lambda *_: False)
+    monkeypatch.setattr("vanishing.app.report.equations.MOST_TERMS", 0)
+    monkeypatch.setattr("vanishing.app.report.equations.MOST_PARTS", 1)
+    content = page_of(tmp_path, detector, readings)
+    assert "too large to be written out" in content.words

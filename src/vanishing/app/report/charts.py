@@ -246,7 +246,8 @@ def picture(sample: FloatArray, shape: tuple[int, ...], row: str) -> Element:
 
 def summary_images(X: FloatArray, shape: tuple[int, ...]) -> Element:
     """Return the mean and the spread of images."""
-    mean, spread = X.mean(axis=0), X.std(axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):  # of images beyond all numbers
+        mean, spread = X.mean(axis=0), np.nan_to_num(X.std(axis=0))
     pictures = [
         (_levels(mean, shape, float(X.min()), float(X.max())), "mean of all images", "mean"),
         (
