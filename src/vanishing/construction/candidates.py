@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
+from scipy.linalg import svd
 
 from vanishing.arrays.blocks import BudgetError, format_bytes
 from vanishing.arrays.kernels import norms
@@ -340,8 +341,8 @@ class Stage:
                 f"degree {self.degree} needs the coefficients of {self.n_candidates} candidates on "
                 f"{n_monomials} monomials, {format_bytes(needed)}, over the memory budget of "
                 f"{format_bytes(self.passes.memory_budget)}; lower max_degree, set "
-                "max_nonvanishing, choose a normalization that needs no coefficients "
-                "('contrastive' or 'vca') or raise memory_budget"
+                "max_nonvanishing, choose products='independent' and a normalization that needs no "
+                "coefficients ('contrastive' or 'vca'), or raise memory_budget"
             )
         expansion = Expansion(self.n_features, self.blocks, in_z=in_z)
         coefficients = np.zeros((n_monomials, self.n_lower + self.n_candidates))
@@ -411,6 +412,34 @@ class Stage:
                 rms_first[self.left] * last[self.right], first[self.left] * rms_last[self.right]
             )
         return np.asarray(of_products + of_lower @ np.abs(self.split[0]))
+
+
+def decompose_coefficients(stage: Stage) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Decompose the coefficients of the candidates, and leave out what is zero everywhere.
+
+    Some of all products are equal, and others nearly so: if f = z_1² - 1 + δ z_2², the products z_2
+    f and z_1 (z_1 z_2) differ by lower degrees and δ z_2³. Such a difference is known to eps / δ
+    only. Independent products have independent leading forms.
+
+    Parameters
+    ----------
+    stage : Stage
+        Of degree 2 or higher.
+
+    Returns
+    -------
+    left, sizes, right : arrays
+        The singular value decomposition of the coefficients on monomials of z = F_1(x), which has
+        size 1 on X, without the singular values that are zero.
+    """
+    _, coefficients = stage.expansion(in_z=True)
+    lower, products = coefficients[:, : stage.n_lower], coefficients[:, stage.n_lower :]
+    left, sizes, right = svd(
+        products - lower @ stage.split[0], full_matrices=False, check_finite=False
+    )
+    smallest = max(np.sqrt(EPS), stage.error_of_forms) if stage.all_products else EPS
+    kept = sizes > smallest * np.max(sizes, initial=0.0)
+    return left[:, kept], sizes[kept], right[kept].T
 
 
 def check_sizes(sizes: FloatArray, name: str) -> None:

@@ -19,7 +19,14 @@ from vanishing.arrays.namespace import (
     move_like,
     move_to_numpy,
 )
-from vanishing.construction.candidates import Candidates, Form, Products, Stage, choose_candidates
+from vanishing.construction.candidates import (
+    Candidates,
+    Form,
+    Products,
+    Stage,
+    choose_candidates,
+    decompose_coefficients,
+)
 from vanishing.construction.gsvd import SAFETY, Side, Solution, bound_trusted_error, solve
 from vanishing.construction.moments import Moments, factor_affine
 from vanishing.construction.noise import Noise, search_moments, search_spectra, spread_of
@@ -463,6 +470,9 @@ def _solve_degree(
     error, unit = stage.amplification * terms + size * below, stage.on_points.relative_error
     points = Side(residual, rms, unit * error, terms, unit)
     form = settings.normalization.form(stage)
+    has_equal_products = stage.all_products and not settings.normalization.uses_all_products
+    if has_equal_products and stage.degree > 1 and form.coordinates is None:
+        form = replace(form, subspace=decompose_coefficients(stage)[2])
     _check_finite(stage.source, stage.contrast, points, form)
     solution = solve(points, form, stage.on_points.near)
     extents, bound = solution.extents, 0.0

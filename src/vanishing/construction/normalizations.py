@@ -9,7 +9,7 @@ from operator import add
 from typing import Any
 
 import numpy as np
-from scipy.linalg import qr, svd
+from scipy.linalg import qr
 
 from vanishing.arrays.blocks import BudgetError, block_rows, format_bytes
 from vanishing.arrays.kernels import norms
@@ -21,7 +21,13 @@ from vanishing.arrays.namespace import (
     move_to_numpy,
     namespace,
 )
-from vanishing.construction.candidates import EPS, Coordinates, Form, Stage
+from vanishing.construction.candidates import (
+    EPS,
+    Coordinates,
+    Form,
+    Stage,
+    decompose_coefficients,
+)
 from vanishing.construction.gsvd import estimate_condition
 from vanishing.polynomials.evaluation import Evaluator, jacobian_with_candidates
 from vanishing.polynomials.monomials import (
@@ -245,15 +251,7 @@ def _coefficients(stage: Stage, exponents: IntArray) -> tuple[FloatArray, FloatA
             np.ldexp(1.0, exponents),
             np.eye(stage.n_features),
         )
-    _, coefficients = stage.expansion(in_z=True)
-    lower, products = coefficients[:, : stage.n_lower], coefficients[:, stage.n_lower :]
-    left, sizes, right = svd(
-        products - lower @ stage.split[0], full_matrices=False, check_finite=False
-    )
-    # Some of all products are equal; independent ones have independent leading forms.
-    smallest = np.sqrt(EPS) if stage.all_products else EPS
-    kept = sizes > smallest * np.max(sizes, initial=0.0)
-    return left[:, kept], sizes[kept], right[kept].T
+    return decompose_coefficients(stage)
 
 
 def _exponent(sizes: FloatArray) -> IntArray:
@@ -360,16 +358,7 @@ class Coefficient(Normalization):
             return replace(stage.form(stage.expansion()[1]), definite=True)
         variables, exponents = scale_columns(stage)
         if is_ordinary(variables, exponents, stage.degree, homogeneous=False):
-            coefficients = stage.expansion()[1]
-            form = stage.form(coefficients)
-            if not stage.all_products:
-                return replace(form, definite=True)
-            # Some combinations of all products are zero everywhere. What tells them from equations
-            # is the error of L: that of the products on X, also where L should be zero.
-            largest = np.max(norms(coefficients[:, : stage.n_lower]), initial=0.0)
-            on_points = stage.on_points.column_rms[stage.n_lower :]
-            of_projection = stage.on_points.relative_error * on_points * largest
-            return replace(form, error=np.maximum(form.error, of_projection))
+            return replace(stage.form(stage.expansion()[1]), definite=True)
         powers = monomials(stage.n_features, stage.degree).exponents
         return graded_form(stage, variables, exponents, -(powers @ exponents).astype(float))
 
