@@ -319,13 +319,17 @@ class Stage:
         evaluator = Evaluator(self.blocks)
         return move_to_numpy(evaluator.with_candidates(x, self.left, self.right)).T
 
-    def expansion(self, *, in_z: bool = False) -> tuple[Expansion, FloatArray]:
+    def expansion(
+        self, *, in_z: bool = False, exponents: IntArray | None = None
+    ) -> tuple[Expansion, FloatArray]:
         """Return coefficients of [F C_pre] on monomials.
 
         Parameters
         ----------
         in_z : bool, default=False
             Whether the monomials are those of z = F_1(x), from degree 2 on, instead of x.
+        exponents : int array of shape (n_features,), optional
+            Whether the monomials are those of x / 2**exponents.
 
         Returns
         -------
@@ -344,7 +348,10 @@ class Stage:
                 "max_nonvanishing, choose products='independent' and a normalization that needs no "
                 "coefficients ('contrastive' or 'vca'), or raise memory_budget"
             )
-        expansion = Expansion(self.n_features, self.blocks, in_z=in_z)
+        variables = None
+        if exponents is not None:
+            variables = np.vstack([np.zeros(self.n_features), np.diag(np.ldexp(1.0, exponents))])
+        expansion = Expansion(self.n_features, self.blocks, in_z=in_z, variables=variables)
         coefficients = np.zeros((n_monomials, self.n_lower + self.n_candidates))
         lower = expansion.nonvanishing(self.degree - 1)
         coefficients[: len(lower), : self.n_lower] = lower

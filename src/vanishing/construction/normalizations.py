@@ -355,7 +355,12 @@ class Coefficient(Normalization):
     def form(self, stage: Stage) -> Form:
         """Expand F and the candidates in the original variables."""
         if not stage.projects:
-            return replace(stage.form(stage.expansion()[1]), definite=True)
+            with np.errstate(over="ignore", invalid="ignore"):
+                form = stage.form(stage.expansion()[1])
+            largest, smallest = np.max(form.scale), np.min(form.scale)
+            if not (largest < 2.0 ** (2 * LARGEST) and smallest > 2.0 ** (-2 * LARGEST)):
+                raise _out_of_range(stage)
+            return replace(form, definite=True)
         variables, exponents = scale_columns(stage)
         if is_ordinary(variables, exponents, stage.degree, homogeneous=False):
             return replace(stage.form(stage.expansion()[1]), definite=True)
@@ -450,20 +455,23 @@ class GradientWeighted(Normalization):
     def form(self, stage: Stage) -> Form:
         """Expand in the original variables and weight the monomials by moments of X."""
         table = monomials(stage.n_features, stage.degree)
-        plain = np.zeros(stage.n_features, dtype=np.intp)
+        exponents = np.zeros(stage.n_features, dtype=np.intp)
         if not stage.projects:
-            weights = _weights(stage, table, plain)
-            return stage.form(weights[:, None] * stage.expansion()[1])
-        variables, exponents = scale_columns(stage)
-        if is_ordinary(variables, exponents, stage.degree, homogeneous=True):
-            weights = _weights(stage, table, plain)
+            if stage.degree > 1:
+                inverse = np.max(np.abs(stage.blocks[0].nonvanishing), axis=1, initial=0.0)
+                # No polynomial contains a variable that is not in F_1.
+                exponents = np.where(inverse > 0, -_exponent(inverse), int(2 * LARGEST))
+            weights = _weights(stage, table, exponents)
+            coefficients = stage.expansion(exponents=exponents)[1]
+            return stage.form(np.ldexp(weights[:, None] * coefficients, -exponents.min()))
+        variables, units = scale_columns(stage)
+        if is_ordinary(variables, units, stage.degree, homogeneous=True):
+            weights = _weights(stage, table, exponents)
             return stage.form(weights[:, None] * stage.expansion()[1])
         # With u_k = x_k / 2**e_k, ∂/∂x_k is ∂/∂u_k divided by 2**e_k.
-        weights = _weights(stage, table, exponents)
+        weights = _weights(stage, table, units)
         with np.errstate(divide="ignore"):  # the constant has weight 0
-            return graded_form(
-                stage, variables, exponents, np.log2(weights) - float(exponents.min())
-            )
+            return graded_form(stage, variables, units, np.log2(weights) - float(units.min()))
 
 
 def _weights(stage: Stage, table: Monomials, exponents: IntArray) -> FloatArray:
