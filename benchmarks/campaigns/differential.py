@@ -225,6 +225,10 @@ def make_case(seed, backends):
         is_coarse = dtype == "float32" or settings["reduction"] == "gram"
         largest = 10 if is_coarse else int(10 ** rng.uniform(1, 5))
         offset = rng.integers(-largest, largest + 1, n_columns)
+    if np.abs(points).max() > 64:  # far from the origin, as a contrast of finer units may be
+        middle = np.rint(points.mean(axis=0)).astype(int)
+        points, offset = points - middle, offset + middle
+        contrast = None if contrast is None else contrast - middle
     scale = 1.0 if source == "integers" else draw_scale(rng, n_columns, dtype, settings)
     return Case(
         seed,
@@ -516,6 +520,8 @@ def compare_with_tolerance(case, ideal):
     """Compare with a fit whose tolerance lies between rounding errors and all other extents."""
     if case.seed % 3 or case.source == "partial_fit":
         return None
+    if case.precision != ("tsqr", "float64") and not is_ordinary(case):
+        return None  # extents of exact relations are rounding errors in other units
     known = [step.spectrum[step.vanishing :] for step in ideal.trace_]
     small = [step.spectrum[: step.vanishing] for step in ideal.trace_]
     smallest = np.min(np.concatenate(known), initial=np.inf)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
-from scipy.linalg import svd
 
 from vanishing.arrays.blocks import BudgetError, format_bytes
 from vanishing.arrays.kernels import norms
@@ -39,6 +38,9 @@ from vanishing.polynomials.monomials import (
 Products = Literal["independent", "all"]
 #: Choosing among fewer products is fast in any way.
 MANY_PRODUCTS = 512
+#: Products are the same if their coefficients differ by less than this: ten digits of the
+#: difference are known.
+SAME_PRODUCT = 1e-6
 
 
 class Candidates(NamedTuple):
@@ -358,6 +360,16 @@ class Stage:
         coefficients[:, self.n_lower :] = expansion.candidates(self.degree, self.left, self.right)
         return expansion, coefficients
 
+    def coefficients(self) -> FloatArray:
+        """Return the coefficients of C on monomials of z = F_1(x), from degree 2 on.
+
+        Returns
+        -------
+        array of shape (n_monomials, n_candidates)
+        """
+        _, found = self.expansion(in_z=True)
+        return np.asarray(found[:, self.n_lower :] - found[:, : self.n_lower] @ self.split[0])
+
     def form(self, matrix: FloatArray, relative_error: float | None = None) -> Form:
         """Make the form on C from a factor M of a form on [F C_pre].
 
@@ -421,12 +433,12 @@ class Stage:
         return np.asarray(of_products + of_lower @ np.abs(self.split[0]))
 
 
-def decompose_coefficients(stage: Stage) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Decompose the coefficients of the candidates, and leave out what is zero everywhere.
+def find_distinct_products(stage: Stage) -> FloatArray:
+    """Choose candidates of which all others are combinations, up to polynomials that vanish on X.
 
     Some of all products are equal, and others nearly so: if f = z_1² - 1 + δ z_2², the products z_2
     f and z_1 (z_1 z_2) differ by lower degrees and δ z_2³. Such a difference is known to eps / δ
-    only. Independent products have independent leading forms.
+    only.
 
     Parameters
     ----------
@@ -435,18 +447,12 @@ def decompose_coefficients(stage: Stage) -> tuple[FloatArray, FloatArray, FloatA
 
     Returns
     -------
-    left, sizes, right : arrays
-        The singular value decomposition of the coefficients on monomials of z = F_1(x), which has
-        size 1 on X, without the singular values that are zero.
+    array of shape (n_candidates, n_distinct)
+        Columns of the identity.
     """
-    _, coefficients = stage.expansion(in_z=True)
-    lower, products = coefficients[:, : stage.n_lower], coefficients[:, stage.n_lower :]
-    left, sizes, right = svd(
-        products - lower @ stage.split[0], full_matrices=False, check_finite=False
-    )
-    smallest = max(np.sqrt(EPS), stage.error_of_forms) if stage.all_products else EPS
-    kept = sizes > smallest * np.max(sizes, initial=0.0)
-    return left[:, kept], sizes[kept], right[kept].T
+    error = max(stage.error_of_forms, SAME_PRODUCT)
+    chosen, _ = independent_columns(stage.coefficients(), error)
+    return np.eye(stage.n_candidates)[:, chosen]
 
 
 def check_sizes(sizes: FloatArray, name: str) -> None:

@@ -25,7 +25,7 @@ from vanishing.construction.candidates import (
     Products,
     Stage,
     choose_candidates,
-    decompose_coefficients,
+    find_distinct_products,
 )
 from vanishing.construction.gsvd import SAFETY, Side, Solution, bound_trusted_error, solve
 from vanishing.construction.moments import Moments, factor_affine
@@ -472,7 +472,7 @@ def _solve_degree(
     form = settings.normalization.form(stage)
     has_equal_products = stage.all_products and not settings.normalization.uses_all_products
     if has_equal_products and stage.degree > 1 and form.coordinates is None:
-        form = replace(form, subspace=decompose_coefficients(stage)[2])
+        form = replace(form, subspace=find_distinct_products(stage))
     _check_finite(stage.source, stage.contrast, points, form)
     solution = solve(points, form, stage.on_points.near)
     extents, bound = solution.extents, 0.0

@@ -9,7 +9,7 @@ from operator import add
 from typing import Any
 
 import numpy as np
-from scipy.linalg import qr
+from scipy.linalg import qr, svd
 
 from vanishing.arrays.blocks import BudgetError, block_rows, format_bytes
 from vanishing.arrays.kernels import norms
@@ -21,13 +21,7 @@ from vanishing.arrays.namespace import (
     move_to_numpy,
     namespace,
 )
-from vanishing.construction.candidates import (
-    EPS,
-    Coordinates,
-    Form,
-    Stage,
-    decompose_coefficients,
-)
+from vanishing.construction.candidates import EPS, Coordinates, Form, Stage
 from vanishing.construction.gsvd import estimate_condition
 from vanishing.polynomials.evaluation import Evaluator, jacobian_with_candidates
 from vanishing.polynomials.monomials import (
@@ -251,7 +245,11 @@ def _coefficients(stage: Stage, exponents: IntArray) -> tuple[FloatArray, FloatA
             np.ldexp(1.0, exponents),
             np.eye(stage.n_features),
         )
-    return decompose_coefficients(stage)
+    # Some of all products are equal; independent ones have independent leading forms.
+    smallest = np.sqrt(EPS) if stage.all_products else EPS
+    left, sizes, right = svd(stage.coefficients(), full_matrices=False, check_finite=False)
+    kept = sizes > smallest * np.max(sizes, initial=0.0)
+    return left[:, kept], sizes[kept], right[kept].T
 
 
 def _exponent(sizes: FloatArray) -> IntArray:
@@ -455,23 +453,22 @@ class GradientWeighted(Normalization):
     def form(self, stage: Stage) -> Form:
         """Expand in the original variables and weight the monomials by moments of X."""
         table = monomials(stage.n_features, stage.degree)
-        exponents = np.zeros(stage.n_features, dtype=np.intp)
+        if not stage.projects and stage.degree == 1:
+            return stage.form(stage.expansion()[1] * (np.arange(len(table)) > 0)[:, None])
+        variables, exponents = scale_columns(stage)
         if not stage.projects:
-            if stage.degree > 1:
-                inverse = np.max(np.abs(stage.blocks[0].nonvanishing), axis=1, initial=0.0)
-                # No polynomial contains a variable that is not in F_1.
-                exponents = np.where(inverse > 0, -_exponent(inverse), int(2 * LARGEST))
             weights = _weights(stage, table, exponents)
             coefficients = stage.expansion(exponents=exponents)[1]
             return stage.form(np.ldexp(weights[:, None] * coefficients, -exponents.min()))
-        variables, units = scale_columns(stage)
-        if is_ordinary(variables, units, stage.degree, homogeneous=True):
-            weights = _weights(stage, table, exponents)
+        if is_ordinary(variables, exponents, stage.degree, homogeneous=True):
+            weights = _weights(stage, table, np.zeros_like(exponents))
             return stage.form(weights[:, None] * stage.expansion()[1])
         # With u_k = x_k / 2**e_k, ∂/∂x_k is ∂/∂u_k divided by 2**e_k.
-        weights = _weights(stage, table, units)
+        weights = _weights(stage, table, exponents)
         with np.errstate(divide="ignore"):  # the constant has weight 0
-            return graded_form(stage, variables, units, np.log2(weights) - float(units.min()))
+            return graded_form(
+                stage, variables, exponents, np.log2(weights) - float(exponents.min())
+            )
 
 
 def _weights(stage: Stage, table: Monomials, exponents: IntArray) -> FloatArray:
@@ -479,6 +476,10 @@ def _weights(stage: Stage, table: Monomials, exponents: IntArray) -> FloatArray:
 
     Columns are in units of ``2**exponents``, derivatives in units of the smallest of these.
     """
+    if stage.degree > 1:
+        # No polynomial contains a variable that is not in F_1: it must not overflow either.
+        is_absent = ~np.any(stage.blocks[0].nonvanishing, axis=1)
+        exponents = np.where(is_absent, int(2 * LARGEST), exponents)
     mean = stage.source.recall_mean_squares(stage.degree - 1, exponents)
     if mean is None:
         mean = _mean_squares(stage, monomials(stage.n_features, stage.degree - 1), exponents)
