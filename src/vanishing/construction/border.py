@@ -592,6 +592,8 @@ def grow(
         spectrum=np.sort(np.asarray(found.extents, dtype=np.float64)),
         seconds=time.perf_counter() - started,
         undecided=found.undecided,
+        rank_accepted=found.margin.accepted,
+        rank_rejected=found.margin.rejected,
     )
     return _advance(state, border, found, columns, sequence, block, n_rows, full=full), trace
 

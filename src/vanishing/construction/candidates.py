@@ -17,6 +17,7 @@ from vanishing.data.source import LARGEST, SampleSource
 from vanishing.polynomials.evaluation import DegreeBlock, Evaluator
 from vanishing.polynomials.monomials import (
     Expansion,
+    RankMargin,
     count,
     independent_columns,
     independent_products,
@@ -44,11 +45,21 @@ SAME_PRODUCT = 1e-6
 
 
 class Candidates(NamedTuple):
-    """Pairs (left, right) of factors, and how many polynomials of F_{t-1} were left out."""
+    """Pairs (left, right) of factors.
+
+    Parameters
+    ----------
+    left, right : int arrays of shape (n_candidates,)
+    left_out : int
+        How many polynomials of F_{t-1} were left out.
+    margin : RankMargin
+        Of the choice of independent products.
+    """
 
     left: IntArray
     right: IntArray
     left_out: int
+    margin: RankMargin = RankMargin()
 
 
 def choose_candidates(
@@ -111,6 +122,7 @@ def choose_candidates(
             f"{format_bytes(memory_budget)} even for one of them; lower max_degree, set "
             "max_nonvanishing or raise memory_budget"
         )
+    margin = RankMargin()
     left = np.repeat(np.arange(n_first), n_kept)
     right = np.tile(np.arange(n_kept), n_first)
     if degree == 2 and products == "independent":
@@ -124,9 +136,9 @@ def choose_candidates(
             chosen = independent_products(forms, n_first, degree, near, error_of_forms)
         if chosen is None:
             multiplied = multiply_forms(forms, n_first, degree, left, right)
-            chosen, _ = independent_columns(multiplied, error_of_forms)
+            chosen, _, margin = independent_columns(multiplied, error_of_forms)
         left, right = left[chosen], right[chosen]
-    return Candidates(left, right, n_last - n_kept)
+    return Candidates(left, right, n_last - n_kept, margin)
 
 
 def _count_bytes(n_columns: int) -> int:
@@ -433,7 +445,7 @@ class Stage:
         return np.asarray(of_products + of_lower @ np.abs(self.split[0]))
 
 
-def find_distinct_products(stage: Stage) -> FloatArray:
+def find_distinct_products(stage: Stage) -> tuple[FloatArray, RankMargin]:
     """Choose candidates of which all others are combinations, up to polynomials that vanish on X.
 
     Some of all products are equal, and others nearly so: if f = z_1² - 1 + δ z_2², the products z_2
@@ -447,12 +459,13 @@ def find_distinct_products(stage: Stage) -> FloatArray:
 
     Returns
     -------
-    array of shape (n_candidates, n_distinct)
+    directions : array of shape (n_candidates, n_distinct)
         Columns of the identity.
+    margin : RankMargin
     """
     error = max(stage.error_of_forms, SAME_PRODUCT)
-    chosen, _ = independent_columns(stage.coefficients(), error)
-    return np.eye(stage.n_candidates)[:, chosen]
+    chosen, _, margin = independent_columns(stage.coefficients(), error)
+    return np.eye(stage.n_candidates)[:, chosen], margin
 
 
 def check_sizes(sizes: FloatArray, name: str) -> None:

@@ -36,7 +36,7 @@ from vanishing.construction.wide import find_span
 from vanishing.data.source import SampleSource
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.evaluation import DegreeBlock
-from vanishing.polynomials.monomials import count
+from vanishing.polynomials.monomials import RankMargin, count
 from vanishing.polynomials.order_ideal import OrderIdeal
 
 # --- The loop over degrees ------------------------------------------------------------------------
@@ -279,6 +279,14 @@ class DegreeTrace:
     orthogonality_loss : float
         The largest deviation from 0 of the correlations on X of the nonvanishing polynomials of
         lower degrees, and of their sizes from 1. It is a rounding error unless these pile up.
+    rank_accepted : float
+        The smallest pivot that counts as nonzero, relative to the bound on rounding errors that
+        decides about ranks: which products are independent, which polynomials are not zero on X
+        and under the normalization, and which extents are not zero if the tolerance does not decide
+        about them. Near 1 the rank is fragile.
+    rank_rejected : float
+        The largest pivot that is taken for zero, relative to the same bound. Near 1 the rank is
+        fragile.
     """
 
     degree: int
@@ -300,6 +308,13 @@ class DegreeTrace:
     fragile: int = 0
     amplification: float = 1.0
     orthogonality_loss: float = 0.0
+    rank_accepted: float = np.inf
+    rank_rejected: float = 0.0
+
+    @property
+    def rank_margin(self) -> float:
+        """The smallest factor by which a pivot would have to change for a rank to change."""
+        return min(self.rank_accepted, 1 / self.rank_rejected if self.rank_rejected else np.inf)
 
 
 # --- One degree -----------------------------------------------------------------------------------
@@ -385,6 +400,7 @@ def grow(
         vanishing=solution.vectors[:, vanishes],
         extents=solved.extents[vanishes],
     )
+    margin = candidates.margin.join(find_rank_margin(solved))
     trace = DegreeTrace(
         degree=stage.degree,
         candidates=stage.n_candidates,
@@ -407,6 +423,8 @@ def grow(
         orthogonality_loss=measure_orthogonality_loss(
             stage.on_points.R[: stage.n_lower, : stage.n_lower] / size
         ),
+        rank_accepted=margin.accepted,
+        rank_rejected=margin.rejected,
     )
     kept = solution.extents[is_nonvanishing]
     contrast_terms = state.contrast_terms
@@ -470,11 +488,14 @@ def _solve_degree(
     error, unit = stage.amplification * terms + size * below, stage.on_points.relative_error
     points = Side(residual, rms, unit * error, terms, unit)
     form = settings.normalization.form(stage)
+    margin = RankMargin()
     has_equal_products = stage.all_products and not settings.normalization.uses_all_products
     if has_equal_products and stage.degree > 1 and form.coordinates is None:
-        form = replace(form, subspace=find_distinct_products(stage))
+        distinct, margin = find_distinct_products(stage)
+        form = replace(form, subspace=distinct)
     _check_finite(stage.source, stage.contrast, points, form)
     solution = solve(points, form, stage.on_points.near)
+    solution = replace(solution, margin=solution.margin.join(margin))
     extents, bound = solution.extents, 0.0
     if isinstance(settings.tol, Noise):
         lengths: FloatArray = np.ones(len(extents))
@@ -620,6 +641,30 @@ def find_margin(solution: Solution, bound: float | FloatArray, vanishes: BoolArr
     with np.errstate(divide="ignore", invalid="ignore"):
         factors = np.where(vanishes, limit / extents, extents / limit)
     return float(np.nanmin(factors, initial=np.inf))
+
+
+def find_rank_margin(solved: Solved) -> RankMargin:
+    """Return how far rounding errors are from changing a rank.
+
+    Parameters
+    ----------
+    solved : Solved
+
+    Returns
+    -------
+    RankMargin
+        Of the generalized problem, and of extents where the tolerance does not decide.
+    """
+    solution = solved.solution
+    if solution.reduced is not None:  # exact relations were found before the extents
+        return solution.margin
+    by_rounding = np.flatnonzero((solved.bound < solution.doubt) & solved.is_decided)
+    ascending = by_rounding[np.argsort(solution.extents[by_rounding], kind="stable")]
+    open_ones = ascending[solution.n_certain :]
+    by_extents = RankMargin.measure(
+        solution.extents[open_ones], solution.doubt[open_ones], ~solved.vanishes[open_ones]
+    )
+    return solution.margin.join(by_extents)
 
 
 def measure_orthogonality_loss(R: FloatArray) -> float:
