@@ -225,7 +225,7 @@ def warn_of_fragile(found: Construction) -> None:
     if ranks:
         margins = ", ".join(f"{step.rank_margin:.1f} at degree {step.degree}" for step in ranks)
         warnings.warn(
-            "whether some products or polynomials depend on others is within a factor of "
+            "whether some polynomials depend on others is within a factor of "
             f"{FRAGILE_RANK:g} of rounding errors (trace_[i].rank_margin is {margins}): on another "
             "machine ranks may differ, and with them all higher degrees. Leave out columns that "
             "nearly depend on others, centre and scale the columns, lower max_degree, or use double "

@@ -27,7 +27,7 @@ def test_independent_columns_are_a_basis_of_the_column_space(seed, rank, extra, 
     basis = rng.standard_normal((10, rank))
     matrix = basis @ rng.standard_normal((rank, rank + extra))
     matrix *= 10.0 ** rng.uniform(-spread / 2, spread / 2, rank + extra)
-    chosen, triangle, _ = independent_columns(matrix)
+    chosen, triangle = independent_columns(matrix)
     assert len(chosen) == rank == triangle.shape[0]
     kept = matrix[:, chosen] / np.linalg.norm(matrix[:, chosen], axis=0)
     assert np.linalg.matrix_rank(kept) == rank
@@ -98,7 +98,7 @@ def test_products_are_chosen_as_by_pivoted_qr(place, relations):
     forms = leading_forms(blocks)
     n_variables, n_forms = blocks[0].nonvanishing.shape[1], forms.shape[1]
     left, right = np.repeat(np.arange(n_variables), n_forms), np.tile(range(n_forms), n_variables)
-    expected, _, _ = independent_columns(multiply_forms(forms, n_variables, 3, left, right))
+    expected, _ = independent_columns(multiply_forms(forms, n_variables, 3, left, right))
     found = independent_products(forms, n_variables, 3, place())
     np.testing.assert_array_equal(found, expected)
 
@@ -121,6 +121,6 @@ def test_products_are_no_more_independent_than_the_errors_of_forms(error):
     left, right = np.repeat(np.arange(3), 3), np.tile(range(3), 3)
     products = multiply_forms(rough, 3, 3, left, right)
     assert len(independent_columns(products)[0]) == 9
-    chosen, _, _ = independent_columns(products, 4 * error)
+    chosen, _ = independent_columns(products, 4 * error)
     assert len(chosen) == 7
     np.testing.assert_array_equal(independent_products(rough, 3, 3, error=4 * error), chosen)

@@ -17,7 +17,6 @@ from vanishing.data.source import LARGEST, SampleSource
 from vanishing.polynomials.evaluation import DegreeBlock, Evaluator
 from vanishing.polynomials.monomials import (
     Expansion,
-    RankMargin,
     count,
     independent_columns,
     independent_products,
@@ -45,21 +44,11 @@ SAME_PRODUCT = 1e-6
 
 
 class Candidates(NamedTuple):
-    """Pairs (left, right) of factors.
-
-    Parameters
-    ----------
-    left, right : int arrays of shape (n_candidates,)
-    left_out : int
-        How many polynomials of F_{t-1} were left out.
-    margin : RankMargin
-        Of the choice of independent products.
-    """
+    """Pairs (left, right) of factors, and how many polynomials of F_{t-1} were left out."""
 
     left: IntArray
     right: IntArray
     left_out: int
-    margin: RankMargin = RankMargin()
 
 
 def choose_candidates(
@@ -122,7 +111,6 @@ def choose_candidates(
             f"{format_bytes(memory_budget)} even for one of them; lower max_degree, set "
             "max_nonvanishing or raise memory_budget"
         )
-    margin = RankMargin()
     left = np.repeat(np.arange(n_first), n_kept)
     right = np.tile(np.arange(n_kept), n_first)
     if degree == 2 and products == "independent":
@@ -136,9 +124,9 @@ def choose_candidates(
             chosen = independent_products(forms, n_first, degree, near, error_of_forms)
         if chosen is None:
             multiplied = multiply_forms(forms, n_first, degree, left, right)
-            chosen, _, margin = independent_columns(multiplied, error_of_forms)
+            chosen, _ = independent_columns(multiplied, error_of_forms)
         left, right = left[chosen], right[chosen]
-    return Candidates(left, right, n_last - n_kept, margin)
+    return Candidates(left, right, n_last - n_kept)
 
 
 def _count_bytes(n_columns: int) -> int:
@@ -445,7 +433,7 @@ class Stage:
         return np.asarray(of_products + of_lower @ np.abs(self.split[0]))
 
 
-def find_distinct_products(stage: Stage) -> tuple[FloatArray, RankMargin]:
+def find_distinct_products(stage: Stage) -> FloatArray:
     """Choose candidates of which all others are combinations, up to polynomials that vanish on X.
 
     Some of all products are equal, and others nearly so: if f = z_1² - 1 + δ z_2², the products z_2
@@ -459,13 +447,12 @@ def find_distinct_products(stage: Stage) -> tuple[FloatArray, RankMargin]:
 
     Returns
     -------
-    directions : array of shape (n_candidates, n_distinct)
+    array of shape (n_candidates, n_distinct)
         Columns of the identity.
-    margin : RankMargin
     """
     error = max(stage.error_of_forms, SAME_PRODUCT)
-    chosen, _, margin = independent_columns(stage.coefficients(), error)
-    return np.eye(stage.n_candidates)[:, chosen], margin
+    chosen, _ = independent_columns(stage.coefficients(), error)
+    return np.eye(stage.n_candidates)[:, chosen]
 
 
 def check_sizes(sizes: FloatArray, name: str) -> None:

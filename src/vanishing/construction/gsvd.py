@@ -15,6 +15,7 @@ that are zero on both sides, which are dropped.
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import get_lapack_funcs, lapack, qr, solve_triangular, svd
@@ -30,7 +31,6 @@ from vanishing.arrays.namespace import (
     namespace,
 )
 from vanishing.construction.candidates import Coordinates, Form
-from vanishing.polynomials.monomials import RankMargin
 
 # --- Bounds on rounding errors --------------------------------------------------------------------
 #
@@ -77,6 +77,58 @@ _BY_COLUMNS = {"joba": 0, "jobu": 3, "jobv": 0, "jobr": 0, "jobt": 0, "jobp": 0}
 def bound_trusted_error(unit: float) -> float:
     """Return the largest acceptable error, for values with relative rounding errors ``unit``."""
     return max(EXACT, COARSE * SAFETY * unit)
+
+
+class RankMargin(NamedTuple):
+    """How far sizes are from the threshold that decides about a rank, relative to it.
+
+    Parameters
+    ----------
+    accepted : float
+        The smallest size that counts, above 1; infinite if none does.
+    rejected : float
+        The largest size that is taken for zero, at most 1.
+    """
+
+    accepted: float = np.inf
+    rejected: float = 0.0
+
+    @classmethod
+    def measure(
+        cls, sizes: FloatArray, threshold: float | FloatArray, counts: BoolArray
+    ) -> "RankMargin":
+        """Compare sizes with a threshold.
+
+        Parameters
+        ----------
+        sizes : array of shape (n_sizes,)
+        threshold : float or array of shape (n_sizes,)
+        counts : bool array of shape (n_sizes,)
+            Which sizes count.
+
+        Returns
+        -------
+        RankMargin
+        """
+        # Zeros are as far from any threshold as can be, and so are sizes without an error.
+        ratios = np.divide(sizes, threshold, out=np.full(len(sizes), np.inf), where=threshold > 0)
+        accepted, rejected = ratios[counts], ratios[~counts & (sizes > 0)]
+        return cls(
+            float(np.min(accepted, initial=np.inf)), float(np.max(rejected, initial=0.0))
+        )
+
+    def join(self, other: "RankMargin") -> "RankMargin":
+        """Return the margin of two decisions.
+
+        Parameters
+        ----------
+        other : RankMargin
+
+        Returns
+        -------
+        RankMargin
+        """
+        return RankMargin(min(self.accepted, other.accepted), max(self.rejected, other.rejected))
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,10 +10,9 @@ from scipy.linalg import eigh, lapack, solve_triangular
 from vanishing.arrays.kernels import norms
 from vanishing.arrays.namespace import FloatArray
 from vanishing.construction.candidates import EPS, Form
-from vanishing.construction.gsvd import SAFETY, bound_trusted_error
+from vanishing.construction.gsvd import SAFETY, RankMargin, bound_trusted_error
 from vanishing.construction.l1_ball import fit_in_ball, fit_with_few_terms
 from vanishing.construction.loop import decide
-from vanishing.polynomials.monomials import RankMargin
 from vanishing.polynomials.order_ideal import Border
 
 # One pass over X gives R of [O B], the monomials of O and the terms of the border, in their order.

@@ -27,7 +27,14 @@ from vanishing.construction.candidates import (
     choose_candidates,
     find_distinct_products,
 )
-from vanishing.construction.gsvd import SAFETY, Side, Solution, bound_trusted_error, solve
+from vanishing.construction.gsvd import (
+    SAFETY,
+    RankMargin,
+    Side,
+    Solution,
+    bound_trusted_error,
+    solve,
+)
 from vanishing.construction.moments import Moments, factor_affine
 from vanishing.construction.noise import Noise, search_moments, search_spectra, spread_of
 from vanishing.construction.normalizations import Gradient, Normalization
@@ -36,7 +43,7 @@ from vanishing.construction.wide import find_span
 from vanishing.data.source import SampleSource
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.evaluation import DegreeBlock
-from vanishing.polynomials.monomials import RankMargin, count
+from vanishing.polynomials.monomials import count
 from vanishing.polynomials.order_ideal import OrderIdeal
 
 # --- The loop over degrees ------------------------------------------------------------------------
@@ -281,9 +288,8 @@ class DegreeTrace:
         lower degrees, and of their sizes from 1. It is a rounding error unless these pile up.
     rank_accepted : float
         The smallest pivot that counts as nonzero, relative to the bound on rounding errors that
-        decides about ranks: which products are independent, which polynomials are not zero on X
-        and under the normalization, and which extents are not zero if the tolerance does not decide
-        about them. Near 1 the rank is fragile.
+        decides about ranks: which polynomials are not zero both on X and under the normalization,
+        and which are not zero on X if the tolerance does not decide. Near 1 the rank is fragile.
     rank_rejected : float
         The largest pivot that is taken for zero, relative to the same bound. Near 1 the rank is
         fragile.
@@ -400,7 +406,7 @@ def grow(
         vanishing=solution.vectors[:, vanishes],
         extents=solved.extents[vanishes],
     )
-    margin = candidates.margin.join(find_rank_margin(solved))
+    rank_margin = find_rank_margin(solved)
     trace = DegreeTrace(
         degree=stage.degree,
         candidates=stage.n_candidates,
@@ -423,8 +429,8 @@ def grow(
         orthogonality_loss=measure_orthogonality_loss(
             stage.on_points.R[: stage.n_lower, : stage.n_lower] / size
         ),
-        rank_accepted=margin.accepted,
-        rank_rejected=margin.rejected,
+        rank_accepted=rank_margin.accepted,
+        rank_rejected=rank_margin.rejected,
     )
     kept = solution.extents[is_nonvanishing]
     contrast_terms = state.contrast_terms
@@ -488,14 +494,11 @@ def _solve_degree(
     error, unit = stage.amplification * terms + size * below, stage.on_points.relative_error
     points = Side(residual, rms, unit * error, terms, unit)
     form = settings.normalization.form(stage)
-    margin = RankMargin()
     has_equal_products = stage.all_products and not settings.normalization.uses_all_products
     if has_equal_products and stage.degree > 1 and form.coordinates is None:
-        distinct, margin = find_distinct_products(stage)
-        form = replace(form, subspace=distinct)
+        form = replace(form, subspace=find_distinct_products(stage))
     _check_finite(stage.source, stage.contrast, points, form)
     solution = solve(points, form, stage.on_points.near)
-    solution = replace(solution, margin=solution.margin.join(margin))
     extents, bound = solution.extents, 0.0
     if isinstance(settings.tol, Noise):
         lengths: FloatArray = np.ones(len(extents))

@@ -316,7 +316,7 @@ class Vca(Normalization):
         forms = multiply_forms(
             leading_forms(stage.blocks), n_variables, stage.degree, stage.left, stage.right
         )
-        pivots, triangle, _ = independent_columns(forms, stage.error_of_forms)
+        pivots, triangle = independent_columns(forms, stage.error_of_forms)
         # The rows of the triangle span the row space, whatever the scale of each.
         rows = triangle / np.linalg.norm(triangle, axis=1, keepdims=True)
         subspace = qr(rows.T, mode="economic")[0][:, : len(pivots)]

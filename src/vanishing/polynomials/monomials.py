@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations_with_replacement
 from math import comb
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.linalg import qr
@@ -14,7 +14,6 @@ from vanishing.arrays.blocks import BudgetError, format_bytes
 from vanishing.arrays.kernels import norms, pivoted_cholesky
 from vanishing.arrays.namespace import (
     Array,
-    BoolArray,
     FloatArray,
     IntArray,
     lazy,
@@ -365,61 +364,7 @@ TIE = 1e-6
 DEPENDENT = 1e-8
 
 
-class RankMargin(NamedTuple):
-    """How far sizes are from the threshold that decides about a rank, relative to it.
-
-    Parameters
-    ----------
-    accepted : float
-        The smallest size that counts, above 1; infinite if none does.
-    rejected : float
-        The largest size that is taken for zero, at most 1.
-    """
-
-    accepted: float = np.inf
-    rejected: float = 0.0
-
-    @classmethod
-    def measure(
-        cls, sizes: FloatArray, threshold: float | FloatArray, counts: BoolArray
-    ) -> "RankMargin":
-        """Compare sizes with a threshold.
-
-        Parameters
-        ----------
-        sizes : array of shape (n_sizes,)
-        threshold : float or array of shape (n_sizes,)
-        counts : bool array of shape (n_sizes,)
-            Which sizes count.
-
-        Returns
-        -------
-        RankMargin
-        """
-        # Zeros are as far from any threshold as can be, and so are sizes without an error.
-        ratios = np.divide(sizes, threshold, out=np.full(len(sizes), np.inf), where=threshold > 0)
-        accepted, rejected = ratios[counts], ratios[~counts & (sizes > 0)]
-        return cls(
-            float(np.min(accepted, initial=np.inf)), float(np.max(rejected, initial=0.0))
-        )
-
-    def join(self, other: "RankMargin") -> "RankMargin":
-        """Return the margin of two decisions.
-
-        Parameters
-        ----------
-        other : RankMargin
-
-        Returns
-        -------
-        RankMargin
-        """
-        return RankMargin(min(self.accepted, other.accepted), max(self.rejected, other.rejected))
-
-
-def independent_columns(
-    matrix: FloatArray, error: float = 0.0
-) -> tuple[IntArray, FloatArray, RankMargin]:
+def independent_columns(matrix: FloatArray, error: float = 0.0) -> tuple[IntArray, FloatArray]:
     """Choose columns by pivoted QR.
 
     Parameters
@@ -435,20 +380,17 @@ def independent_columns(
         Indices of the columns, ascending.
     triangle : array of shape (rank, n_columns)
         The leading rows of R, columns in the order of ``matrix``: they span its row space.
-    margin : RankMargin
     """
     n_columns = matrix.shape[1]
     sizes = np.linalg.norm(matrix, axis=0)
     slope = _tie_breaker(n_columns)
     triangle, order = qr(matrix * slope, mode="r", pivoting=True, check_finite=False)
     residuals = np.abs(np.diag(triangle))
-    threshold = max(DEPENDENT, error) * sizes[order[: len(residuals)]]
-    independent = residuals > threshold
+    independent = residuals > max(DEPENDENT, error) * sizes[order[: len(residuals)]]
     rank = len(residuals) if independent.all() else int(np.argmin(independent))
-    margin = RankMargin.measure(residuals, threshold, np.arange(len(residuals)) < rank)
     unpermuted = np.empty((rank, n_columns))
     unpermuted[:, order] = triangle[:rank]
-    return np.sort(order[:rank]), unpermuted / slope, margin
+    return np.sort(order[:rank]), unpermuted / slope
 
 
 #: Relative residuals of independent and of dependent columns, if their Gram matrix is to tell.
