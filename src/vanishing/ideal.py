@@ -82,7 +82,7 @@ class UndecidedWarning(UserWarning):
 
 
 class FragileWarning(UserWarning):
-    """An extent is so close to the tolerance that rounding errors decide about its polynomial."""
+    """Rounding errors decide about a polynomial or a rank, and may decide otherwise elsewhere."""
 
 
 class InterpolationWarning(UserWarning):
@@ -204,8 +204,12 @@ def warn_of_undecided(found: Construction) -> None:
         )
 
 
+#: Ranks whose pivots are nearer than this factor to the bound on rounding errors are fragile.
+FRAGILE_RANK = 4.0
+
+
 def warn_of_fragile(found: Construction) -> None:
-    """Warn of extents that differ from the tolerance by no more than their rounding errors."""
+    """Warn of extents at the tolerance and of ranks that rounding errors may change."""
     fragile = [step for step in found.trace if step.fragile]
     if fragile:
         counts = ", ".join(f"{step.fragile} of degree {step.degree}" for step in fragile)
@@ -214,6 +218,18 @@ def warn_of_fragile(found: Construction) -> None:
             "errors: on another machine they may be decided otherwise, and with them all higher "
             "degrees. Set tol between two extents (trace_[i].spectrum), or use double precision "
             "and reduction='tsqr'",
+            FragileWarning,
+            stacklevel=4,
+        )
+    ranks = [step for step in found.trace if step.rank_margin < FRAGILE_RANK]
+    if ranks:
+        margins = ", ".join(f"{step.rank_margin:.1f} at degree {step.degree}" for step in ranks)
+        warnings.warn(
+            "whether some polynomials depend on others is within a factor of "
+            f"{FRAGILE_RANK:g} of rounding errors (trace_[i].rank_margin is {margins}): on another "
+            "machine ranks may differ, and with them all higher degrees. Leave out columns that "
+            "nearly depend on others, centre and scale the columns, lower max_degree, or use double "
+            "precision and reduction='tsqr'",
             FragileWarning,
             stacklevel=4,
         )

@@ -187,3 +187,87 @@ def test_equal_products_of_all_in_larger_units():
     settings = {"normalization": "coefficient", "products": "all"}
     ideal = VanishingIdeal(max_degree=2, tol=0, **settings).fit(X)
     assert counts(ideal) == [(1, 2), (1, 2)]
+
+
+def test_products_that_nearly_coincide_are_no_equations():
+    """z_1 (z_0²) and z_0 (z_0 z_1) differ by δ z_1³, whose equation was known to eight digits only."""
+    t = np.array([(3, 4), (3, -4), (-3, 4), (-3, -4), (4, 3), (4, -3), (-4, 3), (-4, -3)])
+    circle = np.vstack([t, [(5, 0), (-5, 0), (0, 5), (0, -5)]])
+    X = np.column_stack([circle * [2.0**14, 0.5], np.zeros(12)])
+    ideal = VanishingIdeal(max_degree=4, tol=0, products="all").fit(X)
+    assert [f for _, f in counts(ideal)] == [2, 2, 2, 2]
+    # Multiples of two equations, on other points; a third direction would be rounding errors.
+    x, y = np.random.default_rng(0).integers(-9, 10, (2, 60))
+    values = ideal.basis_.evaluate(np.column_stack([2.0**14 * x, 0.5 * y, 0 * x]))
+    on_circle = (x**2 + y**2 - 25.0)[:, None] * np.column_stack([x**a * y**b for a, b in BELOW])
+    known = np.linalg.qr(on_circle / np.linalg.norm(on_circle, axis=0))[0]
+    values = values[:, ideal.basis_.degrees() > 1]
+    values = values / np.linalg.norm(values, axis=0)
+    np.testing.assert_allclose(known @ (known.T @ values), values, atol=1e-11)
+
+
+BELOW = [(0, 0), (1, 0), (0, 1), (2, 0), (1, 1), (0, 2)]
+
+
+@pytest.mark.filterwarnings("ignore::vanishing.ideal.FragileWarning")
+@pytest.mark.parametrize("normalization", ["gradient", "gradient-weighted", "coefficient"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("reduction", ["tsqr", "gram"])
+def test_all_products_of_columns_in_different_units(normalization, dtype, reduction):
+    """Sizes of equal products were mixed with those of an equation, which was dropped."""
+    design = np.array(np.meshgrid(*[[-1, 1]] * 4), dtype=dtype).reshape(4, -1).T
+    X = design * np.array([8, 1 / 32, 1 / 16, 1 / 64], dtype=dtype)
+    settings = {"normalization": normalization, "reduction": reduction, "products": "all"}
+    ideal = VanishingIdeal(max_degree=2, tol=0, **settings).fit(X)
+    assert counts(ideal) == [(0, 4), (4, 6)]
+
+
+@pytest.mark.parametrize("construction", BORDER)
+@pytest.mark.parametrize("scale", [1.0, 2.0**-40, 2.0**90])
+def test_products_with_a_constant_column_are_decided(construction, scale):
+    """Of a constant column nothing is left, and its products were undecided."""
+    kinds = {"abm": Abm, "abm-gradient": AbmGradient, "oavi": Oavi}
+    t = np.arange(-3.0, 4.0)
+    X = scale * np.column_stack([t, -np.ones(7)])
+    full = VanishingIdeal(construction=kinds[construction](border="full"), tol=0, max_degree=3)
+    full.fit(X)
+    assert [step.undecided for step in full.trace_] == [0, 0, 0]
+    assert hilbert_function(full.basis_).tolist() == [1, 2, 3, 4]
+
+
+def test_zero_variables_of_partial_fits_do_not_hide_others():
+    """The full border holds a variable that is zero, and all errors were relative to it."""
+    y = np.array([6, -6, 4, -4, -2, 8, 2, 6, 4, -4, 2, -2] * 3, dtype=float)
+    X = np.column_stack([np.full(36, 32768.0), 512 * y])
+    ideal = VanishingIdeal(construction=Oavi(border="full"), tol=0, max_degree=3)
+    for rows in np.array_split(X, 3):
+        ideal.partial_fit(rows)
+    assert counts(ideal) == [(1, 1), (1, 1), (1, 1)]
+
+
+@pytest.mark.parametrize("exponent", [-480, -300, -190, 190, 300, 480])
+@pytest.mark.parametrize(
+    "settings",
+    [{"construction": name} for name in BORDER]
+    + [{"normalization": name} for name in ("gradient", "gradient-weighted", "coefficient", "vca")],
+    ids=lambda settings: next(iter(settings.values())),
+)
+@pytest.mark.parametrize("generators", ["all", "minimal"])
+def test_any_scale_is_fitted_or_refused(exponent, settings, generators):
+    """Coefficients overflowed in silence, or gave NaN."""
+    design = np.array(np.meshgrid(*[[-1, 1]] * 2)).reshape(2, -1).T
+    X = np.column_stack([design, np.ones(4)]) * 2.0**exponent
+    ideal = VanishingIdeal(max_degree=3, tol=0, generators=generators, **settings)
+    if "coefficient" in settings.values() or "abm" in settings.values():
+        if abs(exponent) > 300:
+            with pytest.raises(ValueError, match="standardize the columns"):
+                ideal.fit(X)
+            return
+        if abs(exponent) == 300:
+            ideal.set_params(max_degree=1)
+    ideal.fit(X)
+    n_first = ideal.get_params()["max_degree"] > 1
+    assert counts(ideal)[: 1 + n_first] == [(1, 2), (2, 1)][: 1 + n_first]
+    values = ideal.basis_.evaluate(X * 0.75)
+    assert np.isfinite(values).all()
+    assert values.any(axis=0).all()

@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 
-from vanishing import VanishingIdeal
+from vanishing import VanishingIdeal, load
 from vanishing.datasets import make_variety
 from vanishing.ideal import FragileWarning, NothingVanishesWarning
 
@@ -55,6 +55,62 @@ def test_errors_pile_up_with_the_degree():
     amplification = [step.amplification for step in steps]
     assert amplification == sorted(amplification)
     assert amplification[-1] > 10 * amplification[0]
+
+
+# --- Ranks ------------------------------------------------------------------------------------------
+
+
+def nearly_dependent(difference):
+    """Three columns, the last of which repeats the first one up to a small difference."""
+    rng = np.random.default_rng(0)
+    x, y, other = rng.normal(size=(3, 200))
+    return np.column_stack([x, y, x + difference * other])
+
+
+@pytest.mark.parametrize("construction", ["vca", "abm", "abm-gradient"])
+@pytest.mark.parametrize(("difference", "depends"), [(1.5e-14, True), (8e-14, False)])
+def test_a_rank_that_rounding_errors_decide_is_fragile(construction, difference, depends):
+    ideal = VanishingIdeal(max_degree=1, tol=0, construction=construction)
+    with pytest.warns(FragileWarning, match=r"within a factor of 4 .*rank_margin is \d\.\d at deg"):
+        step = ideal.fit(nearly_dependent(difference)).trace_[0]
+    assert step.vanishing == depends
+    nearest = step.rank_rejected if depends else 1 / step.rank_accepted
+    assert 1 / 4 < nearest <= 1
+    assert step.rank_margin == 1 / nearest
+
+
+@pytest.mark.parametrize("construction", ["vca", "abm", "oavi", "abm-gradient"])
+@pytest.mark.parametrize(("difference", "depends"), [(0, True), (1e-16, True), (1e-11, False)])
+def test_a_rank_far_from_rounding_errors_is_not_fragile(construction, difference, depends):
+    ideal = VanishingIdeal(max_degree=1, tol=0, construction=construction)
+    step = ideal.fit(nearly_dependent(difference)).trace_[0]
+    assert step.vanishing == depends
+    assert step.rank_accepted > 20
+    assert step.rank_rejected < 0.05
+    assert step.rank_margin > 20
+
+
+def test_the_rank_margin_grows_with_the_size_of_the_pivot():
+    margins = [
+        VanishingIdeal(max_degree=1, tol=0).fit(nearly_dependent(each)).trace_[0].rank_accepted
+        for each in (1e-11, 1e-10, 1e-9)
+    ]
+    np.testing.assert_allclose(np.divide(margins[1:], margins[:-1]), 10, rtol=0.1)
+
+
+def test_the_tolerance_decides_about_extents_above_rounding_errors():
+    """The same columns, decided by the tolerance: the rank is not in question."""
+    step = VanishingIdeal(max_degree=1, tol=1e-3).fit(nearly_dependent(1e-13)).trace_[0]
+    assert step.vanishing == 1
+    assert step.rank_margin > 1e6
+
+
+def test_rank_margins_are_saved(tmp_path):
+    ideal = VanishingIdeal(max_degree=2, tol=0).fit(nearly_dependent(1e-10))
+    ideal.save(tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    for one, other in zip(ideal.trace_, loaded.trace_, strict=True):
+        assert one.rank_margin == other.rank_margin < np.inf
 
 
 # --- Nothing vanishes -----------------------------------------------------------------------------

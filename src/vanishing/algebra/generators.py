@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from scipy.linalg import qr
 
+from vanishing.arrays.kernels import norms
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.monomials import (
@@ -230,7 +231,7 @@ def find_minimal_generators(basis: PolynomialBasis) -> BoolArray:
         kept.append(needed)
         if not needed.size:
             continue
-        sizes = np.linalg.norm(forms, axis=0)
+        sizes = norms(forms)
         noise = max(noise, float(np.max(block.extents / sizes)))
         tol = min(max(SAME_FORM, TIMES_NOISE * noise), OTHER_FORM)
         known = spanning(_multiply_up(generators, n_variables, degree), tol)
@@ -362,7 +363,8 @@ def contains(
     """Check whether a polynomial is in the ideal of the vanishing polynomials, up to a tolerance.
 
     The polynomial is reduced by least squares: the nearest combination of multiples x^a g is
-    subtracted from its coefficients. See :func:`contains_exactly` for a proof.
+    subtracted from its coefficients. These depend on the units of the columns: scale columns that
+    are far from 1 in size. See :func:`contains_exactly` for a proof.
 
     Parameters
     ----------

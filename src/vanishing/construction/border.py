@@ -486,7 +486,8 @@ def measure_columns(
         added = state.shift[first] * state.rms[last] + state.rms[first] * state.shift[last]
         shift = np.append(state.shift, added)
         terms = rms.copy()
-        terms[n_lower:] = np.maximum(rms[n_lower:], rms[first] * rms[last])
+        # A factor that is zero on X may be a difference of large numbers, as u of a constant column.
+        terms[n_lower:] = np.maximum(rms[n_lower:], rms[first] * rms[last] + added)
     else:
         terms = frame.bound(norms(R))
         R = frame.express(R)
@@ -591,6 +592,8 @@ def grow(
         spectrum=np.sort(np.asarray(found.extents, dtype=np.float64)),
         seconds=time.perf_counter() - started,
         undecided=found.undecided,
+        rank_accepted=found.margin.accepted,
+        rank_rejected=found.margin.rejected,
     )
     return _advance(state, border, found, columns, sequence, block, n_rows, full=full), trace
 

@@ -38,6 +38,9 @@ from vanishing.polynomials.monomials import (
 Products = Literal["independent", "all"]
 #: Choosing among fewer products is fast in any way.
 MANY_PRODUCTS = 512
+#: Products are the same if their coefficients differ by less than this: ten digits of the
+#: difference are known.
+SAME_PRODUCT = 1e-6
 
 
 class Candidates(NamedTuple):
@@ -318,13 +321,17 @@ class Stage:
         evaluator = Evaluator(self.blocks)
         return move_to_numpy(evaluator.with_candidates(x, self.left, self.right)).T
 
-    def expansion(self, *, in_z: bool = False) -> tuple[Expansion, FloatArray]:
+    def expansion(
+        self, *, in_z: bool = False, exponents: IntArray | None = None
+    ) -> tuple[Expansion, FloatArray]:
         """Return coefficients of [F C_pre] on monomials.
 
         Parameters
         ----------
         in_z : bool, default=False
             Whether the monomials are those of z = F_1(x), from degree 2 on, instead of x.
+        exponents : int array of shape (n_features,), optional
+            Whether the monomials are those of x / 2**exponents.
 
         Returns
         -------
@@ -340,15 +347,28 @@ class Stage:
                 f"degree {self.degree} needs the coefficients of {self.n_candidates} candidates on "
                 f"{n_monomials} monomials, {format_bytes(needed)}, over the memory budget of "
                 f"{format_bytes(self.passes.memory_budget)}; lower max_degree, set "
-                "max_nonvanishing, choose a normalization that needs no coefficients "
-                "('contrastive' or 'vca') or raise memory_budget"
+                "max_nonvanishing, choose products='independent' and a normalization that needs no "
+                "coefficients ('contrastive' or 'vca'), or raise memory_budget"
             )
-        expansion = Expansion(self.n_features, self.blocks, in_z=in_z)
+        variables = None
+        if exponents is not None:
+            variables = np.vstack([np.zeros(self.n_features), np.diag(np.ldexp(1.0, exponents))])
+        expansion = Expansion(self.n_features, self.blocks, in_z=in_z, variables=variables)
         coefficients = np.zeros((n_monomials, self.n_lower + self.n_candidates))
         lower = expansion.nonvanishing(self.degree - 1)
         coefficients[: len(lower), : self.n_lower] = lower
         coefficients[:, self.n_lower :] = expansion.candidates(self.degree, self.left, self.right)
         return expansion, coefficients
+
+    def coefficients(self) -> FloatArray:
+        """Return the coefficients of C on monomials of z = F_1(x), from degree 2 on.
+
+        Returns
+        -------
+        array of shape (n_monomials, n_candidates)
+        """
+        _, found = self.expansion(in_z=True)
+        return np.asarray(found[:, self.n_lower :] - found[:, : self.n_lower] @ self.split[0])
 
     def form(self, matrix: FloatArray, relative_error: float | None = None) -> Form:
         """Make the form on C from a factor M of a form on [F C_pre].
@@ -411,6 +431,28 @@ class Stage:
                 rms_first[self.left] * last[self.right], first[self.left] * rms_last[self.right]
             )
         return np.asarray(of_products + of_lower @ np.abs(self.split[0]))
+
+
+def find_distinct_products(stage: Stage) -> FloatArray:
+    """Choose candidates of which all others are combinations, up to polynomials that vanish on X.
+
+    Some of all products are equal, and others nearly so: if f = z_1² - 1 + δ z_2², the products z_2
+    f and z_1 (z_1 z_2) differ by lower degrees and δ z_2³. Such a difference is known to eps / δ
+    only.
+
+    Parameters
+    ----------
+    stage : Stage
+        Of degree 2 or higher.
+
+    Returns
+    -------
+    array of shape (n_candidates, n_distinct)
+        Columns of the identity.
+    """
+    error = max(stage.error_of_forms, SAME_PRODUCT)
+    chosen, _ = independent_columns(stage.coefficients(), error)
+    return np.eye(stage.n_candidates)[:, chosen]
 
 
 def check_sizes(sizes: FloatArray, name: str) -> None:

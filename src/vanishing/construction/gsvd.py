@@ -15,6 +15,7 @@ that are zero on both sides, which are dropped.
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import get_lapack_funcs, lapack, qr, solve_triangular, svd
@@ -76,6 +77,58 @@ _BY_COLUMNS = {"joba": 0, "jobu": 3, "jobv": 0, "jobr": 0, "jobt": 0, "jobp": 0}
 def bound_trusted_error(unit: float) -> float:
     """Return the largest acceptable error, for values with relative rounding errors ``unit``."""
     return max(EXACT, COARSE * SAFETY * unit)
+
+
+class RankMargin(NamedTuple):
+    """How far sizes are from the threshold that decides about a rank, relative to it.
+
+    Parameters
+    ----------
+    accepted : float
+        The smallest size that counts, above 1; infinite if none does.
+    rejected : float
+        The largest size that is taken for zero, at most 1.
+    """
+
+    accepted: float = np.inf
+    rejected: float = 0.0
+
+    @classmethod
+    def measure(
+        cls, sizes: FloatArray, threshold: float | FloatArray, counts: BoolArray
+    ) -> "RankMargin":
+        """Compare sizes with a threshold.
+
+        Parameters
+        ----------
+        sizes : array of shape (n_sizes,)
+        threshold : float or array of shape (n_sizes,)
+        counts : bool array of shape (n_sizes,)
+            Which sizes count.
+
+        Returns
+        -------
+        RankMargin
+        """
+        # Zeros are as far from any threshold as can be, and so are sizes without an error.
+        ratios = np.divide(sizes, threshold, out=np.full(len(sizes), np.inf), where=threshold > 0)
+        accepted, rejected = ratios[counts], ratios[~counts & (sizes > 0)]
+        return cls(
+            float(np.min(accepted, initial=np.inf)), float(np.max(rejected, initial=0.0))
+        )
+
+    def join(self, other: "RankMargin") -> "RankMargin":
+        """Return the margin of two decisions.
+
+        Parameters
+        ----------
+        other : RankMargin
+
+        Returns
+        -------
+        RankMargin
+        """
+        return RankMargin(min(self.accepted, other.accepted), max(self.rejected, other.rejected))
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,6 +213,10 @@ class Solution:
         Condition number of the scaled, stacked factors on their range.
     reduced : array of shape (n_columns, n_finite) or None
         ``vectors`` without the multiples of exact relations in them, for F, if these are large.
+    margin : RankMargin
+        Of the decision which directions are zero.
+    n_certain : int
+        Number of extents, the smallest ones, that are zero because there are so few points.
     """
 
     vectors: FloatArray
@@ -171,6 +228,8 @@ class Solution:
     lost: int
     condition: float
     reduced: FloatArray | None = None
+    margin: RankMargin = RankMargin()
+    n_certain: int = 0
 
 
 def solve(points: Side, form: Form, near: Array | None = None) -> Solution:
@@ -268,7 +327,7 @@ def solve_pair(points: Side, form: Side) -> Solution:
     stacked, height = np.vstack([a, b]), len(a)
     del a, b  # square matrices, of which there are many here
     trusted = max(points.trusted, form.trusted)
-    q, triangle, order, lost = _rank_revealing_qr(stacked, noise, trusted)
+    q, triangle, order, lost, margin = _rank_revealing_qr(stacked, noise, trusted)
     del stacked
     rank = len(triangle)
 
@@ -333,6 +392,8 @@ def solve_pair(points: Side, form: Side) -> Solution:
         dropped=n_zero - lost,
         lost=lost,
         condition=estimate_condition(triangle[:, :rank]),
+        margin=margin,
+        n_certain=n_zero_on_points,
     )
 
 
@@ -500,10 +561,10 @@ def _compress(factor: FloatArray) -> FloatArray:
 
 def _rank_revealing_qr(
     stacked: FloatArray, noise: float, trusted: float
-) -> tuple[FloatArray, FloatArray, IntArray, int]:
-    """Return Q, R and the order of columns of the part above the noise.
+) -> tuple[FloatArray, FloatArray, IntArray, int, RankMargin]:
+    """Return Q, R and the order of columns of the part above the noise, and its margin.
 
-    The last value is the number of directions below the noise that are not negligible.
+    The value before the last is the number of directions below the noise that are not negligible.
     """
     # Columns are scaled to size 1 before projection, which errors are relative to. What projection
     # leaves of data far from the origin may be much smaller.
@@ -512,12 +573,14 @@ def _rank_revealing_qr(
         condition = _reciprocal_condition(triangle)
         smallest = condition * np.max(np.sum(np.abs(triangle), axis=0), initial=0.0)
         if condition > WELL_CONDITIONED and smallest > noise:
-            return q, triangle, np.arange(triangle.shape[1]), 0
+            margin = RankMargin.measure(np.array([smallest]), noise, np.ones(1, dtype=bool))
+            return q, triangle, np.arange(triangle.shape[1]), 0, margin
     q, triangle, order = qr(stacked, mode="economic", pivoting=True, check_finite=False)
     diagonal = np.abs(np.diag(triangle))
     rank = int(np.sum(diagonal > noise))
     lost = int(np.sum(diagonal[rank:] > trusted))
-    return q[:, :rank], triangle[:rank], order, lost
+    margin = RankMargin.measure(diagonal, noise, diagonal > noise)
+    return q[:, :rank], triangle[:rank], order, lost, margin
 
 
 def _cs_decomposition(
@@ -647,6 +710,7 @@ def solve_on_accelerator(points: Side, form: Side, near: Array) -> Solution | No
         dropped=0,
         lost=0,
         condition=condition,
+        margin=RankMargin.measure(np.array([smallest]), scaling.noise, np.ones(1, dtype=bool)),
     )
 
 
@@ -675,7 +739,7 @@ def solve_in_coordinates(points: Side, coordinates: Coordinates) -> Solution:
         Directions outside of their span are zero under the form and on the points.
     """
     plain, B = coordinates.plain, coordinates.factor
-    null, free = _null_directions(points, plain)
+    null, free, margin = _null_directions(points, plain)
     n_null = null.shape[1]
     relations, groups = _separate_sizes(inverse_factor(B @ null))
     relations = null @ relations  # size 1 under the form
@@ -713,6 +777,7 @@ def solve_in_coordinates(points: Side, coordinates: Coordinates) -> Solution:
         lost=coordinates.lost,
         condition=coordinates.condition,
         reduced=fix_signs(np.hstack([exact, others])),
+        margin=margin,
     )
 
 
@@ -771,13 +836,17 @@ def inverse_factor(matrix: FloatArray) -> FloatArray:
     return inverse
 
 
-def _null_directions(points: Side, plain: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return orthonormal y for which ``plain @ y`` is zero on the points, and all others."""
+def _null_directions(
+    points: Side, plain: FloatArray
+) -> tuple[FloatArray, FloatArray, RankMargin]:
+    """Return orthonormal y for which ``plain @ y`` is zero on the points, all others, the margin."""
     on_points = points.factor @ plain
     # A column that is zero everywhere has no rounding errors. Beside others the decomposition would
     # give it some, which nothing would tell from values.
     is_zero = norms(on_points) == 0
     unit = np.eye(plain.shape[1])
     y = unit[:, ~is_zero] @ _find_singular_vectors(on_points[:, ~is_zero])[2].T
-    is_null = norms(on_points @ y) <= points.noise(plain @ y)
-    return np.hstack([unit[:, is_zero], y[:, is_null]]), np.asarray(y[:, ~is_null])
+    sizes, noise = norms(on_points @ y), points.noise(plain @ y)
+    is_null = sizes <= noise
+    margin = RankMargin.measure(sizes, noise, ~is_null)
+    return np.hstack([unit[:, is_zero], y[:, is_null]]), np.asarray(y[:, ~is_null]), margin

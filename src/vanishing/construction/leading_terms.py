@@ -10,7 +10,7 @@ from scipy.linalg import eigh, lapack, solve_triangular
 from vanishing.arrays.kernels import norms
 from vanishing.arrays.namespace import FloatArray
 from vanishing.construction.candidates import EPS, Form
-from vanishing.construction.gsvd import SAFETY, bound_trusted_error
+from vanishing.construction.gsvd import SAFETY, RankMargin, bound_trusted_error
 from vanishing.construction.l1_ball import fit_in_ball, fit_with_few_terms
 from vanishing.construction.loop import decide
 from vanishing.polynomials.order_ideal import Border
@@ -90,6 +90,13 @@ class Fit(NamedTuple):
     residual: float
     noise: float
     doubt: float
+
+    @property
+    def margin(self) -> RankMargin:
+        """How far the residual is from a rounding error."""
+        if self.residual > self.doubt:
+            return RankMargin(accepted=self.residual / self.doubt if self.doubt else np.inf)
+        return RankMargin(rejected=self.residual / self.doubt if self.doubt else 0.0)
 
 
 class Generator(NamedTuple):
@@ -307,6 +314,8 @@ class Found:
         Of the best polynomial of each term, if it is finite.
     dropped, undecided, unbounded : int
         As in ``DegreeTrace``.
+    margin : RankMargin
+        Of the decision which terms depend on O.
     """
 
     joined: list[int]
@@ -315,6 +324,7 @@ class Found:
     dropped: int = 0
     undecided: int = 0
     unbounded: int = 0
+    margin: RankMargin = RankMargin()
 
 
 def sort_out(
@@ -369,6 +379,8 @@ def sort_out(
                 generator = sequence.generate_least(number, fit, *least.find())
         elif extent <= tol:
             generator = sequence.generate(number, fit, size)
+        if generator is None or extent > tol:  # rounding errors decide, and not the tolerance
+            found.margin = found.margin.join(fit.margin)
         if radius is not None and generator is not None:
             sparse = _fit_sparse(radius, sequence, number, fit, measure, tol)
             generator = generator if sparse is None and not is_known else sparse

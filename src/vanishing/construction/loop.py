@@ -19,8 +19,22 @@ from vanishing.arrays.namespace import (
     move_like,
     move_to_numpy,
 )
-from vanishing.construction.candidates import Candidates, Form, Products, Stage, choose_candidates
-from vanishing.construction.gsvd import SAFETY, Side, Solution, bound_trusted_error, solve
+from vanishing.construction.candidates import (
+    Candidates,
+    Form,
+    Products,
+    Stage,
+    choose_candidates,
+    find_distinct_products,
+)
+from vanishing.construction.gsvd import (
+    SAFETY,
+    RankMargin,
+    Side,
+    Solution,
+    bound_trusted_error,
+    solve,
+)
 from vanishing.construction.moments import Moments, factor_affine
 from vanishing.construction.noise import Noise, search_moments, search_spectra, spread_of
 from vanishing.construction.normalizations import Gradient, Normalization
@@ -272,6 +286,13 @@ class DegreeTrace:
     orthogonality_loss : float
         The largest deviation from 0 of the correlations on X of the nonvanishing polynomials of
         lower degrees, and of their sizes from 1. It is a rounding error unless these pile up.
+    rank_accepted : float
+        The smallest pivot that counts as nonzero, relative to the bound on rounding errors that
+        decides about ranks: which polynomials are not zero both on X and under the normalization,
+        and which are not zero on X if the tolerance does not decide. Near 1 the rank is fragile.
+    rank_rejected : float
+        The largest pivot that is taken for zero, relative to the same bound. Near 1 the rank is
+        fragile.
     """
 
     degree: int
@@ -293,6 +314,13 @@ class DegreeTrace:
     fragile: int = 0
     amplification: float = 1.0
     orthogonality_loss: float = 0.0
+    rank_accepted: float = np.inf
+    rank_rejected: float = 0.0
+
+    @property
+    def rank_margin(self) -> float:
+        """The smallest factor by which a pivot would have to change for a rank to change."""
+        return min(self.rank_accepted, 1 / self.rank_rejected if self.rank_rejected else np.inf)
 
 
 # --- One degree -----------------------------------------------------------------------------------
@@ -378,6 +406,7 @@ def grow(
         vanishing=solution.vectors[:, vanishes],
         extents=solved.extents[vanishes],
     )
+    rank_margin = find_rank_margin(solved)
     trace = DegreeTrace(
         degree=stage.degree,
         candidates=stage.n_candidates,
@@ -400,6 +429,8 @@ def grow(
         orthogonality_loss=measure_orthogonality_loss(
             stage.on_points.R[: stage.n_lower, : stage.n_lower] / size
         ),
+        rank_accepted=rank_margin.accepted,
+        rank_rejected=rank_margin.rejected,
     )
     kept = solution.extents[is_nonvanishing]
     contrast_terms = state.contrast_terms
@@ -463,6 +494,9 @@ def _solve_degree(
     error, unit = stage.amplification * terms + size * below, stage.on_points.relative_error
     points = Side(residual, rms, unit * error, terms, unit)
     form = settings.normalization.form(stage)
+    has_equal_products = stage.all_products and not settings.normalization.uses_all_products
+    if has_equal_products and stage.degree > 1 and form.coordinates is None:
+        form = replace(form, subspace=find_distinct_products(stage))
     _check_finite(stage.source, stage.contrast, points, form)
     solution = solve(points, form, stage.on_points.near)
     extents, bound = solution.extents, 0.0
@@ -610,6 +644,30 @@ def find_margin(solution: Solution, bound: float | FloatArray, vanishes: BoolArr
     with np.errstate(divide="ignore", invalid="ignore"):
         factors = np.where(vanishes, limit / extents, extents / limit)
     return float(np.nanmin(factors, initial=np.inf))
+
+
+def find_rank_margin(solved: Solved) -> RankMargin:
+    """Return how far rounding errors are from changing a rank.
+
+    Parameters
+    ----------
+    solved : Solved
+
+    Returns
+    -------
+    RankMargin
+        Of the generalized problem, and of extents where the tolerance does not decide.
+    """
+    solution = solved.solution
+    if solution.reduced is not None:  # exact relations were found before the extents
+        return solution.margin
+    by_rounding = np.flatnonzero((solved.bound < solution.doubt) & solved.is_decided)
+    ascending = by_rounding[np.argsort(solution.extents[by_rounding], kind="stable")]
+    open_ones = ascending[solution.n_certain :]
+    by_extents = RankMargin.measure(
+        solution.extents[open_ones], solution.doubt[open_ones], ~solved.vanishes[open_ones]
+    )
+    return solution.margin.join(by_extents)
 
 
 def measure_orthogonality_loss(R: FloatArray) -> float:

@@ -18,6 +18,7 @@ from vanishing.arrays.namespace import (
     namespace,
 )
 from vanishing.construction.candidates import Stage
+from vanishing.construction.gsvd import EXACT, SAFETY
 from vanishing.construction.passes import Factor, Pass, Tsqr, find_ranges, join_ranges
 from vanishing.data.source import (
     ArraySource,
@@ -471,12 +472,15 @@ class MomentSource(SampleSource):
         # A product may be small because its factors are large in different places; its errors are
         # those of the factors all the same.
         sizes, n_lower = rms.copy(), stage.n_lower
-        if stage.degree > 1:
-            n_first = stage.blocks[0].nonvanishing.shape[1]
-            n_last = stage.blocks[-1].nonvanishing.shape[1]
-            first, last = rms[1 : 1 + n_first], rms[n_lower - n_last : n_lower]
-            sizes[n_lower:] = np.maximum(rms[n_lower:], first[stage.left] * last[stage.right])
         errors = self._error_up_to(stage.degree) @ np.abs(coefficients)
+        if stage.degree > 1:
+            n_last = stage.blocks[-1].nonvanishing.shape[1]
+            first, last = 1 + stage.left, n_lower - n_last + stage.right
+            sizes[n_lower:] = np.maximum(rms[n_lower:], rms[first] * rms[last])
+            # With the full border, F_1 holds variables that are zero: nothing is relative to them.
+            is_zero = (rms <= SAFETY * errors) & (rms <= EXACT)
+            is_zero[n_lower:] = is_zero[first] | is_zero[last]
+            errors = np.where(is_zero, 0.0, errors)
         error = self._relative_error(errors, sizes, stage.amplification)
         triangle = triangular_factor(np.ascontiguousarray(values.T))
         return Factor(np.asarray(triangle), self.moments.factor.n_rows, error)

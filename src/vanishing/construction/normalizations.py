@@ -245,13 +245,9 @@ def _coefficients(stage: Stage, exponents: IntArray) -> tuple[FloatArray, FloatA
             np.ldexp(1.0, exponents),
             np.eye(stage.n_features),
         )
-    _, coefficients = stage.expansion(in_z=True)
-    lower, products = coefficients[:, : stage.n_lower], coefficients[:, stage.n_lower :]
-    left, sizes, right = svd(
-        products - lower @ stage.split[0], full_matrices=False, check_finite=False
-    )
     # Some of all products are equal; independent ones have independent leading forms.
     smallest = np.sqrt(EPS) if stage.all_products else EPS
+    left, sizes, right = svd(stage.coefficients(), full_matrices=False, check_finite=False)
     kept = sizes > smallest * np.max(sizes, initial=0.0)
     return left[:, kept], sizes[kept], right[kept].T
 
@@ -357,19 +353,15 @@ class Coefficient(Normalization):
     def form(self, stage: Stage) -> Form:
         """Expand F and the candidates in the original variables."""
         if not stage.projects:
-            return replace(stage.form(stage.expansion()[1]), definite=True)
+            with np.errstate(over="ignore", invalid="ignore"):
+                form = stage.form(stage.expansion()[1])
+            largest, smallest = np.max(form.scale), np.min(form.scale)
+            if not (largest < 2.0 ** (2 * LARGEST) and smallest > 2.0 ** (-2 * LARGEST)):
+                raise _out_of_range(stage)
+            return replace(form, definite=True)
         variables, exponents = scale_columns(stage)
         if is_ordinary(variables, exponents, stage.degree, homogeneous=False):
-            coefficients = stage.expansion()[1]
-            form = stage.form(coefficients)
-            if not stage.all_products:
-                return replace(form, definite=True)
-            # Some combinations of all products are zero everywhere. What tells them from equations
-            # is the error of L: that of the products on X, also where L should be zero.
-            largest = np.max(norms(coefficients[:, : stage.n_lower]), initial=0.0)
-            on_points = stage.on_points.column_rms[stage.n_lower :]
-            of_projection = stage.on_points.relative_error * on_points * largest
-            return replace(form, error=np.maximum(form.error, of_projection))
+            return replace(stage.form(stage.expansion()[1]), definite=True)
         powers = monomials(stage.n_features, stage.degree).exponents
         return graded_form(stage, variables, exponents, -(powers @ exponents).astype(float))
 
@@ -461,13 +453,15 @@ class GradientWeighted(Normalization):
     def form(self, stage: Stage) -> Form:
         """Expand in the original variables and weight the monomials by moments of X."""
         table = monomials(stage.n_features, stage.degree)
-        plain = np.zeros(stage.n_features, dtype=np.intp)
-        if not stage.projects:
-            weights = _weights(stage, table, plain)
-            return stage.form(weights[:, None] * stage.expansion()[1])
+        if not stage.projects and stage.degree == 1:
+            return stage.form(stage.expansion()[1] * (np.arange(len(table)) > 0)[:, None])
         variables, exponents = scale_columns(stage)
+        if not stage.projects:
+            weights = _weights(stage, table, exponents)
+            coefficients = stage.expansion(exponents=exponents)[1]
+            return stage.form(np.ldexp(weights[:, None] * coefficients, -exponents.min()))
         if is_ordinary(variables, exponents, stage.degree, homogeneous=True):
-            weights = _weights(stage, table, plain)
+            weights = _weights(stage, table, np.zeros_like(exponents))
             return stage.form(weights[:, None] * stage.expansion()[1])
         # With u_k = x_k / 2**e_k, ∂/∂x_k is ∂/∂u_k divided by 2**e_k.
         weights = _weights(stage, table, exponents)
@@ -482,6 +476,10 @@ def _weights(stage: Stage, table: Monomials, exponents: IntArray) -> FloatArray:
 
     Columns are in units of ``2**exponents``, derivatives in units of the smallest of these.
     """
+    if stage.degree > 1:
+        # No polynomial contains a variable that is not in F_1: it must not overflow either.
+        is_absent = ~np.any(stage.blocks[0].nonvanishing, axis=1)
+        exponents = np.where(is_absent, int(2 * LARGEST), exponents)
     mean = stage.source.recall_mean_squares(stage.degree - 1, exponents)
     if mean is None:
         mean = _mean_squares(stage, monomials(stage.n_features, stage.degree - 1), exponents)

@@ -11,8 +11,15 @@ import numpy as np
 from scipy.linalg import qr
 
 from vanishing.arrays.blocks import BudgetError, format_bytes
-from vanishing.arrays.kernels import pivoted_cholesky
-from vanishing.arrays.namespace import Array, FloatArray, IntArray, lazy, move_like, namespace
+from vanishing.arrays.kernels import norms, pivoted_cholesky
+from vanishing.arrays.namespace import (
+    Array,
+    FloatArray,
+    IntArray,
+    lazy,
+    move_like,
+    namespace,
+)
 from vanishing.polynomials.evaluation import LARGEST_MATRIX, DegreeBlock
 
 # --- Monomials of bounded degree: exponents, products with a variable, derivatives, values --------
@@ -339,8 +346,8 @@ def multiples(coefficients: FloatArray, table: Monomials, factors: IntArray) -> 
 
 def normalize_columns(columns: FloatArray) -> FloatArray:
     """Scale columns to norm 1; zero columns stay."""
-    norms = np.linalg.norm(columns, axis=0)
-    return np.asarray(columns / np.where(norms > 0, norms, 1.0))
+    sizes = norms(columns)
+    return np.asarray(columns / np.where(sizes > 0, sizes, 1.0))
 
 
 def spanning(columns: FloatArray, tol: float) -> FloatArray:
@@ -375,11 +382,11 @@ def independent_columns(matrix: FloatArray, error: float = 0.0) -> tuple[IntArra
         The leading rows of R, columns in the order of ``matrix``: they span its row space.
     """
     n_columns = matrix.shape[1]
-    norms = np.linalg.norm(matrix, axis=0)
+    sizes = np.linalg.norm(matrix, axis=0)
     slope = _tie_breaker(n_columns)
     triangle, order = qr(matrix * slope, mode="r", pivoting=True, check_finite=False)
     residuals = np.abs(np.diag(triangle))
-    independent = residuals > max(DEPENDENT, error) * norms[order[: len(residuals)]]
+    independent = residuals > max(DEPENDENT, error) * sizes[order[: len(residuals)]]
     rank = len(residuals) if independent.all() else int(np.argmin(independent))
     unpermuted = np.empty((rank, n_columns))
     unpermuted[:, order] = triangle[:rank]
@@ -419,16 +426,16 @@ def independent_products(
         if some of them are neither clearly independent nor clearly dependent.
     """
     n_products = n_variables * forms.shape[1]
-    norms = np.tile(np.linalg.norm(forms, axis=0), n_variables)
+    sizes = np.tile(np.linalg.norm(forms, axis=0), n_variables)
     slope = _tie_breaker(n_products)
     matrix = _gram_of_products(forms, n_variables, degree, near)
     scale = slope if near is None else move_like(slope, near)
     matrix *= scale[:, None] * scale
-    smallest = (max(CLEARLY_DEPENDENT, error) * norms.max(initial=0.0)) ** 2
+    smallest = (max(CLEARLY_DEPENDENT, error) * sizes.max(initial=0.0)) ** 2
     n_monomials = count(n_variables, degree) - count(n_variables, degree - 1)
     most = min(n_monomials, n_products)
     order, diagonal = pivoted_cholesky(matrix, smallest, most)
-    if (diagonal <= max(CLEARLY_INDEPENDENT, error) * norms[order]).any():
+    if (diagonal <= max(CLEARLY_INDEPENDENT, error) * sizes[order]).any():
         return None
     return np.sort(order)
 
