@@ -531,6 +531,6 @@ def test_a_power_of_a_law_is_replaced_by_the_law():
         rows, rows.std(axis=0), np.ones(100), 4, powers, np.random.default_rng(0)
     )  # fmt: skip
     search.found = [(search.fit(np.array([[4, 0, 0], [0, 2, 2]])), 1e-6)]
-    assert search._lower_one()
+    assert search._simplify_one()
     ((relation, _),) = search.found
     assert sorted(relation.exponents.tolist()) == [[0, 1, 1], [2, 0, 0]]
