@@ -7,6 +7,7 @@ import inspect
 import json
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping
+from math import prod
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -21,6 +22,7 @@ from vanishing.class_features import ClassVanishingFeatures
 from vanishing.construction.moments import KeptRows, Moments, Seen
 from vanishing.detectors.base import Detector
 from vanishing.detectors.christoffel import ChristoffelDetector
+from vanishing.detectors.gradients import OrientedGradients, check_image_shape
 from vanishing.detectors.score import (
     Coordinates,
     LikelihoodView,
@@ -49,6 +51,7 @@ from vanishing.saving import (
     PIPELINE,
     Arrays,
     ModelFileError,
+    Preprocessor,
     check_model_pipeline,
     collect_classes,
     conforms,
@@ -213,6 +216,7 @@ MODEL_PIPELINE: Mapping[str, Any] = {
             str,
             PCA
             | StandardScaler
+            | Preprocessor
             | Pipeline
             | VanishingIdeal
             | ClassVanishingFeatures
@@ -678,9 +682,12 @@ def check_preprocessor(preprocessor: Any, width: int) -> int:
                 width = check_preprocessor(step, width)
         return width
     name = type(preprocessor).__name__
-    require(isinstance(preprocessor, PCA | StandardScaler), f"{name} is no preprocessor")
+    known = PCA | StandardScaler | Preprocessor
+    require(isinstance(preprocessor, known), f"{name} is no preprocessor")
     require(preprocessor.n_features_in_ == width, f"{name} does not fit {width} columns")
     _check_columns(preprocessor)
+    if isinstance(preprocessor, Preprocessor):
+        return preprocessor.n_features_out
     if isinstance(preprocessor, StandardScaler):
         used = (
             (preprocessor.mean_, preprocessor.with_mean),
@@ -698,6 +705,15 @@ def check_preprocessor(preprocessor: Any, width: int) -> int:
         f"the matrices of {name} do not fit each other",
     )
     return n_components
+
+
+def check_gradients(gradients: OrientedGradients) -> None:
+    """Check that rows are images of a shape."""
+    check_image_shape(gradients.image_shape)
+    require(
+        prod(gradients.image_shape) == gradients.n_features_in_,
+        f"images of shape {gradients.image_shape} do not have {gradients.n_features_in_} pixels",
+    )
 
 
 def check_pipeline(pipeline: Pipeline) -> None:
@@ -789,6 +805,7 @@ CHECKS: Mapping[type, Callable[[Any], None]] = {
     VanishingDetector: check_detector,
     TransformationDetector: check_detector,
     ChristoffelDetector: check_christoffel,
+    OrientedGradients: check_gradients,
     Laws: check_laws,
     Invariants: check_invariants,
     Odes: check_odes,

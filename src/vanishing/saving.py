@@ -15,6 +15,7 @@ import inspect
 import json
 import math
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
@@ -110,6 +111,15 @@ class Saveable:
         return graph
 
 
+class Preprocessor(ABC):
+    """Base of the transformers of this library that files keep in front of a model."""
+
+    @property
+    @abstractmethod
+    def n_features_out(self) -> int:
+        """Number of columns of the output."""
+
+
 def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted model into one file.
 
@@ -119,7 +129,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     model : VanishingIdeal, ClassVanishingFeatures, or a detector
-        Fitted; or a ``Pipeline`` of ``PCA`` and ``StandardScaler`` that ends in one of them.
+        Fitted; or a ``Pipeline`` of ``PCA``, ``StandardScaler`` and ``OrientedGradients`` that ends
+        in one of them.
     path : path
         A file that exists is replaced.
 
@@ -127,7 +138,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     ------
     ModelFileError
         If the model holds something that a file cannot: a function, a class of your own, a
-        preprocessor other than ``PCA``, ``StandardScaler`` and pipelines of them.
+        preprocessor other than ``PCA``, ``StandardScaler``, ``OrientedGradients`` and pipelines of
+        them.
     """
     last = model.steps[-1][1] if type(model) is Pipeline else model
     if not is_model(last):
@@ -189,6 +201,11 @@ def compute_fingerprint(model: Any, arrays: Mapping[str, npt.NDArray[Any]]) -> s
 def is_model(value: Any) -> bool:
     """Say whether a value is a model of this library, and no subclass of one."""
     return isinstance(value, Saveable) and type(value).__module__.startswith("vanishing.")
+
+
+def is_preprocessor(value: Any) -> bool:
+    """Say whether a value is a transformer of this library, and no subclass of one."""
+    return isinstance(value, Preprocessor) and type(value).__module__.startswith("vanishing.")
 
 
 def get_steps(model: Any) -> list[Any]:
@@ -282,7 +299,9 @@ ADDED: Mapping[str, Any] = {
 }
 #: Parameters of pipelines, which scikit-learn itself checks when they are used.
 PIPELINE: Mapping[str, Any] = {
-    "steps": list[tuple[str, PCA | StandardScaler | Pipeline | Literal["passthrough"] | None]],
+    "steps": list[
+        tuple[str, PCA | StandardScaler | Preprocessor | Pipeline | Literal["passthrough"] | None]
+    ],
     "memory": None,
 }
 
@@ -309,7 +328,7 @@ def get_file_name(kept: type) -> str:
 
 def is_estimator(kept: type) -> bool:
     """Say whether a class has parameters and fitted attributes, rather than fields."""
-    return kept in PREPROCESSORS or issubclass(kept, Saveable)
+    return kept in PREPROCESSORS or issubclass(kept, Saveable | Preprocessor)
 
 
 def is_record(kept: type) -> bool:
@@ -507,7 +526,7 @@ class Encoder:
             require(all(type(key) is str for key in value), f"{path} has keys that are no strings")
             return {"dict": self._encode_all(value, path, fitted=fitted)}
         name = get_file_name(kind)
-        if kind in PREPROCESSORS or is_model(value):
+        if kind in PREPROCESSORS or is_model(value) or is_preprocessor(value):
             return {"class": name} | self._encode_estimator(value, path, fitted=fitted)
         if not is_record(kind):
             raise ModelFileError(_refusal(value, path))
@@ -538,7 +557,7 @@ class Encoder:
             _check_types(state, types, path)
             unknown = present.keys() - parameters.keys() - state.keys()
             # Scikit-learn keeps notes to itself; ours are all needed.
-            if unknown and is_model(estimator):
+            if unknown and (is_model(estimator) or is_preprocessor(estimator)):
                 raise ModelFileError(
                     f"{path} has the attributes {sorted(unknown)}, for which model files have no "
                     "place; remove them"
@@ -581,7 +600,10 @@ def _refusal(value: Any, path: str) -> str:
     if isinstance(value, CODE) or callable(value):
         reason = "functions are code, which model files do not hold"
     elif hasattr(value, "fit"):
-        reason = "of other estimators they keep PCA, StandardScaler and pipelines of these"
+        reason = (
+            "of other estimators they keep PCA, StandardScaler, OrientedGradients and pipelines of "
+            "these"
+        )
     else:
         reason = "they keep classes of this library only"
     return f"{path} is a {name}, and cannot be saved in a model file: {reason}"

@@ -1,6 +1,9 @@
 """Oriented gradients of images."""
 
+import io
+
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_digits
@@ -9,8 +12,11 @@ from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from vanishing import VanishingIdeal
 from vanishing.detectors import OrientedGradients, image_detector
 from vanishing.detectors.preprocessing import fit_preprocessor
+from vanishing.persistence import ModelFileError, load, save, unpack
+from vanishing.saving import pack
 from vanishing.transformations import Translations
 
 SHAPE = (8, 8)
@@ -136,10 +142,72 @@ def test_gradients_detect_more_than_pixels(digits):
     assert aucs[1] > aucs[0] > 0.9
 
 
-def test_scores_are_neither_explained_nor_saved(digits, tmp_path):
+def test_scores_are_not_explained(digits):
     X = digits[0][:100]
     detector = image_detector(SHAPE, gradients=True, n_components=1, contamination=0.1).fit(X)
     with pytest.raises(ValueError, match="have to be affine"):
         detector.explain(X[:1])
-    with pytest.raises(ValueError, match="is a OrientedGradients, and cannot be saved"):
-        detector.save(tmp_path / "model.vanishing")
+
+
+# --- In model files -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [SHAPE, list(SHAPE), (4, 8, 2)])
+def test_detectors_are_saved(digits, tmp_path, shape):
+    X = pd.DataFrame(digits[0][:200]).add_prefix("pixel ")
+    shifts = Translations(tuple(shape), shift=1)
+    detector = image_detector(
+        shape, gradients=True, transformations=shifts, n_components=(1, 3, 3), contamination=0.1
+    ).fit(X)
+    detector.save(tmp_path / "model.safetensors")
+    loaded = load(tmp_path / "model.safetensors")
+    np.testing.assert_array_equal(loaded.score_samples(X), detector.score_samples(X))
+    assert repr(loaded) == repr(detector)
+    assert loaded.preprocessor_[0].n_features_out == detector.preprocessor_[0].n_features_out
+
+
+@pytest.fixture(scope="module")
+def pipeline(digits):
+    ideal = VanishingIdeal(max_degree=1, tol=0.5)
+    return make_pipeline(OrientedGradients(SHAPE), PCA(5), ideal).fit(digits[0][:200])
+
+
+def test_pipelines_are_saved(digits, pipeline, tmp_path):
+    save(pipeline, tmp_path / "model.safetensors")
+    loaded = load(tmp_path / "model.safetensors")
+    np.testing.assert_array_equal(loaded.transform(digits[0]), pipeline.transform(digits[0]))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('{"tuple":[8,8]}', '{"tuple":[8,4]}', r"images of shape \(8, 4\) do not have 64 pixels"),
+        ('{"tuple":[8,8]}', '{"tuple":["8","8"]}', "image_shape must be"),
+        ('{"tuple":[8,8]}', '{"tuple":[64,1]}', "image_shape must be"),
+        ('{"tuple":[8,8]}', "8", "image_shape"),
+        ('{"tuple":[8,8]}', '{"tuple":[8,8,1,1]}', "image_shape must be"),
+        ('"n_features_in_":64', '"n_features_in_":63', "do not have 63 pixels"),
+        ('"n_features_in_":64', '"n_features_in_":"64"', "not of the type"),
+    ],
+)
+def test_files_of_other_images_are_refused(pipeline, tmp_path, old, new, message):
+    """An attacker can write a checksum as well."""
+    path = tmp_path / "model.safetensors"
+    save(pipeline, path)
+    content = path.read_bytes()
+    manifest, _, arrays = unpack(io.BytesIO(content), len(content))
+    assert old in manifest
+    path.write_bytes(pack(manifest.replace(old, new, 1), arrays))
+    with pytest.raises(ModelFileError, match=message):
+        load(path)
+
+
+class _OfAnother(OrientedGradients):
+    pass
+
+
+def test_subclasses_are_not_saved(digits, tmp_path):
+    ideal = VanishingIdeal(max_degree=1, tol=0.5)
+    pipeline = make_pipeline(_OfAnother(SHAPE), PCA(5), ideal).fit(digits[0][:100])
+    with pytest.raises(ModelFileError, match="_OfAnother, and cannot be saved"):
+        save(pipeline, tmp_path / "model.safetensors")

@@ -1,7 +1,8 @@
 """Oriented gradients of images: features that say where edges are and which way they run."""
 
 from math import cos, pi, prod, sin
-from typing import Any, Self
+from numbers import Integral
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -10,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from vanishing.arrays.blocks import block_rows, map_in_threads, threads_for
 from vanishing.arrays.namespace import Array, FloatArray, is_on_cpu, move_like, namespace
 from vanishing.data.inputs import validate_table
+from vanishing.saving import Preprocessor
 
 #: Directions of gradients, every 30 degrees.
 DIRECTIONS = 12
@@ -17,7 +19,7 @@ DIRECTIONS = 12
 CELLS = 7
 
 
-class OrientedGradients(TransformerMixin, BaseEstimator):
+class OrientedGradients(Preprocessor, TransformerMixin, BaseEstimator):
     """Features of images: how strong the edges of each direction are in each part of the image.
 
     The gradient of the grey values is projected on twelve directions. Its positive parts are
@@ -25,8 +27,8 @@ class OrientedGradients(TransformerMixin, BaseEstimator):
     averages are the features (after the histograms of oriented gradients of Dalal and Triggs).
     Unlike pixels, they change little where an edge moves a little, or where an area is brighter.
 
-    The map is not affine, so detectors with these features do not explain their scores, and cannot
-    be saved as model files or ONNX graphs.
+    The map is not affine, so detectors with these features neither explain their scores nor become
+    ONNX graphs.
 
     Parameters
     ----------
@@ -57,6 +59,10 @@ class OrientedGradients(TransformerMixin, BaseEstimator):
     array([0.5 , 0.47, 0.35, 0.  , 0.  ])
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"image_shape": ["array-like"]}
+
+    n_features_in_: int
+
     def __init__(self, image_shape: tuple[int, ...]) -> None:
         self.image_shape = image_shape
 
@@ -72,6 +78,7 @@ class OrientedGradients(TransformerMixin, BaseEstimator):
         -------
         self
         """
+        self._validate_params()
         check_image_shape(self.image_shape)
         validate_table(self, X, reset=True)
         self._check_width(self.n_features_in_)
@@ -166,10 +173,11 @@ class OrientedGradients(TransformerMixin, BaseEstimator):
 
 def check_image_shape(image_shape: Any) -> None:
     """Raise if a shape is not that of images with a gradient."""
-    if len(image_shape) not in (2, 3) or min(image_shape) < 1 or min(image_shape[:2]) < 2:
+    is_shape = len(image_shape) in (2, 3) and all(isinstance(n, Integral) for n in image_shape)
+    if not is_shape or min(image_shape) < 1 or min(image_shape[:2]) < 2:
         raise ValueError(
-            "image_shape must be (height, width) or (height, width, channels), with height and "
-            f"width of at least 2, got {image_shape}"
+            "image_shape must be (height, width) or (height, width, channels), integers with "
+            f"height and width of at least 2, got {image_shape}"
         )
 
 

@@ -44,6 +44,7 @@ from vanishing.explain.view import Component, Deviations, NearestView, OnLines, 
 from vanishing.ideal import VanishingIdeal
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.evaluation import Complement, DegreeBlock
+from vanishing.saving import Preprocessor
 from vanishing.transformations import Affine, Composition, Gather, Transformation
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class Coordinates:
     scaler: StandardScaler | None = None
     columns: IntArray | None = None
     maps: Annotated[tuple[Any, ...], tuple[Transformation | PCA | None, ...]] = (None,)
-    preprocessor: Annotated[Any, PCA | StandardScaler | Pipeline | None] = None
+    preprocessor: Annotated[Any, PCA | StandardScaler | Preprocessor | Pipeline | None] = None
 
     def scale(self, X: Array) -> Array:
         """Return the scaled columns in double precision, so that scores do not depend on the batch.
