@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.decomposition import PCA
@@ -172,6 +173,28 @@ def test_feature_names_say_class_degree_and_number():
     ]
     assert names.tolist() == expected
     assert any(name.startswith("outer_g2_") for name in names)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames_of_the_ideals_do_not_reach_the_features(library):
+    rng = np.random.default_rng(0)
+    line = np.linspace(-1, 1, 40)
+    X = np.vstack([np.column_stack([line, line]), rng.standard_normal((40, 2))])
+    y = np.repeat(["line", "cloud"], 40)  # nothing vanishes on the cloud
+    ideal = VanishingIdeal(max_degree=1, tol=1e-6)
+    expected = ClassVanishingFeatures(ideal).fit(X, y).transform(X)
+    assert expected.shape == (80, 1)
+    features = ClassVanishingFeatures(clone(ideal).set_output(transform=library)).fit(X, y)
+    for found in (
+        features.transform(X),
+        np.vstack(list(features.transform([X[:30], X[30:]]).blocks(50))),
+    ):
+        assert type(found) is np.ndarray
+        np.testing.assert_array_equal(found, expected)
+    with config_context(transform_output=library):
+        out = ClassVanishingFeatures(ideal).fit(X, y).transform(X)
+    assert type(out).__module__.startswith(library)
+    np.testing.assert_array_equal(out.to_numpy(), expected)
 
 
 def test_frames_come_out_as_frames():

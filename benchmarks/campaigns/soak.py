@@ -1,4 +1,4 @@
-"""Hours of random work in one process: does memory grow, do descriptors or files stay behind?
+r"""Hours of random work in one process: does memory grow, do descriptors or files stay behind?
 
 One process fits, scores, saves, loads, exports, draws, reports, discovers laws and runs the command
 line, on data of random sizes; it also serves the playground from a thread and sends requests to it,
@@ -19,6 +19,8 @@ the last quarter than in the second: a connection that is open for a moment is n
 
     python -m benchmarks.campaigns.soak --seconds 7200    # make soak; writes soak_results.*
     python -m benchmarks.campaigns.soak --seconds 60 --out FOLDER
+    ARROW_DEFAULT_MEMORY_POOL=system MALLOC_ARENA_MAX=2 \
+        python -m benchmarks.campaigns.soak --append      # a second run beside the first
 """
 
 import argparse
@@ -77,6 +79,8 @@ REST = 0.1
 KEPT_BYTES = 200_000
 #: Errors that random settings may lead to, and that are an answer as well.
 REFUSALS = (ValueError, OSError)
+#: How the names of variables begin that set malloc and Arrow's memory pool.
+ALLOCATORS = ("MALLOC_", "ARROW_D")
 #: What commands print. The same streams for all: click keeps each that it has written to.
 OUTPUT, ERRORS = io.StringIO(), io.StringIO()
 
@@ -463,7 +467,7 @@ def soak(seconds, *, seed=0, share=0.5, every=5.0):
         "seconds": seconds,
         "seed": seed,
         "share": share,
-        "malloc": {key: os.environ[key] for key in sorted(os.environ) if key[:7] == "MALLOC_"},
+        "allocators": {key: os.environ[key] for key in sorted(os.environ) if key[:7] in ALLOCATORS},
         "cpu_seconds": round(sum(process.cpu_times()[:2]), 1),
         "operations": dict(counts.most_common()),
         "refused": dict(refused.most_common(20)),
@@ -515,14 +519,12 @@ def format_number(value):
     return f"{value:,.0f}" if value >= 10_000 else f"{value:.4g}"
 
 
-def page(results):
-    """Return the results as Markdown."""
+def describe_run(results):
+    """Return the results of a run as lines of Markdown."""
     made_on, judged = results["machine"], results["judged"]
-    malloc = "".join(f"{name}={value} " for name, value in results["malloc"].items())
+    settings = "".join(f"{name}={value} " for name, value in results["allocators"].items())
     lines = [
-        "# Soak",
-        "",
-        f"Made by `{malloc}python -m benchmarks.campaigns.soak --seconds {results['seconds']:g} "
+        f"Made by `{settings}python -m benchmarks.campaigns.soak --seconds {results['seconds']:g} "
         f"--seed {results['seed']} --share {results['share']:g}` on {made_on['date']}, commit "
         f"{made_on['commit']}, {made_on['cores']} × {made_on['cpu']}.",
         "",
@@ -576,7 +578,22 @@ def page(results):
         lines += ["| problem | times |", "|---|---|"]
         lines += [f"| {kind} | {count} |" for kind, count in kinds.most_common()]
         lines.append("")
+    return lines
+
+
+def page(runs):
+    """Return the results of some runs as Markdown."""
+    lines = ["# Soak", ""]
+    for run in runs:
+        lines += describe_run(run)
     return "\n".join(lines)
+
+
+def write_results(runs, folder):
+    """Write the results of some runs as JSON and as Markdown."""
+    folder.mkdir(exist_ok=True)
+    (folder / "soak_results.json").write_text(json.dumps({"runs": runs}) + "\n")
+    (folder / "soak_results.md").write_text(page(runs))
 
 
 def main():
@@ -585,15 +602,16 @@ def main():
     parser.add_argument("--seconds", type=float, default=7200.0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--share", type=float, default=0.5, help="of the time that is worked")
+    parser.add_argument("--append", action="store_true", help="keep the runs that are there")
     parser.add_argument("--out", type=Path, default=HERE, help="folder of the results")
     asked = parser.parse_args()
     results = {"machine": describe()}
     results |= soak(asked.seconds, seed=asked.seed, share=asked.share)
     results["judged"] = judge(results["samples"])
-    asked.out.mkdir(exist_ok=True)
-    (asked.out / "soak_results.json").write_text(json.dumps(results) + "\n")
-    (asked.out / "soak_results.md").write_text(page(results))
-    print(page(results))
+    known = asked.out / "soak_results.json"
+    before = json.loads(known.read_text())["runs"] if asked.append and known.exists() else []
+    write_results([*before, results], asked.out)
+    print("\n".join(describe_run(results)))
     for problem in results["problems"]:
         print(problem)
     flat = all(each["flat"] for each in results["judged"].values())

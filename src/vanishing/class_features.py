@@ -25,6 +25,7 @@ from vanishing.ideal import (
     HasIdeal,
     VanishingIdeal,
     check_discriminates,
+    evaluate_features,
 )
 from vanishing.polynomials.monomials import count
 from vanishing.saving import Saveable
@@ -202,15 +203,17 @@ class ClassVanishingFeatures(HasIdeal, Saveable, TransformerMixin, BaseEstimator
             Lazy, as that of ``VanishingIdeal.transform``, where X comes in chunks.
         """
         check_is_fitted(self)
+        # Not their ``transform``, which gives frames where scikit-learn is told to: one without
+        # columns does not know its rows.
+        bases = [(ideal.basis_, ideal.output) for ideal in self.ideals_]
+
+        def features(rows: Array) -> Array:
+            values = [evaluate_features(basis, output, rows) for basis, output in bases]
+            return namespace(rows).concat(values, axis=1)
+
         if is_chunked(X):
-            ideals = self.ideals_
-
-            def features(rows: Array) -> Array:
-                return namespace(rows).concat([ideal.transform(rows) for ideal in ideals], axis=1)
-
             return check_new_points(self, X).map_rows(features, len(self.get_feature_names_out()))
-        X = validate_table(self, X, reset=False)
-        return np.hstack([ideal.transform(X) for ideal in self.ideals_])
+        return features(validate_table(self, X, reset=False))
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Return names such as "3_g2_0": the first polynomial of degree 2 of class 3.

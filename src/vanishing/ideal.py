@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
@@ -271,6 +272,14 @@ def warn_of_interpolation(found: Construction, points: SampleSource) -> None:
 
 
 # --- VanishingIdeal: the algorithm as a scikit-learn transformer ----------------------------------
+
+
+def evaluate_features(basis: PolynomialBasis, output: Output, points: Array) -> Array:
+    """Return what ``transform`` returns for an array, and never a frame."""
+    if output == "nonvanishing":
+        return basis.evaluate(points, which="nonvanishing")[:, 1:]
+    values = basis.evaluate(points)
+    return values if output == "signed" else namespace(values).abs(values)
 
 
 class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
@@ -775,18 +784,12 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         if output not in get_args(Output):
             raise ValueError(f"output must be 'abs', 'signed' or 'nonvanishing', got {output!r}")
 
-        basis = self.basis_  # alone: the function may travel to the workers of a cluster
-
-        def features(points: Array) -> Array:
-            if output == "nonvanishing":
-                return basis.evaluate(points, which="nonvanishing")[:, 1:]
-            values = basis.evaluate(points)
-            return values if output == "signed" else namespace(values).abs(values)
-
         refuse_frames_of_chunks(self, X)
         if "nonvanishing" in {output, self.output} and output != self.output:
             refuse_other_columns(self, "output")
         points = check_new_points(self, X)
+        # The basis alone: the function may travel to the workers of a cluster.
+        features = partial(evaluate_features, self.basis_, output)
         return (
             points.map_rows(features, self._degrees(output).size)
             if is_chunked(X)
