@@ -280,7 +280,7 @@ def draw_scale(rng, n_columns, dtype, settings):
         return 2.0 ** (rng.integers(-498, 499) if dtype == "float64" else rng.integers(-40, 41))
     if which == 2:
         is_coarse = dtype == "float32" or settings["reduction"] == "gram"
-        return 2.0 ** rng.integers(*((-8, 9) if is_coarse else (-30, 31)), n_columns)
+        return 2.0 ** rng.integers(*((-8, 9) if is_coarse else (-40, 41)), n_columns)
     return 10.0 ** (rng.uniform(-150, 150) if dtype == "float64" else rng.uniform(-15, 15))
 
 

@@ -228,8 +228,8 @@ def warn_of_fragile(found: Construction) -> None:
             "whether some polynomials depend on others is within a factor of "
             f"{FRAGILE_RANK:g} of rounding errors (trace_[i].rank_margin is {margins}): on another "
             "machine ranks may differ, and with them all higher degrees. Leave out columns that "
-            "nearly depend on others, centre and scale the columns, lower max_degree, or use double "
-            "precision and reduction='tsqr'",
+            "nearly depend on others, centre and scale the columns, lower max_degree, or use "
+            "double precision and reduction='tsqr'",
             FragileWarning,
             stacklevel=4,
         )

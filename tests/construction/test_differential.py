@@ -190,7 +190,7 @@ def test_equal_products_of_all_in_larger_units():
 
 
 def test_products_that_nearly_coincide_are_no_equations():
-    """z_1 (z_0²) and z_0 (z_0 z_1) differ by δ z_1³, whose equation was known to eight digits only."""
+    """z_1 (z_0²) and z_0 (z_0 z_1) differ by δ z_1³, whose equation has few digits."""
     t = np.array([(3, 4), (3, -4), (-3, 4), (-3, -4), (4, 3), (4, -3), (-4, 3), (-4, -3)])
     circle = np.vstack([t, [(5, 0), (-5, 0), (0, 5), (0, -5)]])
     X = np.column_stack([circle * [2.0**14, 0.5], np.zeros(12)])
@@ -271,3 +271,23 @@ def test_any_scale_is_fitted_or_refused(exponent, settings, generators):
     values = ideal.basis_.evaluate(X * 0.75)
     assert np.isfinite(values).all()
     assert values.any(axis=0).all()
+
+
+@pytest.mark.parametrize("products", ["independent", "all"])
+@pytest.mark.parametrize("exponents", [[15, 20, 8, -20], [33, -4, -26, 0], [100, 0, -100, 30]])
+def test_derivatives_by_columns_in_very_different_units(products, exponents):
+    """Derivatives by columns in large units hid those of equations, which were dropped."""
+    design = np.array(np.meshgrid(*[[-1, 1]] * 4)).reshape(4, -1).T[[0, 1, 3, 6, 7, 9, 10, 12, 14]]
+    plain = VanishingIdeal(max_degree=3, tol=0).fit(design)
+    ideal = VanishingIdeal(max_degree=3, tol=0, products=products)
+    ideal.fit(np.ldexp(design + 5.0, exponents))
+    assert [step.nonvanishing for step in ideal.trace_] == [4, 4, 0]
+    assert [step.nonvanishing for step in plain.trace_] == [4, 4, 0]
+    assert [step.undecided for step in ideal.trace_] == [0, 0, 0]
+    where = np.random.default_rng(0).integers(-9, 10, (30, 4))
+    values = ideal.basis_.evaluate(np.ldexp(where + 5.0, exponents))[:, :6]
+    expected = plain.basis_.evaluate(where)[:, :6]
+    assert ideal.basis_.degrees()[:6].tolist() == plain.basis_.degrees()[:6].tolist() == [2] * 6
+    values, expected = (each / np.linalg.norm(each, axis=0) for each in (values, expected))
+    known = np.linalg.qr(expected)[0]
+    np.testing.assert_allclose(known @ (known.T @ values), values, atol=1e-9)

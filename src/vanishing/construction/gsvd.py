@@ -113,9 +113,7 @@ class RankMargin(NamedTuple):
         # Zeros are as far from any threshold as can be, and so are sizes without an error.
         ratios = np.divide(sizes, threshold, out=np.full(len(sizes), np.inf), where=threshold > 0)
         accepted, rejected = ratios[counts], ratios[~counts & (sizes > 0)]
-        return cls(
-            float(np.min(accepted, initial=np.inf)), float(np.max(rejected, initial=0.0))
-        )
+        return cls(float(np.min(accepted, initial=np.inf)), float(np.max(rejected, initial=0.0)))
 
     def join(self, other: "RankMargin") -> "RankMargin":
         """Return the margin of two decisions.
@@ -129,6 +127,10 @@ class RankMargin(NamedTuple):
         RankMargin
         """
         return RankMargin(min(self.accepted, other.accepted), max(self.rejected, other.rejected))
+
+
+#: Where no rank was in question.
+NO_DECISION = RankMargin()
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,7 +230,7 @@ class Solution:
     lost: int
     condition: float
     reduced: FloatArray | None = None
-    margin: RankMargin = RankMargin()
+    margin: RankMargin = NO_DECISION
     n_certain: int = 0
 
 
@@ -836,10 +838,8 @@ def inverse_factor(matrix: FloatArray) -> FloatArray:
     return inverse
 
 
-def _null_directions(
-    points: Side, plain: FloatArray
-) -> tuple[FloatArray, FloatArray, RankMargin]:
-    """Return orthonormal y for which ``plain @ y`` is zero on the points, all others, the margin."""
+def _null_directions(points: Side, plain: FloatArray) -> tuple[FloatArray, FloatArray, RankMargin]:
+    """Return orthonormal y for which ``plain @ y`` is zero on the points, and all others."""
     on_points = points.factor @ plain
     # A column that is zero everywhere has no rounding errors. Beside others the decomposition would
     # give it some, which nothing would tell from values.
