@@ -222,7 +222,8 @@ def warn_of_fragile(found: Construction) -> None:
             stacklevel=4,
         )
     ranks = [step for step in found.trace if step.rank_margin < FRAGILE_RANK]
-    if ranks:
+    # Undecided polynomials are near rounding errors, too, and there is a warning of them.
+    if ranks and not any(step.undecided for step in found.trace):
         margins = ", ".join(f"{step.rank_margin:.1f} at degree {step.degree}" for step in ranks)
         warnings.warn(
             "whether some polynomials depend on others is within a factor of "

@@ -291,3 +291,18 @@ def test_derivatives_by_columns_in_very_different_units(products, exponents):
     values, expected = (each / np.linalg.norm(each, axis=0) for each in (values, expected))
     known = np.linalg.qr(expected)[0]
     np.testing.assert_allclose(known @ (known.T @ values), values, atol=1e-9)
+
+
+@pytest.mark.parametrize("products", ["independent", "all"])
+def test_relations_whose_sizes_differ_by_degrees(products):
+    """Each was like the next one in size, and the first mixed with the last lost all its digits."""
+    axes = 3.0 * np.vstack([np.eye(4), -np.eye(4), np.zeros((1, 4))])
+    units = [2.0**36, 2.0**6, 2.0**24, 2.0**32]
+    settings = {"normalization": "coefficient", "products": products}
+    ideal = VanishingIdeal(max_degree=3, tol=0, **settings).fit(axes * units)
+    assert [f for _, f in counts(ideal)] == [4, 4, 0]
+    where = np.random.default_rng(0).integers(-9, 10, (90, 4))
+    values = ideal.basis_.evaluate(where * units)[:, ideal.basis_.degrees() == 3]
+    # Pairs of variables and x³ - 9x generate the ideal: 26 cubics modulo them are zero on the axes.
+    assert np.abs(ideal.basis_.evaluate(axes * units)).max() <= 1e-9 * np.abs(values).max()
+    assert rank_of_equations(ideal, where * units) == ideal.basis_.count()

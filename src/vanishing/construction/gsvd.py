@@ -806,10 +806,13 @@ def _separate_sizes(vectors: FloatArray) -> tuple[FloatArray, list[int]]:
     rotated = vectors @ right_singular_vectors(vectors)
     rotated = rotated[:, np.argsort(-norms(rotated), kind="stable")]
     sizes = norms(rotated)
-    steps = np.flatnonzero(sizes[:-1] > SIMILAR_SIZES * sizes[1:]) + 1
-    if not steps.size:  # the rotation is fixed later
+    starts = [0]
+    for place, size in enumerate(sizes.tolist()):
+        if SIMILAR_SIZES * size < sizes[starts[-1]]:
+            starts.append(place)
+    if len(starts) == 1:  # the rotation is fixed later
         return vectors, [0, n_relations]
-    return rotated, [0, *steps.tolist(), n_relations]
+    return rotated, [*starts, n_relations]
 
 
 def inverse_factor(matrix: FloatArray) -> FloatArray:
