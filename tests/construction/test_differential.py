@@ -306,3 +306,15 @@ def test_relations_whose_sizes_differ_by_degrees(products):
     # Pairs of variables and x³ - 9x generate the ideal: 26 cubics modulo them are zero on the axes.
     assert np.abs(ideal.basis_.evaluate(axes * units)).max() <= 1e-9 * np.abs(values).max()
     assert rank_of_equations(ideal, where * units) == ideal.basis_.count()
+
+
+@pytest.mark.filterwarnings("ignore::vanishing.ideal.UndecidedWarning")
+def test_sizes_that_are_lost_are_undecided():
+    """x² - y² is small beside x² + y² - 512, and its size was lost: it was dropped in silence."""
+    X = np.array([[16, 16], [16, -16], [-16, 16], [-16, -16]], dtype=np.float32)
+    settings = {"normalization": "coefficient", "reduction": "gram"}
+    ideal = VanishingIdeal(max_degree=2, tol=0, **settings).fit(X)
+    assert [(s.vanishing, s.nonvanishing, s.undecided) for s in ideal.trace_] == [
+        (0, 2, 0),
+        (1, 1, 1),
+    ]

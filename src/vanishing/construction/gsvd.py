@@ -356,12 +356,9 @@ def solve_pair(points: Side, form: Side) -> Solution:
     zero_a = (norm_a <= points.noise(vectors)) | (alpha <= SAFETY * EPS)
     zero_b = (norm_b <= form.noise(vectors)) | (beta <= SAFETY * EPS)
     finite, infinite, neither = ~zero_b, zero_b & ~zero_a, zero_b & zero_a
-    lost += int(
-        np.sum(
-            (norm_a[neither] > points.negligible(vectors[:, neither]))
-            | (norm_b[neither] > form.negligible(vectors[:, neither]))
-        )
-    )
+    is_lost = (norm_a > points.negligible(vectors)) | (norm_b > form.negligible(vectors))
+    # A definite form knows no polynomial of size zero: the digits of the size are lost.
+    lost += int(np.sum(neither & (is_lost | form.definite)))
 
     found: FloatArray = vectors[:, finite] / norm_b[finite]
     unbounded = vectors[:, infinite] / norm_a[infinite]
