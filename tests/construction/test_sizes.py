@@ -81,7 +81,6 @@ def test_coefficients_of_data_in_parts_do_not_depend_on_units():
     assert [f for _, f in counts(ideal)] == [3, 5, 7]
 
 
-@pytest.mark.filterwarnings("ignore::vanishing.ideal.FragileWarning")  # in single precision
 @pytest.mark.parametrize("case", list(cases())[::EVERY], ids=str)
 def test_campaign(case):
     """The same counts or a clear error; no stray warning."""
