@@ -81,7 +81,7 @@ def verdict(case: Case) -> str:
 
     The coefficient normalization is not equivariant: other polynomials F may have fewer independent
     products, and it is their number alone that must not change. Nor must more when the arithmetic
-    is so coarse (Gram matrices in single precision) that a fit says that it is undecided or fragile.
+    is so coarse (Gram matrices in single precision) that a fit is undecided or fragile and says so.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("error")
