@@ -271,16 +271,19 @@ def draw_construction(rng):
 def draw_scale(rng, n_columns, dtype, settings):
     """Draw the units of the columns: ordinary, or of any size, the same for all or of each.
 
-    Coarse arithmetic does not resolve columns in very different units.
+    Coarse arithmetic resolves neither columns in very different units, nor norms of coefficients in
+    units far from 1. A contrast of few points does not resolve very different units, either.
     """
     which = rng.integers(4)
-    if which == 0:
+    is_coarse = dtype == "float32" or settings["reduction"] == "gram"
+    if which == 0 or (is_coarse and uses_coefficients(settings)):
         return 2.0 ** rng.integers(-4, 5)
     if which == 1:
         return 2.0 ** (rng.integers(-498, 499) if dtype == "float64" else rng.integers(-40, 41))
     if which == 2:
-        is_coarse = dtype == "float32" or settings["reduction"] == "gram"
-        return 2.0 ** rng.integers(*((-8, 9) if is_coarse else (-30, 31)), n_columns)
+        largest = 20 if settings.get("normalization") == "contrastive" else 40
+        largest = 8 if is_coarse else largest
+        return 2.0 ** rng.integers(-largest, largest + 1, n_columns)
     return 10.0 ** (rng.uniform(-150, 150) if dtype == "float64" else rng.uniform(-15, 15))
 
 
@@ -470,6 +473,7 @@ def compare(case):
     return (
         compare_with_repeated_rows(case, ideal)
         or compare_with_tolerance(case, ideal)
+        or ("unclear" if is_nearly_dependent(case, ideal) else None)
         or compare_members(case, ideal, exponents, vectors)
         or compare_spans(case, ideal, exponents, vectors)
     )
@@ -490,6 +494,19 @@ def uses_coefficients(settings):
     if "normalization" in settings:
         return settings["normalization"] == "coefficient"
     return type(settings["construction"]) is Abm
+
+
+def is_nearly_dependent(case, ideal):
+    """Say whether the terms of a border basis nearly depend on each other.
+
+    An exact construction keeps every term that does not depend on others, however nearly it does.
+    With a condition number κ, equations are accurate to about 100 eps κ, and those of one degree
+    differ by 1 / κ² only. If no digit of the difference is left, counts are compared, but no spans.
+    """
+    if ideal.order_ideal_ is None:
+        return False
+    condition = max(step.condition for step in ideal.trace_)
+    return 100 * np.finfo(case.dtype).eps * condition**3 > 1
 
 
 def is_ordinary(case):
@@ -520,14 +537,15 @@ def compare_with_tolerance(case, ideal):
     """Compare with a fit whose tolerance lies between rounding errors and all other extents."""
     if case.seed % 3 or case.source == "partial_fit":
         return None
+    if isinstance(case.settings["construction"], Abm | AbmGradient):
+        return None  # with a tolerance they look for polynomials of smaller extents
     if case.precision != ("tsqr", "float64") and not is_ordinary(case):
         return None  # extents of exact relations are rounding errors in other units
     known = [step.spectrum[step.vanishing :] for step in ideal.trace_]
-    small = [step.spectrum[: step.vanishing] for step in ideal.trace_]
     smallest = np.min(np.concatenate(known), initial=np.inf)
     if ideal.order_ideal_ is not None:
         smallest = min(smallest, 1.0)  # a larger tolerance lets the constant 1 vanish
-    largest = max(np.max(np.concatenate(small), initial=0.0), 1e-12 * smallest)
+    largest = max(np.max(ideal.extents_, initial=0.0), 1e-12 * smallest)
     if not (np.isfinite(smallest) and 1e4 * largest < smallest):
         return None
     settings = case.settings | {"tol": float(np.sqrt(largest) * np.sqrt(smallest))}
@@ -610,10 +628,6 @@ def compare_spans(case, ideal, exponents, vectors):
     if lost > 1e-3 and smallest < 1e3 * noise:
         # The multiples of the equations nearly depend on each other: not what is compared here.
         is_noise = smallest < noise / 30
-        if case.precision != ("tsqr", "float64"):
-            # Coarse equations are as accurate as the fit says.
-            accuracy = 100 * np.finfo(case.dtype).eps * max(s.condition for s in ideal.trace_)
-            is_noise &= smallest > accuracy
         return f"wrong: {smallest:.1e} is left of a polynomial" if is_noise else "unclear"
     return f"wrong: a polynomial that vanishes is {lost:.1e} off" if lost > 1e-3 else "right"
 

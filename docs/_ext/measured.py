@@ -133,14 +133,20 @@ def _differential() -> str:
     path = BENCHMARKS / "campaigns" / "differential_results.json"
     if not path.exists():
         return ""
-    parts = ["## Exact arithmetic"]
+    parts = [
+        "## Exact arithmetic",
+        "*Unclear*: nothing can be decided in the precision of the fit, and nothing is compared. "
+        "*Undecided*: the fit says so. *Refused*: every equation holds on the contrast, too. *Too "
+        "large*: coefficients or squares are out of range, and an error says so.",
+    ]
     for run in _read("campaigns/differential_results.json")["runs"]:
         made_on = run["machine"]
         parts.append(
             f"`{run['command']}` on {made_on['date']}, commit {made_on['commit']}, "
             f"{made_on['cores']} × {made_on['cpu']}:"
         )
-        parts.append(_table(["", "cases"], [[name, f"{n:,}"] for name, n in run["counts"].items()]))
+        counts = {"right": 0, "wrong": 0} | run["counts"]
+        parts.append(_table(["", "cases"], [[name, f"{n:,}"] for name, n in counts.items()]))
     return "\n\n".join(parts) + "\n"
 
 

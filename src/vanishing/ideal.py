@@ -223,14 +223,15 @@ def warn_of_fragile(found: Construction) -> None:
             stacklevel=4,
         )
     ranks = [step for step in found.trace if step.rank_margin < FRAGILE_RANK]
-    if ranks:
+    # Undecided polynomials are near rounding errors, too, and there is a warning of them.
+    if ranks and not any(step.undecided for step in found.trace):
         margins = ", ".join(f"{step.rank_margin:.1f} at degree {step.degree}" for step in ranks)
         warnings.warn(
             "whether some polynomials depend on others is within a factor of "
             f"{FRAGILE_RANK:g} of rounding errors (trace_[i].rank_margin is {margins}): on another "
             "machine ranks may differ, and with them all higher degrees. Leave out columns that "
-            "nearly depend on others, centre and scale the columns, lower max_degree, or use double "
-            "precision and reduction='tsqr'",
+            "nearly depend on others, centre and scale the columns, lower max_degree, or use "
+            "double precision and reduction='tsqr'",
             FragileWarning,
             stacklevel=4,
         )

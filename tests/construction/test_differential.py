@@ -190,7 +190,7 @@ def test_equal_products_of_all_in_larger_units():
 
 
 def test_products_that_nearly_coincide_are_no_equations():
-    """z_1 (z_0²) and z_0 (z_0 z_1) differ by δ z_1³, whose equation was known to eight digits only."""
+    """z_1 (z_0²) and z_0 (z_0 z_1) differ by δ z_1³, whose equation has few digits."""
     t = np.array([(3, 4), (3, -4), (-3, 4), (-3, -4), (4, 3), (4, -3), (-4, 3), (-4, -3)])
     circle = np.vstack([t, [(5, 0), (-5, 0), (0, 5), (0, -5)]])
     X = np.column_stack([circle * [2.0**14, 0.5], np.zeros(12)])
@@ -271,3 +271,50 @@ def test_any_scale_is_fitted_or_refused(exponent, settings, generators):
     values = ideal.basis_.evaluate(X * 0.75)
     assert np.isfinite(values).all()
     assert values.any(axis=0).all()
+
+
+@pytest.mark.parametrize("products", ["independent", "all"])
+@pytest.mark.parametrize("exponents", [[15, 20, 8, -20], [33, -4, -26, 0], [100, 0, -100, 30]])
+def test_derivatives_by_columns_in_very_different_units(products, exponents):
+    """Derivatives by columns in large units hid those of equations, which were dropped."""
+    design = np.array(np.meshgrid(*[[-1, 1]] * 4)).reshape(4, -1).T[[0, 1, 3, 6, 7, 9, 10, 12, 14]]
+    plain = VanishingIdeal(max_degree=3, tol=0).fit(design)
+    ideal = VanishingIdeal(max_degree=3, tol=0, products=products)
+    ideal.fit(np.ldexp(design + 5.0, exponents))
+    assert [step.nonvanishing for step in ideal.trace_] == [4, 4, 0]
+    assert [step.nonvanishing for step in plain.trace_] == [4, 4, 0]
+    assert [step.undecided for step in ideal.trace_] == [0, 0, 0]
+    where = np.random.default_rng(0).integers(-9, 10, (30, 4))
+    values = ideal.basis_.evaluate(np.ldexp(where + 5.0, exponents))[:, :6]
+    expected = plain.basis_.evaluate(where)[:, :6]
+    assert ideal.basis_.degrees()[:6].tolist() == plain.basis_.degrees()[:6].tolist() == [2] * 6
+    values, expected = (each / np.linalg.norm(each, axis=0) for each in (values, expected))
+    known = np.linalg.qr(expected)[0]
+    np.testing.assert_allclose(known @ (known.T @ values), values, atol=1e-9)
+
+
+@pytest.mark.parametrize("products", ["independent", "all"])
+def test_relations_whose_sizes_differ_by_degrees(products):
+    """Each was like the next one in size, and the first mixed with the last lost all its digits."""
+    axes = 3.0 * np.vstack([np.eye(4), -np.eye(4), np.zeros((1, 4))])
+    units = [2.0**36, 2.0**6, 2.0**24, 2.0**32]
+    settings = {"normalization": "coefficient", "products": products}
+    ideal = VanishingIdeal(max_degree=3, tol=0, **settings).fit(axes * units)
+    assert [f for _, f in counts(ideal)] == [4, 4, 0]
+    where = np.random.default_rng(0).integers(-9, 10, (90, 4))
+    values = ideal.basis_.evaluate(where * units)[:, ideal.basis_.degrees() == 3]
+    # Pairs of variables and x³ - 9x generate the ideal: 26 cubics modulo them are zero on the axes.
+    assert np.abs(ideal.basis_.evaluate(axes * units)).max() <= 1e-9 * np.abs(values).max()
+    assert rank_of_equations(ideal, where * units) == ideal.basis_.count()
+
+
+@pytest.mark.filterwarnings("ignore::vanishing.ideal.UndecidedWarning")
+def test_sizes_that_are_lost_are_undecided():
+    """x² - y² is small beside x² + y² - 512, and its size was lost: it was dropped in silence."""
+    X = np.array([[16, 16], [16, -16], [-16, 16], [-16, -16]], dtype=np.float32)
+    settings = {"normalization": "coefficient", "reduction": "gram"}
+    ideal = VanishingIdeal(max_degree=2, tol=0, **settings).fit(X)
+    assert [(s.vanishing, s.nonvanishing, s.undecided) for s in ideal.trace_] == [
+        (0, 2, 0),
+        (1, 1, 1),
+    ]

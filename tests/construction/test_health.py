@@ -57,7 +57,7 @@ def test_errors_pile_up_with_the_degree():
     assert amplification[-1] > 10 * amplification[0]
 
 
-# --- Ranks ------------------------------------------------------------------------------------------
+# --- Ranks ----------------------------------------------------------------------------------------
 
 
 def nearly_dependent(difference):

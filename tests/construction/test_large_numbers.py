@@ -108,3 +108,20 @@ def result_or_error_of_far_rows(detector, rows):
     else:
         with pytest.raises(ValueError, match="too far from normal data"):
             detector.explain(rows)
+
+
+@pytest.mark.parametrize("size", [1e-100, 1e-30, 1e-20])
+def test_detectors_of_small_numbers(size):
+    """All columns in small units were taken for constant, and every row for normal."""
+    angle = np.random.default_rng(0).uniform(0, 2 * np.pi, 80)
+    circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    usual, small = (VanishingDetector().fit(unit * circle) for unit in (1.0, size))
+    inside = 0.3 * circle[:20]
+    assert (small.predict(size * inside) == usual.predict(inside)).all()
+    assert (small.predict(size * inside) == -1).all()
+
+
+def test_detectors_refuse_numbers_too_small_to_be_squared():
+    X = 1e-170 * usual()
+    with pytest.raises(ValueError, match="too small to be squared; rescale the data"):
+        VanishingDetector().fit(X)

@@ -486,7 +486,7 @@ def measure_columns(
         added = state.shift[first] * state.rms[last] + state.rms[first] * state.shift[last]
         shift = np.append(state.shift, added)
         terms = rms.copy()
-        # A factor that is zero on X may be a difference of large numbers, as u of a constant column.
+        # A factor that is zero on X may be a difference of large numbers, as for a constant column.
         terms[n_lower:] = np.maximum(rms[n_lower:], rms[first] * rms[last] + added)
     else:
         terms = frame.bound(norms(R))

@@ -113,9 +113,7 @@ class RankMargin(NamedTuple):
         # Zeros are as far from any threshold as can be, and so are sizes without an error.
         ratios = np.divide(sizes, threshold, out=np.full(len(sizes), np.inf), where=threshold > 0)
         accepted, rejected = ratios[counts], ratios[~counts & (sizes > 0)]
-        return cls(
-            float(np.min(accepted, initial=np.inf)), float(np.max(rejected, initial=0.0))
-        )
+        return cls(float(np.min(accepted, initial=np.inf)), float(np.max(rejected, initial=0.0)))
 
     def join(self, other: "RankMargin") -> "RankMargin":
         """Return the margin of two decisions.
@@ -129,6 +127,10 @@ class RankMargin(NamedTuple):
         RankMargin
         """
         return RankMargin(min(self.accepted, other.accepted), max(self.rejected, other.rejected))
+
+
+#: Where no rank was in question.
+NO_DECISION = RankMargin()
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,7 +230,7 @@ class Solution:
     lost: int
     condition: float
     reduced: FloatArray | None = None
-    margin: RankMargin = RankMargin()
+    margin: RankMargin = NO_DECISION
     n_certain: int = 0
 
 
@@ -354,12 +356,9 @@ def solve_pair(points: Side, form: Side) -> Solution:
     zero_a = (norm_a <= points.noise(vectors)) | (alpha <= SAFETY * EPS)
     zero_b = (norm_b <= form.noise(vectors)) | (beta <= SAFETY * EPS)
     finite, infinite, neither = ~zero_b, zero_b & ~zero_a, zero_b & zero_a
-    lost += int(
-        np.sum(
-            (norm_a[neither] > points.negligible(vectors[:, neither]))
-            | (norm_b[neither] > form.negligible(vectors[:, neither]))
-        )
-    )
+    is_lost = (norm_a > points.negligible(vectors)) | (norm_b > form.negligible(vectors))
+    # A definite form knows no polynomial of size zero: the digits of the size are lost.
+    lost += int(np.sum(neither & (is_lost | form.definite)))
 
     found: FloatArray = vectors[:, finite] / norm_b[finite]
     unbounded = vectors[:, infinite] / norm_a[infinite]
@@ -804,10 +803,13 @@ def _separate_sizes(vectors: FloatArray) -> tuple[FloatArray, list[int]]:
     rotated = vectors @ right_singular_vectors(vectors)
     rotated = rotated[:, np.argsort(-norms(rotated), kind="stable")]
     sizes = norms(rotated)
-    steps = np.flatnonzero(sizes[:-1] > SIMILAR_SIZES * sizes[1:]) + 1
-    if not steps.size:  # the rotation is fixed later
+    starts = [0]
+    for place, size in enumerate(sizes.tolist()):
+        if SIMILAR_SIZES * size < sizes[starts[-1]]:
+            starts.append(place)
+    if len(starts) == 1:  # the rotation is fixed later
         return vectors, [0, n_relations]
-    return rotated, [0, *steps.tolist(), n_relations]
+    return rotated, [*starts, n_relations]
 
 
 def inverse_factor(matrix: FloatArray) -> FloatArray:
@@ -836,10 +838,8 @@ def inverse_factor(matrix: FloatArray) -> FloatArray:
     return inverse
 
 
-def _null_directions(
-    points: Side, plain: FloatArray
-) -> tuple[FloatArray, FloatArray, RankMargin]:
-    """Return orthonormal y for which ``plain @ y`` is zero on the points, all others, the margin."""
+def _null_directions(points: Side, plain: FloatArray) -> tuple[FloatArray, FloatArray, RankMargin]:
+    """Return orthonormal y for which ``plain @ y`` is zero on the points, and all others."""
     on_points = points.factor @ plain
     # A column that is zero everywhere has no rounding errors. Beside others the decomposition would
     # give it some, which nothing would tell from values.

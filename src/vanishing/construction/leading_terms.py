@@ -10,7 +10,7 @@ from scipy.linalg import eigh, lapack, solve_triangular
 from vanishing.arrays.kernels import norms
 from vanishing.arrays.namespace import FloatArray
 from vanishing.construction.candidates import EPS, Form
-from vanishing.construction.gsvd import SAFETY, RankMargin, bound_trusted_error
+from vanishing.construction.gsvd import NO_DECISION, SAFETY, RankMargin, bound_trusted_error
 from vanishing.construction.l1_ball import fit_in_ball, fit_with_few_terms
 from vanishing.construction.loop import decide
 from vanishing.polynomials.order_ideal import Border
@@ -324,7 +324,7 @@ class Found:
     dropped: int = 0
     undecided: int = 0
     unbounded: int = 0
-    margin: RankMargin = RankMargin()
+    margin: RankMargin = NO_DECISION
 
 
 def sort_out(

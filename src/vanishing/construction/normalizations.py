@@ -207,6 +207,24 @@ def graded_form(
     _check_budget(stage, variables.shape[1])
     left, sizes, right = _coefficients(stage, exponents)
     rows = expand_monomials(variables, stage.degree) @ left
+    return grade_rows(stage, rows, weights, sizes, right)
+
+
+def grade_rows(
+    stage: Stage, rows: FloatArray, weights: FloatArray, sizes: FloatArray, right: FloatArray
+) -> Form:
+    """Return the form with weights of any size on rows of ordinary size.
+
+    Parameters
+    ----------
+    stage : Stage
+    rows : array of shape (n_rows, n_directions)
+        What is measured, as functions of the directions.
+    weights : array of shape (n_rows,)
+        Their binary logarithms.
+    sizes, right : arrays of shape (n_directions,) and (n_candidates, n_directions)
+        Orthonormal combinations of the candidates, which are the directions times their sizes.
+    """
     lengths = norms(rows.T)
     with np.errstate(divide="ignore"):
         logarithms = weights + np.log2(lengths)
@@ -370,6 +388,8 @@ class Coefficient(Normalization):
 
 #: A sum is not trusted if its terms are this much larger than its value: it lost four digits.
 LARGEST_CANCELLATION = 1e4
+#: Derivatives whose singular values differ by more may be those of a polynomial that has none.
+DEFINITE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -411,6 +431,10 @@ def _from_coefficients(stage: Stage) -> Form | None:
 
     on_points = stage.passes.factor(stage.source, monomials_of_z, len(below))
     lengths = norms(stage.blocks[0].nonvanishing)
+    if stage.projects and np.ptp(np.log2(lengths)) > ORDINARY:
+        graded = _grade_derivatives(stage, table, on_points.R, lengths)
+        if graded is not None:
+            return graded
     unit = np.max(lengths, initial=0.0) or 1.0  # squares of lengths might overflow
     lengths = lengths / unit
     parts, terms = [], np.zeros(coefficients.shape[1])
@@ -422,6 +446,26 @@ def _from_coefficients(stage: Stage) -> Form | None:
     if np.any(terms > (LARGEST_CANCELLATION * np.linalg.norm(gradients, axis=0)) ** 2):
         return None
     return stage.form(unit * gradients, on_points.relative_error)
+
+
+def _grade_derivatives(
+    stage: Stage, table: Monomials, R: FloatArray, lengths: FloatArray
+) -> Form | None:
+    """Measure the derivatives by variables of very different units; None if some may all be zero.
+
+    A relation of two columns in small units has small derivatives. Beside those of a column in
+    large units they would be lost.
+    """
+    left, sizes, right = _coefficients(stage, np.zeros(stage.n_features, dtype=np.intp))
+    derivatives = [table.derivative(left, variable) for variable in range(len(lengths))]
+    rows = np.vstack([R @ each for each in derivatives])
+    terms = np.vstack([np.abs(R) @ np.abs(each) for each in derivatives])
+    if np.any(norms(terms) > LARGEST_CANCELLATION * norms(rows)):
+        return None
+    singular = np.linalg.svd(rows, compute_uv=False)
+    if np.min(singular, initial=np.inf) < DEFINITE * np.max(singular, initial=0.0):
+        return None
+    return grade_rows(stage, rows, np.repeat(np.log2(lengths), len(R)), sizes, right)
 
 
 def _from_points(stage: Stage) -> Form:
