@@ -397,5 +397,5 @@ class TestProjection:
 def test_nearest_points_of_a_finite_set_are_its_points():
     X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     ideal = VanishingIdeal(tol=0, max_degree=None).fit(X)
-    found = project(ideal.basis_, X + [[0.05, 0.02], [-0.03, 0.04], [0.02, -0.05]])
-    np.testing.assert_allclose(found, X, atol=1e-6)
+    off = np.array([[0.05, 0.02], [-0.03, 0.04], [0.02, -0.05]])
+    np.testing.assert_allclose(project(ideal.basis_, X + off).points, X, atol=1e-6)

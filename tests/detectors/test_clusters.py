@@ -45,3 +45,15 @@ def test_two_clusters_are_told_apart():
     labels = find_clusters(blobs([50, 60]), 2, seed=0)
     assert sorted(np.bincount(labels).tolist()) == [50, 60]
     np.testing.assert_array_equal(find_clusters(blobs([50, 60]), 1, seed=0), 0)
+
+
+def test_a_cluster_that_grew_does_not_save_the_next_small_one():
+    fewest = ROWS_PER_DIMENSION * 3
+    sizes = [fewest // 2, fewest - fewest // 2, fewest - 1, 5 * fewest]
+    places = np.array([[0.0, 0, 0], [30, 0, 0], [500, 0, 0], [600, 0, 0]])
+    rng = np.random.default_rng(0)
+    points = np.vstack(
+        [place + rng.normal(size=(n, 3)) for place, n in zip(places, sizes, strict=True)]
+    )
+    labels = find_large_clusters(points, 4, seed=0)
+    assert sorted(np.bincount(labels).tolist()) == [fewest, 6 * fewest - 1]
