@@ -388,3 +388,14 @@ def test_a_damaged_sheet_is_no_table(tmp_path):
             book.writestr(name, content)
     with pytest.raises(TableError, match="is no Excel file that can be read"):
         read_table(tmp_path / "bad.xlsx")
+
+
+def test_sheets_are_counted_from_one(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.append([1.0, 2.0])
+    book.create_sheet("other").append([3.0, 4.0])
+    book.save(tmp_path / "book.xlsx")
+    assert read_table(tmp_path / "book.xlsx", sheet="2").values.tolist() == [[3, 4]]
+    with pytest.raises(TableError, match="has no sheet '0'; it has 'Sheet', 'other'"):
+        read_table(tmp_path / "book.xlsx", sheet="0")
