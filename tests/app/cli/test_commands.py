@@ -1331,3 +1331,16 @@ def test_commands_run_in_other_threads(call, tables):
     thread.join()
     assert answers[0].code == 0
     assert "300 rows, 2 columns" in answers[0].out
+
+
+def test_a_failing_disk_is_a_failure_of_its_own(call, tables, monkeypatch):
+    """Which is told as what it is, with a report to make."""
+    from vanishing.app.cli import models
+
+    def fail(*_, **__):
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(models, "fit_equations", fail)
+    done = call("fit", "normal.csv")
+    assert done.code == 70
+    assert "Input/output error" in done.err
