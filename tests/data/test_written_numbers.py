@@ -188,3 +188,11 @@ def test_texts_of_frames_are_read_as_in_files(tmp_path):
 )
 def test_digits_without_their_unit(cell, digits):
     assert strip_unit(cell) == digits
+
+
+def test_brackets_that_do_not_close_are_no_number():
+    assert read_texts(["(5", "6)", "-(7)", "(-8)"]) is None
+
+
+def test_one_currency_in_few_cells_is_that_of_all():
+    assert read_texts(["$5", "6", "7", "8.50"]).values.tolist() == [5, 6, 7, 8.5]

@@ -240,3 +240,11 @@ def test_axes_of_the_user_are_drawn_on():
     display = ZeroSetDisplay.from_estimator(VanishingIdeal(tol=1e-9).fit(X), X, ax=ax)
     assert display.ax_ is ax
     plt.close("all")
+
+
+def test_surfaces_outside_of_the_limits_in_columns_of_other_units():
+    X = make_variety("viviani", 300, random_state=0) * [1.0, 1.0, 1000.0]
+    ideal = VanishingIdeal(max_degree=2, tol=1e-6).fit(X)
+    display = ZeroSetDisplay.from_estimator(ideal, limits=[(50, 51), (50, 51), (9e4, 9.1e4)])
+    assert not display.ax_.collections
+    plt.close("all")
