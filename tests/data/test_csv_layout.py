@@ -418,3 +418,8 @@ def test_a_header_alone_has_no_rows_to_fit(tmp_path):
     (tmp_path / "header.csv").write_text("a,b\n")
     with pytest.raises(ValueError, match="row"):
         VanishingIdeal().fit(tmp_path / "header.csv")
+
+
+def test_a_single_number_is_a_table(tmp_path):
+    (tmp_path / "one.csv").write_text("7\n")
+    assert read_table(tmp_path / "one.csv", header=False).values.tolist() == [[7.0]]

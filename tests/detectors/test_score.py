@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from vanishing import VanishingDetector, VanishingIdeal
-from vanishing.detectors.score import ConstantColumns, Mixture, NormView, make_linear_component
+from vanishing.detectors.score import (
+    ConstantColumns,
+    LikelihoodView,
+    Mixture,
+    NormView,
+    make_linear_component,
+)
 from vanishing.equations import to_onnx
 from vanishing.explain.view import NearestView
 
@@ -99,3 +105,17 @@ def test_blocks_have_a_row_at_least(monkeypatch):
     expected = detector.score_samples(X)
     monkeypatch.setattr("vanishing.detectors.score.SCORED_NUMBERS", (1, 1))
     np.testing.assert_allclose(detector.score_samples(X), expected, rtol=1e-12)
+
+
+def test_residuals_are_those_of_the_likeliest_cluster():
+    """Of a far more frequent one, though the other is a little nearer."""
+    view = LikelihoodView(
+        ("clusters",),
+        [],
+        log_masses=np.array([0.0, -10.0]),
+        centers=np.array([[0.0], [1.0]]),
+        factors=np.array([[1.0], [1.0]]),
+    )
+    residuals, slopes = view.residuals(np.array([[0.6]]))
+    np.testing.assert_allclose(residuals, [0.6])
+    np.testing.assert_allclose(slopes, [[1.0]])
