@@ -371,3 +371,9 @@ def test_a_sum_that_is_zero_on_all_trajectories_is_a_law():
     records = [np.column_stack([each, each.sum(axis=1)]) for each in noisy(oscillate(3), 1e-3)]
     found = discover_invariants(records, feature_names=["x", "v", "s"])
     assert [str(law) for law in found.laws] == ["s = x + v"]
+
+
+def test_a_column_of_zeros_does_not_disturb():
+    records = [np.column_stack([each, np.zeros(len(each))]) for each in noisy(oscillate(), 1e-4)]
+    found = discover_invariants(records, feature_names=["x", "v", "z"])
+    assert texts(found) == ["4*x^2 + v^2 = const"]
