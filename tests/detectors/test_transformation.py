@@ -554,3 +554,13 @@ def test_rows_are_left_out_for_the_automatic_threshold_of_few(
     )
     model.fit(X)
     assert calls == ([n_rows] if are_left_out else [])
+
+
+@pytest.mark.parametrize("n_components", [1, (1, 5)])
+def test_weights_of_views_are_shares(digits, n_components):
+    normal, _, _ = digits
+    model = detector(n_components=n_components, distance_weight=0.5).fit(normal)
+    weights = np.array([view.weight for view in model.anomaly_score_.views])
+    losses, distances = np.split(weights, 2)
+    assert weights.sum() == pytest.approx(1.0)
+    np.testing.assert_allclose(distances, 0.5 * losses)
