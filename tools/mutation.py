@@ -640,8 +640,10 @@ def report(mutants: list[Mutant], folder: Path, options: argparse.Namespace) -> 
     kept = ("file", "line", "operator", "change", "at_first", "outcome", "test")
     results = REPORT.with_suffix(".json")
     value = json.loads(results.read_text()) if results.exists() else {"explained": {}}
-    value.setdefault("samples", {})[str(options.seed)] = {
+    samples = value.setdefault("samples", {})
+    samples[str(options.seed)] = {
         "command": f"python tools/mutation.py --mutants {options.mutants} --seed {options.seed}",
+        "note": samples.get(str(options.seed), {}).get("note", ""),  # written by hand
         "mutants": [{key: entry[key] for key in kept} for entry in entries],
     }
     results.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n")
@@ -665,6 +667,7 @@ def write_page(value: dict) -> None:
     for sample in value["samples"].values():
         lines += ["", f"`{sample['command']}`, {len(sample['mutants'])} mutants:", ""]
         lines += tabulate(sample["mutants"], value["explained"])
+        lines += ["", sample["note"]] if sample["note"] else []
     lines += ["", "## Not noticed", "", "| change | reason |", "|---|---|"]
     for entry in (entry for each in value["samples"].values() for entry in each["mutants"]):
         if not is_noticed(entry["outcome"]):

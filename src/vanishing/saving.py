@@ -449,7 +449,7 @@ def conforms(value: object, hint: Any) -> bool:
 def resolve_alias(hint: Any) -> Any:
     """Return what an alias of the ``type`` statement stands for; NDArray is one since NumPy 2.5."""
     alias = get_origin(hint) or hint
-    if not hasattr(alias, "__value__"):
+    if not hasattr(alias, "__value__"):  # pragma: no branch - Python 3.12
         return hint
     meant, given = alias.__value__, dict(zip(alias.__type_params__, get_args(hint), strict=True))
     parameters = getattr(meant, "__parameters__", ())

@@ -392,3 +392,10 @@ class TestProjection:
             project(nothing, X)
         with pytest.raises(ValueError, match="dimension must be"):
             project(fitted("circle")[1], X, dimension=2)
+
+
+def test_nearest_points_of_a_finite_set_are_its_points():
+    X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    ideal = VanishingIdeal(tol=0, max_degree=None).fit(X)
+    off = np.array([[0.05, 0.02], [-0.03, 0.04], [0.02, -0.05]])
+    np.testing.assert_allclose(project(ideal.basis_, X + off).points, X, atol=1e-6)

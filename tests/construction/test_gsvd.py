@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from vanishing.construction import gsvd
 from vanishing.construction.gsvd import Side, fix_signs, solve_on_accelerator, solve_pair
+from vanishing.construction.loop import measure_orthogonality_loss
 
 EPS = np.finfo(float).eps
 
@@ -205,3 +206,9 @@ def test_an_accelerator_leaves_uncertain_sizes_to_the_processor():
     assert solve_on_accelerator(side(a), doubtful, near) is None
     blurred = Side(a, np.linalg.norm(a, axis=0), np.full(5, 1e-2), np.ones(5))
     assert solve_on_accelerator(blurred, side(b), near) is None
+
+
+def test_nothing_is_well_conditioned_and_orthogonal():
+    assert gsvd._reciprocal_condition(np.zeros((0, 0))) == 1.0
+    assert measure_orthogonality_loss(np.eye(1)) == 0.0
+    assert measure_orthogonality_loss(np.array([[1.0, 0.0], [0.0, 2.0]])) == 3.0

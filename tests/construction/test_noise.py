@@ -330,3 +330,8 @@ def test_noise_without_a_highest_degree_is_told_but_not_taken_out():
     assert ideal.noise_.degree == 2
     assert not ideal.noise_.corrected
     assert ideal.noise_.level == pytest.approx(0.02, rel=0.15)
+
+
+def test_exact_equations_have_no_noise_in_words():
+    assert str(Noise(0.0, 1.0, 2, (0.5, 0.0))) == "no noise; equations from degree 2 on"
+    assert str(Noise(1.0, 100.0, 2, (9.0, 1.0))).startswith("noise 1 % of the spread; equations")

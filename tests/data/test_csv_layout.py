@@ -388,3 +388,38 @@ def test_a_damaged_sheet_is_no_table(tmp_path):
             book.writestr(name, content)
     with pytest.raises(TableError, match="is no Excel file that can be read"):
         read_table(tmp_path / "bad.xlsx")
+
+
+def test_sheets_are_counted_from_one(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.append([1.0, 2.0])
+    book.create_sheet("other").append([3.0, 4.0])
+    book.save(tmp_path / "book.xlsx")
+    assert read_table(tmp_path / "book.xlsx", sheet="2").values.tolist() == [[3, 4]]
+    with pytest.raises(TableError, match="has no sheet '0'; it has 'Sheet', 'other'"):
+        read_table(tmp_path / "book.xlsx", sheet="0")
+
+
+def test_names_of_rows_are_written_as_people_do(tmp_path):
+    """3 rather than 3.0, in Parquet files and in sheets."""
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    openpyxl = pytest.importorskip("openpyxl")
+    pq.write_table(pa.table({"id": [3.0, 4.0], "x": [1.0, 2.0]}), tmp_path / "t.parquet")
+    book = openpyxl.Workbook()
+    for row in (["id", "x"], [3.0, 1.0], ["b", 2.0]):
+        book.active.append(row)
+    book.save(tmp_path / "t.xlsx")
+    assert list(read_table(tmp_path / "t.parquet", row_ids="id").row_ids) == ["3", "4"]
+    assert list(read_table(tmp_path / "t.xlsx", row_ids="id").row_ids) == ["3", "b"]
+
+
+def test_a_header_alone_has_no_rows_to_fit(tmp_path):
+    (tmp_path / "header.csv").write_text("a,b\n")
+    with pytest.raises(ValueError, match="row"):
+        VanishingIdeal().fit(tmp_path / "header.csv")
+
+
+def test_a_single_number_is_a_table(tmp_path):
+    (tmp_path / "one.csv").write_text("7\n")
+    assert read_table(tmp_path / "one.csv", header=False).values.tolist() == [[7.0]]

@@ -84,3 +84,15 @@ def test_starts_that_find_the_same_clusters_are_one():
     labels = [labels for labels, _ in found]
     assert not any(np.array_equal(a, b) for a, b in combinations(labels, 2))
     assert sum(weight for _, weight in found) == 3
+
+
+def test_a_cluster_that_grew_does_not_save_the_next_small_one():
+    fewest = ROWS_PER_DIMENSION * 3
+    sizes = [fewest // 2, fewest - fewest // 2, fewest - 1, 5 * fewest]
+    places = np.array([[0.0, 0, 0], [30, 0, 0], [500, 0, 0], [600, 0, 0]])
+    rng = np.random.default_rng(0)
+    points = np.vstack(
+        [place + rng.normal(size=(n, 3)) for place, n in zip(places, sizes, strict=True)]
+    )
+    labels = find_large_clusters(points, 4, seed=0)
+    assert sorted(np.bincount(labels).tolist()) == [fewest, 6 * fewest - 1]

@@ -180,3 +180,12 @@ def test_weights_of_many_rows_come_from_as_many_as_fit_into_memory(monkeypatch):
     monkeypatch.setattr(mixture, "WEIGHT_NUMBERS", 100 * n_polynomials * n_copies)
     detector.fit(X)
     assert sizes[0] == ((100, n_polynomials), n_copies)
+
+
+def test_contrasts_of_many_rows_are_drawn(monkeypatch):
+    monkeypatch.setattr(mixture, "CONTRAST_ROWS", 50)
+    X = np.random.default_rng(0).uniform(-1, 1, (200, 2))
+    X[:, 1] = X[:, 0] ** 2
+    detector = TransformationDetector(RandomAffine(3), random_state=0).fit(X)
+    same = TransformationDetector(RandomAffine(3), random_state=0).fit(X)
+    np.testing.assert_array_equal(detector.score_samples(X), same.score_samples(X))

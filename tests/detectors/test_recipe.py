@@ -233,3 +233,17 @@ def test_clusters_of_decorrelated_columns_are_seen_across_a_long_direction():
     (view,) = [view for view in score.views if view.names == (recipe.DECORRELATED,)]
     centers = score.coordinates.scaler.inverse_transform(view.centers)
     np.testing.assert_allclose(np.abs(centers @ [0.5, -0.5]), 0.3, atol=0.02)
+
+
+def test_graphs_of_exact_equations_keep_the_scores():
+    """Up to rounding errors, which exact equations measure."""
+    onnxruntime = pytest.importorskip("onnxruntime")
+    rows = sums(300)
+    detector = VanishingDetector().fit(rows)
+    rows[:5, 3] += [1, 5, 50, -3, -500]
+    graph = detector.to_onnx(dtype="float64").SerializeToString()
+    session = onnxruntime.InferenceSession(graph, providers=["CPUExecutionProvider"])
+    (name,) = (each.name for each in session.get_inputs())
+    scores = session.run(["scores"], {name: rows})[0].ravel()
+    assert scores[:5].max() < scores[5:].min()
+    np.testing.assert_allclose(scores, detector.score_samples(rows), rtol=1e-4, atol=1e-3)

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from vanishing import VanishingDetector, VanishingIdeal
-from vanishing.detectors.score import ConstantColumns, Mixture, NormView, make_linear_component
+from vanishing.detectors.score import (
+    ConstantColumns,
+    LikelihoodView,
+    Mixture,
+    NormView,
+    make_linear_component,
+)
 from vanishing.equations import to_onnx
 from vanishing.explain.view import NearestView
 
@@ -90,3 +96,26 @@ def test_rounding_breaks_no_large_constant():
     constants = ConstantColumns(np.array([True, True]), np.array([1e6, 0.0]))
     added = constants(np.array([[1e6 * (1 + 1e-9), 1e-9], [1e6 + 10.0, 1e-3]]), same=1e-8)
     np.testing.assert_array_equal(added > 0, [[False, False], [True, True]])
+
+
+def test_blocks_have_a_row_at_least(monkeypatch):
+    """Also where one row alone is more than a block should hold."""
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    detector = VanishingDetector().fit(X)
+    expected = detector.score_samples(X)
+    monkeypatch.setattr("vanishing.detectors.score.SCORED_NUMBERS", (1, 1))
+    np.testing.assert_allclose(detector.score_samples(X), expected, rtol=1e-12)
+
+
+def test_residuals_are_those_of_the_likeliest_cluster():
+    """Of a far more frequent one, though the other is a little nearer."""
+    view = LikelihoodView(
+        ("clusters",),
+        [],
+        log_masses=np.array([0.0, -10.0]),
+        centers=np.array([[0.0], [1.0]]),
+        factors=np.array([[1.0], [1.0]]),
+    )
+    residuals, slopes = view.residuals(np.array([[0.6]]))
+    np.testing.assert_allclose(residuals, [0.6])
+    np.testing.assert_allclose(slopes, [[1.0]])

@@ -9,6 +9,7 @@ from sklearn.pipeline import make_pipeline
 
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
 from vanishing.detectors import image_anomalies, select_without_labels
+from vanishing.detectors.selection import Selection
 from vanishing.transformations import Rotations, Translations
 
 SHAPE = (8, 8)
@@ -147,3 +148,8 @@ def test_noise_is_a_small_share_of_the_range_of_pixels():
     assert noisy.min() >= 0.0
     assert noisy.max() <= 10.0
     assert np.std(noisy[:, 2] - 5.0) == pytest.approx(1.5, rel=0.1)
+
+
+def test_a_selection_lists_its_candidates_in_percent():
+    found = Selection(("first", "second"), np.array([0.915, 0.5]), np.ones((2, 1)), None)
+    assert str(found) == " 91.50  first\n 50.00  second"

@@ -213,3 +213,15 @@ def test_drawn_rows_are_equally_likely_and_do_not_depend_on_blocks():
     counted = np.histogram(many, bins=10, range=(0, 3000))[0]  # 1200 expected in each
     assert np.abs(counted - 1200).max() < 5 * np.sqrt(1200)
     assert sample_rows(as_source(X[:50]), 300, seed=0).tolist() == X[:50].tolist()
+
+
+def test_chunks_without_rows_have_no_scores():
+    detector = VanishingDetector(CONTRASTIVE).fit(normal(200))
+    with pytest.raises(ValueError, match="at least one row is required"):
+        detector.score_samples(lambda: iter([np.empty((0, 3))]))
+
+
+def test_more_principal_components_than_columns_are_refused():
+    model = TransformationDetector(preprocessor=PCA(9))
+    with pytest.raises(ValueError, match="n_components=9"):
+        model.fit(normal(200))

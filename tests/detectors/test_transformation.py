@@ -19,6 +19,7 @@ from sklearn.preprocessing import StandardScaler
 
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
 from vanishing.detectors import image_detector
+from vanishing.detectors.threshold import apply_to_unseen
 from vanishing.transformations import (
     FunctionTransformation,
     Identity,
@@ -557,3 +558,37 @@ def test_moved_pixels_without_principal_components(digits, preprocessor):
         if preprocessor is not None:
             expected = coordinates.preprocessor.transform(expected)
         np.testing.assert_allclose(image, expected)
+
+
+@pytest.mark.parametrize(
+    ("contamination", "n_rows", "are_left_out"),
+    [("auto", 60, True), ("auto", 8, False), ("auto", 90, False), (0.1, 60, False)],
+)
+def test_rows_are_left_out_for_the_automatic_threshold_of_few(
+    contamination, n_rows, are_left_out, monkeypatch
+):
+    calls = []
+
+    def record(n_rows, score, **options):
+        calls.append(n_rows)
+        return apply_to_unseen(n_rows, score, **options)
+
+    monkeypatch.setattr("vanishing.detectors.transformation.apply_to_unseen", record)
+    monkeypatch.setattr("vanishing.detectors.transformation.FEW_ROWS", 80)
+    X = np.random.default_rng(0).normal(size=(n_rows, 2))
+    ideal = VanishingIdeal(max_degree=1, tol=2.0, normalization="contrastive")
+    model = TransformationDetector(
+        RandomAffine(2), ideal=ideal, contamination=contamination, random_state=0
+    )
+    model.fit(X)
+    assert calls == ([n_rows] if are_left_out else [])
+
+
+@pytest.mark.parametrize("n_components", [1, (1, 5)])
+def test_weights_of_views_are_shares(digits, n_components):
+    normal, _, _ = digits
+    model = detector(n_components=n_components, distance_weight=0.5).fit(normal)
+    weights = np.array([view.weight for view in model.anomaly_score_.views])
+    losses, distances = np.split(weights, 2)
+    assert weights.sum() == pytest.approx(1.0)
+    np.testing.assert_allclose(distances, 0.5 * losses)

@@ -2,6 +2,7 @@
 
 import ast
 import unicodedata
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -234,3 +235,12 @@ def test_python_of_any_name_runs_or_is_refused(name):
     assert_agree(np.array(found), ideal.transform(points(), output="signed"))
     assert module[read](points()[0].tolist()) == found[0]
     assert module["FEATURES"] == ("x0", "x1", "x2")
+
+
+@pytest.mark.parametrize("write", [to_c, to_python])
+def test_models_that_hold_no_numbers_are_refused(write):
+    ideal = VanishingIdeal(tol=1e-9).fit(make_variety("circle", 50, random_state=0))
+    block = replace(ideal.basis_.blocks[0], projection=np.full((1, 2), np.nan))
+    ideal.basis_ = replace(ideal.basis_, blocks=(block, *ideal.basis_.blocks[1:]))
+    with pytest.raises(ValueError, match="holds numbers that are infinite or NaN"):
+        write(ideal)

@@ -21,6 +21,7 @@ from vanishing.app.cli.equations import equation_texts
 from vanishing.app.playground import scenes as plane
 from vanishing.app.report.equations import Formulas
 from vanishing.equations import to_c, to_latex, to_python
+from vanishing.equations.mathml import element, mathml_equation, render
 from vanishing.equations.sizes import (
     ALL_DIGITS,
     MOST_DIGITS,
@@ -28,6 +29,7 @@ from vanishing.equations.sizes import (
     DataScale,
     terms_that_count,
 )
+from vanishing.equations.text import Sum
 
 SCRIPTS = Path(plane.__file__).parent / "static" / "js"
 
@@ -275,3 +277,16 @@ def test_rounding_and_leaving_out_change_little(terms, span, extent, digits, pow
     else:
         assert errors.max() <= 0.5 * 10.0 ** (1 - digits) * said * 1.01 + 10 * floor
         assert of_each.min() >= digits
+
+
+def test_elements_leave_out_what_is_none_or_false():
+    made = element("p", None, "a", ["b", None], title=None, hidden=True, lang=False)
+    assert render(made) == '<p hidden="">ab</p>'
+
+
+def test_products_of_long_names_break_before_their_dots():
+    terms = Sum(np.array([[1, 1, 0], [0, 0, 2]]), [2.0, -3.0], 4)
+    long = render(mathml_equation(terms, ["speed", "force", "x1"]))
+    assert "<wbr>" in long
+    assert "<msubsup>" in long
+    assert "<wbr>" not in render(mathml_equation(terms, ["a", "b", "x1"]))

@@ -351,3 +351,21 @@ def test_adjusting_is_least_squares_with_constraints(seed, n_terms, n_directions
 )
 def test_significant_digits(value, digits):
     assert significant_digits(value) == digits
+
+
+def test_too_many_monomials_are_refused_with_numbers(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    X[:, 2] = X[:, 0] + X[:, 1]
+    ideal = VanishingIdeal(max_degree=1, tol=1e-9).fit(X)
+    monkeypatch.setattr("vanishing.equations.simplification.MOST_MONOMIALS", 3)
+    with pytest.raises(ValueError, match="there are 4 monomials in 3 variables up to degree 1"):
+        tidy(ideal, X)
+
+
+def test_equations_with_decimals_are_no_products():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(1, 2, 300)
+    X = np.column_stack([x, 1.2345 * x]) + 1e-3 * rng.normal(size=(300, 2))
+    (equation,) = tidy(VanishingIdeal(max_degree=1, tol=0.01).fit(X), X)
+    assert any(isinstance(c, float) for c in equation.coefficients)
+    assert equation.factored() is equation

@@ -352,3 +352,28 @@ def test_needless_terms_are_left_out_of_an_invariant():
     relation, p_value = search.judge(np.array([[2, 0], [0, 2], [1, 1]]))
     assert p_value is not None
     assert sorted(relation.exponents.tolist()) == [[0, 2], [2, 0]]
+
+
+def test_columns_that_are_all_constant_have_no_invariant():
+    records = [np.tile([k, 2.0 * k], (20, 1)) for k in range(1, 5)]
+    found = discover_invariants(records)
+    assert len(found) == 0
+    assert [note for note in found.notes if "x1 is constant along each trajectory" in note]
+
+
+def test_of_many_rows_some_are_searched(monkeypatch):
+    monkeypatch.setattr("vanishing.laws.invariants.SEARCHED_ROWS", 200)
+    found = discover_invariants(noisy(oscillate(), 1e-4), feature_names=["x", "v"])
+    assert texts(found) == ["4*x^2 + v^2 = const"]
+
+
+def test_a_sum_that_is_zero_on_all_trajectories_is_a_law():
+    records = [np.column_stack([each, each.sum(axis=1)]) for each in noisy(oscillate(3), 1e-3)]
+    found = discover_invariants(records, feature_names=["x", "v", "s"])
+    assert [str(law) for law in found.laws] == ["s = x + v"]
+
+
+def test_a_column_of_zeros_does_not_disturb():
+    records = [np.column_stack([each, np.zeros(len(each))]) for each in noisy(oscillate(), 1e-4)]
+    found = discover_invariants(records, feature_names=["x", "v", "z"])
+    assert texts(found) == ["4*x^2 + v^2 = const"]

@@ -5,7 +5,7 @@ import pytest
 from numpy.polynomial.legendre import legval
 
 from vanishing.laws.discovery import combine
-from vanishing.laws.fit import Relation, explained_share
+from vanishing.laws.fit import Relation, explained_share, find_outliers
 from vanishing.laws.law import LARGEST_DENOMINATOR, _fraction, write_coefficient
 
 
@@ -63,3 +63,14 @@ def test_deviations_that_are_a_function_of_the_columns_are_explained(degree):
     assert error < 0.1
     share, error = explained_share(0.01 * rng.normal(size=400), rows, rows.std(axis=0), target=1)
     assert share < 3 * error + 0.01
+
+
+def test_rows_that_hide_a_relation_are_found():
+    """Most of them, and few others: all that is needed to see the relation in the rest."""
+    rng = np.random.default_rng(0)
+    x, y = rng.uniform(1, 2, (2, 100))
+    rows = np.column_stack([x, y, x + y]) + 1e-3 * rng.normal(size=(100, 3))
+    rows[:5, 2] += [1, -1, 2, -2, 3]
+    found = find_outliers(rows, rows.std(axis=0), [], np.random.default_rng(0))
+    assert found[:5].sum() >= 4
+    assert found[5:].sum() <= 5

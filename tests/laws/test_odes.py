@@ -225,3 +225,9 @@ def test_terms_of_some_equations():
     assert str(ode) == "dx/dt = v"
     with pytest.raises(ValueError, match="no term that any equation may have"):
         discover_odes(records, t, feature_names=names, terms={"x": ["dv/dt"]})
+
+
+def test_trajectories_are_counted_in_words():
+    records, t = run(lambda t, z: [z[1], -z[0]], [[2.0, 0.0], [1.0, 1.0]], 10, 200)
+    assert "of one trajectory" in discover_odes(records[0], t).summary()
+    assert "of 2 trajectories" in discover_odes(records, t).summary()

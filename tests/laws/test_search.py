@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from vanishing.laws.search import even_weights, make_terms, search_supports, shorten
+from vanishing.laws.search import even_weights, make_terms, search_supports, shorten, solve
 
 
 def table(seed, n_rows=200):
@@ -60,3 +60,12 @@ def test_units_of_columns_do_not_matter_to_short_polynomials():
     X = table(0)
     expected = shorten(terms_of(X), 0.01)
     assert shorten(terms_of(X * [1e3, 1.0, 1e-3, 1e2, 1.0]), 0.01) == expected
+
+
+def test_terms_are_singular_from_the_smallest_extent_on():
+    terms = terms_of(table(0))
+    smallest = solve(terms)[0].min()
+    assert 1e-4 < smallest < 1e-2
+    for factor, is_singular in ((0.9, False), (1.1, True)):
+        lowest = np.linalg.eigvalsh(terms.shifted(factor * smallest))[0]
+        assert (lowest <= 0) == is_singular

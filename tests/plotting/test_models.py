@@ -68,3 +68,9 @@ def test_others_are_refused(table):
     ideal = VanishingIdeal(tol=0.5)
     with pytest.raises(ValueError, match="carried back through StandardScaler"):
         fitted_ideal(make_pipeline(bins, ideal).fit(table))
+
+
+def test_a_detector_of_constant_columns_has_nothing_to_draw():
+    detector = VanishingDetector().fit(np.ones((30, 2)))
+    with pytest.raises(ValueError, match="all columns were constant in training"):
+        SpectrumDisplay.from_estimator(detector)

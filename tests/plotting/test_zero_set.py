@@ -224,3 +224,27 @@ def test_what_cannot_be_drawn_is_refused():
     nothing = VanishingIdeal(max_degree=1, tol=1e-6).fit(noise)
     with pytest.raises(ValueError, match=r"nothing vanishes.*smallest extent"):
         ZeroSetDisplay.from_estimator(nothing, noise)
+
+
+def test_space_without_zeros_within_the_limits_is_empty():
+    X = make_variety("viviani", 300, random_state=0)
+    basis = VanishingIdeal(max_degree=2, tol=1e-9).fit(X).basis_
+    far = np.array([[50.0, 51.0], [50.0, 51.0], [50.0, 51.0]])
+    assert common_zeros(basis, far, 8).shape[0] == 0
+    assert len(common_zeros(basis, np.array([[-2.0, 2.0]] * 3), 12))
+
+
+def test_axes_of_the_user_are_drawn_on():
+    X = make_variety("circle", 100, random_state=0)
+    _, ax = plt.subplots()
+    display = ZeroSetDisplay.from_estimator(VanishingIdeal(tol=1e-9).fit(X), X, ax=ax)
+    assert display.ax_ is ax
+    plt.close("all")
+
+
+def test_surfaces_outside_of_the_limits_in_columns_of_other_units():
+    X = make_variety("viviani", 300, random_state=0) * [1.0, 1.0, 1000.0]
+    ideal = VanishingIdeal(max_degree=2, tol=1e-6).fit(X)
+    display = ZeroSetDisplay.from_estimator(ideal, limits=[(50, 51), (50, 51), (9e4, 9.1e4)])
+    assert not display.ax_.collections
+    plt.close("all")

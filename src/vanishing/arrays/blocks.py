@@ -210,7 +210,7 @@ def _forget() -> None:
     _allowed = None
 
 
-if hasattr(os, "register_at_fork"):
+if hasattr(os, "register_at_fork"):  # pragma: no branch - not on Windows
     os.register_at_fork(after_in_child=_forget)
 
 

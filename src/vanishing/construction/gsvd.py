@@ -250,7 +250,7 @@ def solve(points: Side, form: Form, near: Array | None = None) -> Solution:
     sizes = Side(form.factor, form.scale, form.error, form.scale, points.unit, form.definite)
     if form.subspace is None:
         found = None
-        if near is not None and len(points.scale) >= MANY_COLUMNS:
+        if near is not None and len(points.scale) >= MANY_COLUMNS:  # pragma: no cover - needs CUDA
             found = solve_on_accelerator(points, sizes, near)
         return solve_pair(points, sizes) if found is None else found
     u = form.subspace

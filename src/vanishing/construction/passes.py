@@ -149,7 +149,7 @@ class Gram:
         """
         near = _find_accelerator(summary.matrix)
         factor = None if near is None else _root_on_accelerator(summary)
-        if factor is None:
+        if factor is None:  # pragma: no branch - needs an accelerator
             matrix = move_to_numpy(summary.matrix) / summary.n_rows
             if not np.isfinite(matrix).all():
                 return Factor(matrix, summary.n_rows, summary.eps)  # the caller reports it
@@ -189,9 +189,9 @@ def _in_units(summary: GramSummary, units: FloatArray) -> GramSummary:
 
 def _find_accelerator(summary: Array) -> Array | None:
     """Return a small array beside a summary on an accelerator; None on a processor."""
-    if is_on_cpu(summary):
+    if is_on_cpu(summary):  # pragma: no branch - needs an accelerator
         return None
-    xp = namespace(summary)
+    xp = namespace(summary)  # pragma: no cover - needs an accelerator
     return xp.zeros(1, dtype=xp.float64, device=summary.device)
 
 

@@ -93,7 +93,7 @@ class Unfinished:
             del _unfinished[self.path]
 
     def __exit__(self, *_: Any) -> None:
-        if self._descriptor is not None:
+        if self._descriptor is not None:  # pragma: no branch - not on Windows
             os.close(self._descriptor)
         if not os.path.lexists(self.path):
             _unfinished.pop(self.path, None)

@@ -402,7 +402,7 @@ def _differ(invariant: Invariant, whole: Trajectories) -> bool:
     levels, errors = invariant.levels[known], invariant.level_errors[known]
     sizes = np.abs(evaluate(invariant.exponents, whole.values) * invariant.coefficients)
     rounding = INTEGRATION * float(sizes.sum(axis=1).mean())
-    errors = np.maximum(errors, 1e-300)
+    errors = np.maximum(errors, 1e-140)
     lengths = np.bincount(whole.groups)[known]
     mean = np.average(levels, weights=1 / errors**2)
     spread = float(np.std(levels, ddof=1))

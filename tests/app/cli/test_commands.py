@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -1293,3 +1294,53 @@ def test_undecided_candidates_have_a_column(call, tmp_path, monkeypatch):
     shown = call("show", "m.safetensors", "basis").out
     assert "undecided" in shown
     assert "undecided" not in call("show", "m.safetensors", "equations").out
+
+
+def test_equations_are_counted_where_they_are_too_many_to_write(call, tables, models, monkeypatch):
+    from vanishing.app.cli import equations
+
+    monkeypatch.setattr(equations, "MOST_MONOMIALS", 2)
+    done = call("explain", "new.csv", "-m", "detector.safetensors", "-r", "3", "--raw")
+    assert done.code == 0, done.err
+    assert "too many terms to write out" in done.out
+
+
+def test_memory_and_missing_packages_have_exit_codes(call, tables, monkeypatch):
+    from vanishing.app.cli import models
+
+    for error, code, said in (
+        (MemoryError("of 3 GiB"), 3, "not enough memory: of 3 GiB; use fewer rows"),
+        (ImportError("frobnicate is missing"), 6, "frobnicate is missing"),
+        (KeyboardInterrupt(), 130, "interrupted: nothing was left half written"),
+    ):
+
+        def fail(*_, error=error, **__):
+            raise error
+
+        monkeypatch.setattr(models, "fit_equations", fail)
+        done = call("fit", "normal.csv")
+        assert done.code == code, done.err
+        assert said in done.err
+
+
+def test_commands_run_in_other_threads(call, tables):
+    """Where no signal can be handled."""
+    answers = []
+    thread = threading.Thread(target=lambda: answers.append(call("info", "normal.csv")))
+    thread.start()
+    thread.join()
+    assert answers[0].code == 0
+    assert "300 rows, 2 columns" in answers[0].out
+
+
+def test_a_failing_disk_is_a_failure_of_its_own(call, tables, monkeypatch):
+    """Which is told as what it is, with a report to make."""
+    from vanishing.app.cli import models
+
+    def fail(*_, **__):
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(models, "fit_equations", fail)
+    done = call("fit", "normal.csv")
+    assert done.code == 70
+    assert "Input/output error" in done.err

@@ -482,10 +482,10 @@ def test_tabs_have_a_name(tmp_path, delimiter):
     assert read(tmp_path, "a\tb\n1\t2\n", delimiter=delimiter).names == ("a", "b")
 
 
-def test_an_array_without_rows_is_refused(tmp_path):
-    np.save(tmp_path / "none.npy", np.empty((0, 3)))
-    with pytest.raises(DataError, match=r"none.npy has no rows; at least one is required"):
-        read_table(str(tmp_path / "none.npy"), Reading())
+def test_a_binary_table_without_rows_is_refused(tmp_path):
+    pq.write_table(pa.table({"a": pa.array([], pa.float64())}), tmp_path / "none.parquet")
+    with pytest.raises(DataError, match=r"none.parquet has no rows; at least one is required"):
+        read_table(str(tmp_path / "none.parquet"), Reading())
 
 
 def test_lines_above_the_header_are_told(tmp_path, capsys):

@@ -795,3 +795,16 @@ def test_formulas_too_large_to_be_written_are_counted(tmp_path, detector, readin
     monkeypatch.setattr("vanishing.app.report.equations.MOST_PARTS", 1)
     content = page_of(tmp_path, detector, readings)
     assert "too large to be written out" in content.words
+
+
+def test_parts_beyond_the_first_are_named(tmp_path, recipe, readings, monkeypatch):
+    monkeypatch.setattr("vanishing.app.report.equations.MOST_PARTS", 2)
+    words = page_of(tmp_path, recipe, readings).words
+    assert "Not listed: " in words
+    assert "Not drawn: " in words
+
+
+def test_labels_in_a_column_of_a_frame(tmp_path, detector, readings):
+    labels = pd.DataFrame({"label": np.arange(60) % 30 == 7})
+    expected = page_of(tmp_path, detector, readings, labels=labels["label"]).words
+    assert page_of(tmp_path, detector, readings, labels=labels).words == expected
