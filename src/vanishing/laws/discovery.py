@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import permutations
+from itertools import combinations, permutations
 from math import comb
 from typing import ClassVar
 
@@ -71,6 +71,10 @@ MOST_NOISE_OF_PROPORTIONS = 0.01
 SAME_PROPORTION = 3.0
 #: Ratio of noises, and sine of the angle between gradients, up to which two laws say the same.
 SAME_LAW, SAME_DIRECTION = 1.2, 0.05
+#: Ratio of the spreads, of the ratio of two terms and of the terms, up to which it is the same.
+SAME_RATIO = 0.1
+#: Ratios of terms that are computed at once.
+MOST_RATIOS = 2 * 10**7
 #: Terms that are kept in turn when others are eliminated.
 MOST_STARTS = 6
 #: Smallest angle, as its sine, between the gradients of a law and those of known ones.
@@ -134,6 +138,7 @@ class Search:
     _closest: float = np.inf
     _searched: BoolArray | None = None
     _rejected: set[bytes] = field(default_factory=set)
+    _ratios: dict[bytes, list[tuple[float, IntArray]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.units = scale_noise(self.rows, self.spreads, self.proportional)
@@ -177,24 +182,33 @@ class Search:
                 yield from ((k, exponents) for exponents in combine(laws[k], laws[other]))
         for k, law in enumerate(laws):
             others = [other for other in laws if other is not law and len(other.exponents) == 2]
-            yield from ((k, exponents) for exponents in lower(law, others))
+            yield from ((k, exponents) for exponents in lower(law, others) + find_factors(law))
 
     def _run_once(self) -> bool:
         """Find the next laws, in the rows that are sound if some are not."""
         self._share, self._attempt = 0.0, (0.0, 0.0)
         self._report(0.0)
         outliers = self._find_outliers()
+        everything = np.ones(len(self.rows), dtype=bool)
         # A known law times a polynomial that is zero in the rows that break it is zero everywhere.
-        kept = np.ones(len(self.rows), dtype=bool)
-        for law, _ in self.found:
-            kept &= law.sound
-        if kept.mean() < 1 - MOST_OUTLIERS:
-            kept[:] = True
-        for rows in [kept] if outliers is None else [~outliers & kept, kept]:
+        kept = np.logical_and.reduce([everything, *(law.sound for law, _ in self.found)])
+        if kept.mean() < 1 - MOST_OUTLIERS or not self._vary(kept):
+            kept = everything
+        tried = [kept]
+        if outliers is not None and self._vary(kept & ~outliers):
+            tried = [kept & ~outliers, kept]
+        self._start(np.flatnonzero(kept))
+        if self._try_ratios(kept, ROUNDED):
+            return True
+        for rows in tried:
             self._start(np.flatnonzero(rows))
             if self._find_next():
                 return True
-        return False
+        return self._try_ratios(kept, MOST_NOISE)
+
+    def _vary(self, rows: BoolArray) -> bool:
+        """Say whether no column is constant in some rows."""
+        return bool((np.ptp(self.rows[rows], axis=0) > 0).all()) if rows.any() else False
 
     def _find_outliers(self) -> BoolArray | None:
         # A column that has one value in most rows is a polynomial that vanishes there.
@@ -219,6 +233,26 @@ class Search:
         return make_terms(
             self.rows[rows], self.spreads, self.degree, self.powers, proportional=self.proportional
         )
+
+    def _try_ratios(self, rows: BoolArray, most: float) -> bool:
+        """Try laws of two terms: their ratio is the same in most rows, however far others are off.
+
+        A few rows that are far off hide such a law from the moments, and where the columns have few
+        values or span orders of magnitude, others of a higher degree come closer.
+        """
+        terms = self._few_enough(2)
+        key = rows.tobytes()
+        if key not in self._ratios:  # the rows are often the same as before
+            self._ratios = {key: find_ratios(terms, self.rows[rows])}
+        everything = np.log(np.maximum(np.abs(evaluate(terms.exponents, self.rows)), 1e-300))
+        self._closest = most
+        laws = []
+        for middle, (i, j) in self._ratios[key]:
+            off = np.abs(everything[:, i] - everything[:, j] - middle)
+            self._searched = rows & (off <= max(3 * float(np.median(off[rows])), EXACT))
+            laws += self._judge_each([terms.exponents[[i, j]]])
+        self._closest = np.inf
+        return self._accept_best(laws)
 
     def _find_next(self) -> bool:
         """Find the shortest laws at the lowest noise that has any."""
@@ -381,12 +415,14 @@ class Search:
         degrees = terms.degrees[supports].max(axis=1)
         extents = np.maximum(terms.extents(supports), LEAST_NOISE)  # smaller ones are not known
         cost = extents * per_degree(supports.shape[1]) ** degrees
-        order = np.argsort(cost, kind="stable")
+        chosen = np.argsort(cost, kind="stable")[:MOST_CANDIDATES]
+        return self._judge_each([terms.exponents[supports[i]] for i in chosen])
+
+    def _judge_each(self, candidates: list[IntArray]) -> list[tuple[Relation, float]]:
+        """Return the laws among some sets of terms that do not follow from known ones."""
         laws = []
-        chosen = order[:MOST_CANDIDATES]
-        for number, i in enumerate(chosen):
-            self._report(number / len(chosen))
-            exponents = terms.exponents[supports[i]]
+        for number, exponents in enumerate(candidates):
+            self._report(number / len(candidates))
             if exponents.tobytes() in self._rejected:
                 continue
             relation, p_value = self.judge(exponents)
@@ -559,10 +595,13 @@ class Search:
 
         The gradient of a square, 2 g ∇g, is as small as g is.
         """
-        terms = evaluate(relation.exponents, self.rows[relation.sound]) * relation.coefficients
-        sizes = np.sqrt(np.mean(terms**2, axis=0))
-        lengths = np.linalg.norm(relation.gradients[relation.sound], axis=1)
-        steepness = np.median(lengths / np.maximum(np.linalg.norm(terms, axis=1), 1e-300))
+        terms = evaluate(relation.exponents, self.rows) * relation.coefficients
+        told = relation.sound & terms.any(axis=1)  # by other rows nothing
+        if not told.any():
+            return False
+        sizes = np.sqrt(np.mean(terms[told] ** 2, axis=0))
+        lengths = np.linalg.norm(relation.gradients[told], axis=1)
+        steepness = np.median(lengths / np.linalg.norm(terms[told], axis=1))
         return bool(sizes.min() > EXACT * sizes.max() and steepness > 5 * relation.noise)
 
     def fit(self, exponents: IntArray) -> Relation:
@@ -813,27 +852,90 @@ def combine(first: Relation, second: Relation) -> list[IntArray]:
 
 
 def lower(law: Relation, others: list[Relation]) -> list[IntArray]:
-    """Return the terms of laws of two terms that may say what a law of a higher degree says.
+    """Return the terms of laws of two terms that follow from some, of lower degrees than the first.
 
-    Laws of two terms are x^v = c, with whole numbers v of either sign: U⁴ = R²P² says that
-    U² = R P. So do their products with others, and polynomials in x^v, of which each root is such a
-    law: if few rows belong to the other roots, they are errors.
+    Without their coefficients these laws are x^v = 1, with whole numbers v of either sign.
     """
-    steps = law.exponents[1:] - law.exponents[0]
-    powers = steps[0] // np.gcd.reduce(steps[0])
-    if np.linalg.matrix_rank(steps) > 1:
+    if len(law.exponents) > 2:
         return []
-    candidates = [powers]
-    if len(steps) == 1:
-        known = [other.exponents[1] - other.exponents[0] for other in others]
-        candidates += [steps[0] + sign * step for step in known for sign in (1, -1)]
+    powers = law.exponents[1] - law.exponents[0]
+    steps = [other.exponents[1] - other.exponents[0] for other in others]
+    candidates = [powers // np.gcd.reduce(powers)]
+    candidates += [powers + sign * step for step in steps for sign in (1, -1)]
+    return _pairs_of_terms(candidates, law.degree)
+
+
+def find_factors(law: Relation) -> list[IntArray]:
+    """Return the terms of possible factors of a law, of lower degrees.
+
+    A law times a polynomial that is zero in the rows that break it is zero in all rows. Where a
+    linear factor vanishes, its gradient and that of the product have the same direction. A factor
+    of two terms has the direction of an edge of the product's Newton polytope.
+    """
+    if law.degree == 1 or len(law.exponents) == 2:
+        return []
+    found = []
+    lengths = np.linalg.norm(law.gradients, axis=1)
+    steep = lengths > FLAT * lengths.max()
+    directions = law.gradients[steep] / lengths[steep, None]
+    pivot = int(np.argmax(np.median(np.abs(directions), axis=0)))
+    directions *= np.where(directions[:, [pivot]] < 0, -1.0, 1.0)
+    usual = np.median(directions, axis=0)
+    if np.median(np.abs(directions - usual).max(axis=1)) < SAME_DIRECTION:
+        for least in (SAME_DIRECTION, FLAT):  # a column may be small beside others
+            linear = np.eye(len(usual), dtype=np.intp)[np.abs(usual) > least]
+            found += [linear, np.vstack([np.zeros_like(linear[:1]), linear])]
+    steps = [second - first for first, second in combinations(law.exponents, 2)]
+    steps = [step // np.gcd.reduce(step) for step in steps]
+    return found + _pairs_of_terms(steps, law.degree)
+
+
+def _pairs_of_terms(steps: list[IntArray], degree: int) -> list[IntArray]:
+    """Return the terms of x^v = 1 for some v, of degrees below the given one, the lowest first."""
     found = [
         np.array([np.maximum(-each, 0), np.maximum(each, 0)])
-        for each in candidates
+        for each in steps
         if (each > 0).any() and (each < 0).any()
     ]
-    found = [each for each in found if each.sum(axis=1).max() < law.degree]
+    found = [each for each in found if each.sum(axis=1).max() < degree]
     return sorted(found, key=lambda each: int(each.sum(axis=1).max()))
+
+
+def find_ratios(terms: Terms, rows: FloatArray) -> list[tuple[float, IntArray]]:
+    """Return the pairs of terms whose ratio is the same in most rows, the closest first.
+
+    Returns
+    -------
+    list of (median of the logarithm of the ratio, pair)
+    """
+    pairs = np.column_stack(np.triu_indices(len(terms.exponents), 1))
+    pairs = pairs[primitive(terms.exponents, pairs)]
+    n_rows = int(np.clip(MOST_RATIOS // max(len(pairs), 1), 50, len(rows)))
+    chosen = np.linspace(0, len(rows) - 1, n_rows).astype(np.intp)
+    with np.errstate(divide="ignore"):
+        logs = np.log(np.abs(evaluate(terms.exponents, rows[chosen])))
+    logs[np.isinf(logs)] = np.nan
+    _, widths = _middles(logs)
+    found: list[tuple[float, float, IntArray]] = []
+    for some in np.array_split(pairs, max(1, len(pairs) // 2000)):
+        middles, spreads = _middles(logs[:, some[:, 0]] - logs[:, some[:, 1]])
+        width = np.max(widths[some], axis=1, initial=1e-300)
+        costs = spreads / width * PER_DEGREE_OF_TWO ** terms.degrees[some].max(axis=1)
+        for i in np.flatnonzero(spreads < SAME_RATIO * width):
+            found.append((float(costs[i]), float(middles[i]), some[i]))
+    found.sort(key=lambda each: each[0])
+    return [(middle, pair) for _, middle, pair in found[:MOST_CANDIDATES]]
+
+
+def _middles(columns: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the medians and the median deviations of columns, NaN left out."""
+    counts = np.sum(~np.isnan(columns), axis=0)
+    half = np.maximum(counts - 1, 0) // 2
+    every = np.arange(columns.shape[1])
+    middles = np.sort(columns, axis=0)[half, every]
+    spreads = np.sort(np.abs(columns - middles), axis=0)[half, every]
+    enough = counts > 0.2 * len(columns)
+    return middles, np.where(enough, np.nan_to_num(spreads, nan=np.inf), np.inf)
 
 
 def highest_powers(rows: FloatArray, spreads: FloatArray) -> IntArray:

@@ -114,8 +114,12 @@ def fit_terms(
 ) -> Relation:
     """Fit the coefficients of terms whose values and gradients are known."""
     uncentred = values
-    weights = even_weights(values.T) * row_weights
-    if start is not None:
+    # Rows in which all terms are zero keep every law: they say nothing about its noise.
+    counted = row_weights * values.any(axis=1)
+    if not counted.any():
+        counted = row_weights
+    weights = even_weights(values.T) * counted
+    if start is not None and (counted * start).any():
         weights = weights * start
     for _ in range(ROUNDS):
         if groups is not None:
@@ -126,10 +130,10 @@ def fit_terms(
         sizes = np.linalg.norm(values * coefficients, axis=1) if proportional else None
         steepness = limit_steepness(np.linalg.norm(slopes, axis=1), sizes)
         deviations = values @ coefficients / steepness
-        noise = robust_spread(deviations, row_weights)
+        noise = robust_spread(deviations, counted)
         sound = np.abs(deviations) <= OUTLYING * max(noise, 1e-15)
-        weights = row_weights * sound / steepness**2
-    kept = sound & (row_weights > 0)
+        weights = counted * sound / steepness**2
+    kept = sound & (counted > 0)
     noise = float(np.sqrt(np.average(deviations[kept] ** 2, weights=row_weights[kept])))
     return Relation(exponents, coefficients, deviations, slopes, noise, sound)
 

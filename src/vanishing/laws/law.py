@@ -341,7 +341,7 @@ def make_law(
 
 def _covariance(relation: Relation, values: FloatArray) -> FloatArray:
     """Return the covariance of the coefficients, whose Euclidean norm is held fixed."""
-    sound = relation.sound
+    sound = relation.sound & values.any(axis=1)
     steepness = np.linalg.norm(relation.gradients[sound], axis=1)
     steepness = np.maximum(steepness, 0.2 * np.median(steepness))
     jacobian = values[sound] / steepness[:, None]

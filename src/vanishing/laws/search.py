@@ -98,11 +98,13 @@ class Terms:
         rows, columns = supports[:, :, None], supports[:, None, :]
         values, gradients = self.values[rows, columns], self.gradients[rows, columns]
         size = np.sqrt(np.einsum("sii->si", values))
+        size = np.where(size > 0, size, 1.0)
         scale = size[:, :, None] * size[:, None, :]
         # λ / (1 + λ) is the eigenvalue of the pair (A, A + B), whose second matrix is definite.
         values, both = values / scale, (values + gradients) / scale
-        both += ROUNDING * np.eye(supports.shape[1])
-        root = np.linalg.inv(np.linalg.cholesky(both))
+        # Not by a Cholesky factor: rounding errors may leave an eigenvalue below zero.
+        sizes, vectors = np.linalg.eigh(both)
+        root = np.swapaxes(vectors, 1, 2) / np.sqrt(np.maximum(sizes, ROUNDING))[:, :, None]
         ratio = np.linalg.eigvalsh(root @ values @ np.swapaxes(root, 1, 2))[:, 0]
         return np.asarray(np.sqrt(np.clip(ratio, 0, None) / np.clip(1 - ratio, 1e-300, None)))
 

@@ -340,6 +340,9 @@ class TrajectorySearch(Search):
     ) -> list[tuple[Relation, float]]:
         return laws
 
+    def _try_ratios(self, rows: BoolArray, most: float) -> bool:
+        return False  # an equation of a trajectory is not one of a row
+
     def _simplify_one(self) -> bool:
         return False  # not beyond the monomials that may appear
 
