@@ -382,6 +382,35 @@ def test_a_shifted_decimal_point_beside_a_column_of_few_values(rates, with_gross
     assert fixes.get("tax", right) == pytest.approx(right, abs=0.05)
 
 
+def test_a_percentage_that_is_zero_in_most_rows():
+    """Rows of zeros had no noise, so that all others were errors; one fit had no row left."""
+    rng = np.random.default_rng(0)
+    price = np.round(np.exp(rng.normal(5, 1, 300)), 2)
+    percent = rng.choice([0, 0, 0, 5, 10, 25], 300)
+    discount = np.round(price * percent / 100, 2)
+    assert np.mean(discount == 0) > 0.45
+    row = int(np.flatnonzero(percent)[7])
+    discount[row] += 90
+    table = np.column_stack([price, percent, discount])
+    laws = discover(table, ["price", "percent", "discount"])
+    (law,) = laws
+    assert sorted(law.exponents.tolist()) == [[0, 0, 1], [1, 1, 0]]
+    assert law.coefficients[0] / law.coefficients[1] == pytest.approx(-100, rel=1e-3)
+    assert row in [found.row for found in laws.check(table)]
+
+
+def test_a_law_times_a_factor_is_no_law():
+    """The factor was zero in the two rows that break the law, which were called right."""
+    rng = np.random.default_rng(1)
+    before = rng.uniform(5000, 90_000, 180).round(2)
+    debit = np.exp(rng.normal(6, 0.7, 180)).round(2)
+    table = np.column_stack([before, debit, (before - debit).round(2)])
+    table[[30, 121], 1] *= [10, 1.5]
+    laws = discover(table, ["before", "debit", "after"])
+    assert [str(law) for law in laws] == ["before = debit + after"]
+    assert sorted(found.row for found in laws.check(table)) == [30, 121]
+
+
 def test_one_typo_in_few_rows_of_many_columns_hides_no_law():
     rng = np.random.default_rng(0)
     parts = rng.integers(100, 900, (36, 4))

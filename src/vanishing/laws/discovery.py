@@ -74,7 +74,7 @@ SAME_LAW, SAME_DIRECTION = 1.2, 0.05
 #: Ratio of the spreads, of the ratio of two terms and of the terms, up to which it is the same.
 SAME_RATIO = 0.1
 #: Ratios of terms that are computed at once.
-MOST_RATIOS = 2 * 10**7
+MOST_RATIOS = 3 * 10**6
 #: Terms that are kept in turn when others are eliminated.
 MOST_STARTS = 6
 #: Smallest angle, as its sine, between the gradients of a law and those of known ones.
@@ -167,7 +167,11 @@ class Search:
         for k, exponents in self._simpler():
             relation, p_value = self.judge(exponents)
             if p_value is not None and relation.noise <= 3 * max(self.found[k][0].noise, EXACT):
-                self.found[k] = relation, p_value
+                known = [sorted(law.exponents.tolist()) for law, _ in self.found]
+                if sorted(relation.exponents.tolist()) in known:
+                    del self.found[k]
+                else:
+                    self.found[k] = relation, p_value
                 return True
         return False
 
@@ -197,12 +201,13 @@ class Search:
         tried = [kept]
         if outliers is not None and self._vary(kept & ~outliers):
             tried = [kept & ~outliers, kept]
-        self._start(np.flatnonzero(kept))
-        if self._try_ratios(kept, ROUNDED):
+        if self._searched is None:
+            self._start(np.flatnonzero(kept))
+        if self._try_ratios(kept, EXACT):
             return True
         for rows in tried:
             self._start(np.flatnonzero(rows))
-            if self._find_next():
+            if self._find_next(kept):
                 return True
         return self._try_ratios(kept, MOST_NOISE)
 
@@ -245,17 +250,20 @@ class Search:
         if key not in self._ratios:  # the rows are often the same as before
             self._ratios = {key: find_ratios(terms, self.rows[rows])}
         everything = np.log(np.maximum(np.abs(evaluate(terms.exponents, self.rows)), 1e-300))
-        self._closest = most
+        searched, self._closest = self._searched, most
         laws = []
         for middle, (i, j) in self._ratios[key]:
             off = np.abs(everything[:, i] - everything[:, j] - middle)
             self._searched = rows & (off <= max(3 * float(np.median(off[rows])), EXACT))
             laws += self._judge_each([terms.exponents[[i, j]]])
-        self._closest = np.inf
+        self._searched, self._closest = searched, np.inf
         return self._accept_best(laws)
 
-    def _find_next(self) -> bool:
-        """Find the shortest laws at the lowest noise that has any."""
+    def _find_next(self, kept: BoolArray) -> bool:
+        """Find the shortest laws at the lowest noise that has any.
+
+        Those of two terms are looked for in the rows ``kept``, others in the rows of the moments.
+        """
         self._closest = np.inf
         most = self._most_noise()
         lows = self._lowest_extents()
@@ -264,12 +272,13 @@ class Search:
         if low > most:
             return False
         if low >= LEAST_NOISE or self.level is not None:
-            return self._find_from(low, most)
+            return self._try_ratios(kept, ROUNDED) or self._find_from(low, most)
         # Polynomials of a high degree are nearly exact where columns span orders of magnitude, or
         # have few values. Those of lower degrees tell the noise: of rounding, or any other.
         others = [other for other in lows[::-1] if LEAST_NOISE < other <= most]
         return (
             self._find_from(low, most, longer=False)
+            or self._try_ratios(kept, ROUNDED)
             or any(self._find_from(other, ROUNDED, longer=False) for other in others)
             or self._find_from(low, most, short=False)
             or any(self._find_from(other, most, longer=other == lows[0]) for other in others)
@@ -517,7 +526,6 @@ class Search:
         slopes = self._new_slopes(relation)
         length = np.linalg.norm(slopes, axis=1, keepdims=True)
         self._normals.append(slopes / np.maximum(length, 1e-300))
-        self.terms = self._apart()
 
     def _new_slopes(self, relation: Relation) -> FloatArray:
         """Return the gradients of a relation without the directions of known laws."""
