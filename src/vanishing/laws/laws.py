@@ -413,7 +413,9 @@ def _leave_out_missing(table: NumericTable) -> None:
         return
     absent = np.isnan(table.values).mean(axis=0)
     for j in sorted(np.flatnonzero(absent > MOST_MISSING), reverse=True):
-        table.drop([int(j)], f"{table.names[j]} is set aside: {absent[j]:.0%} of it is missing")
+        hint = "; if blanks mean 0, write 0 there" if absent[j] < 1 else ""
+        note = f"{table.names[j]} is set aside: {absent[j]:.0%} of it is missing{hint}"
+        table.drop([int(j)], note)
     complete = np.asarray(~np.isnan(table.values).any(axis=1))
     if not complete.all():
         n_left_out = int(np.sum(~complete))

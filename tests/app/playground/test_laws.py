@@ -108,7 +108,9 @@ def test_a_column_that_is_mostly_missing_is_left_out():
     rows = sums()
     rows = [f"{rows[0]},rare", *(f"{row},{'1' if k < 3 else ''}" for k, row in enumerate(rows[1:]))]
     found = find("\n".join(rows))
-    assert found["notes"] == ["rare is set aside: 92% of it is missing."]
+    assert found["notes"] == [
+        "rare is set aside: 92% of it is missing; if blanks mean 0, write 0 there."
+    ]
     assert len(found["laws"]) == 1
     assert found["rows"][5][3] == ""
 
