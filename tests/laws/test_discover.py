@@ -411,6 +411,28 @@ def test_a_law_times_a_factor_is_no_law():
     assert sorted(found.row for found in laws.check(table)) == [30, 121]
 
 
+def test_wrong_cells_of_a_wide_table_with_few_rows():
+    """There were too few rows for each column to look for outliers: every row was called right."""
+    rng = np.random.default_rng(0)
+    months = rng.uniform(500, 5000, (55, 12)).round(2)
+    quarters = months.reshape(55, 4, 3).sum(axis=2).round(2)
+    year = quarters.sum(axis=1).round(2)
+    others = rng.uniform(10, 900, (55, 6)).round(1)
+    table = np.column_stack([months, quarters, year, others])
+    table[6, 4] *= 10
+    table[29, 14] += 630
+    names = [f"m{k}" for k in range(1, 13)] + ["q1", "q2", "q3", "q4", "year", *"abcdef"]
+    laws = discover(table, names)
+    assert {str(law) for law in laws} == {
+        "q1 = m1 + m2 + m3",
+        "q2 = m4 + m5 + m6",
+        "q3 = m7 + m8 + m9",
+        "q4 = m10 + m11 + m12",
+        "year = q1 + q2 + q3 + q4",
+    }
+    assert sorted(found.row for found in laws.check(table)) == [6, 29]
+
+
 def test_one_typo_in_few_rows_of_many_columns_hides_no_law():
     rng = np.random.default_rng(0)
     parts = rng.integers(100, 900, (36, 4))

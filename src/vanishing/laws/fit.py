@@ -294,7 +294,9 @@ def find_outliers(
     found: tuple[float, BoolArray] | None = None
     for degree in (1, 2, 3):
         exponents = monomials(rows.shape[1], degree).exponents
-        if len(exponents) > min(MOST_DENSE, len(rows) / (3 if degree == 1 else 4)):
+        # With few rows for each term only exact relations can be told from chance.
+        is_short = len(exponents) > len(rows) / (3 if degree == 1 else 4)
+        if len(exponents) > min(MOST_DENSE, len(rows) / 1.6 if degree == 1 else len(rows) / 4):
             break
         values = evaluate(exponents, rows)
         gradients = project_out(differentiate(exponents, rows, units), normals)
@@ -306,7 +308,7 @@ def find_outliers(
             return np.asarray(values @ coefficients / steepness)  # noqa: B023
 
         everything = deviate(np.ones(len(rows), dtype=bool))
-        size = min(2 * len(exponents) + 10, len(rows) // 2)
+        size = len(exponents) + 4 if is_short else min(2 * len(exponents) + 10, len(rows) // 2)
         draws = [rng.choice(len(rows), size, replace=False) for _ in range(DRAWS)]
         drawn = min((deviate(draw) for draw in draws), key=_middle)
         for _ in range(3):
@@ -316,7 +318,8 @@ def find_outliers(
             drawn = deviate(sound)
         sound = np.abs(drawn) <= OUTLYING * max(_middle(drawn), EXACT / 10)
         before, after = float(np.sqrt(np.mean(everything**2))), _middle(drawn)
-        hidden = sound.mean() >= 1 - MOST_OUTLIERS and after < LESS_NOISE * before
+        most = EXACT if is_short else LESS_NOISE * before
+        hidden = sound.mean() >= 1 - MOST_OUTLIERS and after < min(most, LESS_NOISE * before)
         if hidden and not sound.all() and (found is None or after < STILL_LESS * found[0]):
             found = after, ~sound
     return None if found is None else found[1]
