@@ -157,17 +157,18 @@ def test_invariants_of_trajectories(call, tmp_path):
 def invoices(tmp_path):
     """A table with currencies, a percentage, a typo that a law mends, and one that none does."""
     rng = np.random.default_rng(0)
-    lines = ["invoice,net,rate,tax,gross"]
+    lines = ["invoice,net,rate,tax,gross,days"]
     for i in range(60):
         net, rate = rng.integers(5_000, 250_000) / 100, rng.choice([7, 19])
         tax = round(net * rate / 100, 2)
         gross = round(net + tax, 2) + (90 if i == 30 else 0)
         cells = [f'"${net:,.2f}"', f"{rate} %", f'"${tax:,.2f}"', f'"${gross:,.2f}"']
+        cells.append(str(rng.integers(1, 60)))
         if i == 16:
             cells[2] = "$l2O.5"
             expected = tax
         if i == 40:
-            cells[1] = "n/a?"
+            cells[4] = "n/a?"
         lines.append(",".join([f"I{i}", *cells]))
     (tmp_path / "invoices.csv").write_text("\n".join(lines) + "\n")
     return expected
@@ -179,7 +180,7 @@ def test_currencies_and_typos(call, invoices):
     assert "1 of 60 rows breaks a law; 2 cells are not numbers." in done.out
     assert "2 of 60 rows have cells without a number; no law was fitted to them" in done.err
     assert f"row 17: tax '$l2O.5' is not a number; it is {invoices:g} by [1]." in done.out
-    assert "row 41: rate 'n/a?' is not a number." in done.out
+    assert "row 41: days 'n/a?' is not a number." in done.out
     assert "read as numbers without '$' and ',': 'net', 'tax', 'gross'; without '%': 'rate'" in (
         done.err
     )
