@@ -502,3 +502,15 @@ def test_errors_of_cells_that_two_laws_determine_together():
     ]
     assert len(ratios) == 400
     assert 0.6 < np.std(ratios) < 1.3
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_of_two_roots_the_one_that_fits_the_other_laws(sign):
+    rng = np.random.default_rng(0)
+    v, m = rng.uniform(-5, 5, 200), rng.uniform(1, 5, 200)
+    table = np.column_stack([v, m, v**2, m * v])
+    laws = discover(table, ["v", "m", "square", "momentum"])
+    row = np.array([[7.5, 2.0, 9.0, sign * 6.0]])
+    (found,) = laws.check(row)
+    assert found.fixes[0].column == "v"
+    assert found.fixes[0].fix == pytest.approx(3 * sign)

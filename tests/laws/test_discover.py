@@ -1,5 +1,7 @@
 """``discover`` on tables whose laws are known, on tables without any, and on bad input."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -585,3 +587,45 @@ def test_a_power_of_a_law_is_replaced_by_the_law():
     assert search._simplify_one()
     ((relation, _),) = search.found
     assert sorted(relation.exponents.tolist()) == [[0, 1, 1], [2, 0, 0]]
+
+
+def make_search(rows, weights=None):
+    rows = rows / np.sqrt(np.mean(rows**2, axis=0))
+    n_rows, n_columns = rows.shape
+    weights = np.ones(n_rows) if weights is None else weights
+    powers = np.full(n_columns, 4)
+    return Search(rows, rows.std(axis=0), weights, 3, powers, np.random.default_rng(0))
+
+
+def test_a_lower_degree_does_not_make_up_for_more_noise():
+    """With z = x y, x w = x u + z says that w = u + y, but only if that is as close."""
+    x, y, u = np.random.default_rng(0).uniform(1, 5, (3, 200))
+    search = make_search(np.column_stack([x, y, x * y, u, u + y]))
+    unit = np.eye(5, dtype=np.intp)
+    known, high, low = (
+        search.fit(np.array(terms))
+        for terms in (
+            [unit[2], unit[0] + unit[1]],
+            [unit[0] + unit[4], unit[0] + unit[3], unit[2]],
+            [unit[4], unit[3], unit[1]],
+        )
+    )
+    search._accept(known, 1e-6)
+    assert search._lowest_degree(high, 1e-6, [(low, 1e-6)])[0] is low
+    noisy = replace(low, noise=1e-3)
+    assert search._lowest_degree(high, 1e-6, [(noisy, 1e-6)])[0] is high
+
+
+def test_a_p_value_does_not_depend_on_how_far_broken_rows_are_off():
+    a, b = np.random.default_rng(0).uniform(1, 5, (2, 200))
+    terms = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    search = make_search(np.column_stack([a, b, a + b]))
+    relation = search.fit(terms)
+    relation = replace(relation, sound=np.arange(200) >= 10)
+    p_values = []
+    for size in (3.0, 3000.0):
+        search.rows = search.rows.copy()
+        search.rows[:10, 2] = size
+        search.rng = np.random.default_rng(0)
+        p_values.append(search._p_value(relation))
+    assert p_values[0] == p_values[1] < 1e-6

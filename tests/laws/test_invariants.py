@@ -377,3 +377,14 @@ def test_a_column_of_zeros_does_not_disturb():
     records = [np.column_stack([each, np.zeros(len(each))]) for each in noisy(oscillate(), 1e-4)]
     found = discover_invariants(records, feature_names=["x", "v", "z"])
     assert texts(found) == ["4*x^2 + v^2 = const"]
+
+
+def test_the_highest_power_of_an_invariant_is_positive():
+    """With as many terms of either sign: v^2 - 2*x, and not 2*x - v^2."""
+    t = np.linspace(0, 3, 60)
+    starts = np.random.default_rng(0).uniform(-2, 2, (6, 2))
+    bodies = [np.column_stack([x + v * t + t**2 / 2, v + t]) for x, v in starts]
+    (invariant,) = discover_invariants(bodies, feature_names=["x", "v"], max_degree=2)
+    highest = invariant.exponents.sum(axis=1) == 2
+    assert len(invariant.coefficients) == 2
+    assert invariant.coefficients[highest] > 0
