@@ -404,13 +404,18 @@ def test_a_row_may_lack_a_cell_and_break_another_law(three_laws):
     assert [set(three_laws[k].columns) for k in broken.laws] == [{"x3", "x4", "x5"}]
 
 
-def test_cells_that_two_laws_determine_together():
-    a, b, c = np.random.default_rng(0).uniform(1, 5, (3, 60))
+def with_two_gaps(a, b, c):
+    """A table with two laws, these, and a row that lacks two cells of both."""
     X = np.column_stack([a, b, c, a + 2 * b + 3 * c, 5 * a - b + 2 * c])
     laws = discover(X)
     both = [laws.names.index(name) for name in laws[0].columns if name in laws[1].columns]
     row = X[:1].copy()
     row[0, both[:2]] = np.nan
+    return X, laws, both, row
+
+
+def test_cells_that_two_laws_determine_together():
+    X, laws, both, row = with_two_gaps(*np.random.default_rng(0).uniform(1, 5, (3, 60)))
     (found,) = laws.check(row)
     assert {fix.column for fix in found.fixes} == {f"x{j}" for j in both[:2]}
     for fix in found.fixes:
@@ -421,12 +426,8 @@ def test_cells_that_two_laws_determine_together():
 
 
 def test_whole_cells_that_two_laws_determine_together():
-    a, b, c = np.random.default_rng(0).integers(10, 99, (3, 60)).astype(float)
-    X = np.column_stack([a, b, c, a + 2 * b + 3 * c, 5 * a - b + 2 * c])
-    laws = discover(X)
-    both = [laws.names.index(name) for name in laws[0].columns if name in laws[1].columns]
-    row = X[:1].copy()
-    row[0, both[:2]] = np.nan
+    whole = np.random.default_rng(0).integers(10, 99, (3, 60)).astype(float)
+    X, laws, both, row = with_two_gaps(*whole)
     (found,) = laws.check(row)
     assert {fix.column: fix.fix for fix in found.fixes} == {f"x{j}": X[0, j] for j in both[:2]}
 

@@ -604,7 +604,7 @@ class Search:
         The gradient of a square, 2 g ∇g, is as small as g is.
         """
         terms = evaluate(relation.exponents, self.rows) * relation.coefficients
-        told = relation.sound & terms.any(axis=1)  # by other rows nothing
+        told = relation.sound & terms.any(axis=1)  # rows of zeros say nothing
         if not told.any():
             return False
         sizes = np.sqrt(np.mean(terms[told] ** 2, axis=0))
