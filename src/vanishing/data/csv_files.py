@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -698,7 +698,7 @@ def check_expansion(expanded: float, size: int, where: str) -> None:
         )
 
 
-@cache
+@lru_cache(maxsize=100)  # a process that lives long sees many files
 def _refuse_bombs(path: str, size: int, changed: int) -> None:
     """Decompress a file once, without keeping anything of it, and raise if it does not end.
 
