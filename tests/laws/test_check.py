@@ -515,3 +515,18 @@ def test_of_two_roots_the_one_that_fits_the_other_laws(sign):
     (found,) = laws.check(row)
     assert found.fixes[0].column == "v"
     assert found.fixes[0].fix == pytest.approx(3 * sign)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_of_the_roots_of_two_laws_the_one_that_fits_both(seed):
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(1, 3, 200) * rng.choice([-1, 1], 200)
+    truth = np.column_stack([x, x**2, x**3])
+    table = noisy(truth, 0.002, seed)
+    laws = discover(table, ["x", "square", "cube"])
+    table[:20, 0] += 1.7
+    fixes = {found.row: found.fixes for found in laws.check(table)}
+    for row in range(20):
+        (fix,) = fixes[row]
+        assert fix.column == "x"
+        assert fix.fix == pytest.approx(x[row], abs=0.05)
