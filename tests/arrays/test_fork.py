@@ -1,10 +1,9 @@
 """Processes that are forked while another thread fits can fit as well."""
 
 import os
-import subprocess
-import sys
 
 import pytest
+from tests.support.processes import run_python
 
 pytestmark = [
     pytest.mark.programs,
@@ -69,18 +68,10 @@ for in_thread, in_main in ((fit_on, fork), (fork, fit_on)):
 @pytest.mark.parametrize("threads", [1, 2])
 def test_forks_beside_a_fit(threads):
     """The main thread forks while another fits, and the other way round."""
-    limits = {"OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads)}
     # A second try: about once in two thousand forks a child hung, with no lock of ours shown to be
     # the cause. A lock that is not released in children hangs in every run.
     for _ in range(2):
-        ran = subprocess.run(
-            [sys.executable, "-c", SCRIPT],
-            env=os.environ | limits,
-            capture_output=True,
-            text=True,
-            timeout=250,
-            check=False,
-        )
+        ran = run_python(SCRIPT, threads=threads)
         if ran.returncode == 0:
             break
     assert ran.returncode == 0, ran.stderr

@@ -1,10 +1,10 @@
 """A disk that is full leaves no part of a file behind."""
 
 import errno
-import subprocess
 import sys
 
 import pytest
+from tests.support.processes import run_python
 
 from vanishing.data import as_source
 
@@ -35,9 +35,7 @@ assert sorted(path.name for path in folder.iterdir()) == before
 @pytest.mark.programs
 @pytest.mark.skipif(sys.platform != "linux", reason="limits on the size of files are Linux's")
 def test_nothing_is_left_on_a_full_disk(tmp_path):
-    ran = subprocess.run(
-        [sys.executable, "-c", SCRIPT, str(tmp_path)], capture_output=True, text=True, check=False
-    )
+    ran = run_python(SCRIPT, tmp_path)
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.count("refused") == 8, ran.stdout
     for line in ran.stdout.splitlines():

@@ -2,7 +2,6 @@
 
 import gc
 import os
-import subprocess
 import sys
 import threading
 import time
@@ -21,6 +20,7 @@ import pytest
 import zarr
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.processes import run_python
 from threadpoolctl import threadpool_limits
 
 from vanishing import ClassVanishingFeatures, VanishingIdeal
@@ -246,8 +246,7 @@ def test_missing_extra_is_named(package, tmp_path, monkeypatch):
 @pytest.mark.programs
 def test_extras_are_not_imported_by_the_library():
     code = "import sys, vanishing; print(sorted({'dask', 'zarr'} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    assert run_python(code).stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize("kind", [pa.int64(), pa.bool_(), pa.float32(), pa.float64()])

@@ -1,7 +1,6 @@
 """Graphs of ONNX give what the models give, under onnxruntime, for any number of rows."""
 
 import json
-import subprocess
 import sys
 from functools import cache
 
@@ -19,6 +18,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.svm import LinearSVC
 from tests.support.cases import NORMALIZATIONS, fit
+from tests.support.processes import run_python
 
 from vanishing import (
     ClassVanishingFeatures,
@@ -642,4 +642,4 @@ def test_extra_is_named(monkeypatch):
 
 def test_onnx_is_imported_late():
     code = "import vanishing, sys; sys.exit('onnx' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    assert run_python(code).returncode == 0

@@ -515,3 +515,61 @@ def test_of_two_roots_the_one_that_fits_the_other_laws(sign):
     (found,) = laws.check(row)
     assert found.fixes[0].column == "v"
     assert found.fixes[0].fix == pytest.approx(3 * sign)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_of_the_roots_of_two_laws_the_one_that_fits_both(seed):
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(1, 3, 200) * rng.choice([-1, 1], 200)
+    truth = np.column_stack([x, x**2, x**3])
+    table = noisy(truth, 0.002, seed)
+    laws = discover(table, ["x", "square", "cube"])
+    table[:20, 0] += 1.7
+    fixes = {found.row: found.fixes for found in laws.check(table)}
+    for row in range(20):
+        (fix,) = fixes[row]
+        assert fix.column == "x"
+        assert fix.fix == pytest.approx(x[row], abs=0.05)
+
+
+@pytest.mark.parametrize("value", [-4.0, 4.0])
+def test_of_two_roots_that_fit_the_one_nearest_to_the_cell(value):
+    v = np.random.default_rng(0).uniform(-5, 5, 200)
+    laws = discover(np.column_stack([v, v**2]), ["v", "square"])
+    (found,) = laws.check(np.array([[value, 9.0]]))
+    fixes = {fix.column: fix.fix for fix in (*found.fixes, *found.alternatives)}
+    assert fixes["v"] == pytest.approx(np.copysign(3.0, value))
+
+
+def test_a_root_of_a_sign_that_the_column_never_has_fills_no_cell():
+    v = np.random.default_rng(0).uniform(1, 5, 200)
+    laws = discover(np.column_stack([v, v**2]), ["v", "square"])
+    (found,) = laws.check(np.array([[np.nan, 9.0]]))
+    assert [(fix.column, fix.fix) for fix in found.fixes] == [("v", pytest.approx(3.0))]
+
+
+def test_shares_below_one_are_not_unusual():
+    rng = np.random.default_rng(0)
+    whole, share = rng.uniform(10, 20, 200), rng.uniform(0.1, 0.9, 200)
+    laws = discover(np.column_stack([whole, share, whole * share]), ["whole", "share", "part"])
+    (found,) = laws.check(np.array([[15.0, 4.3, 7.5]]))
+    assert (found.fixes[0].column, found.fixes[0].fix) == ("share", pytest.approx(0.5))
+    assert found.fixes[0].probability > 0.9
+
+
+def test_a_lost_sign_comes_first():
+    rng = np.random.default_rng(0)
+    parts = rng.normal(0, 100, (200, 2))
+    table = np.column_stack([parts, parts.sum(axis=1)]) + rng.normal(0, 0.5, (200, 3))
+    laws = discover(table, ["in", "out", "net"])
+    (found,) = laws.check(np.array([[150.31, 87.32, 63.4]]))
+    assert (found.fixes[0].column, found.fixes[0].fix) == ("out", pytest.approx(-87, abs=1))
+    assert found.fixes[0].probability > 0.5
+
+
+def test_plots_show_names_with_dollars_as_they_are():
+    X = np.random.default_rng(0).uniform(1, 5, (60, 1)) * [1.0, 2.0]
+    laws = discover(X, ["price ${", "cost ${"])
+    ax = laws.plot(X)
+    ax.figure.canvas.draw()
+    assert str(laws[0]) in [text.get_text() for text in ax.texts]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from vanishing import discover
-from vanishing.laws import discover_invariants
+from vanishing.laws import Law, discover_invariants
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +73,7 @@ def test_invariants():
     found = discover_invariants(runs, feature_names=["x", "v"])
     assert repr(found) == str(found)
     assert repr(found[0]) == "<Invariant: 4*x^2 + v^2 = const>"
+    assert found.summary() == "One invariant in 2 columns of 4 trajectories; exact."
     frame = pandas.DataFrame(runs[0], columns=["x", "v"])
     values = found.values(frame.assign(other="a")[["other", "v", "x"]])
     assert list(values.columns) == ["4*x^2 + v^2"]
@@ -97,3 +98,11 @@ def test_laws_by_number(laws, gas):
     (sentence,) = laws.check(broken).sentences(numbered=True)
     assert "breaks [1]" in sentence
     assert str(laws[0]) not in sentence
+
+
+@pytest.mark.parametrize("coefficients", [(-0.5, 0.25, 0.25), (0.5, -2.0, 3.0), (-3.0, -0.1, 0.2)])
+def test_both_sides_have_terms_without_a_minus_sign(coefficients):
+    law = Law(("a", "b", "c"), np.eye(3, dtype=int), np.array(coefficients), np.zeros(3), 0.0, 0.0,
+              np.arange(9))  # fmt: skip
+    assert "-" not in str(law)
+    assert not any(term.is_negative for side in law.sides for term in side)

@@ -1,6 +1,5 @@
 """Pictures show what the results say, with everything legible on them, and refuse the rest."""
 
-import subprocess
 import sys
 
 import numpy as np
@@ -10,6 +9,7 @@ from matplotlib import pyplot as plt
 from matplotlib.colors import to_hex
 from matplotlib.text import Text
 from sklearn.ensemble import IsolationForest
+from tests.support.processes import run_python
 
 from vanishing import VanishingDetector
 from vanishing.equations.text import shorten_name
@@ -269,7 +269,7 @@ def test_errors_say_what_was_expected(parameters, message):
 @pytest.mark.programs
 def test_matplotlib_is_needed_for_drawing_only(monkeypatch, table):
     code = "import sys, vanishing.plotting; sys.exit('matplotlib' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    assert run_python(code).returncode == 0
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     display = ExplanationDisplay(TABLES["both signs"])
     with pytest.raises(ImportError, match=r"plot needs matplotlib: .*vanishing\[plot\]"):
