@@ -318,3 +318,41 @@ def test_sizes_that_are_lost_are_undecided():
         (0, 2, 0),
         (1, 1, 1),
     ]
+
+
+@pytest.mark.parametrize("products", ["independent", "all"])
+@pytest.mark.parametrize("normalization", ["coefficient", "gradient", "gradient-weighted", "vca"])
+@pytest.mark.parametrize("exponent", [-90, 90])
+def test_euclidean_norms_with_tiny_and_huge_weights(products, normalization, exponent):
+    """F of norm 1 had coefficients of size 1e13, and products of it were taken for each other."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(-3, 4, (17, 2)).astype(float)
+    ideal = VanishingIdeal(
+        tol=0, normalization=normalization, products=products, tol_norm="euclidean"
+    )
+    ideal.fit(X, sample_weight=np.ldexp(rng.uniform(1, 4, 17), exponent))
+    assert [step.nonvanishing for step in ideal.trace_] == [2, 3]
+    assert max(step.amplification for step in ideal.trace_) < 100
+
+
+def test_extents_beside_a_relation_of_columns_in_different_units():
+    """F was made of the column in the smallest units, so that extents were 1e4 times too small."""
+    a, b = np.random.default_rng(0).integers(-50, 51, (2, 30)) / 8
+    X = np.column_stack([a * 2.0**36, b * 2.0**-18, (a + b) * 2.0**-4])
+    # The relation is nearly a multiple of the second column, and F is nearly without it.
+    steps = VanishingIdeal(tol=0).fit(X).trace_
+    without = VanishingIdeal(tol=0).fit(X[:, [0, 2]]).trace_
+    assert [step.vanishing for step in steps] == [1, 0]
+    np.testing.assert_allclose(steps[1].spectrum, without[1].spectrum, rtol=1e-6)
+
+
+def test_norms_of_coefficients_beside_a_large_constant_column():
+    grid = np.stack(np.meshgrid([0, 1, 2], [0, 1, 2]), -1).reshape(-1, 2).astype(float)
+    spectra = [
+        VanishingIdeal(tol=0, normalization="coefficient")
+        .fit(np.column_stack([grid, np.full(9, constant)]))
+        .trace_[1]
+        .spectrum
+        for constant in (1e3, 1e9)
+    ]
+    np.testing.assert_allclose(*spectra, rtol=1e-4)

@@ -67,6 +67,9 @@ KNOWN_SIZE = 0.1
 SIGN_TIE = 1e-6
 #: Relations whose coefficients differ by more than this factor are not mixed.
 SIMILAR_SIZES = 1e3
+#: F contains multiples of exact relations, as the normalization has it, if they increase its
+#: rounding errors by no more than this factor.
+LARGE_MULTIPLES = 8.0
 #: Extents that differ by less than this fraction are tied: their directions may be mixed.
 EXTENT_TIE = 1e-10
 #: Codes of LAPACK's gejsv: accurate relative to each column, no U, V, the full range of numbers,
@@ -753,11 +756,14 @@ def solve_in_coordinates(points: Side, coordinates: Coordinates) -> Solution:
     )
     exact, small = (np.concatenate(each, axis=-1) for each in zip(*grouped, strict=True))
     # Make the rest orthogonal to the relations under the form. That may add large multiples of
-    # them, which are zero on the points; F does without these.
+    # them, which are zero on the points; F does without these. It does not without others: the
+    # sizes of its products under the form would change.
     sizes = norms(plain)
     y = ((plain / sizes).T @ others) / sizes[:, None]
     multiples = np.ldexp((B @ relations).T @ (B @ y), 2 * coordinates.exponent)
     vanishing = others - plain @ (relations @ multiples)
+    is_harmless = points.noise(vanishing) <= LARGE_MULTIPLES * points.noise(others)
+    reduced = np.where(is_harmless, vanishing, others)
     # The rest is known to be no rounding error.
     doubt = np.concatenate(
         [
@@ -775,7 +781,7 @@ def solve_in_coordinates(points: Side, coordinates: Coordinates) -> Solution:
         dropped=len(plain) - plain.shape[1] - coordinates.lost,
         lost=coordinates.lost,
         condition=coordinates.condition,
-        reduced=fix_signs(np.hstack([exact, others])),
+        reduced=fix_signs(np.hstack([exact, reduced])),
         margin=margin,
     )
 

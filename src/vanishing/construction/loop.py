@@ -182,8 +182,8 @@ class Settings:
     tol : float, "gap" or Noise
         Of a ``Noise``, polynomials vanish that it explains.
     paper_norm : bool
-        Whether ``tol`` bounds ‖g(X)‖, as in the paper, instead of the root mean square; F then
-        has Euclidean norm 1 on X.
+        Whether ``tol`` bounds ‖g(X)‖, as in the paper, instead of the root mean square. If sizes
+        depend on those of products, F then has Euclidean norm 1 on X.
     products : {"independent", "all"}
     max_nonvanishing : int or None
         Largest number of nonvanishing polynomials kept at a degree.
@@ -201,8 +201,13 @@ class Settings:
     memory_budget: int
 
     def size_on_points(self, n_rows: float) -> float:
-        """Return the root mean square of F on X."""
-        return float(1.0 / np.sqrt(n_rows)) if self.paper_norm else 1.0
+        """Return the root mean square of F on X.
+
+        Other forms see the span of F only. With size 1 their numbers do not depend on ``n_rows``,
+        which is a sum of weights and may be tiny.
+        """
+        is_seen = self.paper_norm and self.normalization.uses_all_products
+        return float(1.0 / np.sqrt(n_rows)) if is_seen else 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -489,9 +494,12 @@ def _solve_degree(
     # An error in one factor of a product is multiplied by the other one, even if the product
     # itself is small because its factors are large in different places.
     terms = rms if stage.degree == 1 else np.maximum(rms, size**2)
-    # c = c_pre - F L: the errors of all its terms add up.
-    below = np.concatenate(state.rounding) @ np.abs(projection)
-    error, unit = stage.amplification * terms + size * below, stage.on_points.relative_error
+    # c = c_pre - F L: the errors of all its terms add up. The constant has size 1 on X, whatever
+    # the convention of sizes is.
+    constant, *others = state.rounding
+    in_units = np.concatenate([constant, *(size * each for each in others)])
+    below = in_units @ np.abs(projection)
+    error, unit = stage.amplification * terms + below, stage.on_points.relative_error
     points = Side(residual, rms, unit * error, terms, unit)
     form = settings.normalization.form(stage)
     has_equal_products = stage.all_products and not settings.normalization.uses_all_products
@@ -515,7 +523,8 @@ def _solve_degree(
             extents[ascending], solution.noise[ascending], state.reference
         )
     else:
-        bound = tol = settings.tol * size
+        n_rows = stage.on_points.n_rows
+        bound = tol = settings.tol / np.sqrt(n_rows) if settings.paper_norm else settings.tol
     decided = decide(solution.extents, solution.noise, solution.doubt, bound)
     return Solved(projection, error, form, solution, extents, float(tol), bound, *decided)
 
