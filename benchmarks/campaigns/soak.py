@@ -17,10 +17,10 @@ memory an hour (or below what its confidence interval can tell from zero). Descr
 temporary files are flat if no more of them are open at rest, in the lowest tenth of the samples, in
 the last quarter than in the second: a connection that is open for a moment is no growth.
 
-    python -m benchmarks.campaigns.soak --seconds 7200    # make soak; writes soak_results.*
+    make soak                                             # with allocators that give memory back
+    python -m benchmarks.campaigns.soak --seconds 7200    # with the default ones
     python -m benchmarks.campaigns.soak --seconds 60 --out FOLDER
-    ARROW_DEFAULT_MEMORY_POOL=system MALLOC_ARENA_MAX=2 \
-        python -m benchmarks.campaigns.soak --append      # a second run beside the first
+    python -m benchmarks.campaigns.soak --append          # a second run beside the first
 """
 
 import argparse
