@@ -195,9 +195,11 @@ class Search:
         for k, other in permutations(range(len(laws)), 2):
             if laws[k].degree == laws[other].degree == 1:
                 yield from ((k, exponents) for exponents in combine(laws[k], laws[other]))
+        proportions = find_proportions(self.rows)
         for k, law in enumerate(laws):
             others = [other for other in laws if other is not law and len(other.exponents) == 2]
-            yield from ((k, exponents) for exponents in lower(law, others) + find_factors(law))
+            steps = [other.exponents[1] - other.exponents[0] for other in others] + proportions
+            yield from ((k, exponents) for exponents in lower(law, steps) + find_factors(law))
 
     def _run_once(self) -> bool:
         """Find the next laws, in the rows that are sound if some are not."""
@@ -917,18 +919,35 @@ def combine(first: Relation, second: Relation) -> list[IntArray]:
     return sorted(found, key=len)
 
 
-def lower(law: Relation, others: list[Relation]) -> list[IntArray]:
+def lower(law: Relation, steps: list[IntArray]) -> list[IntArray]:
     """Return the terms of laws of two terms that follow from some, of lower degrees than the first.
 
-    Without their coefficients these laws are x^v = 1, with whole numbers v of either sign.
+    Without their coefficients these laws are x^v = 1, with whole numbers v of either sign. ``steps``
+    are the v of others.
     """
     if len(law.exponents) > 2:
         return []
     powers = law.exponents[1] - law.exponents[0]
-    steps = [other.exponents[1] - other.exponents[0] for other in others]
     candidates = [powers // np.gcd.reduce(powers)]
     candidates += [powers + sign * step for step in steps for sign in (1, -1)]
-    return _pairs_of_terms(candidates, law.degree)
+    return _pairs_of_terms(candidates, law.degree, int(law.exponents.sum()))
+
+
+def find_proportions(rows: FloatArray) -> list[IntArray]:
+    """Return x^v = 1, without its coefficient, of the pairs of columns that are proportional.
+
+    Such laws need not be listed: they may follow from others.
+    """
+    found = []
+    for i, j in combinations(range(rows.shape[1]), 2):
+        kept = (rows[:, i] != 0) & (rows[:, j] != 0)
+        ratios = rows[kept, i] / rows[kept, j]
+        middle = np.median(ratios) if len(ratios) else np.nan
+        if np.median(np.abs(ratios - middle)) <= MOST_NOISE_OF_PROPORTIONS * abs(middle):
+            step = np.zeros(rows.shape[1], dtype=np.intp)
+            step[[i, j]] = 1, -1
+            found.append(step)
+    return found
 
 
 def find_factors(law: Relation) -> list[IntArray]:
@@ -956,15 +975,21 @@ def find_factors(law: Relation) -> list[IntArray]:
     return found + _pairs_of_terms(steps, law.degree)
 
 
-def _pairs_of_terms(steps: list[IntArray], degree: int) -> list[IntArray]:
-    """Return the terms of x^v = 1 for some v, of degrees below the given one, the lowest first."""
+def _pairs_of_terms(steps: list[IntArray], degree: int, n_factors: int = 0) -> list[IntArray]:
+    """Return the terms of x^v = 1 for some v, the lowest degrees first.
+
+    Their degrees are below the given one, or the same with fewer factors.
+    """
+
+    def size(pair: IntArray) -> tuple[int, int]:
+        return int(pair.sum(axis=1).max()), int(pair.sum())
+
     found = [
         np.array([np.maximum(-each, 0), np.maximum(each, 0)])
         for each in steps
         if (each > 0).any() and (each < 0).any()
     ]
-    found = [each for each in found if each.sum(axis=1).max() < degree]
-    return sorted(found, key=lambda each: int(each.sum(axis=1).max()))
+    return sorted((each for each in found if size(each) < (degree, n_factors)), key=size)
 
 
 def find_ratios(terms: Terms, rows: FloatArray) -> list[tuple[float, IntArray]]:
