@@ -135,7 +135,9 @@ class Search:
     n_tested: int = 0
     _normals: list[FloatArray] = field(default_factory=list)
     _moments: dict[bytes, Terms] = field(default_factory=dict)
-    _along: dict[bytes, tuple[int, Terms, FloatArray]] = field(default_factory=dict)
+    _along: dict[bytes, tuple[int, FloatArray, FloatArray, FloatArray]] = field(
+        default_factory=dict
+    )
     _supports: dict[tuple[int, str], IntArray] = field(default_factory=dict)
     _attempt: tuple[float, float] = (0.0, 0.0)
     _share: float = 0.0
@@ -274,8 +276,8 @@ class Search:
         return self._accept_best(laws)
 
     def _ratio_noise(self, exponents: IntArray, off: FloatArray, rows: BoolArray) -> float:
-        """Return the noise of a law of two terms, by how far the logarithm of their ratio is off."""
-        columns = np.flatnonzero((exponents[1] != exponents[0]))
+        """Return the noise of a law of two terms, by how far the log of their ratio is off."""
+        columns = np.flatnonzero(exponents[1] != exponents[0])
         kept = np.flatnonzero(rows & self.rows[:, columns].all(axis=1))
         if not len(kept):
             return 0.0
@@ -609,22 +611,23 @@ class Search:
         most = int(min(2e7 / known.exponents.size, 1000))
         if len(rows) > most:
             rows = rows[np.linspace(0, len(rows) - 1, most).astype(np.intp)]
-        key = rows.tobytes()
+        key, cells = rows.tobytes(), self.rows[rows]
         if key not in self._along:
-            whole = known if len(rows) == len(known.weights) else self._make_terms(rows)
-            self._along[key] = 0, whole, np.zeros_like(known.values)
+            roots = np.sqrt(even_weights(evaluate(known.exponents, cells).T))
+            slopes = differentiate(known.exponents, cells, self.units[rows] * roots[:, None])
+            flat = slopes.reshape(-1, slopes.shape[2])
+            self._along[key] = 0, roots, flat.T @ flat, np.zeros_like(known.values)
             while len(self._along) > 2:  # with and without outliers
                 del self._along[next(iter(self._along))]
-        n_normals, whole, along = self._along[key]
+        n_normals, roots, whole, along = self._along[key]
         for normal in self._normals[n_normals:]:
-            slopes = np.sqrt(whole.weights)[:, None] * differentiate_along(
-                known.exponents, self.rows[rows], self.units[rows] * normal[rows]
-            )
+            directions = self.units[rows] * normal[rows] * roots[:, None]
+            slopes = differentiate_along(known.exponents, cells, directions)
             along = along + slopes.T @ slopes
-        self._along[key] = len(self._normals), whole, along
+        self._along[key] = len(self._normals), roots, whole, along
         # What has no other gradient than known laws has no extent either, exact or not.
         values = known.values + LEAST_NOISE**2 / 4 * along
-        return replace(known, values=values, gradients=whole.gradients - along, known=along)
+        return replace(known, values=values, gradients=whole - along, known=along)
 
     def judge(self, relation: Relation) -> tuple[Relation, float | None]:
         """Say whether a relation is a law: its p-value, or None."""
@@ -922,8 +925,8 @@ def combine(first: Relation, second: Relation) -> list[IntArray]:
 def lower(law: Relation, steps: list[IntArray]) -> list[IntArray]:
     """Return the terms of laws of two terms that follow from some, of lower degrees than the first.
 
-    Without their coefficients these laws are x^v = 1, with whole numbers v of either sign. ``steps``
-    are the v of others.
+    Without their coefficients these laws are x^v = 1, with whole numbers v of either sign.
+    ``steps`` are the v of others.
     """
     if len(law.exponents) > 2:
         return []

@@ -9,8 +9,8 @@ from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.laws.search import center, even_weights
 from vanishing.polynomials.monomials import count, monomials
 
-#: Reweightings of the rows, at most, and change of the deviations, in units of the noise, from which
-#: on there are no more: coefficients change by less than their standard errors.
+#: Reweightings of the rows, at most, and the change of the deviations, in units of the noise, at
+#: which they end: coefficients change by less than their standard errors.
 ROUNDS, UNCHANGED = 6, 0.01
 #: Extents below this are rounding errors: the law is exact.
 EXACT = 1e-9

@@ -33,7 +33,7 @@ SMALL_ROW, SMALLEST_ROW = 0.05, 1e-6
 LEAST_SIZE = 1e-6
 #: Ratio of the squared gradient of a law, across the gradients of known laws and along them, from
 #: which on it may be new.
-LEAST_NEW = 0.01
+LEAST_NEW = 1e-3
 #: Most monomials from which terms are eliminated one by one.
 MOST_ELIMINATED = 60
 
