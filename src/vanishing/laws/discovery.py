@@ -944,8 +944,10 @@ def find_proportions(rows: FloatArray) -> list[IntArray]:
     found = []
     for i, j in combinations(range(rows.shape[1]), 2):
         kept = (rows[:, i] != 0) & (rows[:, j] != 0)
+        if not kept.any():
+            continue
         ratios = rows[kept, i] / rows[kept, j]
-        middle = np.median(ratios) if len(ratios) else np.nan
+        middle = np.median(ratios)
         if np.median(np.abs(ratios - middle)) <= MOST_NOISE_OF_PROPORTIONS * abs(middle):
             step = np.zeros(rows.shape[1], dtype=np.intp)
             step[[i, j]] = 1, -1
