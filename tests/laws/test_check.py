@@ -573,3 +573,19 @@ def test_plots_show_names_with_dollars_as_they_are():
     ax = laws.plot(X)
     ax.figure.canvas.draw()
     assert str(laws[0]) in [text.get_text() for text in ax.texts]
+
+
+def test_a_cell_is_restored_by_the_law_that_is_exact():
+    rng = np.random.default_rng(0)
+    net = rng.lognormal(6, 1, 300).round(2)
+    fee = (0.02 * net).round(2)
+    table = pd.DataFrame({"net": net, "fee": fee, "total": (net + fee).round(2)})
+    laws = discover(table)
+    broken = table.copy()
+    broken.loc[5, "total"] = table.total[5] * 10
+    broken.loc[7, "total"] = table.total[7] + 0.01  # less than the noise of net = 50*fee
+    found = {each.row: each for each in laws.check(broken)}
+    assert sorted(found) == [5, 7]
+    for row, each in found.items():
+        fix = next(fix for fix in (*each.fixes, *each.alternatives) if fix.column == "total")
+        assert fix.fix == table.total[row]

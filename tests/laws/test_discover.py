@@ -629,3 +629,29 @@ def test_a_p_value_does_not_depend_on_how_far_broken_rows_are_off():
         search.rng = np.random.default_rng(0)
         p_values.append(search._p_value(relation))
     assert p_values[0] == p_values[1] < 1e-6
+
+
+def freight(n_rows=300, seed=0):
+    """Prices in cents: weight times rate, an eighth more for fuel, and the sum."""
+    rng = np.random.default_rng(seed)
+    weight, rate = rng.lognormal(2, 1, n_rows).round(2), rng.choice([0.95, 1.3, 2.25, 3.6], n_rows)
+    cost = (weight * rate).round(2)
+    fuel = (0.15 * cost).round(2)
+    table = {"weight": weight, "rate": rate, "cost": cost, "fuel": fuel}
+    return pd.DataFrame(table | {"price": (cost + fuel).round(2)})
+
+
+def test_proportional_columns_do_not_replace_those_of_a_product():
+    found = {str(law) for law in discover(freight())}
+    assert "cost = weight*rate" in found  # not 23*cost^2 = 20*weight*rate*price
+    assert "price = cost + fuel" in found
+
+
+def test_rounded_numbers_have_simple_coefficients():
+    rng = np.random.default_rng(1)
+    base = rng.lognormal(8, 0.5, 200).round(2)
+    table = pd.DataFrame({"gross": base, "tax": (0.1935 * base).round(2)})
+    assert [str(law) for law in discover(table)] == ["387*gross = 2000*tax"]
+    volume = rng.integers(5000, 600000, 300)
+    table = pd.DataFrame({"volume": volume, "weight": (volume / 6000).round(2)})
+    assert [str(law) for law in discover(table)] == ["volume = 6000*weight"]

@@ -349,7 +349,7 @@ def test_needless_terms_are_left_out_of_an_invariant():
         scaled, scaled.std(axis=0), np.ones(len(scaled)), 2, np.full(2, 2), rng,
         groups=groups, folds=hold_out(groups, rng), most_noise=0.2,
     )  # fmt: skip
-    relation, p_value = search.judge(np.array([[2, 0], [0, 2], [1, 1]]))
+    relation, p_value = search.judge(search.fit(np.array([[2, 0], [0, 2], [1, 1]])))
     assert p_value is not None
     assert sorted(relation.exponents.tolist()) == [[0, 2], [2, 0]]
 

@@ -322,6 +322,8 @@ class Checker:
         Units of the last digits of the columns that the laws were found in; 0 if not rounded.
     share : float
         Further noise, as a share of each value.
+    exact : sequence of bool
+        Which laws hold up to rounding, whatever the noise of the columns is.
     """
 
     def __init__(
@@ -333,6 +335,7 @@ class Checker:
         whole: BoolArray,
         units: FloatArray | None = None,
         share: float = 0.0,
+        exact: Sequence[bool] = (),
     ) -> None:
         self.laws = laws
         self.noise = noise
@@ -340,6 +343,8 @@ class Checker:
         self.ranges = ranges
         self.whole = whole
         self.share = share
+        self.exact = exact or [False] * len(laws)
+        self.rounding: FloatArray = np.zeros(len(spreads))
         self.units: FloatArray = np.zeros(len(spreads))
         self._learned_units = units
         self.names = laws[0].names if laws else ()
@@ -349,10 +354,19 @@ class Checker:
         """Return the standard deviation of the noise of cells, shape (n_rows, n_columns)."""
         return np.asarray(np.hypot(self.noise, self.share * X))
 
-    def scores(self, X: FloatArray, noise: FloatArray | None = None) -> FloatArray:
+    def law_noise(self, k: int, X: FloatArray, without: int | None = None) -> FloatArray:
+        """Return the noise of cells that counts for a law; the column ``without`` has none."""
+        noise = np.broadcast_to(self.rounding, X.shape) if self.exact[k] else self.cell_noise(X)
+        if without is not None:
+            noise = noise.copy()
+            noise[..., without] = 0.0
+        return noise
+
+    def scores(self, X: FloatArray, without: int | None = None) -> FloatArray:
         """Return g / s of every law in every row, shape (n_rows, n_laws)."""
-        noises = self.cell_noise(X) if noise is None else noise
-        scores = np.column_stack([_score(law, X, noises) for law in self.laws])
+        scores = np.column_stack(
+            [_score(law, X, self.law_noise(k, X, without)) for k, law in enumerate(self.laws)]
+        )
         for k, law in enumerate(self.laws):
             if law.extent > EXACT and self.units.any():
                 # Numbers as they are written: what rounding explains is no error.
@@ -377,8 +391,7 @@ class Checker:
         complete = X[~np.isnan(X).any(axis=1)]
         if self.laws and len(complete):
             self.units = last_digits(complete)
-            if not self.noise.any() and not self.share:
-                self.noise = self._find_rounding(complete)
+            self.rounding = self._find_rounding(complete)
         for start in range(0, len(X) if self.laws else 0, BLOCK):
             block = X[start : start + BLOCK]
             missing = np.asarray(np.isnan(block).any(axis=1))
@@ -427,7 +440,7 @@ class Checker:
         adds an error that is uniform in ±u/2, whose standard deviation is u/√12.
         """
         units, noise = self.units, np.zeros(len(self.units))
-        for law in self.laws:
+        for law in (law for law, is_exact in zip(self.laws, self.exact, strict=True) if is_exact):
             exact = np.asarray(np.abs(_score(law, X, noise)) <= self.threshold)
             most = np.abs(law.gradients(X)) @ units / 2
             off = ~exact & (np.abs(law.values(X)) <= most * (1 + ROUNDING))
@@ -508,9 +521,7 @@ class Checker:
 
     def _without(self, x: FloatArray, j: int) -> FloatArray:
         """Return the scores of a row whose cell j has no noise of its own."""
-        noise = self.cell_noise(x)
-        noise[j] = 0.0
-        return np.asarray(self.scores(x[None], noise)[0])
+        return np.asarray(self.scores(x[None], j)[0])
 
     def _misfit(self, x: FloatArray, j: int, value: float) -> float:
         changed = x.copy()
@@ -550,14 +561,17 @@ class Checker:
         """Return laws and their derivatives by a cell, in units of the other cells' noise."""
         values, slopes = [], []
         for k in laws:
-            law = self.laws[k]
-            gradient = law.gradients(x[None])[0]
-            noise = np.sum(np.delete(gradient * self.cell_noise(x), j) ** 2)
-            size = np.abs(law.coefficients * evaluate(law.exponents, x[None])[0]).sum()
-            scale = np.sqrt(noise + (ROUNDING * size) ** 2 + 1e-300)
+            law, scale = self.laws[k], self._scale(k, x, j)
             values.append(law.values(x[None])[0] / scale)
-            slopes.append(gradient[j] / scale)
+            slopes.append(law.gradients(x[None])[0][j] / scale)
         return np.array(values), np.array(slopes)
+
+    def _scale(self, k: int, x: FloatArray, without: int | None = None) -> float:
+        """Return the standard deviation of a law in a row, by the noise of its cells."""
+        law = self.laws[k]
+        noise = np.sum((law.gradients(x[None])[0] * self.law_noise(k, x, without)) ** 2)
+        size = np.abs(law.coefficients * evaluate(law.exponents, x[None])[0]).sum()
+        return float(np.sqrt(noise + (ROUNDING * size) ** 2 + 1e-300))
 
     def _error(self, x: FloatArray, j: int, laws: list[int]) -> float:
         """Return the standard error of a restored cell, its own noise included."""
@@ -566,7 +580,8 @@ class Checker:
             information = float(slopes @ slopes)
         if information <= 0:
             return np.inf
-        return float(np.sqrt(1 / information + self.cell_noise(x)[j] ** 2))
+        own = min(float(self.law_noise(k, x)[j]) for k in laws)
+        return float(np.sqrt(1 / information + own**2))
 
     def _restore_pair(self, x: FloatArray, columns: list[int]) -> tuple[Fix, ...]:
         """Return two cells that restore all laws."""
@@ -600,16 +615,17 @@ class Checker:
         """Return the row with some cells changed so that all laws hold (Gauss-Newton)."""
         changed = x.copy()
         for _ in range(20):
-            jacobian, values = [], []
-            for law in self.laws:
+            jacobian, values, weights = [], [], []
+            for k, law in enumerate(self.laws):
                 gradient = law.gradients(changed[None])[0]
                 scale = np.sqrt(np.sum((gradient * self.spreads) ** 2)) + 1e-300
                 jacobian.append(gradient[columns] / scale)
                 values.append(law.values(changed[None])[0] / scale)
-            matrix = np.array(jacobian)
+                weights.append(scale / self._scale(k, changed))
+            matrix, weight = np.array(jacobian), np.array(weights)
             if not np.isfinite(matrix).all() or np.linalg.matrix_rank(matrix) < len(columns):
                 return None
-            step = np.linalg.lstsq(matrix, np.array(values), rcond=None)[0]
+            step = np.linalg.lstsq(weight[:, None] * matrix, weight * values, rcond=None)[0]
             changed[columns] -= step
             if np.all(np.abs(step) <= 1e-12 * self.spreads[columns]):
                 break
@@ -628,7 +644,8 @@ class Checker:
         progress = True
         while progress:
             progress = False
-            for k, law in enumerate(self.laws):
+            for k in sorted(range(len(self.laws)), key=lambda k: not self.exact[k]):
+                law = self.laws[k]
                 unknown = np.flatnonzero(np.isnan(filled) & law.exponents.any(axis=0)).tolist()
                 if len(unknown) != 1:
                     continue
@@ -657,7 +674,9 @@ class Checker:
                 self.whole,
                 self._learned_units,
                 self.share,
+                [self.exact[k] for k in spared],
             )
+            checker.rounding = self.rounding
             complete = np.where(np.isnan(filled), 0.0, filled)
             if (np.abs(checker.scores(complete[None])[0]) > self.threshold).any():
                 found = checker.explain(complete, row, name)
@@ -690,16 +709,14 @@ class Checker:
         zeros = np.where(np.isnan(x), 0.0, x)
         matrix = np.array([self.laws[k].gradients(zeros[None])[0][unknown] for k in linear])
         values = np.array([self.laws[k].values(zeros[None])[0] for k in linear])
-        scaled = matrix * self.spreads[unknown]
+        # Laws without noise count most.
+        scales = np.array([self._scale(k, zeros) for k in linear])
+        scaled = matrix * self.spreads[unknown] / scales[:, None]
         _, singular, right = np.linalg.svd(scaled, full_matrices=True)
         rank = int(np.sum(singular > 1e-9 * max(singular.max(initial=0.0), 1e-300)))
         free = right[rank:]
-        solution = -np.linalg.pinv(scaled, rcond=1e-9) @ values * self.spreads[unknown]
-        noise = [
-            np.sqrt(np.sum((self.laws[k].gradients(zeros[None])[0] * self.cell_noise(zeros)) ** 2))
-            for k in linear
-        ]
-        spread = np.linalg.pinv(scaled, rcond=1e-9) * noise
+        spread = np.linalg.pinv(scaled, rcond=1e-9)
+        solution = -spread @ (values / scales) * self.spreads[unknown]
         for position, j in enumerate(unknown):
             is_free = len(free) and np.abs(free[:, position]).max() > 1e-6
             if is_free or not np.abs(matrix[:, position]).any():

@@ -16,12 +16,15 @@ from vanishing.laws.fit import (
     MOST_OUTLIERS,
     Relation,
     differentiate,
+    differentiate_along,
     evaluate,
     explained_share,
     find_outliers,
     fit_relation,
     largest_correlation,
+    limit_steepness,
     project_out,
+    robust_spread,
 )
 from vanishing.laws.search import (
     MOST_ELIMINATED,
@@ -132,6 +135,10 @@ class Search:
     n_tested: int = 0
     _normals: list[FloatArray] = field(default_factory=list)
     _moments: dict[bytes, Terms] = field(default_factory=dict)
+    _along: dict[bytes, tuple[int, FloatArray, FloatArray, FloatArray]] = field(
+        default_factory=dict
+    )
+    _supports: dict[tuple[int, str], IntArray] = field(default_factory=dict)
     _attempt: tuple[float, float] = (0.0, 0.0)
     _share: float = 0.0
     _linear: float = np.inf
@@ -161,11 +168,17 @@ class Search:
         same.found = [(same.fit(relation.exponents), p_value) for relation, p_value in self.found]
         return same
 
+    def take_exact(self, other: "Search") -> None:
+        """Begin with the laws of another search that have no noise: its kind does not matter."""
+        for relation, p_value in other.found:
+            if relation.noise <= EXACT:
+                self._accept(relation, p_value)
+
     def _simplify_one(self) -> bool:
         """Replace a law by a simpler one that follows from those found, if there is any."""
         self._closest = np.inf
         for k, exponents in self._simpler():
-            relation, p_value = self.judge(exponents)
+            relation, p_value = self.judge(self.fit(exponents))
             if p_value is not None and relation.noise <= 3 * max(self.found[k][0].noise, EXACT):
                 known = [sorted(law.exponents.tolist()) for law, _ in self.found]
                 if sorted(relation.exponents.tolist()) in known:
@@ -184,9 +197,11 @@ class Search:
         for k, other in permutations(range(len(laws)), 2):
             if laws[k].degree == laws[other].degree == 1:
                 yield from ((k, exponents) for exponents in combine(laws[k], laws[other]))
+        proportions = find_proportions(self.rows)
         for k, law in enumerate(laws):
             others = [other for other in laws if other is not law and len(other.exponents) == 2]
-            yield from ((k, exponents) for exponents in lower(law, others) + find_factors(law))
+            steps = [other.exponents[1] - other.exponents[0] for other in others] + proportions
+            yield from ((k, exponents) for exponents in lower(law, steps) + find_factors(law))
 
     def _run_once(self) -> bool:
         """Find the next laws, in the rows that are sound if some are not."""
@@ -230,9 +245,8 @@ class Search:
         if key not in self._moments:  # the rows are often the same as before
             self._moments = {key: self._make_terms(rows)}
         self.all_terms = self._moments[key]
-        most = int(min(2e7 / self.all_terms.exponents.size, 1000))
-        self._inspected = rows[np.linspace(0, len(rows) - 1, min(len(rows), most)).astype(np.intp)]
-        self.terms = self._apart() if self._normals else self.all_terms
+        self._supports = {}
+        self.terms = self._apart(rows) if self._normals else self.all_terms
 
     def _make_terms(self, rows: IntArray) -> Terms:
         return make_terms(
@@ -254,10 +268,26 @@ class Search:
         laws = []
         for middle, (i, j) in self._ratios[key]:
             off = np.abs(everything[:, i] - everything[:, j] - middle)
+            if self._ratio_noise(terms.exponents[[i, j]], off, rows) > 2 * most:
+                continue
             self._searched = rows & (off <= max(3 * float(np.median(off[rows])), EXACT))
             laws += self._judge_each([terms.exponents[[i, j]]])
         self._searched, self._closest = searched, np.inf
         return self._accept_best(laws)
+
+    def _ratio_noise(self, exponents: IntArray, off: FloatArray, rows: BoolArray) -> float:
+        """Return the noise of a law of two terms, by how far the log of their ratio is off."""
+        columns = np.flatnonzero(exponents[1] != exponents[0])
+        kept = np.flatnonzero(rows & self.rows[:, columns].all(axis=1))
+        if not len(kept):
+            return 0.0
+        sizes = np.abs(evaluate(exponents[:1], self.rows[kept])[:, 0])
+        powers = (exponents[1] - exponents[0])[columns]
+        relative = powers * self.units[kept][:, columns] / self.rows[kept][:, columns]
+        steepness = limit_steepness(
+            sizes * np.linalg.norm(relative, axis=1), sizes if self.proportional else None
+        )
+        return robust_spread(sizes * off[kept] / steepness, self.row_weights[kept])
 
     def _find_next(self, kept: BoolArray) -> bool:
         """Find the shortest laws at the lowest noise that has any.
@@ -379,11 +409,17 @@ class Search:
     def _try_supports(self, noise: float, size: int) -> bool:
         """Try all supports of a size at a noise level."""
         terms = self._few_enough(size)
-        supports = search_supports(terms, noise, size)
-        laws = self._judge_all(terms, supports)
+        laws = self._judge_all(terms, self._search_supports(terms, noise, size))
         if laws and noise > LEAST_NOISE:  # a better one may be just beyond this level
-            laws += self._judge_all(terms, search_supports(terms, 1.25 * noise, size))
+            laws += self._judge_all(terms, self._search_supports(terms, 1.25 * noise, size))
         return self._accept_best(laws)
+
+    def _search_supports(self, terms: Terms, noise: float, size: int) -> IntArray:
+        """Return the supports of a size that carry a relation; levels are tried more than once."""
+        key = size, f"{noise:.9e}"
+        if key not in self._supports:
+            self._supports[key] = search_supports(terms, noise, size)
+        return self._supports[key]
 
     def _eliminated(self, noise: float, degree: int) -> list[IntArray]:
         """Return what is left of all terms of a degree when needless ones are left out."""
@@ -434,10 +470,13 @@ class Search:
             self._report(number / len(candidates))
             if exponents.tobytes() in self._rejected:
                 continue
-            relation, p_value = self.judge(exponents)
+            relation, p_value = self.fit(exponents), None
+            is_new = self._is_new(relation)
+            if is_new:
+                relation, p_value = self.judge(relation)
             if p_value is not None and self._is_new(relation):
                 laws.append((relation, p_value))
-            elif relation.noise <= self._closest:  # not at a higher level either
+            elif not is_new or relation.noise <= self._closest:  # not at a higher level either
                 self._rejected.add(exponents.tobytes())
         return laws
 
@@ -523,9 +562,17 @@ class Search:
 
     def _accept(self, relation: Relation, p_value: float) -> None:
         self.found.append((relation, p_value))
-        slopes = self._new_slopes(relation)
-        length = np.linalg.norm(slopes, axis=1, keepdims=True)
-        self._normals.append(slopes / np.maximum(length, 1e-300))
+        self._add_normal(relation)
+
+    def _add_normal(self, relation: Relation) -> None:
+        """Keep the directions of the gradients of a law, orthogonal to those of known ones."""
+        normal = relation.gradients
+        for _ in range(2):  # once leaves rounding errors where little is left
+            length = np.linalg.norm(normal, axis=1, keepdims=True)
+            slopes = project_out(normal[:, :, None], self._normals)[:, :, 0]
+            left = np.linalg.norm(slopes, axis=1, keepdims=True)
+            normal = np.where(left > EXACT * length, slopes / np.maximum(left, 1e-300), 0.0)
+        self._normals.append(normal)
 
     def _new_slopes(self, relation: Relation) -> FloatArray:
         """Return the gradients of a relation without the directions of known laws."""
@@ -554,28 +601,39 @@ class Search:
             found.append(np.where(length > FLAT, direction / np.maximum(length, FLAT), 0.0))
         return found
 
-    def _apart(self) -> Terms:
+    def _apart(self, rows: IntArray) -> Terms:
         """Return the terms with gradients that known laws do not explain.
 
         In each row the part of a gradient is left that is orthogonal to the gradients of known
         laws: multiples of these, and whatever else follows from them, have no small extent now.
         """
-        known, rows = self.all_terms, self.rows[self._inspected]
-        slopes = differentiate(known.exponents, rows, self.units[self._inspected])
-        slopes = project_out(slopes, [normal[self._inspected] for normal in self._normals])
-        roots = np.sqrt(even_weights(evaluate(known.exponents, rows).T))
-        flat = (slopes * roots[:, None, None]).reshape(-1, slopes.shape[2])
-        apart = flat.T @ flat
+        known = self.all_terms
+        most = int(min(2e7 / known.exponents.size, 1000))
+        if len(rows) > most:
+            rows = rows[np.linspace(0, len(rows) - 1, most).astype(np.intp)]
+        key, cells = rows.tobytes(), self.rows[rows]
+        if key not in self._along:
+            roots = np.sqrt(even_weights(evaluate(known.exponents, cells).T))
+            slopes = differentiate(known.exponents, cells, self.units[rows] * roots[:, None])
+            flat = slopes.reshape(-1, slopes.shape[2])
+            self._along[key] = 0, roots, flat.T @ flat, np.zeros_like(known.values)
+            while len(self._along) > 2:  # with and without outliers
+                del self._along[next(iter(self._along))]
+        n_normals, roots, whole, along = self._along[key]
+        for normal in self._normals[n_normals:]:
+            directions = self.units[rows] * normal[rows] * roots[:, None]
+            slopes = differentiate_along(known.exponents, cells, directions)
+            along = along + slopes.T @ slopes
+        self._along[key] = len(self._normals), roots, whole, along
         # What has no other gradient than known laws has no extent either, exact or not.
-        along = LEAST_NOISE**2 / 4 * (known.gradients - apart)
-        return Terms(known.exponents, known.values + along, apart, known.factor)
+        values = known.values + LEAST_NOISE**2 / 4 * along
+        return replace(known, values=values, gradients=whole - along, known=along)
 
-    def judge(self, exponents: IntArray) -> tuple[Relation, float | None]:
-        """Fit a relation and say whether it is a law: its p-value, or None."""
-        relation = self.fit(exponents)
+    def judge(self, relation: Relation) -> tuple[Relation, float | None]:
+        """Say whether a relation is a law: its p-value, or None."""
         self.n_tested += 1
         most = self._most_noise()
-        if len(exponents) > 3:
+        if len(relation.exponents) > 3:
             most = min(most, MOST_NOISE_OF_LONG)
         if relation.degree == 1:
             most = min(most, SAME_NOISE * max(self._linear, 1e-3))
@@ -583,7 +641,7 @@ class Search:
             most = min(most, MOST_NOISE * float(self.spreads[relation.columns].min()))
         if relation.noise > most or (relation.noise > EXACT and self._is_rough(relation)):
             return relation, None
-        is_simple = len(exponents) <= 3 or relation.degree == 1
+        is_simple = len(relation.exponents) <= 3 or relation.degree == 1
         most_broken = MOST_BROKEN if is_simple else MOST_BROKEN_OF_LONG
         # Where most rows are exact, others are off by rounding: these are not broken.
         off = ~relation.sound & (np.abs(relation.deviations) > BEYOND_ROUNDING)
@@ -659,15 +717,17 @@ class Search:
             np.ones(half),
             proportional=self.proportional,
         )
-        test = self.rows[rows[half:]]
-        observed = self._log_deviations(fitted, test, 1)[0]
+        columns = relation.columns
+        test, units = self.rows[rows[half:]][:, columns], self.spreads[columns]
+        fitted = replace(fitted, exponents=fitted.exponents[:, columns])
+        observed = self._log_deviations(fitted, test, units, 1)[0]
         worst = 0.0
-        for column in relation.columns:
+        for column in range(len(columns)):
             changed = np.tile(test, (PERMUTATIONS, 1))
             changed[:, column] = np.concatenate(
                 [self.rng.permutation(test[:, column]) for _ in range(PERMUTATIONS)]
             )
-            shuffled = self._log_deviations(fitted, changed, PERMUTATIONS)
+            shuffled = self._log_deviations(fitted, changed, units, PERMUTATIONS)
             spread = np.std(shuffled, ddof=1) * np.sqrt(1 + 1 / PERMUTATIONS)
             gap = (np.mean(shuffled) - observed) / max(spread, 1e-3)
             if np.mean(shuffled) - observed < np.log(1.15):  # the column hardly matters
@@ -695,10 +755,12 @@ class Search:
         gains = np.log((1 - BROKEN) * density / ANYWHERE + BROKEN)
         return float(np.average(gains, weights=self.row_weights[steep]) * self.row_weights.sum())
 
-    def _log_deviations(self, relation: Relation, rows: FloatArray, n_tables: int) -> FloatArray:
+    def _log_deviations(
+        self, relation: Relation, rows: FloatArray, spreads: FloatArray, n_tables: int
+    ) -> FloatArray:
         """Return the logarithm of the mean deviation in each of several tables of equal length."""
         values = evaluate(relation.exponents, rows) @ relation.coefficients
-        units = scale_noise(rows, self.spreads, self.proportional)
+        units = scale_noise(rows, spreads, self.proportional)
         slopes = differentiate(relation.exponents, rows, units) @ relation.coefficients
         steepness = np.sqrt(np.sum(slopes**2, axis=1))
         deviations = np.abs(values) / np.maximum(steepness, 1e-300)
@@ -711,7 +773,7 @@ class Search:
             chosen = np.flatnonzero(self.terms.degrees <= degree)
             if not len(chosen):
                 continue
-            if len(chosen) > min(len(self._inspected) / 2, MOST_FACTORED):
+            if len(chosen) > min(len(self.terms.weights) / 2, MOST_FACTORED):
                 break
             lows.append(smallest_extent(self.terms.take(chosen)))
         return lows
@@ -797,6 +859,7 @@ def find_relations(
         same = search.with_other_noise()
         if not search.found or _log_likelihood(same) > _log_likelihood(search):
             other = Search(*table, proportional=not search.proportional)
+            other.take_exact(same)
             other.run()
             search = max([search, same, other], key=_log_likelihood)
     relations = []
@@ -859,18 +922,37 @@ def combine(first: Relation, second: Relation) -> list[IntArray]:
     return sorted(found, key=len)
 
 
-def lower(law: Relation, others: list[Relation]) -> list[IntArray]:
+def lower(law: Relation, steps: list[IntArray]) -> list[IntArray]:
     """Return the terms of laws of two terms that follow from some, of lower degrees than the first.
 
     Without their coefficients these laws are x^v = 1, with whole numbers v of either sign.
+    ``steps`` are the v of others.
     """
     if len(law.exponents) > 2:
         return []
     powers = law.exponents[1] - law.exponents[0]
-    steps = [other.exponents[1] - other.exponents[0] for other in others]
     candidates = [powers // np.gcd.reduce(powers)]
     candidates += [powers + sign * step for step in steps for sign in (1, -1)]
-    return _pairs_of_terms(candidates, law.degree)
+    return _pairs_of_terms(candidates, law.degree, int(law.exponents.sum()))
+
+
+def find_proportions(rows: FloatArray) -> list[IntArray]:
+    """Return x^v = 1, without its coefficient, of the pairs of columns that are proportional.
+
+    Such laws need not be listed: they may follow from others.
+    """
+    found = []
+    for i, j in combinations(range(rows.shape[1]), 2):
+        kept = (rows[:, i] != 0) & (rows[:, j] != 0)
+        if not kept.any():
+            continue
+        ratios = rows[kept, i] / rows[kept, j]
+        middle = np.median(ratios)
+        if np.median(np.abs(ratios - middle)) <= MOST_NOISE_OF_PROPORTIONS * abs(middle):
+            step = np.zeros(rows.shape[1], dtype=np.intp)
+            step[[i, j]] = 1, -1
+            found.append(step)
+    return found
 
 
 def find_factors(law: Relation) -> list[IntArray]:
@@ -898,15 +980,21 @@ def find_factors(law: Relation) -> list[IntArray]:
     return found + _pairs_of_terms(steps, law.degree)
 
 
-def _pairs_of_terms(steps: list[IntArray], degree: int) -> list[IntArray]:
-    """Return the terms of x^v = 1 for some v, of degrees below the given one, the lowest first."""
+def _pairs_of_terms(steps: list[IntArray], degree: int, n_factors: int = 0) -> list[IntArray]:
+    """Return the terms of x^v = 1 for some v, the lowest degrees first.
+
+    Their degrees are below the given one, or the same with fewer factors.
+    """
+
+    def size(pair: IntArray) -> tuple[int, int]:
+        return int(pair.sum(axis=1).max()), int(pair.sum())
+
     found = [
         np.array([np.maximum(-each, 0), np.maximum(each, 0)])
         for each in steps
         if (each > 0).any() and (each < 0).any()
     ]
-    found = [each for each in found if each.sum(axis=1).max() < degree]
-    return sorted(found, key=lambda each: int(each.sum(axis=1).max()))
+    return sorted((each for each in found if size(each) < (degree, n_factors)), key=size)
 
 
 def find_ratios(terms: Terms, rows: FloatArray) -> list[tuple[float, IntArray]]:
@@ -916,8 +1004,8 @@ def find_ratios(terms: Terms, rows: FloatArray) -> list[tuple[float, IntArray]]:
     -------
     list of (median of the logarithm of the ratio, pair)
     """
-    pairs = np.column_stack(np.triu_indices(len(terms.exponents), 1))
-    pairs = pairs[primitive(terms.exponents, pairs)]
+    having = (terms.exponents > 0).astype(float)
+    pairs = np.argwhere(np.triu(having @ having.T == 0, 1))  # without a common factor
     n_rows = int(np.clip(MOST_RATIOS // max(len(pairs), 1), 50, len(rows)))
     chosen = np.linspace(0, len(rows) - 1, n_rows).astype(np.intp)
     with np.errstate(divide="ignore"):

@@ -1,6 +1,6 @@
 """Coefficients of a law whose terms are known, and what its residuals say about it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -9,8 +9,9 @@ from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.laws.search import center, even_weights
 from vanishing.polynomials.monomials import count, monomials
 
-#: Reweightings of the rows; coefficients change by less than their standard errors after these.
-ROUNDS = 6
+#: Reweightings of the rows, at most, and the change of the deviations, in units of the noise, at
+#: which they end: coefficients change by less than their standard errors.
+ROUNDS, UNCHANGED = 6, 0.01
 #: Extents below this are rounding errors: the law is exact.
 EXACT = 1e-9
 #: A row weighs at most so many times as much as the median row.
@@ -62,8 +63,10 @@ def evaluate(exponents: IntArray, rows: FloatArray) -> FloatArray:
     """Return the values of monomials, shape (n_rows, n_terms)."""
     values = np.ones((len(rows), len(exponents)))
     for j in np.flatnonzero(exponents.any(axis=0)):
-        for power in np.unique(exponents[:, j][exponents[:, j] > 0]):
-            values[:, exponents[:, j] == power] *= rows[:, j : j + 1] ** power
+        product = rows[:, j : j + 1]
+        for power in range(1, int(exponents[:, j].max()) + 1):
+            values[:, exponents[:, j] == power] *= product
+            product = product * rows[:, j : j + 1]
     return values
 
 
@@ -82,6 +85,19 @@ def differentiate(exponents: IntArray, rows: FloatArray, units: FloatArray) -> F
     return gradients
 
 
+def differentiate_along(
+    exponents: IntArray, rows: FloatArray, directions: FloatArray
+) -> FloatArray:
+    """Return the derivatives of monomials in the direction of each row, (n_rows, n_terms)."""
+    slopes = np.zeros((len(rows), len(exponents)))
+    for j in np.flatnonzero(directions.any(axis=0) & exponents.any(axis=0)):
+        having = np.flatnonzero(exponents[:, j])
+        lower = exponents[having].copy()
+        lower[:, j] -= 1
+        slopes[:, having] += evaluate(lower, rows) * exponents[having, j] * directions[:, [j]]
+    return slopes
+
+
 def fit_relation(
     rows: FloatArray,
     units: FloatArray,
@@ -98,9 +114,13 @@ def fit_relation(
     their weight. With ``groups``, g is a polynomial minus its mean along each trajectory. The first
     fit is to the rows ``start``: beside one that is far enough off, it would follow that one.
     """
-    values = evaluate(exponents, rows)
-    gradients = differentiate(exponents, rows, units)
-    return fit_terms(exponents, values, gradients, row_weights, groups, start, proportional)
+    columns = np.flatnonzero(exponents.any(axis=0))  # the others have no gradient
+    kept, cells, some = exponents[:, columns], rows[:, columns], units[..., columns]
+    values, gradients = evaluate(kept, cells), differentiate(kept, cells, some)
+    relation = fit_terms(exponents, values, gradients, row_weights, groups, start, proportional)
+    slopes = np.zeros(rows.shape)
+    slopes[:, columns] = relation.gradients
+    return replace(relation, gradients=slopes)
 
 
 def fit_terms(
@@ -121,7 +141,9 @@ def fit_terms(
     weights = even_weights(values.T) * counted
     if start is not None and (counted * start).any():
         weights = weights * start
+    deviations, sound = np.full(len(values), np.inf), np.zeros(len(values), dtype=bool)
     for _ in range(ROUNDS):
+        before = deviations, sound
         if groups is not None:
             values = center(uncentred, groups, weights)
         coefficients = _smallest(values, gradients, weights)
@@ -133,6 +155,11 @@ def fit_terms(
         noise = robust_spread(deviations, counted)
         sound = np.abs(deviations) <= OUTLYING * max(noise, 1e-15)
         weights = counted * sound / steepness**2
+        if (sound == before[1]).all() and noise > EXACT:
+            # The sign of the coefficients is arbitrary.
+            change = np.abs(np.abs(deviations) - np.abs(before[0]))[sound]
+            if change.max(initial=0.0) <= UNCHANGED * noise:
+                break
     kept = sound & (counted > 0)
     noise = float(np.sqrt(np.average(deviations[kept] ** 2, weights=row_weights[kept])))
     return Relation(exponents, coefficients, deviations, slopes, noise, sound)

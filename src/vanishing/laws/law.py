@@ -16,8 +16,13 @@ from vanishing.laws.fit import Relation, differentiate, evaluate
 
 #: Largest denominator and numerator of a coefficient that is written as a fraction.
 LARGEST_DENOMINATOR, LARGEST_NUMERATOR = 20, 10_000
+#: Digits of a coefficient that is written as a decimal number, at most.
+MOST_DIGITS = 4
 #: Standard errors within which a simple number stands for a coefficient.
 ROUNDED = 2.5
+#: Factors of the standard errors, and share of the rows that rounding must explain, where rounding
+#: is the only noise.
+WIDER, MOST_EXPLAINED = (4.0, 16.0, 64.0, 256.0), 0.85
 #: Share of all numbers that a fraction, or the number 1, may stand for by coincidence.
 COINCIDENCE, LIKELY = 0.05, 0.3
 
@@ -311,6 +316,7 @@ def make_law(
     names: tuple[str, ...],
     p_value: float,
     row_numbers: IntArray,
+    written: tuple[FloatArray, FloatArray] | None = None,
 ) -> Law:
     """Return a fitted relation as a law in the units of the table.
 
@@ -321,13 +327,26 @@ def make_law(
     sizes : array of shape (n_columns,)
     values : array of shape (n_rows, n_terms)
         Values of the terms that it was fitted to.
+    names : tuple of str
+    p_value : float
+    row_numbers : int array of shape (n_rows,)
+    written : (array of shape (n_rows, n_columns), array of shape (n_columns,)), optional
+        The numbers of the table, and the units of their last digits.
     """
     covariance = _covariance(relation, values)
     scale = np.prod(sizes**relation.exponents, axis=1)
     coefficients = relation.coefficients / scale
     errors = covariance / np.outer(scale, scale)
     has_columns = np.asarray(relation.exponents.any(axis=1))
-    coefficients, standard_errors = _simplest(coefficients, errors, has_columns)
+    simple = _simplest(coefficients, errors, has_columns)
+    if written is not None and simple[1].any():
+        simple = _explain_by_rounding(
+            relation.exponents,
+            simple,
+            [_simplest(coefficients, wider**2 * errors, has_columns) for wider in WIDER],
+            *written,
+        )
+    coefficients, standard_errors = simple
     return Law(
         names,
         relation.exponents,
@@ -337,6 +356,31 @@ def make_law(
         p_value,
         row_numbers[relation.sound],
     )
+
+
+def _explain_by_rounding(
+    exponents: IntArray,
+    fitted: tuple[FloatArray, FloatArray],
+    simpler: list[tuple[FloatArray, FloatArray]],
+    rows: FloatArray,
+    units: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Return the first simpler coefficients with which rounding explains as many rows, if any do.
+
+    Rounding is no random noise: halves are rounded up, and coefficients are off by more than their
+    standard errors. But no row is off by more than its rounding if the coefficients are right.
+    """
+    terms, gradients = evaluate(exponents, rows), differentiate(exponents, rows, units)
+
+    def explain(coefficients: FloatArray) -> float:
+        most = np.abs(gradients @ coefficients).sum(axis=1) / 2
+        return float(np.mean(np.abs(terms @ coefficients) <= most * (1 + 1e-9)))
+
+    least = max(explain(fitted[0]), MOST_EXPLAINED)
+    for each in simpler:
+        if np.count_nonzero(each[1]) < np.count_nonzero(fitted[1]) and explain(each[0]) >= least:
+            return each
+    return fitted
 
 
 def _covariance(relation: Relation, values: FloatArray) -> FloatArray:
@@ -352,7 +396,13 @@ def _covariance(relation: Relation, values: FloatArray) -> FloatArray:
     inner = basis @ information @ basis.T
     # The fit itself has rounding errors, which do not become smaller with the number of rows.
     noise = max(relation.noise, float(np.finfo(float).eps * np.sqrt(sound.sum())))
-    return np.asarray(noise**2 * basis.T @ np.linalg.pinv(inner, hermitian=True) @ basis)
+    inverse = basis.T @ np.linalg.pinv(inner, hermitian=True) @ basis
+    # Where rows that count much have more noise than others, coefficients have larger errors.
+    steps = (jacobian * relation.deviations[sound, None]) @ inverse
+    uneven = steps.T @ steps
+    even = noise**2 * inverse
+    ratio = np.sqrt(np.maximum(np.diag(uneven) / np.maximum(np.diag(even), 1e-300), 1.0))
+    return np.asarray(even * np.outer(ratio, ratio))
 
 
 def _simplest(
@@ -398,7 +448,11 @@ def _simplest(
 
 
 def _fraction(value: float, error: float) -> Fraction | None:
-    """Return a simple fraction that stands for a number, or None."""
+    """Return the simplest number that a coefficient may be, or None.
+
+    Simple are fractions with a small denominator, and decimal numbers with few digits. If numbers
+    that simple are so dense that one is near by coincidence, none is returned.
+    """
     if value == 0 or not np.isfinite(value):
         return None
     tolerance = ROUNDED * error + 1e-12 * abs(value)
@@ -412,5 +466,11 @@ def _fraction(value: float, error: float) -> Fraction | None:
             is_one = denominator == 1 and abs(numerator) == 1
             if share <= (LIKELY if is_one else COINCIDENCE):
                 return Fraction(numerator, denominator)
-            return None
+            break
+    exponent = int(np.floor(np.log10(abs(value))))
+    for n_digits in range(1, MOST_DIGITS + 1):
+        unit = Fraction(10) ** (exponent + 1 - n_digits)
+        rounded = round(value / unit) * unit
+        if abs(float(rounded) - value) <= tolerance:
+            return rounded if 2 * tolerance <= COINCIDENCE * float(unit) else None
     return None

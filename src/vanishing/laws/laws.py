@@ -142,8 +142,11 @@ class Laws(Equations):
         share = 0.0
         if self.proportional:
             share, columns = float(noise), np.zeros(len(self.names))
+        # Laws without noise hold to the last digit, whatever noise others have.
+        no_noise = not share and not columns.any()
+        exact = [no_noise or (not noise.ndim and law.extent <= EXACT) for law in self.equations]
         return Checker(
-            self.equations, columns, self.spreads, self.ranges, self.whole, self.units, share
+            self.equations, columns, self.spreads, self.ranges, self.whole, self.units, share, exact
         )
 
     def _take_columns(self, table: NumericTable, X: Any) -> FloatArray:
@@ -462,10 +465,12 @@ def _search(
     )
     table.notes.extend(notes)
     numbers = np.arange(len(values))
+    varying_names, written = tuple(names[j] for j in varying), values[:, varying]
+    digits = written, last_digits(written)
     for relation, p_value, sizes, scaled in found:
         exponents = np.zeros((len(relation.exponents), len(names)), dtype=np.intp)
         terms = evaluate(relation.exponents, scaled)
-        law = make_law(relation, sizes, terms, tuple(names[j] for j in varying), p_value, numbers)
+        law = make_law(relation, sizes, terms, varying_names, p_value, numbers, digits)
         exponents[:, varying] = law.exponents
         laws.append(
             Law(

@@ -392,7 +392,7 @@ class OdeSearch(TrajectorySearch):
         for k in np.argsort(costs)[:FITTED]:
             if costs[k] >= least:
                 break
-            other, its_p_value = self.judge(others[k].exponents)
+            other, its_p_value = self.judge(others[k])
             if its_p_value is not None and self._cost(other) < least:
                 return other, its_p_value
         return relation, p_value
@@ -451,10 +451,11 @@ class OdeSearch(TrajectorySearch):
         exponents = exponents[(exponents < self.powers).all(axis=1)]
         everything = np.ones(len(self.rows), dtype=bool)
         values, gradients = self.evaluate(exponents, self.data, everything)
-        roots = np.sqrt(even_weights(values.T))[:, None]
+        weights = even_weights(values.T)
+        roots = np.sqrt(weights)[:, None]
         values, slopes = roots * values, roots * gradients[:, -1]
         factor = np.asarray(np.linalg.qr(values[:, :MOST_FACTORED], mode="r"))
-        terms = Terms(exponents, values.T @ values, slopes.T @ slopes, factor)
+        terms = Terms(exponents, values.T @ values, slopes.T @ slopes, factor, weights)
         return terms.restrict(self.allowed)
 
 

@@ -31,6 +31,9 @@ MOST_FACTORED = 260
 SMALL_ROW, SMALLEST_ROW = 0.05, 1e-6
 #: Relative size of polynomials below which their extent is not known.
 LEAST_SIZE = 1e-6
+#: Ratio of the squared gradient of a law, across the gradients of known laws and along them, from
+#: which on it may be new.
+LEAST_NEW = 1e-3
 #: Most monomials from which terms are eliminated one by one.
 MOST_ELIMINATED = 60
 
@@ -51,12 +54,18 @@ class Terms:
         B, the mean products of their gradients, in units of the noise.
     factor : array of shape (n, n_terms)
         R with A = R'R, from a QR factorization, since a Gram matrix loses half of the digits.
+    weights : array of shape (n_rows,)
+        Of the rows.
+    known : array of shape (n_terms, n_terms), optional
+        The mean products of the parts of the gradients that known laws explain. B is without them.
     """
 
     exponents: IntArray
     values: FloatArray
     gradients: FloatArray
     factor: FloatArray
+    weights: FloatArray
+    known: FloatArray | None = None
 
     @property
     def degrees(self) -> IntArray:
@@ -73,6 +82,8 @@ class Terms:
             self.factor[:, kept]
             if kept.max(initial=0) < self.factor.shape[1]
             else self.factor[:, :0],
+            self.weights,
+            None if self.known is None else self.known[block],
         )
 
     def restrict(self, exponents: IntArray | None) -> "Terms":
@@ -86,7 +97,10 @@ class Terms:
     def shifted(self, noise: float) -> FloatArray:
         """Return M(τ), scaled to a unit diagonal of A, less what rounding may hide."""
         size = np.sqrt(np.diag(self.values))
-        scaled = (self.values - noise**2 * self.gradients) / np.outer(size, size)
+        gradients = self.gradients
+        if self.known is not None:
+            gradients = gradients - LEAST_NEW * self.known
+        scaled = (self.values - noise**2 * gradients) / np.outer(size, size)
         return np.asarray(scaled - ROUNDING * np.eye(len(scaled)))
 
     def extent(self, support: Support) -> float:
@@ -157,7 +171,7 @@ def make_terms(
     first = values[kept[:MOST_FACTORED]] * np.sqrt(weights)
     factor = np.asarray(np.linalg.qr(first.T, mode="r"))
     block = np.ix_(kept, kept)
-    return Terms(exponents[kept], moments[block], gradients[block], factor)
+    return Terms(exponents[kept], moments[block], gradients[block], factor, weights)
 
 
 def _multiply_gradients(exponents: IntArray, spreads: FloatArray, gram: FloatArray) -> FloatArray:
@@ -281,8 +295,15 @@ def search_supports(terms: Terms, noise: float, size: int) -> IntArray:
     n_terms = len(shifted)
     if size == 1:
         return np.flatnonzero(np.diag(shifted) <= 0)[:, None]
+    order, n_heads = np.arange(n_terms), n_terms
+    if size > 3:
+        definite = _definite_part(shifted)
+        order, n_heads = np.argsort(definite, kind="stable"), int(np.sum(~definite))
+    shifted = shifted[np.ix_(order, order)]
     found: list[IntArray] = []
     for chosen in combinations(range(n_terms), max(size - 3, 0)):
+        if chosen and chosen[0] >= n_heads:  # what is left is definite
+            break
         rest = np.arange(chosen[-1] + 1 if chosen else 0, n_terms)
         complement = shifted[np.ix_(rest, rest)]
         if chosen:
@@ -302,7 +323,22 @@ def search_supports(terms: Terms, noise: float, size: int) -> IntArray:
             found.append(np.column_stack([heads, rest[tails]]))
     if not found:
         return np.empty((0, size), dtype=np.intp)
-    return _minimal(shifted, np.concatenate(found))
+    return np.sort(order[_minimal(shifted, np.concatenate(found))], axis=1)
+
+
+def _definite_part(shifted: FloatArray) -> BoolArray:
+    """Return terms whose block is definite, taken one after the other (a Cholesky factor).
+
+    None of their supports carries a relation.
+    """
+    left = shifted.copy()
+    taken = np.zeros(len(left), dtype=bool)
+    for i in range(len(left)):
+        # Not what rounding errors may hide.
+        if left[i, i] > ROUNDING * shifted[i, i]:
+            taken[i] = True
+            left -= np.outer(left[i], left[i] / left[i, i])
+    return taken
 
 
 def _dependent_pairs(correlations: FloatArray) -> IntArray:
@@ -332,6 +368,18 @@ def _is_definite(block: FloatArray) -> bool:
     return bool(np.linalg.eigvalsh(block)[0] > 0)
 
 
+def _are_definite(blocks: FloatArray) -> BoolArray:
+    """Return which matrices are positive definite, shape (n_matrices, n, n), by their pivots."""
+    left = blocks.copy()
+    definite = np.ones(len(blocks), dtype=bool)
+    for k in range(blocks.shape[1]):
+        pivots = left[:, k, k]
+        definite &= pivots > 0
+        rows = left[:, k, k + 1 :] / np.where(definite, pivots, 1.0)[:, None]
+        left[:, k + 1 :, k + 1 :] -= left[:, k, k + 1 :, None] * rows[:, None]
+    return definite
+
+
 def _minimal(shifted: FloatArray, supports: IntArray) -> IntArray:
     """Return the supports no part of which carries a relation."""
     size = supports.shape[1]
@@ -339,7 +387,7 @@ def _minimal(shifted: FloatArray, supports: IntArray) -> IntArray:
     for left_out in range(size):
         parts = np.delete(supports, left_out, axis=1)
         blocks = shifted[parts[:, :, None], parts[:, None, :]]
-        kept &= np.linalg.eigvalsh(blocks)[:, 0] > 0
+        kept &= _are_definite(blocks)
     return supports[kept]
 
 

@@ -95,6 +95,8 @@ def take_table(X: Any, feature_names: Any = None, sample_weight: Any = None) -> 
 def _is_chunked(X: Any) -> bool:
     if isinstance(X, np.ndarray) and not isinstance(X, np.memmap):
         return False
+    if type(X).__module__.partition(".")[0] == "pandas":
+        return False
     # Here, since it imports scikit-learn, which takes longer than the laws of a small table.
     from vanishing.data.inputs import is_chunked
 

@@ -363,19 +363,20 @@ class TrajectorySearch(Search):
         values, gradients = self.evaluate(exponents, self._data, rows)
         return fit_terms(exponents, values, gradients, self.row_weights[rows])
 
-    def judge(self, exponents: IntArray) -> tuple[Relation, float | None]:
-        """Fit a relation and say whether it holds: its p-value, or None."""
-        relation, p_value = super().judge(exponents)
+    def judge(self, relation: Relation) -> tuple[Relation, float | None]:
+        """Say whether a relation holds: its p-value, or None; needless terms are left out."""
+        relation, p_value = super().judge(relation)
         if p_value is None:
             return relation, None
         if relation.noise > self.most_noise or relation.sound.mean() < LEAST_SOUND:
             return relation, None
         # Whether the deviations of a long polynomial are noise shows in many rows only.
-        is_long = relation.noise > EXACT and len(exponents) > 3
-        if is_long and len(self.rows) < self.rows_per_term * len(exponents):
+        n_terms = len(relation.exponents)
+        is_long = relation.noise > EXACT and n_terms > 3
+        if is_long and len(self.rows) < self.rows_per_term * n_terms:
             return relation, None
         fewer = self._prune(relation)
-        return (relation, p_value) if fewer is relation else self.judge(fewer.exponents)
+        return (relation, p_value) if fewer is relation else self.judge(fewer)
 
     def _prune(self, relation: Relation) -> Relation:
         """Leave out the terms without which the deviations are not significantly larger."""

@@ -143,7 +143,8 @@ class Threshold:
             "--contamination",
             metavar="SHARE",
             help="Share of the training rows to call anomalous, at most 0.5. With 'auto': the "
-            "outliers of a box plot, and at least one row in a hundred.",
+            "outliers of a box plot, or about one row in a hundred where there are none; fewer if "
+            "rows that are left out of the fit in turn score lower than the others.",
         ),
     ] = "auto"
     calibration: Annotated[
