@@ -221,11 +221,12 @@ def _open_arrow(file: str | bytes, where: str, format: str) -> ColumnFile:
     try:
         with open_stream(file) as stream:
             content = stream.read()
-        if format == "parquet":
-            # Equal numbers take no space in such files, but do in memory.
-            described = reader.read_metadata(arrow.BufferReader(content))
-            expanded = 8 * described.num_rows * described.num_columns
-            check_expansion(expanded, len(content), where)
+        # Equal numbers take no space in such files, but do in memory.
+        dataset = import_arrow("pyarrow.dataset")
+        kind = dataset.ParquetFileFormat() if format == "parquet" else dataset.IpcFileFormat()
+        described = kind.make_fragment(arrow.BufferReader(content))
+        expanded = 8 * described.count_rows() * len(described.physical_schema)
+        check_expansion(expanded, len(content), where)
         table = reader.read_table(arrow.BufferReader(content))
         index = index_columns(table.schema)
         return ColumnFile(where, table.column_names, table.columns, index=index)

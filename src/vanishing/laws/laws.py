@@ -24,6 +24,8 @@ SEARCHED_ROWS = 3000
 MOST_MISSING = 0.5
 #: Numbers whose products, four at a time, neither overflow nor underflow.
 SMALLEST, LARGEST = 1e-75, 1e75
+#: A column of large numbers has at least so many different ones between its least and its largest.
+FEWEST_STEPS = 2**16
 #: Relative spread below which a column is constant.
 CONSTANT = 1e-12
 
@@ -322,7 +324,9 @@ def discover(
     """
     _check_options(max_degree, random_state)
     table = take_table(X, feature_names, sample_weight)
+    _leave_out_rows(table, table.sample_weight > 0)
     _leave_out_missing(table)
+    _set_rounded_aside(table)
     _refuse_sizes(table)
     _check_noise(noise, len(table.names))
     values, weights = table.values, table.sample_weight
@@ -424,9 +428,32 @@ def _leave_out_missing(table: NumericTable) -> None:
             f"{n_left_out} of {len(complete)} rows {have} cells without a number; no law "
             f"was fitted to {'it' if n_left_out == 1 else 'them'}"
         )
-        table.values = table.values[complete]
-        table.sample_weight = table.sample_weight[complete]
-        table.row_names = [table.row_names[i] for i in np.flatnonzero(complete).tolist()]
+        _leave_out_rows(table, complete)
+
+
+def _leave_out_rows(table: NumericTable, kept: BoolArray) -> None:
+    """Keep some of the rows."""
+    if not kept.all():
+        table.values = table.values[kept]
+        table.sample_weight = table.sample_weight[kept]
+        table.row_names = [table.row_names[i] for i in np.flatnonzero(kept).tolist()]
+
+
+def _set_rounded_aside(table: NumericTable) -> None:
+    """Set columns aside whose numbers differ in digits that floating-point numbers do not have.
+
+    Numbers of accounts and tweets have 18 digits and more. As floating-point numbers they are equal,
+    or multiples of 256, which would be a law.
+    """
+    for j in reversed(range(len(table.names))):
+        column = table.values[:, j]
+        largest = float(np.max(np.abs(column), initial=0.0))
+        if largest > 2**53 and float(np.ptp(column)) < FEWEST_STEPS * np.spacing(largest):
+            note = (
+                f"{table.names[j]} is set aside: its numbers, about {largest:.3g}, differ in digits "
+                "that floating-point numbers do not have; subtract a constant from them"
+            )
+            table.drop([j], note)
 
 
 def _search(

@@ -9,7 +9,7 @@ import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, move_to_host, require_dense
 from vanishing.data.csv_files import describe_lines_above
-from vanishing.data.source import check_weights, close_after
+from vanishing.data.source import check_weights, close_after, get_columns
 from vanishing.data.whole_tables import read_table
 from vanishing.data.written_numbers import WrittenColumn, read_texts
 
@@ -87,6 +87,12 @@ def take_table(X: Any, feature_names: Any = None, sample_weight: Any = None) -> 
     if len(set(table.names)) < len(table.names):
         twice = sorted({name for name in table.names if table.names.count(name) > 1})
         raise ValueError(f"columns must have different names, got {twice[0]!r} more than once")
+    if any(not name.strip() for name in table.names):
+        place = next(j for j, name in enumerate(table.names) if not name.strip())
+        raise ValueError(
+            f"column {place} of the numeric columns has no name, so that laws cannot be written; "
+            "name it, or pass feature_names"
+        )
     if sample_weight is not None:
         table.sample_weight = check_weights(sample_weight, "X", len(table.values))
     return table
@@ -104,9 +110,9 @@ def _is_chunked(X: Any) -> bool:
 def _from_frame(X: Any) -> NumericTable:
     names, columns, notes = [], [], []
     texts: dict[tuple[int, str], str] = {}
-    for name in X.columns:
+    for name in get_columns(X) or ():
         column = X[name]
-        values = np.asarray(getattr(column, "array", column))
+        values = _as_numpy(column)
         problem = _problem(values)
         numbers = None if problem else _numbers(column, values)
         if numbers is None and not problem and (written := _read_texts(values)) is not None:
@@ -122,6 +128,23 @@ def _from_frame(X: Any) -> NumericTable:
     index = getattr(X, "index", None)
     rows = list(index) if index is not None and not callable(index) else list(range(n_rows))
     return NumericTable(stacked, names, rows, np.ones(n_rows), notes, texts)
+
+
+def _as_numpy(column: Any) -> Any:
+    """Return the cells of a column: objects where NumPy has no type for them."""
+    try:
+        values = np.asarray(getattr(column, "array", column))
+    except (TypeError, ValueError, ArithmeticError, RuntimeError):
+        values = None
+    except Exception as error:  # polars raises its own, for types such as Int128
+        if not type(error).__module__.startswith("polars"):
+            raise
+        values = None
+    if values is not None and values.ndim == 1:
+        return values
+    cells = np.empty(len(column), dtype=object)
+    cells[:] = list(column.to_list())
+    return cells
 
 
 def _read_texts(values: Any) -> WrittenColumn | None:
@@ -150,7 +173,7 @@ def _numbers(column: Any, values: Any) -> FloatArray | None:
             if any(isinstance(v, (str, bytes)) for v in values):
                 return None
         return np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
 
@@ -160,6 +183,8 @@ def _is_missing(value: Any) -> bool:
 
 def _from_array(X: Any) -> NumericTable:
     X = require_dense(X, "X")
+    if str(getattr(X, "dtype", None)) == "torch.bfloat16":  # NumPy has no such type
+        X = X.float()
     array = np.asarray(move_to_host(X) if hasattr(X, "dtype") else X)
     if array.ndim != 2:
         raise ValueError(
