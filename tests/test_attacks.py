@@ -1,6 +1,7 @@
 """Input that was once answered by an error from deep inside, or by a wrong result."""
 
 import warnings
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -18,11 +19,13 @@ from vanishing import (
     VanishingDetector,
     VanishingIdeal,
     discover,
+    load,
 )
 from vanishing.algebra import contains, estimate_variety, hilbert_function, project
 from vanishing.data import TableError, read_table
 from vanishing.detectors import ChristoffelDetector
 from vanishing.ideal import OverflowWarning
+from vanishing.persistence import ModelFileError
 
 
 def parabola(n_rows=60, noise=0.0):
@@ -74,6 +77,13 @@ def test_numbers_whose_sum_overflows_do_not_warn():
 def test_detectors_refuse_rows_that_underflow(kind):
     with pytest.raises(ValueError, match="too small to be squared; rescale"):
         kind().fit(parabola() * 1e-170)
+
+
+@pytest.mark.parametrize("estimator", [VanishingIdeal, ChristoffelDetector])
+def test_partial_fits_refuse_rows_that_overflow(estimator):
+    fitted = estimator().partial_fit(parabola())
+    with pytest.raises(ValueError, match="too large to be squared; rescale"):
+        fitted.partial_fit(parabola() * 1e160)
 
 
 def test_rows_without_weight_do_not_count():
@@ -210,6 +220,14 @@ def test_a_feather_file_that_fills_the_memory_is_refused(tmp_path):
     pyarrow.feather.write_feather(table, path, compression="zstd", compression_level=9)
     with pytest.raises(TableError, match="made to fill the memory"):
         read_table(path)
+
+
+def test_units_in_a_file_of_laws_are_checked(tmp_path):
+    laws = discover(parabola())
+    for units in (np.full(3, np.nan), np.full(3, -1.0), np.zeros(0), np.full(3, 1e308)):
+        replace(laws, units=units).save(tmp_path / "laws.safetensors")
+        with pytest.raises(ModelFileError, match="the units of laws"):
+            load(tmp_path / "laws.safetensors")
 
 
 # --- Algebra --------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ import io
 import os
 import zipfile
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -222,11 +223,7 @@ def _open_arrow(file: str | bytes, where: str, format: str) -> ColumnFile:
         with open_stream(file) as stream:
             content = stream.read()
         # Equal numbers take no space in such files, but do in memory.
-        dataset = import_arrow("pyarrow.dataset")
-        kind = dataset.ParquetFileFormat() if format == "parquet" else dataset.IpcFileFormat()
-        described = kind.make_fragment(arrow.BufferReader(content))
-        expanded = 8 * described.count_rows() * len(described.physical_schema)
-        check_expansion(expanded, len(content), where)
+        check_expansion(_count_bytes(arrow.BufferReader(content), format), len(content), where)
         table = reader.read_table(arrow.BufferReader(content))
         index = index_columns(table.schema)
         return ColumnFile(where, table.column_names, table.columns, index=index)
@@ -235,6 +232,17 @@ def _open_arrow(file: str | bytes, where: str, format: str) -> ColumnFile:
     except Exception as error:  # names that are no text, claims of much memory
         kind = format.capitalize()
         raise TableError(f"{where} is no {kind} file that can be read: {error}") from error
+
+
+def _count_bytes(content: Any, format: str) -> int:
+    """Return the memory that the numbers of an Arrow file take, by what it says of itself."""
+    if format == "parquet":
+        described = import_arrow("pyarrow.parquet").read_metadata(content)
+        return int(8 * described.num_rows * described.num_columns)
+    fragment = import_arrow("pyarrow.dataset").IpcFileFormat().make_fragment(content)
+    with suppress(import_arrow().ArrowInvalid):  # who reads it says what is wrong
+        return int(8 * fragment.count_rows() * len(fragment.physical_schema))
+    return 0
 
 
 def index_columns(schema: Any) -> tuple[int, ...]:

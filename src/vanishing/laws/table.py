@@ -84,9 +84,7 @@ def take_table(X: Any, feature_names: Any = None, sample_weight: Any = None) -> 
                 "numeric columns; give one name for each"
             )
         table.names = given
-    if len(set(table.names)) < len(table.names):
-        twice = sorted({name for name in table.names if table.names.count(name) > 1})
-        raise ValueError(f"columns must have different names, got {twice[0]!r} more than once")
+    _refuse_equal_names(table.names)
     if any(not name.strip() for name in table.names):
         place = next(j for j, name in enumerate(table.names) if not name.strip())
         raise ValueError(
@@ -96,6 +94,12 @@ def take_table(X: Any, feature_names: Any = None, sample_weight: Any = None) -> 
     if sample_weight is not None:
         table.sample_weight = check_weights(sample_weight, "X", len(table.values))
     return table
+
+
+def _refuse_equal_names(names: Sequence[str]) -> None:
+    if len(set(names)) < len(names):
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise ValueError(f"columns must have different names, got {twice[0]!r} more than once")
 
 
 def _is_chunked(X: Any) -> bool:
@@ -110,7 +114,9 @@ def _is_chunked(X: Any) -> bool:
 def _from_frame(X: Any) -> NumericTable:
     names, columns, notes = [], [], []
     texts: dict[tuple[int, str], str] = {}
-    for name in get_columns(X) or ():
+    labels = get_columns(X) or []
+    _refuse_equal_names([str(label) for label in labels])
+    for name in labels:
         column = X[name]
         values = _as_numpy(column)
         problem = _problem(values)
@@ -149,9 +155,10 @@ def _as_numpy(column: Any) -> Any:
 
 def _read_texts(values: Any) -> WrittenColumn | None:
     """Read a column of texts that are numbers, as the reader of files does; None for others."""
-    cells = [None if _is_missing(each) or each != each else each for each in values.tolist()]
+    cells = [None if _is_missing(each) else each for each in values.tolist()]
     if not all(each is None or isinstance(each, (str, int, float)) for each in cells):
         return None
+    cells = [None if each != each else each for each in cells]
     return read_texts([None if each is None else str(each) for each in cells])
 
 
@@ -172,9 +179,10 @@ def _numbers(column: Any, values: Any) -> FloatArray | None:
             values = np.array([np.nan if _is_missing(v) else v for v in values], dtype=object)
             if any(isinstance(v, (str, bytes)) for v in values):
                 return None
-        return np.asarray(values, dtype=float)
+        numbers = np.asarray(values, dtype=float)
     except (TypeError, ValueError, OverflowError):
         return None
+    return numbers if numbers.ndim == 1 else None  # cells may be lists
 
 
 def _is_missing(value: Any) -> bool:
