@@ -106,6 +106,13 @@ def test_numbers_that_lose_their_digits_are_set_aside(convert):
     assert any("differ in digits that floating-point numbers do not have" in n for n in found.notes)
 
 
+@pytest.mark.parametrize("convert", [np.asarray, pd.DataFrame])
+def test_estimators_warn_of_digits_that_are_lost(convert):
+    X = convert(2**60 + np.arange(120).reshape(40, 3))
+    with pytest.warns(UserWarning, match="differ in digits that floating-point numbers do not"):
+        VanishingIdeal().fit(X)
+
+
 def test_large_numbers_that_keep_their_digits_stay():
     a, b = np.random.default_rng(0).integers(10**17, 10**18, (2, 60))
     assert len(discover(np.column_stack([a, b, a + b])).equations) == 1
@@ -220,6 +227,22 @@ def test_a_feather_file_that_fills_the_memory_is_refused(tmp_path):
     pyarrow.feather.write_feather(table, path, compression="zstd", compression_level=9)
     with pytest.raises(TableError, match="made to fill the memory"):
         read_table(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("texts.csv", b"a,b\nx,y\nz,w\n", "has no column of numbers: 'a' is text"),
+        ("cut.csv.gz", b"\x1f\x8b no gzip file", "cannot be read"),
+        ("wide.csv", "a,b\n1,2\n".encode("utf-32"), "UTF-32; save the file in UTF-8"),
+    ],
+    ids=["texts", "damaged", "UTF-32"],
+)
+def test_files_that_hold_no_table_are_named(tmp_path, name, content, message):
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(TableError, match=f"{name}.*{message}"):
+        discover(path)
 
 
 def test_units_in_a_file_of_laws_are_checked(tmp_path):

@@ -10,8 +10,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from vanishing.arrays.namespace import Array, namespace
 from vanishing.arrays.blocks import limit_jobs
+from vanishing.arrays.namespace import Array, namespace
 from vanishing.data.inputs import (
     N_JOBS,
     check_new_points,

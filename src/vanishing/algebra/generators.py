@@ -463,7 +463,9 @@ def _coefficients(polynomial: Any, n_variables: int, names: Sequence[str] | None
     if hasattr(polynomial, "free_symbols"):
         return _symbolic_coefficients(polynomial, n_variables, names)
     if isinstance(polynomial, str):
-        raise TypeError(f"expected a polynomial, got a text; pass sympy.sympify({polynomial!r:.40})")
+        raise TypeError(
+            f"expected a polynomial, got a text; pass sympy.sympify({polynomial!r:.40})"
+        )
     given = np.asarray(polynomial, dtype=np.float64)
     if not np.isfinite(given).all():
         raise ValueError("the coefficients of the polynomial contain NaN or infinity")
@@ -494,7 +496,9 @@ def _symbolic_coefficients(
     try:
         expanded = sympy.Poly(expression.xreplace(plain), *map(sympy.Symbol, names))
     except sympy.PolynomialError as error:
-        raise ValueError(f"expected a polynomial in {', '.join(names)}, got {expression}") from error
+        raise ValueError(
+            f"expected a polynomial in {', '.join(names)}, got {expression}"
+        ) from error
     terms = dict(expanded.terms())
     if not all(value.is_real and value.is_finite for value in terms.values()):
         raise ValueError(f"expected finite real coefficients, got {expression}")

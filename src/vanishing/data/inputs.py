@@ -5,6 +5,7 @@ here.
 """
 
 import os
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from numbers import Integral
 from typing import Any
@@ -37,6 +38,7 @@ from vanishing.data.source import (
     close_after,
     get_column_names,
     get_columns,
+    have_lost_digits,
 )
 from vanishing.polynomials.monomials import variable_names
 
@@ -201,7 +203,10 @@ def validate_table(estimator: Any, X: Any, **options: Any) -> Any:
     _refuse_types(getattr(X, "dtype", None))
     _refuse_columns(X)
     try:
-        return validate_data(estimator, X, dtype=DTYPES, **options)
+        found = validate_data(estimator, X, dtype=DTYPES, **options)
+        if any(str(dtype).lower() in ("int64", "uint64") for dtype in _get_dtypes(X)):
+            _warn_of_lost_digits(found[0] if isinstance(found, tuple) else found)
+        return found
     except OverflowError as error:
         raise ValueError(
             f"X holds whole numbers beyond {np.finfo(np.float64).max:.3g}, too large for floating "
@@ -259,10 +264,23 @@ def _refuse_columns(X: Any) -> None:
 
 def _get_dtypes(X: Any) -> list[Any]:
     """Return the types of the columns of a frame, or none if it does not tell them."""
+    if isinstance(X, np.ndarray):
+        return [X.dtype]
     dtypes = getattr(X, "dtypes", None)
     if dtypes is None:
         return list(getattr(getattr(X, "schema", None), "types", ()))
     return list(dtypes)
+
+
+def _warn_of_lost_digits(array: Array) -> None:
+    """Warn of whole numbers that are equal, or nearly so, as floating-point numbers only."""
+    for j in np.flatnonzero(have_lost_digits(array)).tolist():
+        warnings.warn(
+            f"the whole numbers in column {j} of X, about {array[0, j]:.3g}, differ in digits that "
+            "floating-point numbers do not have; subtract a constant from them",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def _describe_cell(X: Any) -> str | None:

@@ -485,6 +485,9 @@ def read_table(
     if columns is None:
         others = [j for j in range(opened.n_columns) if j not in index]
         wanted, set_aside = opened.set_texts_aside(others)
+        if not wanted:
+            reasons = "; ".join(f"{each.name!r} is {each.reason}" for each in set_aside[:3])
+            raise TableError(f"{opened.where} has no column of numbers: {reasons or 'it is empty'}")
     else:
         wanted = [shown.index(name) for name in columns]
     values = opened.numbers(wanted)

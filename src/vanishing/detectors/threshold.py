@@ -12,7 +12,6 @@ from scipy.special import betainc
 from sklearn.utils.parallel import Parallel, delayed
 
 from vanishing.arrays.blocks import limit_jobs
-
 from vanishing.arrays.namespace import (
     Array,
     FloatArray,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
+from vanishing.data.source import have_lost_digits
 from vanishing.equations.text import last_digits
 from vanishing.laws.check import Check, Checker
 from vanishing.laws.discovery import find_relations
@@ -24,8 +25,6 @@ SEARCHED_ROWS = 3000
 MOST_MISSING = 0.5
 #: Numbers whose products, four at a time, neither overflow nor underflow.
 SMALLEST, LARGEST = 1e-75, 1e75
-#: A column of large numbers has at least so many different ones between its least and its largest.
-FEWEST_STEPS = 2**16
 #: Relative spread below which a column is constant.
 CONSTANT = 1e-12
 
@@ -440,20 +439,13 @@ def _leave_out_rows(table: NumericTable, kept: BoolArray) -> None:
 
 
 def _set_rounded_aside(table: NumericTable) -> None:
-    """Set columns aside whose numbers differ in digits that floating-point numbers do not have.
-
-    Numbers of accounts and tweets have 18 digits and more. As floating-point numbers they are equal,
-    or multiples of 256, which would be a law.
-    """
-    for j in reversed(range(len(table.names))):
-        column = table.values[:, j]
-        largest = float(np.max(np.abs(column), initial=0.0))
-        if largest > 2**53 and float(np.ptp(column)) < FEWEST_STEPS * np.spacing(largest):
-            note = (
-                f"{table.names[j]} is set aside: its numbers, about {largest:.3g}, differ in digits "
-                "that floating-point numbers do not have; subtract a constant from them"
-            )
-            table.drop([j], note)
+    """Set columns aside whose numbers differ in digits that floating-point numbers do not have."""
+    for j in reversed(np.flatnonzero(have_lost_digits(table.values)).tolist()):
+        note = (
+            f"{table.names[j]} is set aside: its numbers, about {table.values[0, j]:.3g}, differ in "
+            "digits that floating-point numbers do not have; subtract a constant from them"
+        )
+        table.drop([j], note)
 
 
 def _search(
