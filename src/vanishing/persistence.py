@@ -757,7 +757,8 @@ def check_laws(laws: Laws) -> None:
     if laws.units is not None:
         require(laws.units.shape == (width,), "the units of laws are not those of their columns")
         require(
-            np.all((laws.units >= 0) & (laws.units <= 1)), "the units of laws are no last digits"
+            bool(np.all((laws.units >= 0) & (laws.units <= 1))),
+            "the units of laws are no last digits",
         )
     _check_each(laws.equations, laws.names)
 

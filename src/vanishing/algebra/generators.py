@@ -339,7 +339,7 @@ def groebner_basis(polynomials: Sequence[Any], *, order: Order = "grevlex") -> l
 
 # --- Membership in an ideal, numerically ----------------------------------------------------------
 
-#: Terms of a polynomial whose membership is decided, at most: their squares are entries of matrices.
+#: Most terms of a polynomial whose membership is decided: matrices have their square.
 MOST_MONOMIALS = 20_000
 #: Multiples of norm 1 whose combinations are smaller than this are dependent.
 DEPENDENT = 1e-9

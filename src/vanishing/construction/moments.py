@@ -394,8 +394,8 @@ class Seen:
         ranges = find_ranges(points)
         if (largest := float(np.max(np.abs(ranges)))) > LARGEST:
             raise ValueError(
-                f"X holds numbers about {largest:.0e} in size, too large to be squared; rescale the "
-                "data before fitting, or leave such rows out"
+                f"X holds numbers about {largest:.0e} in size, too large to be squared; rescale "
+                "the data before fitting, or leave such rows out"
             )
         if contrast is not None:
             kept_contrast = _add_rows(kept_contrast, contrast, degree, memory_budget)

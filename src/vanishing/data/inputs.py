@@ -225,9 +225,10 @@ def validate_table(estimator: Any, X: Any, **options: Any) -> Any:
                 "for instance by OneHotEncoder"
             ) from error
         if "setting an array element" in str(error) or "float() argument must be" in str(error):
+            where = _describe_cell(X)
             raise TypeError(
-                f"X must hold one real number in each cell: {_describe_cell(X) or error}; leave such "
-                "columns out, or make numbers of them"
+                f"{error}: X must hold one real number in each cell{where}; leave such columns "
+                "out, or make numbers of them"
             ) from error
         raise
 
@@ -283,18 +284,18 @@ def _warn_of_lost_digits(array: Array) -> None:
         )
 
 
-def _describe_cell(X: Any) -> str | None:
-    """Say which cell of a table is no number."""
+def _describe_cell(X: Any) -> str:
+    """Say which cell of a table is no number, if it can be found."""
     try:
         cells = np.asarray(X, dtype=object)
     except ValueError:
-        return None
+        return ""
     for place, cell in np.ndenumerate(cells):
         try:
             float(cell)
         except (TypeError, ValueError):
-            return f"row {place[0]} has {type(cell).__name__} {cell!r:.40}"
-    return None
+            return f", but row {place[0]} has {type(cell).__name__} {cell!r:.40}"
+    return ""
 
 
 def _refuse_types(dtype: Any) -> None:

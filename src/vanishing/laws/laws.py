@@ -442,8 +442,8 @@ def _set_rounded_aside(table: NumericTable) -> None:
     """Set columns aside whose numbers differ in digits that floating-point numbers do not have."""
     for j in reversed(np.flatnonzero(have_lost_digits(table.values)).tolist()):
         note = (
-            f"{table.names[j]} is set aside: its numbers, about {table.values[0, j]:.3g}, differ in "
-            "digits that floating-point numbers do not have; subtract a constant from them"
+            f"{table.names[j]} is set aside: its numbers, about {table.values[0, j]:.3g}, differ "
+            "in digits that floating-point numbers do not have; subtract a constant from them"
         )
         table.drop([j], note)
 
