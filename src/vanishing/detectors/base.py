@@ -182,9 +182,8 @@ class Detector(Saveable, OutlierMixin, BaseEstimator):
             infinity where polynomials overflow, which an ``OverflowWarning`` says.
         """
         check_is_fitted(self)
-        score = partial(
-            _score_and_warn, self.anomaly_score_
-        )  # may travel to the workers of a cluster
+        # The score alone: the function may travel to the workers of a cluster.
+        score = partial(_score_and_warn, self.anomaly_score_)
         if is_chunked(X):
             return score_blocks(check_new_points(self, X), score)
         return score(check_new_table(self, X))
