@@ -1,7 +1,6 @@
 """ClassVanishingFeatures: one ideal for each class, their values as features."""
 
 from copy import copy
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -11,8 +10,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from vanishing.arrays.blocks import limit_jobs
 from vanishing.arrays.namespace import Array, namespace
 from vanishing.data.inputs import (
+    N_JOBS,
     check_new_points,
     is_chunked,
     label_error,
@@ -104,7 +105,7 @@ class ClassVanishingFeatures(HasIdeal, Saveable, TransformerMixin, BaseEstimator
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "ideal": [VanishingIdeal, None],
-        "n_jobs": [Integral, None],
+        "n_jobs": N_JOBS,
     }
 
     def __init__(self, ideal: VanishingIdeal | None = None, *, n_jobs: int | None = None) -> None:
@@ -178,7 +179,7 @@ class ClassVanishingFeatures(HasIdeal, Saveable, TransformerMixin, BaseEstimator
             return ideal, None
 
         # Threads, since the work is in BLAS and LAPACK, and parts need no copies.
-        parallel = Parallel(n_jobs=self.n_jobs, prefer="threads")
+        parallel = Parallel(n_jobs=limit_jobs(self.n_jobs, len(classes)), prefer="threads")
         results = parallel(delayed(fit_one)(index) for index in range(len(classes)))
         fitted.ideals_ = [ideal for ideal, _ in results]
         fitted.classes_ = classes

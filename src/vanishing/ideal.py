@@ -17,7 +17,14 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from vanishing import equations as export
 from vanishing.arrays.blocks import format_bytes
-from vanishing.arrays.namespace import Array, BoolArray, FloatArray, IntArray, namespace
+from vanishing.arrays.namespace import (
+    Array,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    move_to_host,
+    namespace,
+)
 from vanishing.construction.border import (
     BorderConstruction,
     BorderSettings,
@@ -63,6 +70,7 @@ __all__ = [
     "FragileWarning",
     "InterpolationWarning",
     "NothingVanishesWarning",
+    "OverflowWarning",
     "UndecidedWarning",
     "VanishingIdeal",
 ]
@@ -71,7 +79,7 @@ __all__ = [
 Output = Literal["abs", "signed", "nonvanishing"]
 
 
-# --- Errors and warnings of a fit -----------------------------------------------------------------
+# --- Errors and warnings --------------------------------------------------------------------------
 
 
 class ContrastError(ValueError):
@@ -92,6 +100,42 @@ class InterpolationWarning(UserWarning):
 
 class NothingVanishesWarning(UserWarning):
     """No polynomial vanishes, so that there are no equations to write."""
+
+
+class OverflowWarning(UserWarning):
+    """Polynomials overflow on some rows, so that their values or scores are infinite or NaN."""
+
+
+def warn_of_overflow(values: Array, what: str) -> Array:
+    """Warn if some rows of values are not finite, and return the values.
+
+    Parameters
+    ----------
+    values : array of shape (n_samples,) or (n_samples, n_values)
+    what : str
+        What the values are, in the plural.
+
+    Returns
+    -------
+    array
+        The same.
+    """
+    xp = namespace(values)
+    # The sum costs far less than the values, and says that all of them are finite.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if bool(xp.isfinite(xp.sum(values))):
+            return values
+    finite = xp.reshape(xp.isfinite(values), (values.shape[0], -1))
+    beyond = np.flatnonzero(np.asarray(move_to_host(~xp.all(finite, axis=1))))
+    if beyond.size:
+        more = f" and {beyond.size - 1} more" if beyond.size > 1 else ""
+        warnings.warn(
+            f"{what} overflow on row {beyond[0]}{more}: they are infinite or NaN there, too far "
+            "from the rows of the fit; look for wrong cells in these rows, or leave them out",
+            OverflowWarning,
+            stacklevel=3,
+        )
+    return values
 
 
 def find_smallest_extent(ideal: "VanishingIdeal") -> float:
@@ -278,9 +322,11 @@ def warn_of_interpolation(found: Construction, points: SampleSource) -> None:
 def evaluate_features(basis: PolynomialBasis, output: Output, points: Array) -> Array:
     """Return what ``transform`` returns for an array, and never a frame."""
     if output == "nonvanishing":
-        return basis.evaluate(points, which="nonvanishing")[:, 1:]
-    values = basis.evaluate(points)
-    return values if output == "signed" else namespace(values).abs(values)
+        values = basis.evaluate(points, which="nonvanishing")[:, 1:]
+    else:
+        values = basis.evaluate(points)
+    values = namespace(values).abs(values) if output == "abs" else values
+    return warn_of_overflow(values, "polynomials")
 
 
 class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
@@ -778,7 +824,8 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         array of shape (n_samples, n_polynomials)
             In the array library, precision and device of X, lazy for a Dask array. For chunks and
             files, a source whose blocks are computed when they are needed; ``vanishing.data.write``
-            writes it to a file. Far from the data, values that overflow are infinite or NaN.
+            writes it to a file. Far from the data, values that overflow are infinite or NaN, and
+            an ``OverflowWarning`` says so.
         """
         check_is_fitted(self)
         output = self.output if output is None else output

@@ -754,6 +754,12 @@ def check_laws(laws: Laws) -> None:
         np.ndim(laws.noise) == 0 or np.shape(laws.noise) == (width,),
         "the noise of laws is not that of their columns",
     )
+    if laws.units is not None:
+        require(laws.units.shape == (width,), "the units of laws are not those of their columns")
+        require(
+            bool(np.all((laws.units >= 0) & (laws.units <= 1))),
+            "the units of laws are no last digits",
+        )
     _check_each(laws.equations, laws.names)
 
 

@@ -373,8 +373,8 @@ def test_a_sheet_of_truth_values_and_one_without_rows(tmp_path):
     np.testing.assert_array_equal(table.values, [[1, 1.5], [0, 2], [np.nan, 3]])
     with pytest.raises(TableError, match="has no rows, only a header"):
         read_table(tmp_path / "book.xlsx", sheet="empty")
-    nameless = read_table(tmp_path / "book.xlsx", sheet="empty", header=False)
-    assert nameless.names is None
+    with pytest.raises(TableError, match="has no column of numbers: 'x0' is text"):
+        read_table(tmp_path / "book.xlsx", sheet="empty", header=False)
 
 
 def test_a_damaged_sheet_is_no_table(tmp_path):

@@ -106,6 +106,12 @@ def with_cell(value, dtype=float):
     return X
 
 
+def as_objects(cell):
+    X = parabola().astype(object)
+    X[4, 1] = cell
+    return X
+
+
 def frame(**columns):
     return pd.DataFrame(parabola(), columns=["a", "b", "c"]).assign(**columns)
 
@@ -159,6 +165,16 @@ TABLES: dict[str, Callable[[], Any]] = {
     "a frame with missing cells": lambda: frame(c=None),
     "a frame of categories": lambda: frame(c=pd.Categorical(["u", "v"] * 20)),
     "a frame with two columns of one name": two_columns_of_one_name,
+    "a frame with a column of dates": lambda: frame(c=pd.date_range("2020", periods=40)),
+    "a frame with a column of complex numbers": lambda: frame(c=np.full(40, 1j)),
+    "a frame of polars with a column of lists": lambda: pl.DataFrame({"a": [[1, 2]] * 40}),
+    "a frame without columns": lambda: pd.DataFrame(index=range(40)),
+    "a frame with a column without a name": lambda: frame().set_axis(["a", "", "c"], axis=1),
+    "objects, one a list": lambda: as_objects([1, 2]),
+    "whole numbers beyond 10³⁰⁸": lambda: as_objects(10**400),
+    "whole numbers beyond 2⁵³ that differ in their last digits": lambda: (
+        2**60 + np.arange(120).reshape(40, 3)
+    ),
     "a frame with names of several types": lambda: frame().set_axis(["a", 1, None], axis=1),
     "a series": lambda: frame()["a"],
     "a lazy frame of polars": lambda: pl.DataFrame(parabola()).lazy(),

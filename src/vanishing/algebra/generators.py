@@ -173,6 +173,15 @@ OTHER_FORM = 0.1
 LARGEST_MULTIPLES = 2**31
 
 
+def check_basis(basis: Any) -> None:
+    """Raise if that is no basis; an ideal has one."""
+    if not isinstance(basis, PolynomialBasis):
+        raise TypeError(
+            f"expected a PolynomialBasis, got {type(basis).__name__}; pass the basis_ of a fitted "
+            "VanishingIdeal"
+        )
+
+
 def minimal_generators(basis: PolynomialBasis) -> PolynomialBasis:
     """Leave out vanishing polynomials that are combinations of others, as far as degrees go.
 
@@ -202,6 +211,7 @@ def minimal_generators(basis: PolynomialBasis) -> PolynomialBasis:
     >>> minimal_generators(ideal.basis_).degrees()
     array([2])
     """
+    check_basis(basis)
     return basis.restrict(find_minimal_generators(basis))
 
 
@@ -329,6 +339,8 @@ def groebner_basis(polynomials: Sequence[Any], *, order: Order = "grevlex") -> l
 
 # --- Membership in an ideal, numerically ----------------------------------------------------------
 
+#: Most terms of a polynomial whose membership is decided: matrices have their square.
+MOST_MONOMIALS = 20_000
 #: Multiples of norm 1 whose combinations are smaller than this are dependent.
 DEPENDENT = 1e-9
 
@@ -398,11 +410,15 @@ def contains(
     >>> contains(circle, [-1.0, 1.0, 0.0]).contained  # x - 1
     False
     """
+    check_basis(basis)
+    if not tol >= 0:
+        raise ValueError(f"tol must not be negative, got {tol}")
     wanted = _coefficients(polynomial, basis.n_features, names)
     own_degree = _degree(wanted, basis.n_features)
     highest = own_degree if degree is None else degree
     if highest < own_degree:
         raise ValueError(f"degree must be at least the polynomial's {own_degree}, got {highest}")
+    _refuse_degree(basis.n_features, highest)
     norm = float(np.linalg.norm(wanted))
     if norm == 0.0:
         return Membership(contained=True, residual=0.0, degree=highest)
@@ -417,6 +433,15 @@ def contains(
         remaining -= known @ (known.T @ remaining)
     residual = float(np.linalg.norm(remaining)) / norm
     return Membership(contained=residual <= tol, residual=residual, degree=highest)
+
+
+def _refuse_degree(n_variables: int, degree: int) -> None:
+    n_monomials = count(n_variables, degree)
+    if n_monomials > MOST_MONOMIALS:
+        raise ValueError(
+            f"polynomials of degree {degree} in {n_variables} variables have {n_monomials} terms, "
+            f"over the limit of {MOST_MONOMIALS}; lower the degree, or use contains_exactly"
+        )
 
 
 def _multiples_up_to(basis: PolynomialBasis, highest: int) -> FloatArray:
@@ -437,7 +462,13 @@ def _coefficients(polynomial: Any, n_variables: int, names: Sequence[str] | None
     """Coefficients on all monomials up to some degree."""
     if hasattr(polynomial, "free_symbols"):
         return _symbolic_coefficients(polynomial, n_variables, names)
+    if isinstance(polynomial, str):
+        raise TypeError(
+            f"expected a polynomial, got a text; pass sympy.sympify({polynomial!r:.40})"
+        )
     given = np.asarray(polynomial, dtype=np.float64)
+    if not np.isfinite(given).all():
+        raise ValueError("the coefficients of the polynomial contain NaN or infinity")
     degree = 0
     while count(n_variables, degree) < given.size:
         degree += 1
@@ -462,8 +493,16 @@ def _symbolic_coefficients(
     unknown = sorted({symbol.name for symbol in plain} - set(names))
     if unknown:
         raise ValueError(f"the variables are {', '.join(names)}; got {', '.join(unknown)} as well")
-    expanded = sympy.Poly(expression.xreplace(plain), *map(sympy.Symbol, names))
+    try:
+        expanded = sympy.Poly(expression.xreplace(plain), *map(sympy.Symbol, names))
+    except sympy.PolynomialError as error:
+        raise ValueError(
+            f"expected a polynomial in {', '.join(names)}, got {expression}"
+        ) from error
     terms = dict(expanded.terms())
+    if not all(value.is_real and value.is_finite for value in terms.values()):
+        raise ValueError(f"expected finite real coefficients, got {expression}")
+    _refuse_degree(n_variables, max(0, expanded.total_degree()))
     table = monomials(n_variables, max(0, expanded.total_degree()))
     return np.array([float(terms.get(tuple(e), 0)) for e in table.exponents.tolist()])
 

@@ -5,9 +5,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vanishing.algebra.generators import minimal_generators
+from vanishing.algebra.generators import check_basis, minimal_generators
 from vanishing.arrays.namespace import FloatArray, IntArray, unmask
 from vanishing.polynomials.basis import PolynomialBasis, Which, largest_by_chance
+
+#: Squares of quadratic terms overflow for larger coordinates.
+LARGEST = 1e75
 
 # --- The affine Hilbert function, and what it says about dimension and degree ---------------------
 
@@ -17,6 +20,26 @@ class Growth(NamedTuple):
 
     dimension: int
     degree: int
+
+
+def check_points(basis: PolynomialBasis, X: Any) -> FloatArray:
+    """Return points of as many coordinates as a basis has variables, all of them finite."""
+    check_basis(basis)
+    points = np.asarray(unmask(X, "X"))
+    if points.ndim != 2 or points.shape[1] != basis.n_features or not len(points):
+        raise ValueError(
+            f"expected points of shape (n_samples, {basis.n_features}), at least one, got shape "
+            f"{points.shape}"
+        )
+    if points.dtype.kind == "c":
+        raise ValueError("expected points with real coordinates, got complex ones")
+    points = points.astype(np.float64)
+    if not (np.isfinite(points).all() and np.abs(points).max() < LARGEST):
+        raise ValueError(
+            f"X contains NaN, infinity, or numbers beyond {LARGEST:.0e}, whose powers overflow; "
+            "leave such rows out, or rescale the data before fitting"
+        )
+    return points
 
 
 def hilbert_function(basis: PolynomialBasis) -> IntArray:
@@ -43,6 +66,7 @@ def hilbert_function(basis: PolynomialBasis) -> IntArray:
     >>> hilbert_function(ideal.basis_)  # (t + 1)²
     array([ 1,  4,  9, 16, 25])
     """
+    check_basis(basis)
     degrees = basis.degrees(which="nonvanishing")
     counts = np.bincount(degrees, minlength=len(basis.blocks) + 1)
     if len(counts) > 1:
@@ -255,7 +279,7 @@ def estimate_variety(basis: PolynomialBasis, X: Any) -> VarietyEstimate:
     >>> low.doubts
     ('equations of degree 2, the last one, are new: there may be more above it',)
     """
-    points = np.asarray(unmask(X, "X"), dtype=np.float64)
+    points = check_points(basis, X)
     hilbert = hilbert_function(basis)
     gradients = Gradients.of(basis, points)
     local_dimension = basis.n_features - most_frequent(gradients.ranks())

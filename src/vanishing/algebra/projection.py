@@ -16,8 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from vanishing.algebra.hilbert import Gradients, most_frequent, size_about_center
-from vanishing.arrays.namespace import BoolArray, FloatArray, unmask
+from vanishing.algebra.hilbert import (
+    Gradients,
+    check_points,
+    most_frequent,
+    size_about_center,
+)
+from vanishing.arrays.namespace import BoolArray, FloatArray
 from vanishing.polynomials.basis import PolynomialBasis
 
 #: Damping of the first step, and by how much it changes, relative to the squared gradients.
@@ -103,7 +108,9 @@ def project(
     >>> nearest.distances.round(6), nearest.converged
     (array([4. , 0.5]), array([ True,  True]))
     """
-    given = np.asarray(unmask(X, "X"), dtype=np.float64)
+    given = check_points(basis, X)
+    if max_steps < 1 or not tol > 0:
+        raise ValueError(f"max_steps and tol must be positive, got {max_steps} and {tol}")
     if not basis.count():
         raise ValueError("there are no equations to project onto: nothing vanishes")
     nearby = _land(_Equations(basis, given), given, 0, max_steps, tol)

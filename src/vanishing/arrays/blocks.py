@@ -33,6 +33,11 @@ ACCELERATOR_BLOCK = 2**28
 FEWEST_ROWS = 64
 
 
+def limit_jobs(n_jobs: int | None, n_tasks: int) -> int | None:
+    """Return no more jobs than there are tasks: each is a thread, whether it has work or not."""
+    return n_jobs if n_jobs is None else min(n_jobs, max(n_tasks, 1))
+
+
 class BudgetError(MemoryError):
     """A degree needs matrices beyond the memory budget."""
 

@@ -21,6 +21,7 @@ from vanishing.construction.candidates import Stage
 from vanishing.construction.gsvd import EXACT, SAFETY
 from vanishing.construction.passes import Factor, Pass, Tsqr, find_ranges, join_ranges
 from vanishing.data.source import (
+    LARGEST,
     ArraySource,
     SampleSource,
     Summary,
@@ -390,9 +391,14 @@ class Seen:
         """Add new rows to what was seen before."""
         _check_budget(points.n_features, degree, memory_budget)
         kept, kept_contrast = (None, None) if seen is None else (seen.points, seen.contrast)
+        ranges = find_ranges(points)
+        if (largest := float(np.max(np.abs(ranges)))) > LARGEST:
+            raise ValueError(
+                f"X holds numbers about {largest:.0e} in size, too large to be squared; rescale "
+                "the data before fitting, or leave such rows out"
+            )
         if contrast is not None:
             kept_contrast = _add_rows(kept_contrast, contrast, degree, memory_budget)
-        ranges = find_ranges(points)
         if seen is not None and seen.ranges is not None:
             ranges = join_ranges(seen.ranges, ranges)
         return Seen(_add_rows(kept, points, degree, memory_budget), kept_contrast, ranges)

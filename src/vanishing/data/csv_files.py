@@ -705,14 +705,19 @@ def _refuse_bombs(path: str, size: int, changed: int) -> None:
     Before anything else reads it: an error in the threads of a reader may never come out of them.
     """
     n_read = 0
-    with import_arrow().input_stream(path, compression=COMPRESSED[Path(path).suffix]) as stream:
-        while n_block := len(stream.read(CSV_BLOCK)):
-            n_read += n_block
-            check_expansion(n_read, size, path)
+    try:
+        with import_arrow().input_stream(path, compression=COMPRESSED[Path(path).suffix]) as stream:
+            while n_block := len(stream.read(CSV_BLOCK)):
+                n_read += n_block
+                check_expansion(n_read, size, path)
+    except OSError as error:
+        raise TableError(f"{path} cannot be read: {error}") from error
 
 
 def _guess_encoding(beginning: bytes, where: str) -> str | None:
     """Return the encoding of a text file, None for UTF-8."""
+    if beginning.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
+        raise TableError(f"{where} is text in UTF-32; save the file in UTF-8")
     if beginning.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"
     if b"\0" in beginning:

@@ -5,12 +5,15 @@ here.
 """
 
 import os
+import warnings
 from collections.abc import Callable, Iterator, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from sklearn import get_config
 from sklearn.utils import _safe_indexing
+from sklearn.utils._param_validation import Interval
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_array, validate_data
 
@@ -35,6 +38,7 @@ from vanishing.data.source import (
     close_after,
     get_column_names,
     get_columns,
+    have_lost_digits,
 )
 from vanishing.polynomials.monomials import variable_names
 
@@ -169,6 +173,12 @@ def _as_source(
 # --- Data of any kind checked for an estimator ----------------------------------------------------
 
 DTYPES = [np.float64, np.float32]
+#: What parameters called n_jobs may be: all but 0.
+N_JOBS = [
+    Interval(Integral, None, -1, closed="right"),
+    Interval(Integral, 1, None, closed="left"),
+    None,
+]
 #: Rows of files and chunks are read into one array up to this size, where one is needed.
 TABLE_BYTES = 2**30
 
@@ -191,21 +201,101 @@ def validate_table(estimator: Any, X: Any, **options: Any) -> Any:
         options["y"] = unmask(y, "y")
     X = require_dense(X, "X")
     _refuse_types(getattr(X, "dtype", None))
+    _refuse_columns(X)
     try:
-        return validate_data(estimator, X, dtype=DTYPES, **options)
-    except ValueError as error:
-        if "could not convert string to float" not in str(error):
-            raise
-        texts = [
-            repr(name)
-            for name in getattr(X, "columns", ())
-            if np.asarray(X[name]).dtype.kind in "OUS"
-        ]
-        where = f" of column {texts[0]}" if len(texts) == 1 else ""
+        found = validate_data(estimator, X, dtype=DTYPES, **options)
+        if any(str(dtype).lower() in ("int64", "uint64") for dtype in _get_dtypes(X)):
+            _warn_of_lost_digits(found[0] if isinstance(found, tuple) else found)
+        return found
+    except OverflowError as error:
         raise ValueError(
-            f"{error}: X must hold numbers only; leave the texts{where} out, or encode them, for "
-            "instance by OneHotEncoder"
+            f"X holds whole numbers beyond {np.finfo(np.float64).max:.3g}, too large for floating "
+            "point; rescale them, or leave such rows out"
         ) from error
+    except (TypeError, ValueError) as error:
+        if "could not convert string to float" in str(error):
+            texts = [
+                repr(name)
+                for name in getattr(X, "columns", ())
+                if np.asarray(X[name]).dtype.kind in "OUS"
+            ]
+            where = f" of column {texts[0]}" if len(texts) == 1 else ""
+            raise ValueError(
+                f"{error}: X must hold numbers only; leave the texts{where} out, or encode them, "
+                "for instance by OneHotEncoder"
+            ) from error
+        if "setting an array element" in str(error) or "float() argument must be" in str(error):
+            where = _describe_cell(X)
+            raise TypeError(
+                f"{error}: X must hold one real number in each cell{where}; leave such columns "
+                "out, or make numbers of them"
+            ) from error
+        raise
+
+
+def _refuse_columns(X: Any) -> None:
+    """Raise for columns of a frame that are no numbers, by their names."""
+    names = get_columns(X)
+    if names is None or getattr(X, "ndim", 2) != 2:
+        return
+    names = list(names)
+    if not names:
+        raise ValueError(
+            f"Found array with 0 feature(s) (shape=({len(X)}, 0)) while a minimum of 1 is required."
+        )
+    twice = sorted({str(name) for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(
+            f"the columns of X must have different names, got {twice[0]!r} more than once; rename "
+            "one, or leave it out"
+        )
+    for name, dtype in zip(names, _get_dtypes(X), strict=False):
+        kind = str(dtype).lower()
+        if kind.startswith(("datetime", "date", "duration", "timedelta", "time", "period")):
+            raise TypeError(
+                f"X must hold numbers, got dates or durations in column {name!r} ({dtype}); leave "
+                "it out, or pass, for instance, the days since a first one"
+            )
+        if kind.startswith(("complex", "interval", "list", "array", "struct", "object_")):
+            raise ValueError(
+                f"X must hold real numbers, got {dtype} in column {name!r}; leave it out, or pass "
+                "its parts as columns"
+            )
+
+
+def _get_dtypes(X: Any) -> list[Any]:
+    """Return the types of the columns of a frame, or none if it does not tell them."""
+    if isinstance(X, np.ndarray):
+        return [X.dtype]
+    dtypes = getattr(X, "dtypes", None)
+    if dtypes is None:
+        return list(getattr(getattr(X, "schema", None), "types", ()))
+    return list(dtypes)
+
+
+def _warn_of_lost_digits(array: Array) -> None:
+    """Warn of whole numbers that are equal, or nearly so, as floating-point numbers only."""
+    for j in np.flatnonzero(have_lost_digits(array)).tolist():
+        warnings.warn(
+            f"the whole numbers in column {j} of X, about {array[0, j]:.3g}, differ in digits that "
+            "floating-point numbers do not have; subtract a constant from them",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def _describe_cell(X: Any) -> str:
+    """Say which cell of a table is no number, if it can be found."""
+    try:
+        cells = np.asarray(X, dtype=object)
+    except ValueError:
+        return ""
+    for place, cell in np.ndenumerate(cells):
+        try:
+            float(cell)
+        except (TypeError, ValueError):
+            return f", but row {place[0]} has {type(cell).__name__} {cell!r:.40}"
+    return ""
 
 
 def _refuse_types(dtype: Any) -> None:

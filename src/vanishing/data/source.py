@@ -19,6 +19,7 @@ from vanishing.arrays.blocks import (
 )
 from vanishing.arrays.namespace import (
     Array,
+    BoolArray,
     FloatArray,
     is_array,
     is_from,
@@ -319,6 +320,8 @@ def as_array(data: Any, name: str) -> Array:
 
 #: Squares of numbers up to this can be summed over some millions of rows.
 LARGEST = 1e150
+#: Between the least and the largest of large numbers there are at least so many others.
+FEWEST_STEPS = 2**16
 
 
 def check_block(block: Array, *, name: str, n_features: int | None = None) -> Array:
@@ -344,6 +347,20 @@ def check_block(block: Array, *, name: str, n_features: int | None = None) -> Ar
     if xp.isdtype(block.dtype, "real floating"):
         _refuse_nonfinite(block, name)
     return block
+
+
+def have_lost_digits(values: FloatArray) -> BoolArray:
+    """Say of each column whether its numbers are so large and near that rounding makes them equal.
+
+    Numbers of accounts and tweets have 18 digits and more. As floating-point numbers they are
+    multiples of 256 or all the same.
+    """
+    largest = np.max(np.abs(values), axis=0, initial=0.0)
+    if not (largest > 2**53).any():
+        return np.zeros(len(largest), dtype=bool)
+    return np.asarray(
+        (largest > 2**53) & (np.ptp(values, axis=0) < FEWEST_STEPS * np.spacing(largest))
+    )
 
 
 def too_large_to_square(block: Array) -> tuple[int, int] | None:

@@ -5,6 +5,7 @@ import io
 import os
 import zipfile
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -221,11 +222,8 @@ def _open_arrow(file: str | bytes, where: str, format: str) -> ColumnFile:
     try:
         with open_stream(file) as stream:
             content = stream.read()
-        if format == "parquet":
-            # Equal numbers take no space in such files, but do in memory.
-            described = reader.read_metadata(arrow.BufferReader(content))
-            expanded = 8 * described.num_rows * described.num_columns
-            check_expansion(expanded, len(content), where)
+        # Equal numbers take no space in such files, but do in memory.
+        check_expansion(_count_bytes(arrow.BufferReader(content), format), len(content), where)
         table = reader.read_table(arrow.BufferReader(content))
         index = index_columns(table.schema)
         return ColumnFile(where, table.column_names, table.columns, index=index)
@@ -234,6 +232,17 @@ def _open_arrow(file: str | bytes, where: str, format: str) -> ColumnFile:
     except Exception as error:  # names that are no text, claims of much memory
         kind = format.capitalize()
         raise TableError(f"{where} is no {kind} file that can be read: {error}") from error
+
+
+def _count_bytes(content: Any, format: str) -> int:
+    """Return the memory that the numbers of an Arrow file take, by what it says of itself."""
+    if format == "parquet":
+        described = import_arrow("pyarrow.parquet").read_metadata(content)
+        return int(8 * described.num_rows * described.num_columns)
+    fragment = import_arrow("pyarrow.dataset").IpcFileFormat().make_fragment(content)
+    with suppress(import_arrow().ArrowInvalid):  # who reads it says what is wrong
+        return int(8 * fragment.count_rows() * len(fragment.physical_schema))
+    return 0
 
 
 def index_columns(schema: Any) -> tuple[int, ...]:
@@ -476,6 +485,9 @@ def read_table(
     if columns is None:
         others = [j for j in range(opened.n_columns) if j not in index]
         wanted, set_aside = opened.set_texts_aside(others)
+        if not wanted:
+            reasons = "; ".join(f"{each.name!r} is {each.reason}" for each in set_aside[:3])
+            raise TableError(f"{opened.where} has no column of numbers: {reasons or 'it is empty'}")
     else:
         wanted = [shown.index(name) for name in columns]
     values = opened.numbers(wanted)

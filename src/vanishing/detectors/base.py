@@ -3,6 +3,7 @@
 from array import array
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -40,7 +41,7 @@ from vanishing.detectors.threshold import (
 )
 from vanishing.equations.text import last_digits
 from vanishing.explain.record import Explanation
-from vanishing.ideal import VanishingIdeal
+from vanishing.ideal import VanishingIdeal, warn_of_overflow
 from vanishing.saving import Saveable
 
 if TYPE_CHECKING:
@@ -117,6 +118,10 @@ def _merge(first: Moments, second: Moments) -> Moments:
     return Moments(n_rows, mean, first.squares + second.squares + between)
 
 
+def _score_and_warn(score: Score, rows: Array) -> Array:
+    return warn_of_overflow(score.score_samples(rows), "scores")
+
+
 def score_blocks(source: SampleSource, score: Callable[[Array], Array]) -> Any:
     """Score the rows block by block.
 
@@ -141,6 +146,8 @@ def score_blocks(source: SampleSource, score: Callable[[Array], Array]) -> Any:
 
 #: Share of the training data whose score is called usual in explanations.
 USUAL = 0.9
+#: Squares of smaller numbers underflow.
+SMALLEST = 1e-155
 #: Rows that say how many decimals the columns have.
 UNIT_ROWS = 1000
 
@@ -171,12 +178,15 @@ class Detector(Saveable, OutlierMixin, BaseEstimator):
         Returns
         -------
         array of shape (n_samples,)
-            A NumPy array for files and chunks, which are read once; lazy for a Dask array.
+            A NumPy array for files and chunks, which are read once; lazy for a Dask array. Minus
+            infinity where polynomials overflow, which an ``OverflowWarning`` says.
         """
         check_is_fitted(self)
+        # The score alone: the function may travel to the workers of a cluster.
+        score = partial(_score_and_warn, self.anomaly_score_)
         if is_chunked(X):
-            return score_blocks(check_new_points(self, X), self.anomaly_score_.score_samples)
-        return self.anomaly_score_.score_samples(check_new_table(self, X))
+            return score_blocks(check_new_points(self, X), score)
+        return score(check_new_table(self, X))
 
     def decision_function(self, X: Any) -> Array:
         """Return ``score_samples`` minus ``offset_``: negative for anomalies.
@@ -410,6 +420,12 @@ def check_rows(
         raise ValueError(
             f"X holds {float(rows[place]):.3g} in column {place[1]}, too large to be squared; "
             "rescale the column, or leave such rows out"
+        )
+    largest = float(namespace(rows).max(namespace(rows).abs(rows)))
+    if 0 < largest < SMALLEST:
+        raise ValueError(
+            f"X holds numbers of at most {largest:.0e} in size, too small to be squared; rescale "
+            "the data before fitting"
         )
     return rows, sample_weight
 

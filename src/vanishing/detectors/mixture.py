@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
-from vanishing.arrays.blocks import limit_threads
+from vanishing.arrays.blocks import limit_jobs, limit_threads
 from vanishing.arrays.namespace import (
     Array,
     FloatArray,
@@ -276,7 +276,7 @@ def fit_mixture(
     missing = [own for own, component in enumerate(found) if component is None]
     # Threads: the work is in BLAS and LAPACK, and the copies are shared. Many small problems run
     # fastest with one BLAS thread each.
-    parallel = Parallel(n_jobs=n_jobs, prefer="threads")
+    parallel = Parallel(n_jobs=limit_jobs(n_jobs, len(missing)), prefer="threads")
     with limit_threads(1 if n_clusters > 1 or parallel.n_jobs not in (None, 1) else None):
         fitted = dict(zip(missing, parallel(delayed(fit_one)(own) for own in missing), strict=True))
     return Mixture(

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import betainc
 from sklearn.utils.parallel import Parallel, delayed
 
+from vanishing.arrays.blocks import limit_jobs
 from vanishing.arrays.namespace import (
     Array,
     FloatArray,
@@ -155,7 +156,7 @@ def apply_to_unseen(
     """
     parts = np.array_split(np.random.default_rng(seed).permutation(n_rows), FOLDS)
     parts = parts[: count_folds(n_rows)]
-    values = Parallel(n_jobs=n_jobs, prefer="threads")(
+    values = Parallel(n_jobs=limit_jobs(n_jobs, len(parts)), prefer="threads")(
         delayed(fit_and_apply)(np.delete(np.arange(n_rows), part), part) for part in parts
     )
     return np.concatenate(values), np.concatenate(parts)

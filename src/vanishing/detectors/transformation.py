@@ -26,7 +26,7 @@ from vanishing.arrays.namespace import (
     namespace,
     take_rows,
 )
-from vanishing.data.inputs import prepare_for_sklearn, take_over, too_large
+from vanishing.data.inputs import N_JOBS, prepare_for_sklearn, take_over, too_large
 from vanishing.data.source import ConcatenatedSource, MappedSource, SampleSource, close_after
 from vanishing.detectors.base import Callback, Detector, Progress, check_rows, find_moments
 from vanishing.detectors.clusters import find_clusterings, resolutions_of
@@ -180,7 +180,7 @@ class TransformationDetector(HasIdeal, Detector):
         "contamination": [StrOptions({"auto"}), Interval(Real, 0, 0.5, closed="right")],
         "calibration": [Interval(Real, 0, 1, closed="neither"), None],
         "random_state": [Interval(Integral, 0, None, closed="left")],
-        "n_jobs": [Integral, None],
+        "n_jobs": N_JOBS,
     }
 
     def __init__(

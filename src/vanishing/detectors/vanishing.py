@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from vanishing.arrays.blocks import limit_workers, one_thread
 from vanishing.arrays.namespace import FloatArray, IntArray, move_to_numpy
 from vanishing.contrasts import Contrast, Permuted
-from vanishing.data.inputs import check_new_table, take_over, too_large
+from vanishing.data.inputs import N_JOBS, check_new_table, take_over, too_large
 from vanishing.data.source import SampleSource, sample_rows
 from vanishing.detectors.base import DRAWN_NUMBERS, Callback, Detector, Progress, check_rows
 from vanishing.detectors.clusters import are_trusted, check_vanishing, find_clusters, fit_clusters
@@ -112,7 +112,7 @@ class VanishingDetector(HasIdeal, Detector):
         "contamination": [StrOptions({"auto"}), Interval(Real, 0, 0.5, closed="right")],
         "calibration": [Interval(Real, 0, 1, closed="neither"), None],
         "random_state": [Interval(Integral, 0, None, closed="left")],
-        "n_jobs": [Integral, None],
+        "n_jobs": N_JOBS,
     }
 
     def __init__(

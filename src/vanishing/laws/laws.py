@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
+from vanishing.data.source import have_lost_digits
 from vanishing.equations.text import last_digits
 from vanishing.laws.check import Check, Checker
 from vanishing.laws.discovery import find_relations
@@ -325,7 +326,9 @@ def discover(
     """
     _check_options(max_degree, random_state)
     table = take_table(X, feature_names, sample_weight)
+    _leave_out_rows(table, table.sample_weight > 0)
     _leave_out_missing(table)
+    _set_rounded_aside(table)
     _refuse_sizes(table)
     _check_noise(noise, len(table.names))
     values, weights = table.values, table.sample_weight
@@ -427,9 +430,25 @@ def _leave_out_missing(table: NumericTable) -> None:
             f"{n_left_out} of {len(complete)} rows {have} cells without a number; no law "
             f"was fitted to {'it' if n_left_out == 1 else 'them'}"
         )
-        table.values = table.values[complete]
-        table.sample_weight = table.sample_weight[complete]
-        table.row_names = [table.row_names[i] for i in np.flatnonzero(complete).tolist()]
+        _leave_out_rows(table, complete)
+
+
+def _leave_out_rows(table: NumericTable, kept: BoolArray) -> None:
+    """Keep some of the rows."""
+    if not kept.all():
+        table.values = table.values[kept]
+        table.sample_weight = table.sample_weight[kept]
+        table.row_names = [table.row_names[i] for i in np.flatnonzero(kept).tolist()]
+
+
+def _set_rounded_aside(table: NumericTable) -> None:
+    """Set columns aside whose numbers differ in digits that floating-point numbers do not have."""
+    for j in reversed(np.flatnonzero(have_lost_digits(table.values)).tolist()):
+        note = (
+            f"{table.names[j]} is set aside: its numbers, about {table.values[0, j]:.3g}, differ "
+            "in digits that floating-point numbers do not have; subtract a constant from them"
+        )
+        table.drop([j], note)
 
 
 def _search(

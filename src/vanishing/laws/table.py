@@ -9,7 +9,7 @@ import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, move_to_host, require_dense
 from vanishing.data.csv_files import describe_lines_above
-from vanishing.data.source import check_weights, close_after
+from vanishing.data.source import check_weights, close_after, get_columns
 from vanishing.data.whole_tables import read_table
 from vanishing.data.written_numbers import WrittenColumn, read_texts
 
@@ -84,12 +84,22 @@ def take_table(X: Any, feature_names: Any = None, sample_weight: Any = None) -> 
                 "numeric columns; give one name for each"
             )
         table.names = given
-    if len(set(table.names)) < len(table.names):
-        twice = sorted({name for name in table.names if table.names.count(name) > 1})
-        raise ValueError(f"columns must have different names, got {twice[0]!r} more than once")
+    _refuse_equal_names(table.names)
+    if any(not name.strip() for name in table.names):
+        place = next(j for j, name in enumerate(table.names) if not name.strip())
+        raise ValueError(
+            f"column {place} of the numeric columns has no name, so that laws cannot be written; "
+            "name it, or pass feature_names"
+        )
     if sample_weight is not None:
         table.sample_weight = check_weights(sample_weight, "X", len(table.values))
     return table
+
+
+def _refuse_equal_names(names: Sequence[str]) -> None:
+    if len(set(names)) < len(names):
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise ValueError(f"columns must have different names, got {twice[0]!r} more than once")
 
 
 def _is_chunked(X: Any) -> bool:
@@ -106,9 +116,11 @@ def _is_chunked(X: Any) -> bool:
 def _from_frame(X: Any) -> NumericTable:
     names, columns, notes = [], [], []
     texts: dict[tuple[int, str], str] = {}
-    for name in X.columns:
+    labels = get_columns(X) or []
+    _refuse_equal_names([str(label) for label in labels])
+    for name in labels:
         column = X[name]
-        values = np.asarray(getattr(column, "array", column))
+        values = _as_numpy(column)
         problem = _problem(values)
         numbers = None if problem else _numbers(column, values)
         if numbers is None and not problem and (written := _read_texts(values)) is not None:
@@ -126,11 +138,29 @@ def _from_frame(X: Any) -> NumericTable:
     return NumericTable(stacked, names, rows, np.ones(n_rows), notes, texts)
 
 
+def _as_numpy(column: Any) -> Any:
+    """Return the cells of a column: objects where NumPy has no type for them."""
+    try:
+        values = np.asarray(getattr(column, "array", column))
+    except (TypeError, ValueError, ArithmeticError, RuntimeError):
+        values = None
+    except Exception as error:  # polars raises its own, for types such as Int128
+        if not type(error).__module__.startswith("polars"):
+            raise
+        values = None
+    if values is not None and values.ndim == 1:
+        return values
+    cells = np.empty(len(column), dtype=object)
+    cells[:] = list(column.to_list())
+    return cells
+
+
 def _read_texts(values: Any) -> WrittenColumn | None:
     """Read a column of texts that are numbers, as the reader of files does; None for others."""
-    cells = [None if _is_missing(each) or each != each else each for each in values.tolist()]
+    cells = [None if _is_missing(each) else each for each in values.tolist()]
     if not all(each is None or isinstance(each, (str, int, float)) for each in cells):
         return None
+    cells = [None if each != each else each for each in cells]
     return read_texts([None if each is None else str(each) for each in cells])
 
 
@@ -151,9 +181,10 @@ def _numbers(column: Any, values: Any) -> FloatArray | None:
             values = np.array([np.nan if _is_missing(v) else v for v in values], dtype=object)
             if any(isinstance(v, (str, bytes)) for v in values):
                 return None
-        return np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
+        numbers = np.asarray(values, dtype=float)
+    except (TypeError, ValueError, OverflowError):
         return None
+    return numbers if numbers.ndim == 1 else None  # cells may be lists
 
 
 def _is_missing(value: Any) -> bool:
@@ -162,6 +193,8 @@ def _is_missing(value: Any) -> bool:
 
 def _from_array(X: Any) -> NumericTable:
     X = require_dense(X, "X")
+    if str(getattr(X, "dtype", None)) == "torch.bfloat16":  # NumPy has no such type
+        X = X.float()
     array = np.asarray(move_to_host(X) if hasattr(X, "dtype") else X)
     if array.ndim != 2:
         raise ValueError(
