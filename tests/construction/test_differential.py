@@ -356,3 +356,18 @@ def test_norms_of_coefficients_beside_a_large_constant_column():
         for constant in (1e3, 1e9)
     ]
     np.testing.assert_allclose(*spectra, rtol=1e-4)
+
+
+@pytest.mark.parametrize("construction", ["vca", *BORDER])
+def test_products_that_are_zero_in_partial_fits(construction):
+    """On one-hot columns x y is zero; as a sum of monomials it was a rounding error, and joined."""
+    rng = np.random.default_rng(0)
+    X = np.zeros((40, 2))
+    X[np.arange(40), rng.integers(2, size=40)] = rng.integers(-5, 6, 40)
+    weights = rng.uniform(0.05, 1, 40)
+    once, arriving = (
+        VanishingIdeal(max_degree=2, tol=0, construction=construction) for _ in range(2)
+    )
+    for rows in np.array_split(np.arange(40), 3):
+        arriving.partial_fit(X[rows], sample_weight=weights[rows])
+    assert counts(arriving) == counts(once.fit(X, sample_weight=weights)) == [(0, 2), (1, 2)]
