@@ -71,7 +71,9 @@ def nearly_dependent(difference):
 @pytest.mark.parametrize(("difference", "depends"), [(1.5e-14, True), (8e-14, False)])
 def test_a_rank_that_rounding_errors_decide_is_fragile(construction, difference, depends):
     ideal = VanishingIdeal(max_degree=1, tol=0, construction=construction)
-    with pytest.warns(FragileWarning, match=r"nearly up to rounding errors .*rank_margin is \d\.\d at"):
+    with pytest.warns(
+        FragileWarning, match=r"nearly up to rounding errors .*rank_margin is \d\.\d at"
+    ):
         step = ideal.fit(nearly_dependent(difference)).trace_[0]
     assert step.vanishing == depends
     nearest = step.rank_rejected if depends else 1 / step.rank_accepted
