@@ -10,7 +10,8 @@ Weights have to give the extents of repeated rows.
 Data: random points, grids, lines and planes, curves, circles, repeated points, constant and
 repeated columns, coordinate axes, orthogonal designs and cross-polytopes (equal extents), few
 points in many dimensions; offsets; scales from 1e-150 to 1e150, of all columns or of each, powers
-of two or not; contrasts that are generic, of few points, on the variety but for one point, or close to the points.
+of two or not; contrasts that are generic, of few points, on the variety but for one point, or close
+to the points.
 Fits: every normalization, construction and reduction; all generators or minimal ones; NumPy,
 array-api-strict and torch; double and single precision; arrays, integers, frames, chunks,
 iterators, files, Dask, partial fits, weights of any size in place of repeated rows; root mean
