@@ -371,3 +371,9 @@ def test_products_that_are_zero_in_partial_fits(construction):
     for rows in np.array_split(np.arange(40), 3):
         arriving.partial_fit(X[rows], sample_weight=weights[rows])
     assert counts(arriving) == counts(once.fit(X, sample_weight=weights)) == [(0, 2), (1, 2)]
+
+
+def test_a_relation_in_small_units_beside_a_constant_column():
+    """The two were mixed, and the relation kept the errors of the constant when they were not."""
+    X = np.array([[-2, -6, 0], [-2, -6, 0], [-2, -1, 5]]) * [2.0**-14, 2.0**-31, 2.0**-15]
+    assert counts(VanishingIdeal(max_degree=1, tol=0).fit(X)) == [(2, 1)]
