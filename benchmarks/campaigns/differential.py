@@ -424,8 +424,11 @@ def fit(case):
     weights = None
     if case.source == "weights":
         X, counts = np.unique(X, axis=0, return_counts=True)
-        # Powers of two, so that the scale of the weights does not matter to the last bit.
-        exponent = int(np.random.default_rng(case.seed).integers(-150, 151))
+        # Powers of two: the scale of the weights does not matter to the last bit. It does to
+        # Euclidean norms of F, which the sizes of vca depend on.
+        is_seen = case.settings.get("normalization") == "vca"
+        is_seen &= case.settings["tol_norm"] == "euclidean"
+        exponent = 0 if is_seen else int(np.random.default_rng(case.seed).integers(-150, 151))
         weights = np.ldexp(counts.astype(np.float64), exponent)
     if case.backend == "torch":
         import torch

@@ -377,3 +377,15 @@ def test_a_relation_in_small_units_beside_a_constant_column():
     """The two were mixed, and the relation kept the errors of the constant when they were not."""
     X = np.array([[-2, -6, 0], [-2, -6, 0], [-2, -1, 5]]) * [2.0**-14, 2.0**-31, 2.0**-15]
     assert counts(VanishingIdeal(max_degree=1, tol=0).fit(X)) == [(2, 1)]
+
+
+def test_units_in_which_coefficients_are_lost_are_fitted_or_refused():
+    """LAPACK met a singular matrix, and its error said nothing about units."""
+    grid = np.array([[0, a, b, c] for a in range(3) for b in range(3) for c in range(3)])
+    ideal = VanishingIdeal(tol=0, normalization="coefficient", products="all")
+    try:
+        ideal.fit(np.array_split(grid * 8.711228593176025e40, 3))
+    except ValueError as error:
+        assert "standardize the columns" in str(error)  # noqa: PT017  or right, by rounding
+    else:
+        assert counts(ideal) == [(1, 3), (0, 6)]
