@@ -508,10 +508,10 @@ def _solve_degree(
     _check_finite(stage.source, stage.contrast, points, form)
     try:
         solution = solve(points, form, stage.on_points.near)
-    except np.linalg.LinAlgError as error:
+    except np.linalg.LinAlgError as singular:
         if form.coordinates is None:
             raise
-        raise refuse_units(stage) from error
+        raise refuse_units(stage) from singular
     extents, bound = solution.extents, 0.0
     if isinstance(settings.tol, Noise):
         lengths: FloatArray = np.ones(len(extents))
