@@ -249,11 +249,12 @@ def warn_of_undecided(found: Construction) -> None:
         )
 
 
-#: Ranks whose pivots are nearer than this factor to the bound on rounding errors are fragile.
-FRAGILE_RANK = 4.0
+#: Ranks whose pivots are nearer than this factor to the bound on rounding errors are fragile. By QR
+#: the bound is far above the errors that occur: what is taken for zero should be further below it.
+FRAGILE_RANK, FRAGILE_ZERO = 4.0, 16.0
 
 
-def warn_of_fragile(found: Construction) -> None:
+def warn_of_fragile(found: Construction, reduction: Reduction) -> None:
     """Warn of extents at the tolerance and of ranks that rounding errors may change."""
     fragile = [step for step in found.trace if step.fragile]
     if fragile:
@@ -266,16 +267,20 @@ def warn_of_fragile(found: Construction) -> None:
             FragileWarning,
             stacklevel=4,
         )
-    ranks = [step for step in found.trace if step.rank_margin < FRAGILE_RANK]
+    below = FRAGILE_ZERO if isinstance(reduction, Tsqr) else FRAGILE_RANK
+    ranks = [
+        step
+        for step in found.trace
+        if step.rank_accepted < FRAGILE_RANK or below * step.rank_rejected > 1
+    ]
     # Undecided polynomials are near rounding errors, too, and there is a warning of them.
     if ranks and not any(step.undecided for step in found.trace):
         margins = ", ".join(f"{step.rank_margin:.1f} at degree {step.degree}" for step in ranks)
         warnings.warn(
-            "whether some polynomials depend on others is within a factor of "
-            f"{FRAGILE_RANK:g} of rounding errors (trace_[i].rank_margin is {margins}): on another "
-            "machine ranks may differ, and with them all higher degrees. Leave out columns that "
-            "nearly depend on others, centre and scale the columns, lower max_degree, or use "
-            "double precision and reduction='tsqr'",
+            "whether some polynomials depend on others is nearly up to rounding errors "
+            f"(trace_[i].rank_margin is {margins}): on another machine ranks may differ, and with "
+            "them all higher degrees. Leave out columns that nearly depend on others, centre and "
+            "scale the columns, lower max_degree, or use double precision and reduction='tsqr'",
             FragileWarning,
             stacklevel=4,
         )
@@ -565,7 +570,7 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
             if self.tol != 0:  # which is exact algebra on purpose
                 warn_of_interpolation(found, points)
             warn_of_undecided(found)
-            warn_of_fragile(found)
+            warn_of_fragile(found, settings.reduction)
         warn_of_left_out(found, settings.memory_budget, stacklevel=4)
         fitted.__dict__.pop("_seen", None)
         fitted.adopt(found)

@@ -356,3 +356,36 @@ def test_norms_of_coefficients_beside_a_large_constant_column():
         for constant in (1e3, 1e9)
     ]
     np.testing.assert_allclose(*spectra, rtol=1e-4)
+
+
+@pytest.mark.parametrize("construction", ["vca", *BORDER])
+def test_products_that_are_zero_in_partial_fits(construction):
+    """On one-hot columns x y is zero; as a sum of monomials it was a rounding error, and joined."""
+    rng = np.random.default_rng(0)
+    X = np.zeros((40, 2))
+    X[np.arange(40), rng.integers(2, size=40)] = rng.integers(-5, 6, 40)
+    weights = rng.uniform(0.05, 1, 40)
+    once, arriving = (
+        VanishingIdeal(max_degree=2, tol=0, construction=construction) for _ in range(2)
+    )
+    for rows in np.array_split(np.arange(40), 3):
+        arriving.partial_fit(X[rows], sample_weight=weights[rows])
+    assert counts(arriving) == counts(once.fit(X, sample_weight=weights)) == [(0, 2), (1, 2)]
+
+
+def test_a_relation_in_small_units_beside_a_constant_column():
+    """The two were mixed, and the relation kept the errors of the constant when they were not."""
+    X = np.array([[-2, -6, 0], [-2, -6, 0], [-2, -1, 5]]) * [2.0**-14, 2.0**-31, 2.0**-15]
+    assert counts(VanishingIdeal(max_degree=1, tol=0).fit(X)) == [(2, 1)]
+
+
+def test_units_in_which_coefficients_are_lost_are_fitted_or_refused():
+    """LAPACK met a singular matrix, and its error said nothing about units."""
+    grid = np.array([[0, a, b, c] for a in range(3) for b in range(3) for c in range(3)])
+    ideal = VanishingIdeal(tol=0, normalization="coefficient", products="all")
+    try:
+        ideal.fit(np.array_split(grid * 8.711228593176025e40, 3))
+    except ValueError as error:
+        assert "standardize the columns" in str(error)  # noqa: PT017  or right, by rounding
+    else:
+        assert counts(ideal) == [(1, 3), (0, 6)]

@@ -368,8 +368,16 @@ def solve_pair(points: Side, form: Side) -> Solution:
     # If A itself is more accurate than the stack, refine.
     resolution = scaling.resolution
     extents = points.norms(found)
-    if np.any((extents > points.noise(found)) & (extents <= resolution)):
-        found = _refine(found, unbounded, points, form)
+    if np.any(extents <= resolution):
+        # Two zeros may be mixed, with the errors of the larger one. Their rotation is fixed later,
+        # and the smaller one would seem to be known to be nonzero.
+        rotated, after = fix_rotation(found, extents, points, noise)
+        sizes, errors = (
+            np.concatenate(each)
+            for each in ((extents, after), (points.noise(found), points.noise(rotated)))
+        )
+        if np.any((sizes > errors) & (sizes <= resolution)):
+            found = _refine(found, unbounded, points, form)
     found = np.hstack([relations, found])
     found, extents = fix_rotation(found, points.norms(found), points, noise)
     # Refined directions were separated twice, each time up to the errors of the stack.

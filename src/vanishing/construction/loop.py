@@ -37,7 +37,7 @@ from vanishing.construction.gsvd import (
 )
 from vanishing.construction.moments import Moments, factor_affine
 from vanishing.construction.noise import Noise, search_moments, search_spectra, spread_of
-from vanishing.construction.normalizations import Gradient, Normalization
+from vanishing.construction.normalizations import Gradient, Normalization, refuse_units
 from vanishing.construction.passes import Pass, Reduction
 from vanishing.construction.wide import find_span
 from vanishing.data.source import SampleSource
@@ -506,7 +506,12 @@ def _solve_degree(
     if has_equal_products and stage.degree > 1 and form.coordinates is None:
         form = replace(form, subspace=find_distinct_products(stage))
     _check_finite(stage.source, stage.contrast, points, form)
-    solution = solve(points, form, stage.on_points.near)
+    try:
+        solution = solve(points, form, stage.on_points.near)
+    except np.linalg.LinAlgError as singular:
+        if form.coordinates is None:
+            raise
+        raise refuse_units(stage) from singular
     extents, bound = solution.extents, 0.0
     if isinstance(settings.tol, Noise):
         lengths: FloatArray = np.ones(len(extents))

@@ -487,6 +487,11 @@ class MomentSource(SampleSource):
             is_zero = (rms <= SAFETY * errors) & (rms <= EXACT)
             is_zero[n_lower:] = is_zero[first] | is_zero[last]
             errors = np.where(is_zero, 0.0, errors)
+            # On rows such a product would be zero exactly, as x y on the axes of the plane. Here it
+            # has the errors of its factors, and these would count as relative to its own size.
+            is_noise = (sizes > 0) & (rms <= SAFETY * errors) & (rms <= EXACT * sizes)
+            is_noise[:n_lower] = False
+            values[:, is_noise] = 0.0
         error = self._relative_error(errors, sizes, stage.amplification)
         triangle = triangular_factor(np.ascontiguousarray(values.T))
         return Factor(np.asarray(triangle), self.moments.factor.n_rows, error)

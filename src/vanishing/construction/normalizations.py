@@ -231,7 +231,7 @@ def grade_rows(
     order = np.argsort(-logarithms, kind="stable")
     order = order[np.isfinite(logarithms[order])]
     if len(order) < rows.shape[1]:
-        raise _out_of_range(stage)
+        raise refuse_units(stage)
     top = float(np.ceil(logarithms[order[0]]))
     sorted_rows = rows[order] * np.exp2(np.maximum(weights[order] - top, -2 * LARGEST))[:, None]
     triangle, pivots = qr(sorted_rows, mode="r", pivoting=True, check_finite=False)
@@ -240,7 +240,7 @@ def grade_rows(
     if diagonal.size and (
         diagonal.min() < 2.0 ** (-LARGEST) * diagonal.max() or abs(top) > 2 * LARGEST
     ):
-        raise _out_of_range(stage)
+        raise refuse_units(stage)
     by_rows = np.empty_like(triangle)
     by_rows[:, pivots] = triangle
     factor = np.ldexp((by_rows * sizes) @ right.T, int(top))
@@ -291,7 +291,17 @@ def _check_budget(stage: Stage, n_variables: int) -> None:
         )
 
 
-def _out_of_range(stage: Stage) -> ValueError:
+def refuse_units(stage: Stage) -> ValueError:
+    """Return the error that the units of the data are too far from 1 for their coefficients.
+
+    Parameters
+    ----------
+    stage : Stage
+
+    Returns
+    -------
+    ValueError
+    """
     return ValueError(
         f"the coefficients of degree {stage.degree} are too large or too small for double "
         f"precision, since the units of {stage.source.name} are so far from 1; standardize the "
@@ -375,7 +385,7 @@ class Coefficient(Normalization):
                 form = stage.form(stage.expansion()[1])
             largest, smallest = np.max(form.scale), np.min(form.scale)
             if not (largest < 2.0 ** (2 * LARGEST) and smallest > 2.0 ** (-2 * LARGEST)):
-                raise _out_of_range(stage)
+                raise refuse_units(stage)
             return replace(form, definite=True)
         variables, exponents = scale_columns(stage)
         if is_ordinary(variables, exponents, stage.degree, homogeneous=False):
