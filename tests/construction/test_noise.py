@@ -345,8 +345,8 @@ def test_exact_equations_have_no_noise_in_words():
 def test_a_double_root_that_sampling_makes_complex_is_the_noise():
     """The mean square of the square of an equation, with another root far above."""
     power_series = np.polynomial.polynomial
-    once, twice = (power_series.polyfromroots(roots) for roots in ([0.1, 0.1], [3.0, 3.0]))
-    mean_square = power_series.polymul(once + [1e-6, 0, 0], twice + [0.1, 0, 0])
+    complex_roots = [0.1 + 1e-3j, 0.1 - 1e-3j, 3 + 0.3j, 3 - 0.3j]
+    mean_square = power_series.polyfromroots(complex_roots).real
     variance, condition = noise_of(mean_square)
     assert variance == pytest.approx(0.1, rel=1e-2)
     assert condition == np.inf
