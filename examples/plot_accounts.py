@@ -16,8 +16,9 @@ from matplotlib import pyplot as plt
 
 from vanishing import discover
 
-here = Path("data") if Path("data/accounts.csv").exists() else Path("examples/data")
-table = pd.read_csv(here / "accounts.csv", index_col="month")
+# A gallery runs this in its folder, and not as a file.
+here = Path(__file__).parent if "__file__" in globals() else Path()
+table = pd.read_csv(here / "data" / "accounts.csv", index_col="month")
 table.head()
 
 # %%
@@ -62,7 +63,7 @@ assert {(f.row, f.cell) for f in frame.itertuples()} == {
 residuals = laws.residuals(table)
 n_laws = len(laws.equations)
 figure, axes = plt.subplots(n_laws, figsize=(8, 4.4), sharex=True, layout="constrained")
-for axis, law, values in zip(axes, laws.equations, np.transpose(residuals), strict=True):
+for axis, law, values in zip(axes, laws.equations, residuals.to_numpy().T, strict=True):
     broken = np.abs(values) > 1
     axis.vlines(np.arange(len(table))[~broken], 0, values[~broken], color="#B0B0B0")
     axis.axhline(0, color="#B0B0B0", lw=1)

@@ -399,3 +399,13 @@ def test_nearest_points_of_a_finite_set_are_its_points():
     ideal = VanishingIdeal(tol=0, max_degree=None).fit(X)
     off = np.array([[0.05, 0.02], [-0.03, 0.04], [0.02, -0.05]])
     np.testing.assert_allclose(project(ideal.basis_, X + off).points, X, atol=1e-6)
+
+
+def test_a_plane_and_a_line_with_more_points_have_two_dimensions():
+    rng = np.random.default_rng(0)
+    plane, line = np.zeros((60, 3)), np.zeros((150, 3))
+    plane[:, :2], line[:, 2] = rng.normal(size=(60, 2)), rng.normal(size=150)
+    X = np.vstack([plane, line])
+    found = estimate_variety(VanishingIdeal(max_degree=4, tol=1e-6).fit(X).basis_, X)
+    assert "the Hilbert function gives dimension 2, the Jacobian 1" in found.doubts
+    assert not found.settled

@@ -8,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vanishing.construction import gsvd
-from vanishing.construction.gsvd import Side, fix_signs, solve_on_accelerator, solve_pair
+from vanishing.construction.candidates import Coordinates
+from vanishing.construction.gsvd import (
+    Side,
+    fix_signs,
+    solve_in_coordinates,
+    solve_on_accelerator,
+    solve_pair,
+)
 from vanishing.construction.loop import measure_orthogonality_loss
 
 EPS = np.finfo(float).eps
@@ -212,3 +219,18 @@ def test_nothing_is_well_conditioned_and_orthogonal():
     assert gsvd._reciprocal_condition(np.zeros((0, 0))) == 1.0
     assert measure_orthogonality_loss(np.eye(1)) == 0.0
     assert measure_orthogonality_loss(np.array([[1.0, 0.0], [0.0, 2.0]])) == 3.0
+
+
+@given(seed=st.integers(0, 2**32 - 1), exponent=st.integers(-30, 30))
+def test_directions_in_coordinates_are_orthonormal_under_the_form(seed, exponent):
+    """Those that vanish exactly, and the others to them."""
+    rng = np.random.default_rng(seed)
+    a, _, _ = planted(rng, 4, 2, 0, 0, 1.0, 1.0)
+    lengths = 10.0 ** rng.uniform(-1, 1, 6)
+    plain = np.linalg.qr(rng.standard_normal((6, 6)))[0] * lengths
+    factor = np.linalg.qr(rng.standard_normal((8, 6)))[1]
+    found = solve_in_coordinates(side(a), Coordinates(plain, factor, exponent, 1.0))
+    np.testing.assert_allclose(np.linalg.norm(a @ found.vectors, axis=0), found.extents, atol=1e-9)
+    sizes = np.ldexp(factor, exponent) @ (plain / lengths**2).T @ found.vectors
+    np.testing.assert_allclose(sizes.T @ sizes, np.eye(6), atol=1e-9)
+    assert np.sum(found.extents < 1e-12 * found.extents.max()) == 2

@@ -10,7 +10,12 @@ from vanishing import VanishingIdeal, load
 from vanishing.algebra import estimate_variety
 from vanishing.construction.moments import Frame, factor_affine
 from vanishing.construction.noise import Noise
-from vanishing.construction.noisy_moments import MomentConditions, MomentSeries, NoisyMoments
+from vanishing.construction.noisy_moments import (
+    MomentConditions,
+    MomentSeries,
+    NoisyMoments,
+    noise_of,
+)
 from vanishing.data import as_source
 from vanishing.datasets import describe_variety, make_variety, varieties
 from vanishing.polynomials.monomials import monomials
@@ -335,3 +340,34 @@ def test_noise_without_a_highest_degree_is_told_but_not_taken_out():
 def test_exact_equations_have_no_noise_in_words():
     assert str(Noise(0.0, 1.0, 2, (0.5, 0.0))) == "no noise; equations from degree 2 on"
     assert str(Noise(1.0, 100.0, 2, (9.0, 1.0))).startswith("noise 1 % of the spread; equations")
+
+
+def test_a_double_root_that_sampling_makes_complex_is_the_noise():
+    """The mean square of the square of an equation, with another root far above."""
+    power_series = np.polynomial.polynomial
+    complex_roots = [0.1 + 1e-3j, 0.1 - 1e-3j, 3 + 0.3j, 3 - 0.3j]
+    mean_square = power_series.polyfromroots(complex_roots).real
+    variance, condition = noise_of(mean_square)
+    assert variance == pytest.approx(0.1, rel=1e-2)
+    assert condition == np.inf
+
+
+def test_the_condition_of_noise_is_how_much_errors_grow():
+    mean_square = np.polynomial.polynomial.polyfromroots([0.1, 0.7, 2.0])
+    variance, condition = noise_of(mean_square)
+    assert variance == pytest.approx(0.1)
+    moved, _ = noise_of(mean_square * [1 + 1e-6, 1, 1, 1])
+    assert abs(moved / variance - 1) == pytest.approx(1e-6 * condition, rel=1e-3)
+
+
+@pytest.mark.parametrize("normalization", ["gradient", "gradient-weighted", "coefficient", "vca"])
+def test_noise_is_a_distance_whatever_the_normalization(normalization):
+    """The extent of y - x², whose gradient is large beside its coefficients, is its size on X."""
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-20, 20, 400)
+    X = np.column_stack([x, x**2]) + rng.normal(0, 0.3, (400, 2))
+    ideal = VanishingIdeal(tol="auto", normalization=normalization).fit(X)
+    assert ideal.basis_.degrees().tolist() == [2]
+    size = np.sqrt(np.mean(ideal.transform(X) ** 2))
+    np.testing.assert_allclose(ideal.extents_, [size], rtol=0.05)
+    assert np.isclose(ideal.trace_[1].spectrum, size, rtol=0.05).any()

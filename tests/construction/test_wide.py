@@ -231,3 +231,20 @@ def test_degrees_with_as_many_products_as_rows_are_not_tried(n_rows):
     n_products = 10
     assert len(ideal.trace_) == (1 if n_products >= n_rows else 2)
     assert ideal.stop_reason_ == "interpolated"
+
+
+@pytest.mark.parametrize("in_parts", [False, True])
+def test_linear_equations_of_many_columns_and_more_rows(in_parts):
+    rng = np.random.default_rng(0)
+    n_columns = wide.FEWEST_COLUMNS + 10
+    X = rng.normal(size=(2 * n_columns, n_columns - 3)) @ rng.normal(
+        size=(n_columns - 3, n_columns)
+    )
+    ideal = VanishingIdeal(max_degree=1, tol=1e-6)
+    if in_parts:
+        for part in np.array_split(X, 2):
+            ideal.partial_fit(part)
+    else:
+        ideal.fit(X)
+    assert ideal.basis_.degrees().tolist() == [1] * 3
+    np.testing.assert_allclose(ideal.transform(X), 0, atol=1e-8 * np.abs(X).max())

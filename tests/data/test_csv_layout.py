@@ -423,3 +423,15 @@ def test_a_header_alone_has_no_rows_to_fit(tmp_path):
 def test_a_single_number_is_a_table(tmp_path):
     (tmp_path / "one.csv").write_text("7\n")
     assert read_table(tmp_path / "one.csv", header=False).values.tolist() == [[7.0]]
+
+
+def test_numbers_of_a_sheet_stay_as_they_are(tmp_path):
+    """With three decimals they are no thousands, and some may be texts."""
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    rows = [[1.234, 1e-7], [2.345, "2.5"], [12.345, 3]]
+    for row in (["x", "y"], *rows):
+        book.active.append(row)
+    book.save(tmp_path / "book.xlsx")
+    table = read_table(tmp_path / "book.xlsx")
+    np.testing.assert_array_equal(table.values, [[1.234, 1e-7], [2.345, 2.5], [12.345, 3]])

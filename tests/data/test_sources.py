@@ -21,7 +21,7 @@ from vanishing.data import (
     SampleSource,
     as_source,
 )
-from vanishing.data.source import sample_rows
+from vanishing.data.source import WeightedSource, sample_rows
 
 EVERY = pytest.mark.parametrize("normalization", NORMALIZATIONS)
 BOTH = pytest.mark.parametrize("reduction", REDUCTIONS)
@@ -411,3 +411,23 @@ def test_a_sum_that_overflows_is_no_infinite_entry():
 def test_arrays_without_rows_or_columns_are_refused(shape):
     with pytest.raises(ValueError, match="at least one"):
         as_source(np.empty(shape))
+
+
+@pytest.mark.parametrize("kind", ["array", "chunks", "memory map", "weighted", "both"])
+def test_every_source_says_how_large_it_is_and_where(kind, tmp_path):
+    X = surface()
+    np.save(tmp_path / "x.npy", X)
+    given = {
+        "array": X,
+        "chunks": np.array_split(X, 3),
+        "memory map": np.load(tmp_path / "x.npy", mmap_mode="r"),
+        "weighted": X,
+        "both": [X],
+    }[kind]
+    source = as_source(given)
+    if kind == "weighted":
+        source = WeightedSource(source, np.ones(300))
+    if kind == "both":
+        source = ConcatenatedSource([source, as_source(X)])
+    assert (source.n_features, source.n_samples) == (3, 600 if kind == "both" else 300)
+    assert source.cpu is True

@@ -2,17 +2,15 @@
 
 import gzip
 import hashlib
-import os
 import sys
 import threading
 from dataclasses import replace
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.support.paths import ROOT
+from tests.support.paths import find_image_sets
 
 from vanishing.datasets import images as mnist_module
 from vanishing.datasets import load_digits_images, load_fashion_mnist, load_mnist
@@ -280,11 +278,7 @@ def test_addresses():
 
 @pytest.fixture(scope="module")
 def real_folder():
-    beside = ROOT.parent / "shared" / "data"
-    folder = Path(os.environ.get("VANISHING_DATA") or beside)
-    if not all((folder / name).is_dir() for name in ("mnist", "fashion-mnist")):
-        pytest.skip("needs a folder with mnist/ and fashion-mnist/ in VANISHING_DATA")
-    return folder
+    return find_image_sets()
 
 
 @pytest.mark.slow

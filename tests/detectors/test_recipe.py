@@ -247,3 +247,12 @@ def test_graphs_of_exact_equations_keep_the_scores():
     scores = session.run(["scores"], {name: rows})[0].ravel()
     assert scores[:5].max() < scores[5:].min()
     np.testing.assert_allclose(scores, detector.score_samples(rows), rtol=1e-4, atol=1e-3)
+
+
+def test_what_was_chosen_is_told_in_one_or_several_equations():
+    X = sums(120)
+    X = np.column_stack([X, X[:, 0] - X[:, 1]])
+    chosen = VanishingDetector().fit(X).chosen_
+    assert any(line.startswith("exact: 2 equations of") for line in chosen)
+    chosen = VanishingDetector().fit(X[:, :1]).chosen_
+    assert any(line.startswith("all rows, linear: 1 equation of") for line in chosen)

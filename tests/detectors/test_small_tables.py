@@ -141,6 +141,8 @@ def test_last_digits(dtype):
     assert (relative > 4).all()
     assert (relative < 16).all()
 
+    assert set(np.sign((moved - X) * X)[X != 0]) == {-1, 1}  # sums of columns change, too
+
 
 def test_one_row_is_too_few_however_it_comes():
     torch = pytest.importorskip("torch")

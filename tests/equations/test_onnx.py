@@ -18,6 +18,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.svm import LinearSVC
 from tests.support.cases import NORMALIZATIONS, fit
+from tests.support.paths import find_image_sets
 from tests.support.processes import run_python
 
 from vanishing import (
@@ -493,7 +494,7 @@ def test_pieces_are_stacked(digits):
 def test_ten_thousand_images():
     from vanishing.datasets import load_mnist
 
-    images = load_mnist()
+    images = load_mnist(folder=find_image_sets())
     normal = images.train_images[images.train_labels == 5][:2500]
     detector = image_detector(images.image_shape, n_components=(1, 10)).fit(normal)
     rows = images.test_images

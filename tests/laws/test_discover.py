@@ -10,7 +10,7 @@ import sympy
 import vanishing
 from vanishing import discover
 from vanishing.laws import Laws
-from vanishing.laws.discovery import HIGHEST_DEGREE, Search, choose_degree
+from vanishing.laws.discovery import HIGHEST_DEGREE, Search, choose_degree, highest_powers
 
 rng = np.random.default_rng(0)
 
@@ -655,3 +655,21 @@ def test_rounded_numbers_have_simple_coefficients():
     volume = rng.integers(5000, 600000, 300)
     table = pd.DataFrame({"volume": volume, "weight": (volume / 6000).round(2)})
     assert [str(law) for law in discover(table)] == ["volume = 6000*weight"]
+
+
+@pytest.mark.parametrize("n_values", [2, 3])
+def test_what_follows_from_the_values_of_a_switch_is_no_law(n_values):
+    """Of k in {0, 1}, k² = k, and so y = k x says that y² = k x²."""
+    rng = np.random.default_rng(0)
+    k, x = rng.integers(0, n_values, 200), rng.uniform(1, 5, 200)
+    laws = discover(np.column_stack([k, x, k * x]), ["k", "x", "y"])
+    assert [str(law) for law in laws] == ["y = k*x"]
+
+
+def test_powers_that_a_narrow_column_does_not_tell_apart():
+    """Beside a spread of 10⁻⁵, x² is 2 x - 1 up to rounding."""
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([rng.uniform(1, 2, 100), 1 + 1e-5 * rng.normal(size=100)])
+    wide, narrow = highest_powers(rows, rows.std(axis=0))
+    assert narrow == 2
+    assert wide > 6

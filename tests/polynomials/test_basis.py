@@ -13,7 +13,7 @@ from tests.support.cases import NORMALIZATIONS, fit
 from vanishing.arrays.blocks import BudgetError, block_rows
 from vanishing.polynomials import PolynomialBasis
 from vanishing.polynomials.evaluation import Complement
-from vanishing.polynomials.monomials import AffineMap, Monomials, monomials
+from vanishing.polynomials.monomials import AffineMap, Monomials, monomials, normalize_columns
 
 
 @pytest.fixture(params=NORMALIZATIONS, scope="module")
@@ -178,3 +178,8 @@ def test_maps_that_do_not_fit(ideal):
         AffineMap(np.ones((2, 3)), np.zeros(2)).preimage(np.array([0.0, 1.0]))
     empty = PolynomialBasis(3, ()).compose(AffineMap(np.ones((3, 4)), np.zeros(3)))
     assert (empty.n_features, empty.count()) == (4, 0)
+
+
+def test_columns_of_zeros_stay():
+    columns = np.array([[3.0, 0.0], [4.0, 0.0]])
+    np.testing.assert_allclose(normalize_columns(columns), [[0.6, 0.0], [0.8, 0.0]])
