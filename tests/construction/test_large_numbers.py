@@ -92,6 +92,7 @@ def fitted(name):
 
 
 @pytest.mark.parametrize("size", SIZES)
+@pytest.mark.filterwarnings("ignore::vanishing.ideal.OverflowWarning")
 def test_rows_far_from_usual_data(size):
     far = large(size, "all")
     ideal = VanishingIdeal(max_degree=3).fit(usual())
