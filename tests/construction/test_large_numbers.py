@@ -91,8 +91,8 @@ def fitted(name):
     return DETECTORS[name]().fit(usual())
 
 
-@pytest.mark.parametrize("size", SIZES)
 @pytest.mark.filterwarnings("ignore::vanishing.ideal.OverflowWarning")
+@pytest.mark.parametrize("size", SIZES)
 def test_rows_far_from_usual_data(size):
     far = large(size, "all")
     ideal = VanishingIdeal(max_degree=3).fit(usual())
