@@ -114,6 +114,7 @@ def test_thresholder_in_place_of_contamination():
     assert detector.predict_confidence(NEW).shape == (100,)
 
 
+@pytest.mark.filterwarnings("ignore::vanishing.ideal.OverflowWarning")
 def test_infinite_scores_become_the_largest():
     detector = VanishingOD(TransformationDetector()).fit(TRAIN)
     far = np.vstack([NEW, np.full((1, 3), 1e200)])

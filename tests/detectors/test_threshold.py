@@ -55,6 +55,7 @@ def test_nothing_but_infinite_scores_is_refused():
 
 
 @pytest.mark.parametrize("contamination", ["auto", 0.01])
+@pytest.mark.filterwarnings("ignore::vanishing.ideal.OverflowWarning")
 def test_training_rows_whose_equations_overflow_are_anomalous(contamination, monkeypatch):
     score_samples = Score.score_samples
 

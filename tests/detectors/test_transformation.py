@@ -308,6 +308,7 @@ def test_shifts_of_images(digits):
 # --- robustness ----------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore::vanishing.ideal.OverflowWarning")
 def test_rows_beyond_all_numbers_are_anomalous(digits):
     normal, new, _ = digits
     model = detector().fit(normal)

@@ -258,6 +258,7 @@ def test_columns_in_small_units_and_nearly_constant_ones_raise_no_alarm(readings
 
 @pytest.mark.parametrize("n_components", [1, 3])
 @pytest.mark.parametrize("normalization", [None, "gradient", "contrastive"])
+@pytest.mark.filterwarnings("ignore::vanishing.ideal.OverflowWarning")
 def test_rows_beyond_all_numbers_are_anomalous(readings, normalization, n_components):
     if normalization is None:
         model = VanishingDetector()

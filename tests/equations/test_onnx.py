@@ -369,6 +369,7 @@ def test_exact_equations():
 
 @pytest.mark.parametrize("name", ["recipe", "pieces", "random maps", "several resolutions"])
 @pytest.mark.parametrize("far", [1e4, 1e100, 1e200])
+@pytest.mark.filterwarnings("ignore::vanishing.ideal.OverflowWarning")
 def test_far_rows(name, far):
     detector = table_detector(name)
     rows = far * points(20)

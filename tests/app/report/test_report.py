@@ -308,6 +308,7 @@ def test_constant_columns(tmp_path):
     assert "every column of the training data is constant" in page.words
 
 
+@pytest.mark.filterwarnings("ignore::vanishing.ideal.OverflowWarning")
 def test_scores_beyond_all_numbers(tmp_path, detector, readings):
     far = readings.copy()
     far.iloc[0] = 1e200
@@ -758,6 +759,7 @@ def test_more_anomalies_than_are_listed_are_counted(tmp_path, detector, readings
     assert "not listed." in content.words
 
 
+@pytest.mark.filterwarnings("ignore::vanishing.ideal.OverflowWarning")
 def test_images_beyond_all_numbers_are_drawn_without_an_explanation(tmp_path, digits):
     model, X = digits[0], np.asarray(digits[1], dtype=float).copy()
     X[0] = 1e200
