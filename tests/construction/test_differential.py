@@ -7,6 +7,7 @@ from benchmarks.campaigns.differential import run
 from vanishing import VanishingIdeal
 from vanishing.algebra import hilbert_function
 from vanishing.construction.border import Abm, AbmGradient, Oavi
+from vanishing.ideal import UndecidedWarning
 
 BORDER = ["abm", "abm-gradient", "oavi"]
 
@@ -389,3 +390,24 @@ def test_units_in_which_coefficients_are_lost_are_fitted_or_refused():
         assert "standardize the columns" in str(error)  # noqa: PT017  or right, by rounding
     else:
         assert counts(ideal) == [(1, 3), (0, 6)]
+
+
+def test_single_precision_without_a_digit_left_is_undecided():
+    """Nothing was known of the products of degree 2, and all of them counted as vanishing."""
+    rows = [[0, 0], [0, 2], [-2, 0], [1, 0], [0, -3], [2, 0], [-2, 0]]
+    X = np.array(rows, dtype=np.float32) * 2**24
+    ideal = VanishingIdeal(max_degree=2, tol=0, normalization="coefficient", products="all")
+    with pytest.warns(UndecidedWarning, match="degree 2"):
+        ideal.fit(np.array_split(X, 3))
+    assert ideal.trace_[1].vanishing == 0
+
+
+def test_products_that_are_zero_in_partial_fits_in_single_precision():
+    axis = np.arange(-5, 6)[:, None] * np.array([[8.0, 0.0]])
+    X = np.vstack([axis, axis[:, ::-1]]).astype(np.float32)
+    ideal = VanishingIdeal(
+        max_degree=2, tol=0, construction="abm-gradient", normalization="contrastive"
+    )
+    for k, rows in enumerate(np.array_split(X[np.random.default_rng(0).permutation(22)], 3)):
+        ideal.partial_fit(rows, contrast=np.array([[8.0, 8.0]], np.float32) if k == 0 else None)
+    assert counts(ideal) == [(0, 2), (1, 2)]

@@ -484,6 +484,10 @@ class Solved:
     is_decided: BoolArray
 
 
+#: Accuracy of single precision.
+SINGLE = float(np.finfo(np.float32).eps)
+
+
 def _solve_degree(
     stage: Stage, state: State, settings: Settings, *, corrected: bool = False
 ) -> Solved:
@@ -512,6 +516,9 @@ def _solve_degree(
         if form.coordinates is None:
             raise
         raise refuse_units(stage) from singular
+    if unit >= SINGLE and unit * solution.condition > 1:
+        # No digit is left, not even of relations that are exact: what is small says nothing.
+        solution = replace(solution, noise=np.zeros_like(solution.noise))
     extents, bound = solution.extents, 0.0
     if isinstance(settings.tol, Noise):
         lengths: FloatArray = np.ones(len(extents))

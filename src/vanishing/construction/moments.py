@@ -18,7 +18,7 @@ from vanishing.arrays.namespace import (
     namespace,
 )
 from vanishing.construction.candidates import Stage
-from vanishing.construction.gsvd import EXACT, SAFETY
+from vanishing.construction.gsvd import EXACT, SAFETY, bound_trusted_error
 from vanishing.construction.passes import Factor, Pass, Tsqr, find_ranges, join_ranges
 from vanishing.data.source import (
     LARGEST,
@@ -489,7 +489,8 @@ class MomentSource(SampleSource):
             errors = np.where(is_zero, 0.0, errors)
             # On rows such a product would be zero exactly, as x y on the axes of the plane. Here it
             # has the errors of its factors, and these would count as relative to its own size.
-            is_noise = (sizes > 0) & (rms <= SAFETY * errors) & (rms <= EXACT * sizes)
+            negligible = bound_trusted_error(self.moments.factor.relative_error) * sizes
+            is_noise = (sizes > 0) & (rms <= SAFETY * errors) & (rms <= negligible)
             is_noise[:n_lower] = False
             values[:, is_noise] = 0.0
         error = self._relative_error(errors, sizes, stage.amplification)

@@ -119,7 +119,12 @@ def _merge(first: Moments, second: Moments) -> Moments:
 
 
 def _score_and_warn(score: Score, rows: Array) -> Array:
-    return warn_of_overflow(score.score_samples(rows), "scores")
+    """Score rows. Infinite scores of ordinary rows are no overflow: these break exact equations."""
+    scores = score.score_samples(rows)
+    xp = namespace(rows)
+    is_large = xp.max(xp.abs(rows), axis=1) > xp.finfo(rows.dtype).max ** 0.25
+    warn_of_overflow(xp.where(is_large | xp.isnan(scores), scores, 0.0), "scores")
+    return scores
 
 
 def score_blocks(source: SampleSource, score: Callable[[Array], Array]) -> Any:

@@ -389,6 +389,7 @@ def test_a_loaded_detector_gives_the_same_page(tmp_path, recipe, digits, reading
         assert first == second
 
 
+@pytest.mark.filterwarnings("ignore::vanishing.ideal.OverflowWarning")
 def test_numbers_at_the_end_of_the_range(tmp_path, detector, readings):
     far = readings.copy()
     far.iloc[0] = 1e308
