@@ -295,3 +295,21 @@ def test_what_is_no_polynomial_is_refused(polynomial):
     basis = VanishingIdeal(tol=1e-6).fit(parabola()).basis_
     with pytest.raises((TypeError, ValueError), match=r"expected|over the limit"):
         contains(basis, polynomial)
+
+
+def test_degrees_beyond_all_tables_end():
+    X = np.random.default_rng(0).uniform(1, 5, (60, 12))
+    X[:, 0] = 2 * X[:, 1]
+    laws = discover(X, max_degree=10**9)
+    assert [str(law) for law in laws] == ["x0 = 2*x1"]
+
+
+def test_names_and_texts_of_a_check_fit_its_rows():
+    x = np.random.default_rng(0).uniform(1, 5, 60)
+    X = np.column_stack([x, 2 * x])
+    laws = discover(X, ["a", "b"])
+    with pytest.raises(ValueError, match="row_names has 2 names, but X has 60 rows"):
+        laws.check(X, row_names=["one", "two"])
+    for cell in [(60, "a"), (0, "c"), (-1, "a")]:
+        with pytest.raises(ValueError, match="texts has the cell"):
+            laws.check(X, texts={cell: "typo"})

@@ -887,9 +887,9 @@ def _log_likelihood(search: Search) -> float:
 def choose_degree(n_columns: int, max_degree: int | None, notes: list[str]) -> int:
     """Return the highest degree whose monomials are few enough."""
     wanted = HIGHEST_DEGREE if max_degree is None else max_degree
-    degree = wanted
-    while degree > 1 and count(n_columns, degree) > MOST_TERMS:
-        degree -= 1
+    degree = 1
+    while degree < wanted and count(n_columns, degree + 1) <= MOST_TERMS:
+        degree += 1
     if degree < wanted:
         notes.append(
             f"laws of degree {degree + 1} and more were not looked for in {n_columns} columns"

@@ -127,12 +127,18 @@ class Laws(Equations):
         """
         table = take_table(X)
         values = self._take_columns(table, X)
-        return self._checker.check(
-            values,
-            table.row_names if row_names is None else row_names,
-            callback,
-            table.texts if texts is None else texts,
-        )
+        names = table.row_names if row_names is None else row_names
+        if len(names) != len(values):
+            raise ValueError(
+                f"row_names has {len(names)} names, but X has {len(values)} rows; pass one a row"
+            )
+        for row, column in texts or ():
+            if not (0 <= row < len(values) and column in self.names):
+                raise ValueError(
+                    f"texts has the cell {(row, column)!r}, but X has the rows 0 to "
+                    f"{len(values) - 1} and the laws the columns {', '.join(self.names)}"
+                )
+        return self._checker.check(values, names, callback, table.texts if texts is None else texts)
 
     @property
     def _checker(self) -> Checker:
