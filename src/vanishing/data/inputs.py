@@ -6,6 +6,7 @@ here.
 
 import os
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from numbers import Integral
 from typing import Any
@@ -243,7 +244,7 @@ def _refuse_columns(X: Any) -> None:
         raise ValueError(
             f"Found array with 0 feature(s) (shape=({len(X)}, 0)) while a minimum of 1 is required."
         )
-    twice = sorted({str(name) for name in names if names.count(name) > 1})
+    twice = [str(name) for name, times in Counter(names).items() if times > 1]
     if twice:
         raise ValueError(
             f"the columns of X must have different names, got {twice[0]!r} more than once; rename "

@@ -120,10 +120,10 @@ def _merge(first: Moments, second: Moments) -> Moments:
 
 def _score_and_warn(score: Score, rows: Array) -> Array:
     """Score rows. Infinite scores of ordinary rows are no overflow: these break exact equations."""
-    scores = score.score_samples(rows)
-    xp = namespace(rows)
-    is_large = xp.max(xp.abs(rows), axis=1) > xp.finfo(rows.dtype).max ** 0.25
-    warn_of_overflow(xp.where(is_large | xp.isnan(scores), scores, 0.0), "scores")
+    scores, xp = score.score_samples(rows), namespace(rows)
+    if not bool(xp.all(xp.isfinite(scores))):
+        is_large = xp.max(xp.abs(rows), axis=1) > xp.finfo(rows.dtype).max ** 0.25
+        warn_of_overflow(xp.where(is_large | xp.isnan(scores), scores, 0.0), "scores")
     return scores
 
 
