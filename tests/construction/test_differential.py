@@ -411,3 +411,19 @@ def test_products_that_are_zero_in_partial_fits_in_single_precision():
     for k, rows in enumerate(np.array_split(X[np.random.default_rng(0).permutation(22)], 3)):
         ideal.partial_fit(rows, contrast=np.array([[8.0, 8.0]], np.float32) if k == 0 else None)
     assert counts(ideal) == [(0, 2), (1, 2)]
+
+
+@pytest.mark.parametrize("reduction", ["tsqr", "gram"])
+def test_units_of_columns_that_are_zero_on_the_contrast(reduction):
+    """Their errors hid the other columns, which seemed to depend on each other."""
+    X = np.array(np.meshgrid(*[[-1.0, 1.0]] * 4)).reshape(4, -1).T
+    Y = np.array([[0.0, -4.0, -1.0, 0.0]])
+    units = 2.0 ** np.array([40, -37, 5, -2])
+    found = [
+        VanishingIdeal(max_degree=3, tol=0, normalization="contrastive", reduction=reduction)
+        .fit(X * scale, contrast=Y * scale)
+        .trace_
+        for scale in (1.0, units)
+    ]
+    assert [step.nonvanishing for step in found[0]] == [4, 6, 4]
+    assert [step.nonvanishing for step in found[1]] == [4, 6, 4]

@@ -295,6 +295,18 @@ class _Scaling:
         weight_a, weight_b = (
             float(_inverse(norms(each.scale[:, None])[0])) for each in (points, form)
         )
+        found = cls._weigh(points, form, weight_a, weight_b)
+        is_common = (points.scale > 0) & (form.scale > SAFETY * form.error)
+        if found.noise > EXACT and is_common.any():
+            # A column in large units that is zero on the contrast decides about one side only, and
+            # its errors would hide the others. Columns that both sides have know better.
+            ratio = np.exp(np.median(np.log(points.scale[is_common] / form.scale[is_common])))
+            other = cls._weigh(points, form, weight_a, float(weight_a * ratio))
+            found = min(found, other, key=lambda each: each.noise)
+        return found
+
+    @classmethod
+    def _weigh(cls, points: Side, form: Side, weight_a: float, weight_b: float) -> "_Scaling":
         d = _inverse(np.hypot(points.scale * weight_a, form.scale * weight_b))
         if len(d) >= MANY_COLUMNS:
             # Projection may leave much less of one side than of the other. With equal weights of
