@@ -427,3 +427,14 @@ def test_units_of_columns_that_are_zero_on_the_contrast(reduction):
     ]
     assert [step.nonvanishing for step in found[0]] == [4, 6, 4]
     assert [step.nonvanishing for step in found[1]] == [4, 6, 4]
+
+
+def test_minimal_generators_of_axes_far_from_the_origin_in_single_precision():
+    """Multiples of equations seemed independent that are not, and took the place of a generator."""
+    axes = [[0, -5, 0, 0], [0, -2, 0, 0], [0, 3, 0, 0], [4, 0, 0, 0], [5, 0, 0, 0]]
+    axes += [[0, 0, 1, 0], [0, 0, 0, -2], [0, 0, 0, 1], [0, 0, 0, 2]]
+    X = np.add(sorted(axes), [7, 2, 7, 9]).astype(np.float32)
+    weights = np.ldexp(1.0 + (X[:, 0] == 12), -100)
+    ideal = VanishingIdeal(max_degree=3, tol=0, normalization="vca", generators="minimal")
+    ideal.fit(X, sample_weight=weights)
+    assert ideal.basis_.degrees().tolist() == [2] * 7 + [3] * 2

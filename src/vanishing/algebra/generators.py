@@ -169,6 +169,8 @@ SAME_FORM = 1e-6
 TIMES_NOISE = 2.0
 #: Forms further away are different, however large the noise is.
 OTHER_FORM = 0.1
+#: Sizes up to so many times the tolerance are errors if all others are larger by this factor again.
+GAP = 100.0
 #: Bytes that the multiples of one degree may take.
 LARGEST_MULTIPLES = 2**31
 
@@ -244,7 +246,7 @@ def find_minimal_generators(basis: PolynomialBasis) -> BoolArray:
         sizes = norms(forms)
         noise = max(noise, float(np.max(block.extents / sizes)))
         tol = min(max(SAME_FORM, TIMES_NOISE * noise), OTHER_FORM)
-        known = spanning(_multiply_up(generators, n_variables, degree), tol)
+        known = _span_up_to_gap(_multiply_up(generators, n_variables, degree), tol)
         outside = forms / sizes
         outside -= known @ (known.T @ outside)
         n_leading = len(forms) - block.nonvanishing.shape[1]
@@ -283,6 +285,16 @@ def _multiply_up(generators: dict[int, FloatArray], n_variables: int, degree: in
         factors = missing.exponents[missing.first_of(missing.degree) :]
         parts.append(multiples(padded, table, factors)[start:])
     return np.hstack(parts)
+
+
+def _span_up_to_gap(columns: FloatArray, tol: float) -> FloatArray:
+    """Return a basis of the span of columns, whose errors may be somewhat larger than ``tol``."""
+    left, singular, _ = np.linalg.svd(columns, full_matrices=False)
+    rank = int(np.sum(singular > tol))
+    doubtful = np.flatnonzero(singular[:rank] < GAP * tol)
+    if doubtful.size and doubtful[0] > 0 and singular[doubtful[0] - 1] > GAP * GAP * tol:
+        rank = int(doubtful[0])
+    return np.asarray(left[:, :rank])
 
 
 def _independent(columns: FloatArray, tol: float, *, at_most: int) -> IntArray:
