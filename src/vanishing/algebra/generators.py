@@ -176,7 +176,7 @@ LARGEST_MULTIPLES = 2**31
 
 
 def check_basis(basis: Any) -> None:
-    """Raise if that is no basis; an ideal has one."""
+    """Raise if the argument is not a basis, such as a fitted estimator."""
     if not isinstance(basis, PolynomialBasis):
         raise TypeError(
             f"expected a PolynomialBasis, got {type(basis).__name__}; pass the basis_ of a fitted "
