@@ -130,8 +130,8 @@ def warn_of_overflow(values: Array, what: str) -> Array:
     if beyond.size:
         more = f" and {beyond.size - 1} more" if beyond.size > 1 else ""
         warnings.warn(
-            f"{what} overflow on row {beyond[0]}{more}: they are infinite or NaN there, too far "
-            "from the rows of the fit; look for wrong cells in these rows, or leave them out",
+            f"{what} overflow on row {beyond[0]}{more}: too far from the rows of the fit, they are "
+            "infinite or NaN there; look for wrong cells in these rows, or leave them out",
             OverflowWarning,
             stacklevel=3,
         )
@@ -277,7 +277,7 @@ def warn_of_fragile(found: Construction, reduction: Reduction) -> None:
     if ranks and not any(step.undecided for step in found.trace):
         margins = ", ".join(f"{step.rank_margin:.1f} at degree {step.degree}" for step in ranks)
         warnings.warn(
-            "whether some polynomials depend on others is nearly up to rounding errors "
+            "rounding errors nearly decide whether some polynomials depend on others "
             f"(trace_[i].rank_margin is {margins}): on another machine ranks may differ, and with "
             "them all higher degrees. Leave out columns that nearly depend on others, centre and "
             "scale the columns, lower max_degree, or use double precision and reduction='tsqr'",

@@ -229,7 +229,7 @@ def validate_table(estimator: Any, X: Any, **options: Any) -> Any:
             where = _describe_cell(X)
             raise TypeError(
                 f"{error}: X must hold one real number in each cell{where}; leave such columns "
-                "out, or make numbers of them"
+                "out, or convert them to numbers"
             ) from error
         raise
 
@@ -255,7 +255,7 @@ def _refuse_columns(X: Any) -> None:
         if kind.startswith(("datetime", "date", "duration", "timedelta", "time", "period")):
             raise TypeError(
                 f"X must hold numbers, got dates or durations in column {name!r} ({dtype}); leave "
-                "it out, or pass, for instance, the days since a first one"
+                "it out, or pass, for instance, the days since the first date"
             )
         if kind.startswith(("complex", "interval", "list", "array", "struct", "object_")):
             raise ValueError(
@@ -311,7 +311,7 @@ def _refuse_types(dtype: Any) -> None:
     if dtype.kind in "mM":
         raise TypeError(
             f"X must hold numbers, got dates or durations ({dtype}); pass, for instance, the days "
-            "since a first one"
+            "since the first date"
         )
     if dtype.kind == "c":
         raise ValueError(
