@@ -438,3 +438,38 @@ def test_minimal_generators_of_axes_far_from_the_origin_in_single_precision():
     ideal = VanishingIdeal(max_degree=3, tol=0, normalization="vca", generators="minimal")
     ideal.fit(X, sample_weight=weights)
     assert ideal.basis_.degrees().tolist() == [2] * 7 + [3] * 2
+
+
+def rank_of_multiples(ideal, X):
+    """Return how many multiples of equations, up to the largest degree of one, are independent."""
+    scale = np.abs(X).max()
+    where = np.random.default_rng(0).uniform(-1, 1, (200, X.shape[1]))
+    values, degrees = ideal.basis_.evaluate(scale * where), ideal.basis_.degrees()
+    factors = np.column_stack([np.ones(len(where)), where])
+    lower = [values[:, [k]] * factors for k in np.flatnonzero(degrees < degrees.max())]
+    columns = np.hstack([*lower, values[:, degrees == degrees.max()]])
+    columns = columns / np.abs(columns).max(axis=0)
+    return np.linalg.matrix_rank(columns / np.linalg.norm(columns, axis=0), tol=1e-9)
+
+
+CUBIC = np.array([[t, t**3, t**2] for t in range(-4, 5)], dtype=float)
+SIGNS = 2.0 * np.delete(list(np.ndindex(2, 2, 2, 2)), [7, 13], axis=0) - [741, -958, -57, 726]
+
+
+@pytest.mark.parametrize(
+    # 20 monomials less 9 points, and 35 less 14
+    ("points", "n_equations"),
+    [(CUBIC, 11), (SIGNS, 21)],
+    ids=["cubic", "signs"],
+)
+def test_forms_that_are_rounding_errors_are_no_minimal_generators(points, n_equations):
+    """The leading terms of an equation cancelled, and it took the place of one that was needed."""
+    for seed in (2, 13, 37):
+        rng = np.random.default_rng(seed)
+        repeated = rng.integers(0, len(points), rng.integers(1, 14))
+        X = np.vstack([points, points[repeated]]) * 2.0 ** -(115 + rng.random())
+        ideal = VanishingIdeal(
+            max_degree=3, tol=0, normalization="coefficient", products="all", generators="minimal"
+        ).fit(rng.permutation(X))
+        assert np.sum(ideal.basis_.degrees() == 3) == 1
+        assert rank_of_multiples(ideal, X) == n_equations

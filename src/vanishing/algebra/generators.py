@@ -234,7 +234,8 @@ def find_minimal_generators(basis: PolynomialBasis) -> BoolArray:
     n_variables = first.nonvanishing.shape[1]
     kept = [np.ones(first.vanishing.shape[1], dtype=bool)]
     generators: dict[int, FloatArray] = {}  # leading forms by degree
-    nonvanishing, noise = np.eye(n_variables), 0.0
+    nonvanishing, noise_below = np.eye(n_variables), 0.0
+    rounding = float(np.finfo(np.float64).eps)
     for degree, block in enumerate(basis.blocks[1:], start=2):
         products = multiply_forms(nonvanishing, n_variables, degree, block.left, block.right)
         nonvanishing = products @ block.nonvanishing
@@ -244,9 +245,11 @@ def find_minimal_generators(basis: PolynomialBasis) -> BoolArray:
         if not needed.size:
             continue
         sizes = norms(forms)
-        noise = max(noise, float(np.max(block.extents / sizes)))
-        tol = min(max(SAME_FORM, TIMES_NOISE * noise), OTHER_FORM)
-        known = _span_up_to_gap(_multiply_up(generators, n_variables, degree), tol)
+        # The leading terms of a polynomial may cancel but for their rounding errors. Its form says
+        # nothing then, and must not take the place of one that does.
+        noise = np.maximum(block.extents, rounding * norms(block.vanishing)) / sizes
+        tol = np.clip(TIMES_NOISE * np.maximum(noise, noise_below), SAME_FORM, OTHER_FORM)
+        known = _span_up_to_gap(_multiply_up(generators, n_variables, degree), float(tol.min()))
         outside = forms / sizes
         outside -= known @ (known.T @ outside)
         n_leading = len(forms) - block.nonvanishing.shape[1]
@@ -256,8 +259,9 @@ def find_minimal_generators(basis: PolynomialBasis) -> BoolArray:
             # that differ may be nearer to each other than the tolerance.
             needed[:] = True
         else:
-            needed[_independent(outside, tol, at_most=n_new)] = True
+            needed[_independent(outside / tol, 1.0, at_most=n_new)] = True
         generators[degree] = forms[:, needed]
+        noise_below = max(noise_below, float(np.max(noise[needed], initial=0.0)))
     return np.concatenate(kept)
 
 
