@@ -765,8 +765,10 @@ def solve_in_coordinates(points: Side, coordinates: Coordinates) -> Solution:
     n_null = null.shape[1]
     relations, groups = _separate_sizes(inverse_factor(B @ null))
     relations = null @ relations  # size 1 under the form
-    q = qr(B @ null, check_finite=False)[0]
-    K = free @ inverse_factor(q[:, n_null:].T @ (B @ free))
+    # Rows sorted and columns pivoted, as in ``inverse_factor``: each row keeps its digits.
+    rows = np.argsort(-norms((B @ null).T), kind="stable")
+    q = qr((B @ null)[rows], pivoting=True, check_finite=False)[0]
+    K = free @ inverse_factor(q[:, n_null:].T @ (B @ free)[rows])
     K, relations = (np.ldexp(each, -coordinates.exponent) for each in (K, relations))
 
     rest = plain @ (K @ right_singular_vectors(points.factor @ (plain @ K)))
