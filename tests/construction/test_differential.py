@@ -474,3 +474,37 @@ def test_forms_that_are_rounding_errors_are_no_minimal_generators(points, n_equa
         ).fit(rng.permutation(X))
         assert np.sum(ideal.basis_.degrees() == 3) == 1
         assert rank_of_multiples(ideal, X) == n_equations
+
+
+@pytest.mark.parametrize("normalization", ["gradient", "gradient-weighted", "vca", "coefficient"])
+@pytest.mark.parametrize("partial", [False, True])
+def test_relations_of_columns_in_different_units(normalization, partial):
+    """Rotating the two gave one the rounding errors of the other, and it seemed not to vanish."""
+    for seed in (3, 4, 60, 92, 119):
+        rng = np.random.default_rng(seed)
+        t = rng.integers(-4, 5, 14)
+        X = np.column_stack([t, t, t**3, t**3]) * 2.0 ** rng.integers(-10, 11, 4)
+        ideal = VanishingIdeal(max_degree=1, tol=0, normalization=normalization)
+        if partial:
+            for rows in np.array_split(X, 3):
+                ideal.partial_fit(rows)
+        else:
+            ideal.fit(X)
+        assert counts(ideal) == [(2, 2)]
+
+
+@pytest.mark.parametrize("normalization", ["gradient", "gradient-weighted"])
+@pytest.mark.parametrize("scale", [2.0**-30, 0.25, 4.0, 32.0, 2.0**30])
+def test_constant_columns_change_no_extents(normalization, scale):
+    """A power of two was wrong: the units of a column that no polynomial contains were used."""
+    y = scale * np.array([-5.0, -4, -3, -2, -1, 0, 1, 2, 2, 5])
+    constants = scale * np.outer(np.ones(len(y)), [0.0, 8.0])
+    wide = np.column_stack([constants[:, 0], y, constants[:, 1]])
+    found = [
+        VanishingIdeal(max_degree=3, tol=0, normalization=normalization).fit(X).trace_
+        for X in (y[:, None], wide)
+    ]
+    assert [step.vanishing for step in found[1]] == [2, 0, 0]
+    for alone, beside in zip(*found, strict=True):
+        extents = beside.spectrum[beside.vanishing :]
+        np.testing.assert_allclose(extents, alone.spectrum, rtol=1e-9)

@@ -551,12 +551,19 @@ def fix_rotation(
     order = np.argsort(extents, kind="stable")
     vectors, extents = vectors[:, order], extents[order]
     same = extents[1:] - extents[:-1] <= max(EXTENT_TIE, noise) * extents[1:]
-    same |= (extents <= points.noise(vectors) * (TIE_SAFETY / SAFETY))[1:]
+    is_error = extents <= points.noise(vectors) * (TIE_SAFETY / SAFETY)
+    same |= is_error[1:]
     first = np.concatenate([[0], np.flatnonzero(~same) + 1, [len(extents)]])
     for start, stop in pairwise(first.tolist()):
         if stop - start > 1:
-            vectors[:, start:stop] = _echelon(vectors[:, start:stop])
-            extents[start:stop] = points.norms(vectors[:, start:stop])
+            tied = _echelon(vectors[:, start:stop])
+            if is_error[stop - 1]:
+                # Relations of columns in different units: the one in small units got rounding
+                # errors of the other, which are small multiples of directions that do not vanish.
+                rest, sizes = vectors[:, stop:], extents[stop:]
+                on_points = (points.factor @ rest) / sizes
+                tied -= (rest / sizes) @ (on_points.T @ (points.factor @ tied))
+            vectors[:, start:stop], extents[start:stop] = tied, points.norms(tied)
     return vectors, extents
 
 
