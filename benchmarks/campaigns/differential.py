@@ -549,9 +549,10 @@ def compare_with_repeated_rows(case, ideal):
         repeated_rows = fit(replace(case, source="array"))
     noise = NOISE[case.precision]
     for one, other in zip(ideal.trace_, repeated_rows.trace_, strict=True):
-        extents = [step.spectrum[step.vanishing :] for step in (one, other)]
-        if extents[0].shape != extents[1].shape or not np.allclose(*extents, rtol=100 * noise):
-            return f"wrong: weights give extents {extents[0]}, rows {extents[1]}"
+        # Among them are extents of exact relations: rounding errors, with Gram matrices large ones.
+        is_common = np.isclose(one.spectrum[:, None], other.spectrum, rtol=100 * noise).any(axis=1)
+        if one.nonvanishing != other.nonvanishing or is_common.sum() < one.nonvanishing:
+            return f"wrong: weights give extents {one.spectrum}, rows {other.spectrum}"
     return None
 
 

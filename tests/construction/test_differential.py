@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from benchmarks.campaigns.differential import run
+from benchmarks.campaigns.differential import Case, compare, run
 
 from vanishing import VanishingIdeal
 from vanishing.algebra import hilbert_function
@@ -508,3 +508,24 @@ def test_constant_columns_change_no_extents(normalization, scale):
     for alone, beside in zip(*found, strict=True):
         extents = beside.spectrum[beside.vanishing :]
         np.testing.assert_allclose(extents, alone.spectrum, rtol=1e-9)
+
+
+@pytest.mark.parametrize("source", ["weights", "array"])
+def test_extents_of_relations_by_gram_matrices_are_no_other_extents(source):
+    """The campaign took the rounding error of a relation for a polynomial that does not vanish."""
+    t = np.array([4, 4, 2, 2, 1, 1, -1, -4, -2, 1, -3, -4, -4, -4]) ** 3
+    settings = {"tol": 0.0, "max_degree": 4, "construction": Abm(border="full"), "tol_norm": "rms"}
+    case = Case(
+        seed=1,
+        kind="curve",
+        points=np.column_stack([t, t]),
+        contrast=None,
+        scale=2.0,
+        degree=4,
+        settings=settings | {"reduction": "gram", "generators": "all"},
+        backend="numpy",
+        dtype="float64",
+        source=source,
+        offset=np.zeros(2, dtype=int),
+    )
+    assert compare(case) == "right"
