@@ -529,3 +529,14 @@ def test_extents_of_relations_by_gram_matrices_are_no_other_extents(source):
         offset=np.zeros(2, dtype=int),
     )
     assert compare(case) == "right"
+
+
+@pytest.mark.parametrize("construction", ["vca", *BORDER])
+@pytest.mark.parametrize("distance", [2.0**-12, 2.0**-8, 2.0**-4])
+def test_minimal_generators_of_points_that_are_nearly_on_a_conic(construction, distance):
+    """Two leading forms nearly coincided, and one of the two equations was left out."""
+    X = np.array([[0, 2], [-1, 3], [-2, 2], [-1, 2], [-1, 0]], dtype=float)
+    X += distance * np.array([[-1, -1], [0, 0], [0, 0], [1, 1], [1, 1]])
+    ideal = VanishingIdeal(max_degree=3, tol=0, construction=construction, generators="minimal")
+    ideal.fit(X)
+    assert rank_of_multiples(ideal, X) == 10 - 5

@@ -234,8 +234,8 @@ def find_minimal_generators(basis: PolynomialBasis) -> BoolArray:
     n_variables = first.nonvanishing.shape[1]
     kept = [np.ones(first.vanishing.shape[1], dtype=bool)]
     generators: dict[int, FloatArray] = {}  # leading forms by degree
-    nonvanishing, noise_below = np.eye(n_variables), 0.0
     rounding = float(np.finfo(np.float64).eps)
+    nonvanishing, noise_below = np.eye(n_variables), rounding
     for degree, block in enumerate(basis.blocks[1:], start=2):
         products = multiply_forms(nonvanishing, n_variables, degree, block.left, block.right)
         nonvanishing = products @ block.nonvanishing
@@ -249,7 +249,7 @@ def find_minimal_generators(basis: PolynomialBasis) -> BoolArray:
         # nothing then, and must not take the place of one that does.
         noise = np.maximum(block.extents, rounding * norms(block.vanishing)) / sizes
         tol = np.clip(TIMES_NOISE * np.maximum(noise, noise_below), SAME_FORM, OTHER_FORM)
-        known = _span_up_to_gap(_multiply_up(generators, n_variables, degree), float(tol.min()))
+        known = _span(_multiply_up(generators, n_variables, degree), float(tol.min()), noise_below)
         outside = forms / sizes
         outside -= known @ (known.T @ outside)
         n_leading = len(forms) - block.nonvanishing.shape[1]
@@ -259,7 +259,7 @@ def find_minimal_generators(basis: PolynomialBasis) -> BoolArray:
             # that differ may be nearer to each other than the tolerance.
             needed[:] = True
         else:
-            needed[_independent(outside / tol, 1.0, at_most=n_new)] = True
+            needed[_independent(outside / tol, noise / tol, at_most=n_new)] = True
         generators[degree] = forms[:, needed]
         noise_below = max(noise_below, float(np.max(noise[needed], initial=0.0)))
     return np.concatenate(kept)
@@ -291,22 +291,37 @@ def _multiply_up(generators: dict[int, FloatArray], n_variables: int, degree: in
     return np.hstack(parts)
 
 
-def _span_up_to_gap(columns: FloatArray, tol: float) -> FloatArray:
-    """Return a basis of the span of columns, whose errors may be somewhat larger than ``tol``."""
+def _span(columns: FloatArray, tol: float, noise: float) -> FloatArray:
+    """Return a basis of the span of columns."""
     left, singular, _ = np.linalg.svd(columns, full_matrices=False)
-    rank = int(np.sum(singular > tol))
+    rank = _count(singular, tol, np.full(len(singular), noise))
     doubtful = np.flatnonzero(singular[:rank] < GAP * tol)
     if doubtful.size and doubtful[0] > 0 and singular[doubtful[0] - 1] > GAP * GAP * tol:
         rank = int(doubtful[0])
     return np.asarray(left[:, :rank])
 
 
-def _independent(columns: FloatArray, tol: float, *, at_most: int) -> IntArray:
-    """Choose columns one by one, always the furthest from the span of those chosen before."""
+def _independent(columns: FloatArray, noise: FloatArray, *, at_most: int) -> IntArray:
+    """Choose columns one by one, always the furthest from the span of those chosen before.
+
+    Columns and their noise are in units of the tolerance.
+    """
     triangle, order = qr(columns, mode="r", pivoting=True)
-    # Distances fall, so that the first small one ends the choice.
-    n_far = int(np.sum(np.abs(np.diag(triangle)) > tol))
+    distances = np.abs(np.diag(triangle))
+    n_far = _count(distances, 1.0, noise[order[: len(distances)]])
     return np.sort(order[: min(n_far, at_most)])
+
+
+def _count(sizes: FloatArray, tol: float, noise: FloatArray) -> int:
+    """Count the sizes that are no errors, of descending ones.
+
+    Points that nearly coincide have forms that nearly do. Sizes below the tolerance count if they
+    are far above the noise, and a wide gap above all others.
+    """
+    rank = int(np.sum(sizes > tol))
+    following = np.append(sizes[1:], 0.0)
+    is_clear = (sizes > GAP * noise) & (sizes > GAP * GAP * following)
+    return max(rank, int(np.max(np.flatnonzero(is_clear) + 1, initial=0)))
 
 
 # --- Reduced Groebner bases of exact polynomials --------------------------------------------------

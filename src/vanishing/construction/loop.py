@@ -37,7 +37,7 @@ from vanishing.construction.gsvd import (
 )
 from vanishing.construction.moments import Moments, factor_affine
 from vanishing.construction.noise import Noise, search_moments, search_spectra, spread_of
-from vanishing.construction.normalizations import Gradient, Normalization, refuse_units
+from vanishing.construction.normalizations import Gradient, Normalization
 from vanishing.construction.passes import Pass, Reduction
 from vanishing.construction.wide import find_span
 from vanishing.data.source import SampleSource
@@ -510,12 +510,7 @@ def _solve_degree(
     if has_equal_products and stage.degree > 1 and form.coordinates is None:
         form = replace(form, subspace=find_distinct_products(stage))
     _check_finite(stage.source, stage.contrast, points, form)
-    try:
-        solution = solve(points, form, stage.on_points.near)
-    except np.linalg.LinAlgError as singular:
-        if form.coordinates is None:
-            raise
-        raise refuse_units(stage) from singular
+    solution = solve(points, form, stage.on_points.near)
     if unit >= SINGLE and unit * solution.condition > 1:
         # No digit is left, not even of relations that are exact: what is small says nothing.
         solution = replace(solution, noise=np.zeros_like(solution.noise))
