@@ -540,3 +540,18 @@ def test_minimal_generators_of_points_that_are_nearly_on_a_conic(construction, d
     ideal = VanishingIdeal(max_degree=3, tol=0, construction=construction, generators="minimal")
     ideal.fit(X)
     assert rank_of_multiples(ideal, X) == 10 - 5
+
+
+@pytest.mark.parametrize("partial", [False, True])
+def test_proportional_columns_in_different_units_beside_a_contrast(partial):
+    for seed in (0, 2, 4, 7, 21, 41, 49):
+        rng = np.random.default_rng(seed)
+        X = np.outer(rng.integers(-5, 6, 20), [-1, 1, 1, -1]) * 2.0 ** rng.integers(-12, 13, 4)
+        Y = X[rng.permutation(20)] + rng.integers(-5, 6, X.shape) * 2.0 ** rng.integers(-12, 13, 4)
+        ideal = VanishingIdeal(max_degree=1, tol=0, normalization="contrastive")
+        if partial:
+            for k, rows in enumerate(np.array_split(X, 3)):
+                ideal.partial_fit(rows, contrast=Y if k == 0 else None)
+        else:
+            ideal.fit(X, contrast=Y)
+        assert counts(ideal) == [(3, 1)]

@@ -247,7 +247,7 @@ def find_minimal_generators(basis: PolynomialBasis) -> BoolArray:
         sizes = norms(forms)
         # The leading terms of a polynomial may cancel but for their rounding errors. Its form says
         # nothing then, and must not take the place of one that does.
-        noise = np.maximum(block.extents, rounding * norms(block.vanishing)) / sizes
+        noise = np.maximum(block.extents, rounding * norms(np.asarray(block.vanishing))) / sizes
         tol = np.clip(TIMES_NOISE * np.maximum(noise, noise_below), SAME_FORM, OTHER_FORM)
         known = _span(_multiply_up(generators, n_variables, degree), float(tol.min()), noise_below)
         outside = forms / sizes

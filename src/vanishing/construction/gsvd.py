@@ -70,6 +70,8 @@ SIMILAR_SIZES = 1e3
 #: F contains multiples of exact relations, as the normalization has it, if they increase its
 #: rounding errors by no more than this factor.
 LARGE_MULTIPLES = 8.0
+#: Extents below this fraction of others are not to have the rounding errors of these.
+MUCH_SMALLER = 1e-8
 #: Extents that differ by less than this fraction are tied: their directions may be mixed.
 EXTENT_TIE = 1e-10
 #: Codes of LAPACK's gejsv: accurate relative to each column, no U, V, the full range of numbers,
@@ -551,19 +553,30 @@ def fix_rotation(
     order = np.argsort(extents, kind="stable")
     vectors, extents = vectors[:, order], extents[order]
     same = extents[1:] - extents[:-1] <= max(EXTENT_TIE, noise) * extents[1:]
-    is_error = extents <= points.noise(vectors) * (TIE_SAFETY / SAFETY)
-    same |= is_error[1:]
+    same |= (extents <= points.noise(vectors) * (TIE_SAFETY / SAFETY))[1:]
     first = np.concatenate([[0], np.flatnonzero(~same) + 1, [len(extents)]])
     for start, stop in pairwise(first.tolist()):
         if stop - start > 1:
-            tied = _echelon(vectors[:, start:stop])
-            if is_error[stop - 1]:
-                # Relations of columns in different units: the one in small units got rounding
-                # errors of the other, which are small multiples of directions that do not vanish.
-                rest, sizes = vectors[:, stop:], extents[stop:]
-                on_points = (points.factor @ rest) / sizes
-                tied -= (rest / sizes) @ (on_points.T @ (points.factor @ tied))
-            vectors[:, start:stop], extents[start:stop] = tied, points.norms(tied)
+            vectors[:, start:stop] = _echelon(vectors[:, start:stop])
+            extents[start:stop] = points.norms(vectors[:, start:stop])
+    return _separate_small(vectors, extents, points)
+
+
+def _separate_small(
+    vectors: FloatArray, extents: FloatArray, points: Side
+) -> tuple[FloatArray, FloatArray]:
+    """Take multiples of directions of large extents out of those of very small ones.
+
+    Rotations leave multiples of about eps. Of relations of columns in different units, those in
+    small units may have less noise than that, and would seem to be known not to vanish.
+    """
+    is_small = extents < MUCH_SMALLER * extents[:, None]
+    if is_small.any():
+        safe = np.where(is_small.any(axis=1), extents, 1.0)  # the others are not used
+        on_points = points.factor @ vectors
+        multiples = ((on_points / safe).T @ on_points) / safe[:, None]
+        vectors = vectors - vectors @ np.where(is_small, multiples, 0.0)
+        extents = points.norms(vectors)
     return vectors, extents
 
 
