@@ -90,6 +90,12 @@ def flat(rng, n_rows, n_columns):
     return rng.integers(-4, 5, (n_rows, dimension)) @ directions + rng.integers(-3, 4, n_columns)
 
 
+def proportional(rng, n_rows, n_columns):
+    """Columns that are multiples of one or two others, as one quantity in several units."""
+    few = rng.integers(-5, 6, (n_rows, 2))[:, rng.integers(2, size=n_columns)]
+    return few * rng.choice([-2, -1, 1, 2], n_columns)
+
+
 def curve(rng, n_rows, n_columns):
     """Points (t, t², ...), in another order of the columns."""
     t = rng.integers(-4, 5, n_rows)
@@ -154,6 +160,7 @@ KINDS = (
     random_points,
     grid,
     flat,
+    proportional,
     curve,
     repeated,
     orthogonal,
@@ -292,16 +299,19 @@ def draw_scale(rng, n_columns, dtype, settings):
     if which == 1:
         return 2.0 ** (rng.integers(-498, 499) if dtype == "float64" else rng.integers(-40, 41))
     if which == 2:
-        largest = 8 if is_coarse else 40
+        largest = 8 if is_coarse else int(rng.choice([12, 40]))
         return 2.0 ** rng.integers(-largest, largest + 1, n_columns)
     return 10.0 ** (rng.uniform(-150, 150) if dtype == "float64" else rng.uniform(-15, 15))
 
 
 def make_contrast(rng, points):
     """Return the points, maybe in other units, and a contrast for them."""
-    which = rng.integers(4)
+    which = rng.integers(5)
     if which == 0:
         return points, random_points(rng, int(rng.integers(1, 41)), points.shape[1])
+    if which == 4:  # spread more widely, in each column by another factor
+        spread = 2 ** rng.integers(0, 9, points.shape[1])
+        return points, spread * random_points(rng, int(rng.integers(20, 41)), points.shape[1])
     if which == 1:
         return points, random_points(rng, int(rng.integers(1, 4)), points.shape[1])
     if which == 2:
