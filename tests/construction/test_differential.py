@@ -555,3 +555,15 @@ def test_proportional_columns_in_different_units_beside_a_contrast(partial):
         else:
             ideal.fit(X, contrast=Y)
         assert counts(ideal) == [(3, 1)]
+
+
+@pytest.mark.parametrize("construction", BORDER)
+@pytest.mark.parametrize("reduction", ["gram", "tsqr"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_small_coefficients_in_coarse_arithmetic(construction, reduction, dtype):
+    """The constant, 8 of 1184 in another frame, was below the bound on errors and set to zero."""
+    X = np.array([[1184, 6], [176, 0]], dtype=dtype)
+    ideal = VanishingIdeal(max_degree=1, tol=0, construction=construction, reduction=reduction)
+    _, coefficients = ideal.fit(X).basis_.expand()
+    equation = coefficients[:, 0] / coefficients[1, 0]
+    np.testing.assert_allclose(equation, [-176, 1, -168], rtol=1e-6)

@@ -10,7 +10,13 @@ from scipy.linalg import eigh, lapack, solve_triangular
 from vanishing.arrays.kernels import norms
 from vanishing.arrays.namespace import FloatArray
 from vanishing.construction.candidates import EPS, Form
-from vanishing.construction.gsvd import NO_DECISION, SAFETY, RankMargin, bound_trusted_error
+from vanishing.construction.gsvd import (
+    EXACT,
+    NO_DECISION,
+    SAFETY,
+    RankMargin,
+    bound_trusted_error,
+)
 from vanishing.construction.l1_ball import fit_in_ball, fit_with_few_terms
 from vanishing.construction.loop import decide
 from vanishing.polynomials.order_ideal import Border
@@ -197,7 +203,10 @@ class Sequence:
         coefficients = fit.coefficients
         if exact:
             sizes = np.abs(coefficients) * self.columns.rms[self.terms]
-            coefficients = np.where(sizes > fit.doubt, coefficients, 0.0)
+            # In coarse arithmetic the bound is far above most errors, and a term below it may count.
+            is_coarse = fit.doubt > EXACT * self.columns.rms[self.n_lower + number]
+            limit = fit.doubt / SAFETY if is_coarse else fit.doubt
+            coefficients = np.where(sizes > limit, coefficients, 0.0)
         extent = fit.residual / size
         return Generator(number, [*self.terms], -coefficients / size, 1 / size, extent)
 
