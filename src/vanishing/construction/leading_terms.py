@@ -182,7 +182,12 @@ class Sequence:
         self.triangle[n_terms, n_terms] = fit.residual
         self.terms.append(self.n_lower + number)
 
-    def generate(self, number: int, fit: Fit, size: float, *, exact: bool = False) -> Generator:
+    def clear_rounding(self, fit: Fit) -> Fit:
+        """Set coefficients to zero whose terms are no larger than rounding errors of the fit."""
+        sizes = np.abs(fit.coefficients) * self.columns.rms[self.terms]
+        return fit._replace(coefficients=np.where(sizes > fit.doubt, fit.coefficients, 0.0))
+
+    def generate(self, number: int, fit: Fit, size: float) -> Generator:
         """Return the fit of a term with size 1.
 
         Parameters
@@ -191,15 +196,9 @@ class Sequence:
         fit : Fit
         size : float
             Of the fit.
-        exact : bool
-            Whether coefficients whose terms are rounding errors are to be zero.
         """
-        coefficients = fit.coefficients
-        if exact:
-            sizes = np.abs(coefficients) * self.columns.rms[self.terms]
-            coefficients = np.where(sizes > fit.doubt, coefficients, 0.0)
         extent = fit.residual / size
-        return Generator(number, [*self.terms], -coefficients / size, 1 / size, extent)
+        return Generator(number, [*self.terms], -fit.coefficients / size, 1 / size, extent)
 
     def generate_least(
         self, number: int, fit: Fit, coordinates: FloatArray, extent: float
@@ -373,7 +372,9 @@ def sort_out(
             if not vanishes[0]:
                 found.undecided += 1
                 continue
-            generator = sequence.generate(number, fit, size, exact=True)
+            fit = sequence.clear_rounding(fit)
+            size = measure(fit.coefficients)[1] or size
+            generator = sequence.generate(number, fit, size)
         elif least is not None:
             if least.vanishes(image / fit.residual):
                 generator = sequence.generate_least(number, fit, *least.find())

@@ -511,24 +511,23 @@ class GradientWeighted(Normalization):
             return stage.form(stage.expansion()[1] * (np.arange(len(table)) > 0)[:, None])
         variables, exponents = scale_columns(stage)
         if not stage.projects:
-            weights = _weights(stage, table, exponents)
+            weights, unit = _weights(stage, table, exponents)
             coefficients = stage.expansion(exponents=exponents)[1]
-            return stage.form(np.ldexp(weights[:, None] * coefficients, -exponents.min()))
+            return stage.form(np.ldexp(weights[:, None] * coefficients, -unit))
         if is_ordinary(variables, exponents, stage.degree, homogeneous=True):
-            weights = _weights(stage, table, np.zeros_like(exponents))
+            weights, _ = _weights(stage, table, np.zeros_like(exponents))
             return stage.form(weights[:, None] * stage.expansion()[1])
         # With u_k = x_k / 2**e_k, ∂/∂x_k is ∂/∂u_k divided by 2**e_k.
-        weights = _weights(stage, table, exponents)
+        weights, unit = _weights(stage, table, exponents)
         with np.errstate(divide="ignore"):  # the constant has weight 0
-            return graded_form(
-                stage, variables, exponents, np.log2(weights) - float(exponents.min())
-            )
+            return graded_form(stage, variables, exponents, np.log2(weights) - unit)
 
 
-def _weights(stage: Stage, table: Monomials, exponents: IntArray) -> FloatArray:
+def _weights(stage: Stage, table: Monomials, exponents: IntArray) -> tuple[FloatArray, int]:
     """‖∇x^a‖² = Σ_k a_k² x^{2(a - e_k)}: means of squared monomials of lower degree.
 
-    Columns are in units of ``2**exponents``, derivatives in units of the smallest of these.
+    Columns are in units of ``2**exponents``. Derivatives are in units of the smallest of these
+    among the columns that occur, whose exponent is returned, too.
     """
     if stage.degree > 1:
         # No polynomial contains a variable that is not in F_1: it must not overflow either.
@@ -537,13 +536,14 @@ def _weights(stage: Stage, table: Monomials, exponents: IntArray) -> FloatArray:
     mean = stage.source.recall_mean_squares(stage.degree - 1, exponents)
     if mean is None:
         mean = _mean_squares(stage, monomials(stage.n_features, stage.degree - 1), exponents)
+    smallest = int(exponents.min())
     squared = np.zeros(len(table))
-    for variable, unit in enumerate(np.exp2(2.0 * (exponents.min() - exponents))):
+    for variable, unit in enumerate(np.exp2(2.0 * (smallest - exponents))):
         raised = table.times_variable[variable]
         squared[raised] += unit * table.exponents[raised, variable] ** 2 * mean
     norms = np.linalg.norm(table.exponents, axis=1)
     norms[0] = 1.0
-    return np.asarray(np.sqrt(squared) / norms)
+    return np.sqrt(squared) / norms, smallest
 
 
 def _mean_squares(stage: Stage, table: Monomials, exponents: IntArray) -> FloatArray:
