@@ -416,6 +416,25 @@ def test_a_contrast_on_the_same_curve_is_refused(kind):
         ideal.fit(X[:100], contrast=X[100:])
 
 
+@pytest.mark.parametrize("kind", NAMES)
+@pytest.mark.parametrize(
+    "points",
+    [
+        [[-79], [-47], [-34], [-23], [-14], [-2], [1], [2]],
+        np.array([[-11, 15], [-10, 6], [-7, -9], [-2, 6], [-1, 15], [0, 26], [3, 71]])
+        + [-82800, 65478],
+    ],
+    ids=["degree 8", "far from the origin"],
+)
+def test_equations_of_a_contrast_inside_x_are_dropped(points, kind):
+    """Errors of the coefficients make their values on the contrast differ from zero."""
+    X = np.asarray(points, dtype=float)
+    ideal = VanishingIdeal(construction=kind, normalization="contrastive", max_degree=None, tol=0)
+    for contrast in (X[-1:], X[::2]):
+        with pytest.raises(ContrastError, match="inside the variety"):
+            ideal.fit(X, contrast=contrast)
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_random_points_with_small_coordinates(seed):
     rng = np.random.default_rng(seed)

@@ -516,6 +516,7 @@ def measure_columns(
         expected=expected[kept],
         relative_error=unit,
         form=form,
+        on_contrast=normalization is not None and normalization.needs_contrast,
     )
 
 

@@ -58,6 +58,8 @@ class Columns:
     relative_error : float
     form : Form or None
         Of the normalization.
+    on_contrast : bool
+        Whether the form measures values on a contrast, where polynomials may be zero, too.
     """
 
     R: FloatArray
@@ -68,6 +70,7 @@ class Columns:
     expected: FloatArray
     relative_error: float
     form: Form | None
+    on_contrast: bool
 
 
 class Fit(NamedTuple):
@@ -364,6 +367,13 @@ def sort_out(
         if size == 0 and not is_known:
             found.dropped += 1
             continue
+        if columns.on_contrast and not is_known:
+            # Errors of the coefficients, which cancel on X, do not on the contrast.
+            doubt = fit.doubt * measure.amplify(sequence.R)
+            if size <= doubt:
+                found.dropped += size <= doubt / SAFETY
+                found.undecided += size > doubt / SAFETY
+                continue
         extent = fit.residual / size if size > 0 else np.inf
         generator = None
         if not is_known:
@@ -425,6 +435,18 @@ class Measure:
         if size <= self.bound(coefficients):
             return np.zeros_like(image), 0.0
         return image, size
+
+    def amplify(self, R: FloatArray) -> float:
+        """Return the largest size of a polynomial of O whose root mean square on X is 1.
+
+        Parameters
+        ----------
+        R : array of shape (n_terms, n_terms)
+            Of the terms of O on X.
+        """
+        assert self.form is not None
+        sizes = self.form.factor[:, self.terms]
+        return float(np.linalg.norm(solve_triangular(R, sizes.T, trans="T", check_finite=False)))
 
     def bound(self, coefficients: FloatArray) -> float:
         """Return the size up to which the size of a polynomial is a rounding error."""
