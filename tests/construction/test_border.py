@@ -221,6 +221,16 @@ def test_the_full_border_on_request(name, kind):
     assert full.basis_.count() == len(leading)
 
 
+def test_the_full_border_in_columns_of_different_units():
+    """The derivative of x y² - x y by x is zero on the points, and that by y is small."""
+    points = np.array([[0, 0], [0, 1], [1, 0], [1, 1]]) * [2.0**-24, 2.0**26]
+    ideal = VanishingIdeal(
+        construction=Abm(border="full"), normalization="gradient", max_degree=None, tol=0
+    )
+    leading = ideal.fit(points).order_ideal_.leading_terms.tolist()
+    assert leading == [[0, 2], [2, 0], [1, 2], [2, 1]]
+
+
 def test_linear_relations_and_constant_columns():
     rng = np.random.default_rng(0)
     x, y = rng.standard_normal((2, 50))
