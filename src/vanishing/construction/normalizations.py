@@ -15,6 +15,7 @@ from vanishing.arrays.blocks import BudgetError, block_rows, format_bytes
 from vanishing.arrays.kernels import norms
 from vanishing.arrays.namespace import (
     Array,
+    BoolArray,
     FloatArray,
     IntArray,
     move_like,
@@ -519,39 +520,45 @@ class GradientWeighted(Normalization):
             return stage.form(stage.expansion()[1] * (np.arange(len(table)) > 0)[:, None])
         variables, exponents = scale_columns(stage)
         if not stage.projects:
-            weights, unit = _weights(stage, table, exponents)
+            weights = _weights(stage, table, exponents)
             coefficients = stage.expansion(exponents=exponents)[1]
-            return stage.form(np.ldexp(weights[:, None] * coefficients, -unit))
+            smallest = int(exponents[_is_present(stage)].min())
+            return stage.form(np.ldexp(weights[:, None] * coefficients, -smallest))
         if is_ordinary(variables, exponents, stage.degree, homogeneous=True):
-            weights, _ = _weights(stage, table, np.zeros_like(exponents))
+            weights = _weights(stage, table, np.zeros_like(exponents))
             return stage.form(weights[:, None] * stage.expansion()[1])
         # With u_k = x_k / 2**e_k, ∂/∂x_k is ∂/∂u_k divided by 2**e_k.
-        weights, unit = _weights(stage, table, exponents)
+        weights = _weights(stage, table, exponents)
+        smallest = float(exponents[_is_present(stage)].min())
         with np.errstate(divide="ignore"):  # the constant has weight 0
-            return graded_form(stage, variables, exponents, np.log2(weights) - unit)
+            return graded_form(stage, variables, exponents, np.log2(weights) - smallest)
 
 
-def _weights(stage: Stage, table: Monomials, exponents: IntArray) -> tuple[FloatArray, int]:
+def _weights(stage: Stage, table: Monomials, exponents: IntArray) -> FloatArray:
     """‖∇x^a‖² = Σ_k a_k² x^{2(a - e_k)}: means of squared monomials of lower degree.
 
-    Columns are in units of ``2**exponents``. Derivatives are in units of the smallest of these
-    among the columns that occur, whose exponent is returned, too.
+    Columns are in units of ``2**exponents``, derivatives in units of the smallest of these that a
+    polynomial contains.
     """
-    if stage.degree > 1:
-        # No polynomial contains a variable that is not in F_1: it must not overflow either.
-        is_absent = ~np.any(stage.blocks[0].nonvanishing, axis=1)
-        exponents = np.where(is_absent, int(2 * LARGEST), exponents)
+    # A variable that no polynomial contains must not overflow either.
+    exponents = np.where(_is_present(stage), exponents, int(2 * LARGEST))
     mean = stage.source.recall_mean_squares(stage.degree - 1, exponents)
     if mean is None:
         mean = _mean_squares(stage, monomials(stage.n_features, stage.degree - 1), exponents)
-    smallest = int(exponents.min())
     squared = np.zeros(len(table))
-    for variable, unit in enumerate(np.exp2(2.0 * (smallest - exponents))):
+    for variable, unit in enumerate(np.exp2(2.0 * (exponents.min() - exponents))):
         raised = table.times_variable[variable]
         squared[raised] += unit * table.exponents[raised, variable] ** 2 * mean
     norms = np.linalg.norm(table.exponents, axis=1)
     norms[0] = 1.0
-    return np.sqrt(squared) / norms, smallest
+    return np.asarray(np.sqrt(squared) / norms)
+
+
+def _is_present(stage: Stage) -> BoolArray:
+    """Say which columns polynomials contain: above degree 1, those of F_1."""
+    if stage.degree == 1:
+        return np.ones(stage.n_features, dtype=bool)
+    return np.asarray(np.any(stage.blocks[0].nonvanishing, axis=1))
 
 
 def _mean_squares(stage: Stage, table: Monomials, exponents: IntArray) -> FloatArray:
