@@ -221,6 +221,16 @@ def test_the_full_border_on_request(name, kind):
     assert full.basis_.count() == len(leading)
 
 
+def test_the_full_border_in_columns_of_different_units():
+    """The derivative of x y² - x y by x is zero on the points, and that by y is small."""
+    points = np.array([[0, 0], [0, 1], [1, 0], [1, 1]]) * [2.0**-24, 2.0**26]
+    ideal = VanishingIdeal(
+        construction=Abm(border="full"), normalization="gradient", max_degree=None, tol=0
+    )
+    leading = ideal.fit(points).order_ideal_.leading_terms.tolist()
+    assert leading == [[0, 2], [2, 0], [1, 2], [2, 1]]
+
+
 def test_linear_relations_and_constant_columns():
     rng = np.random.default_rng(0)
     x, y = rng.standard_normal((2, 50))
@@ -414,6 +424,26 @@ def test_a_contrast_on_the_same_curve_is_refused(kind):
     ideal = VanishingIdeal(construction=kind, normalization="contrastive", tol=1e-9)
     with pytest.raises(ContrastError, match="1 of degree 2"):
         ideal.fit(X[:100], contrast=X[100:])
+
+
+@pytest.mark.parametrize("kind", NAMES)
+@pytest.mark.parametrize(
+    "points",
+    [
+        [[-79], [-47], [-34], [-23], [-14], [-2], [1], [2]],
+        np.add(
+            [[-11, 15], [-10, 6], [-7, -9], [-2, 6], [-1, 15], [0, 26], [3, 71]], [-82800, 65478]
+        ),
+    ],
+    ids=["degree 8", "far from the origin"],
+)
+def test_equations_of_a_contrast_inside_x_are_dropped(points, kind):
+    """Errors of the coefficients make their values on the contrast differ from zero."""
+    X = np.asarray(points, dtype=float)
+    ideal = VanishingIdeal(construction=kind, normalization="contrastive", max_degree=None, tol=0)
+    for contrast in (X[-1:], X[::2]):
+        with pytest.raises(ContrastError, match="inside the variety"):
+            ideal.fit(X, contrast=contrast)
 
 
 @pytest.mark.parametrize("seed", range(12))

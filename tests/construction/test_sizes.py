@@ -72,6 +72,34 @@ def test_both_ways_to_the_form_agree(normalization, monkeypatch):
     np.testing.assert_allclose(graded.transform(X), plain.transform(X), rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.parametrize("constant", [0.0, 1e-9, 5.0])
+@pytest.mark.parametrize("units", [(1.0, 1.0), (64.0, 64.0), (1e9, 1e9), (2.0**20, 2.0**45)])
+@pytest.mark.parametrize("construction", ["vca", "abm-gradient"])
+def test_a_constant_column_leaves_extents_as_they_are(construction, units, constant):
+    rng = np.random.default_rng(4)
+    x = rng.uniform(-1, 1, 200)
+    X = np.column_stack([x, x**2 + 0.01 * rng.standard_normal(200)]) * units
+
+    def extents(points):
+        ideal = VanishingIdeal(
+            construction=construction, normalization="gradient-weighted", max_degree=2, tol=0
+        )
+        return ideal.fit(points).trace_[1].spectrum
+
+    with_constant = np.column_stack([X, np.full(200, constant)])
+    np.testing.assert_allclose(extents(with_constant), extents(X), rtol=1e-9)
+
+
+def test_border_bases_keep_size_1_beside_columns_of_other_units():
+    """Coefficients that are rounding errors are set to zero, and must not count for the size."""
+    X = np.random.default_rng(5).integers(-4, 5, (12, 3)) / 10
+    X[:, 0] = -0.1
+    ideal = VanishingIdeal(construction="abm-gradient", max_degree=1, tol=0)
+    exponents, coefficients = ideal.fit(X * [2.0**29, 2.0**-25, 2.0**-19]).basis_.expand()
+    linear = coefficients[exponents.sum(axis=1) == 1]
+    np.testing.assert_allclose(np.linalg.norm(linear, axis=0), 1, rtol=1e-9)
+
+
 def test_coefficients_of_data_in_parts_do_not_depend_on_units():
     X = np.random.default_rng(3).standard_normal((126, 3))
     X[:, 2] = X[:, 0] ** 2

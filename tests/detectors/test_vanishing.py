@@ -13,6 +13,7 @@ from sklearn.model_selection import GridSearchCV
 
 from vanishing import VanishingDetector, VanishingIdeal
 from vanishing.contrasts import GaussianNoise, Permuted
+from vanishing.detectors import ChristoffelDetector
 from vanishing.detectors import vanishing as module
 from vanishing.detectors.clusters import NothingVanishesError
 
@@ -107,6 +108,19 @@ def test_broken_constant_is_seen():
     X[:, 3] = 7.5
     assert (detector.predict(X) == -1).all()
     assert detector.score_samples(X).max() < detector.score_samples(broken(100)).min()
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e-3, 1e6])
+def test_constants_in_other_units_score_the_same(unit):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=(200, 2)), np.full(200, 3.0)])
+    new = np.array([[0.0, 0.0, 3.0], [0.0, 0.0, 3.1], [0.0, 0.0, 6.0]])
+    units = [1.0, 1.0, unit]
+    for make in (VanishingDetector, ChristoffelDetector):
+        expected = make().fit(X).score_samples(new)
+        found = make().fit(X * units).score_samples(new * units)
+        assert expected[1] < expected[0] - 5
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
 def test_constant_table():

@@ -93,7 +93,9 @@ class Abm(BorderConstruction):
     border : {"corners", "full"}, default="corners"
         Which terms outside of O get a polynomial: those all of whose proper divisors are in O, or
         all products of a variable and a term of O. A polynomial of a term that is no corner is
-        left out if it does not vanish within the tolerance.
+        left out if it does not vanish within the tolerance. It is written in shifted columns if
+        means of columns are larger than their spreads: in the columns of X, it then contains
+        other divisors of its leading term, too.
 
     Examples
     --------
@@ -516,6 +518,7 @@ def measure_columns(
         expected=expected[kept],
         relative_error=unit,
         form=form,
+        on_contrast=normalization is not None and normalization.needs_contrast,
     )
 
 

@@ -64,6 +64,8 @@ class Columns:
     relative_error : float
     form : Form or None
         Of the normalization.
+    on_contrast : bool
+        Whether the form measures values on a contrast, where polynomials may be zero, too.
     """
 
     R: FloatArray
@@ -74,6 +76,7 @@ class Columns:
     expected: FloatArray
     relative_error: float
     form: Form | None
+    on_contrast: bool
 
 
 class Fit(NamedTuple):
@@ -188,7 +191,15 @@ class Sequence:
         self.triangle[n_terms, n_terms] = fit.residual
         self.terms.append(self.n_lower + number)
 
-    def generate(self, number: int, fit: Fit, size: float, *, exact: bool = False) -> Generator:
+    def clear_rounding(self, number: int, fit: Fit) -> Fit:
+        """Set coefficients to zero whose terms are no larger than rounding errors of the fit."""
+        sizes = np.abs(fit.coefficients) * self.columns.rms[self.terms]
+        # In coarse arithmetic the bound is far above most errors, and a term below it may count.
+        is_coarse = fit.doubt > EXACT * self.columns.rms[self.n_lower + number]
+        limit = fit.doubt / SAFETY if is_coarse else fit.doubt
+        return fit._replace(coefficients=np.where(sizes > limit, fit.coefficients, 0.0))
+
+    def generate(self, number: int, fit: Fit, size: float) -> Generator:
         """Return the fit of a term with size 1.
 
         Parameters
@@ -197,18 +208,9 @@ class Sequence:
         fit : Fit
         size : float
             Of the fit.
-        exact : bool
-            Whether coefficients whose terms are rounding errors are to be zero.
         """
-        coefficients = fit.coefficients
-        if exact:
-            sizes = np.abs(coefficients) * self.columns.rms[self.terms]
-            # In coarse arithmetic the bound is far above most errors, and a term below it may count.
-            is_coarse = fit.doubt > EXACT * self.columns.rms[self.n_lower + number]
-            limit = fit.doubt / SAFETY if is_coarse else fit.doubt
-            coefficients = np.where(sizes > limit, coefficients, 0.0)
         extent = fit.residual / size
-        return Generator(number, [*self.terms], -coefficients / size, 1 / size, extent)
+        return Generator(number, [*self.terms], -fit.coefficients / size, 1 / size, extent)
 
     def generate_least(
         self, number: int, fit: Fit, coordinates: FloatArray, extent: float
@@ -374,6 +376,13 @@ def sort_out(
         if size == 0 and not is_known:
             found.dropped += 1
             continue
+        if columns.on_contrast and not is_known:
+            # Errors of the coefficients, which cancel on X, do not on the contrast.
+            doubt = fit.doubt * measure.amplify(sequence.R)
+            if size <= doubt:
+                found.dropped += size <= doubt / SAFETY
+                found.undecided += size > doubt / SAFETY
+                continue
         extent = fit.residual / size if size > 0 else np.inf
         generator = None
         if not is_known:
@@ -382,7 +391,9 @@ def sort_out(
             if not vanishes[0]:
                 found.undecided += 1
                 continue
-            generator = sequence.generate(number, fit, size, exact=True)
+            fit = sequence.clear_rounding(number, fit)
+            size = measure(fit.coefficients)[1] or size
+            generator = sequence.generate(number, fit, size)
         elif least is not None:
             if least.vanishes(image / fit.residual):
                 generator = sequence.generate_least(number, fit, *least.find())
@@ -433,6 +444,18 @@ class Measure:
         if size <= self.bound(coefficients):
             return np.zeros_like(image), 0.0
         return image, size
+
+    def amplify(self, R: FloatArray) -> float:
+        """Return the largest size of a polynomial of O whose root mean square on X is 1.
+
+        Parameters
+        ----------
+        R : array of shape (n_terms, n_terms)
+            Of the terms of O on X.
+        """
+        assert self.form is not None
+        sizes = self.form.factor[:, self.terms]
+        return float(np.linalg.norm(solve_triangular(R, sizes.T, trans="T", check_finite=False)))
 
     def bound(self, coefficients: FloatArray) -> float:
         """Return the size up to which the size of a polynomial is a rounding error."""

@@ -415,6 +415,14 @@ class Gradient(Normalization):
 
     def form(self, stage: Stage) -> Form:
         """Differentiate coefficients if that is accurate, and pass over X if it is not."""
+        if stage.projects:
+            return self._measure(stage)
+        # A polynomial b - Σ c_o o whose gradient is zero on X does not occur: its derivatives would
+        # vanish on X, but one of them has a leading term in O.
+        return replace(self._measure(stage), definite=True)
+
+    @staticmethod
+    def _measure(stage: Stage) -> Form:
         if stage.degree == 1:
             if stage.projects and (graded := identity_form(stage)) is not None:
                 return graded

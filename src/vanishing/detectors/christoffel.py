@@ -396,12 +396,17 @@ class ChristoffelDetector(Detector):
 
 
 def _make_scaler(mean: FloatArray, variance: FloatArray) -> StandardScaler:
-    """Return a scaler for columns of some mean and variance; constant ones keep their unit."""
+    """Return a scaler for columns of some mean and variance.
+
+    The unit of a constant is a thousandth of its size: with the default regularization, relative
+    differences of 1e-9 from it are rounding.
+    """
     scaler = StandardScaler()
     spread = np.sqrt(np.asarray(variance, dtype=np.float64))
-    constant = spread <= 1e-12 * np.abs(mean)
+    size = np.abs(np.asarray(mean, dtype=np.float64))
+    constant = spread <= 1e-12 * size
     scaler.mean_ = np.asarray(mean, dtype=np.float64)
-    scaler.scale_ = np.where(constant, 1.0, spread)
+    scaler.scale_ = np.where(constant, np.where(size > 0, 1e-3 * size, 1.0), spread)
     scaler.var_ = scaler.scale_**2
     scaler.n_features_in_ = len(scaler.mean_)
     scaler.n_samples_seen_ = 1

@@ -825,7 +825,7 @@ VIEWS = (NormView, ClusterView, ExactView, ChristoffelView, LikelihoodView, Span
 
 # --- Columns that are constant in training, as exact equations ------------------------------------
 
-#: Difference from a constant, relative to one plus its size, that is taken for rounding.
+#: Difference from a constant, relative to its size, that is taken for rounding.
 SAME = 1e-9
 
 
@@ -862,16 +862,21 @@ class ConstantColumns:
         xp = namespace(X)
         constants = move_like(self.values[features], X)
         constant = move_like(self.constant[features], X)
-        distance = xp.abs(xp.where(constant, X - constants, xp.zeros_like(X)))
-        broken = distance > same * (1 + xp.abs(constants))
-        return xp.where(broken, self.least + xp.log1p(distance), xp.zeros_like(X))
+        units = move_like(self._units[features], X)
+        distance = xp.abs(xp.where(constant, X - constants, xp.zeros_like(X))) / units
+        return xp.where(distance > same, self.least + xp.log1p(distance), xp.zeros_like(X))
+
+    @property
+    def _units(self) -> FloatArray:
+        """The size of each constant; 1 for zero, which has no units."""
+        return np.where(self.values == 0, 1.0, np.abs(self.values))
 
     def nodes(self, graph: "Graph", x: "Value") -> "Value":
         """Add what all columns together add."""
         columns = np.flatnonzero(self.constant)
-        constants = self.values[columns]
-        distance = (x.take(columns, axis=1) - constants).apply("Abs")
-        kept = distance <= max(SAME, graph.rounding) * (1 + np.abs(constants))
+        distance = (x.take(columns, axis=1) - self.values[columns]).apply("Abs")
+        distance = distance / self._units[columns]
+        kept = distance <= max(SAME, graph.rounding)
         added = (distance + 1.0).apply("Log") + self.least
         # What is no number does not keep a constant.
         return graph.where(kept, 0.0, added).reduce("Sum", axis=1)
