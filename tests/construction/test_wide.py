@@ -265,7 +265,8 @@ def test_callbacks_hear_of_all_columns():
 
 def test_many_contrasting_rows_leave_no_span(monkeypatch):
     """Together they span all columns."""
-    X, Y = make_rows(), make_rows(280, seed=4) * 2.0
+    monkeypatch.setattr(wide, "FEWEST_COLUMNS", 40)
+    X, Y = make_rows(20, 60), make_rows(50, 60, seed=4) * 2.0
     inside, usual = fit_both_ways(monkeypatch, X, Y, normalization="contrastive", tol=0.5)
     np.testing.assert_array_equal(inside.extents_, usual.extents_)
     assert inside.basis_.count() > 0
