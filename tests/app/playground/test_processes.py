@@ -57,15 +57,19 @@ def test_a_worker_answers_until_its_server_is_gone():
     """One whose server was killed gets no word of it but the end of its input."""
     given = [[0.25, -1.5], [3.0, 2.0]]
     rows = [f"{k},{k % 2},a,{'yes' if k % 3 else 'no'}" for k in range(12)]
-    tables = {
-        "groups": "number,parity,same,word\n" + "\n".join(rows),
-        "wide": ",".join("12345"),
-        "zip": "PK\x03\x04 not text",
-    }
-    encoded = {name: base64.b64encode(text.encode()).decode() for name, text in tables.items()}
+    tables = [
+        "number,parity,same,word\n" + "\n".join(rows),
+        ",".join("12345"),
+        "PK\x03\x04 not text",
+    ]
+    encoded = [base64.b64encode(text.encode()).decode() for text in tables]
+    limits = {"most_columns": 4, "most_rows": 9}
     asked = [
         ("scene", {"x": given, "y": given[::-1], "n_points": 2, "noise": 0, "seed": 0}),
-        *(("columns", {"table": each, "most_columns": 4, "most_rows": 9}) for each in encoded.values()),
+        *(
+            ("columns", {"table": each, "most_columns": 4, "most_rows": 9})
+            for each in encoded.values()
+        ),
         ("gallery", {"normal": "even"}),
         ("explain", {"normal": "even", "image": [0.5] * 64}),
     ]
