@@ -66,10 +66,7 @@ def test_a_worker_answers_until_its_server_is_gone():
     limits = {"most_columns": 4, "most_rows": 9}
     asked = [
         ("scene", {"x": given, "y": given[::-1], "n_points": 2, "noise": 0, "seed": 0}),
-        *(
-            ("columns", {"table": each, "most_columns": 4, "most_rows": 9})
-            for each in encoded.values()
-        ),
+        *(("columns", {"table": each} | limits) for each in encoded),
         ("gallery", {"normal": "even"}),
         ("explain", {"normal": "even", "image": [0.5] * 64}),
     ]
