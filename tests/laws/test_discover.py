@@ -317,6 +317,13 @@ def test_no_laws_are_saved_too(tmp_path):
     assert str(vanishing.load(tmp_path / "laws.safetensors")) == str(laws)
 
 
+def test_the_law_of_a_constant_column_is_exact():
+    laws = discover(np.column_stack([rng.normal(size=50), np.full(50, 7.0)]), ["a", "b"])
+    (law,) = laws
+    assert str(law) == "b = 7"
+    assert law.standard_errors.tolist() == [0.0] * len(law.coefficients)
+
+
 def test_public_name():
     assert vanishing.discover is discover
 
