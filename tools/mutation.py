@@ -2,6 +2,7 @@
 
     python tools/mutation.py                     draw places with a fixed seed, test, report
     python tools/mutation.py --mutants all       every change at every place; takes days
+    python tools/mutation.py --packages laws     places of one package only
     python tools/mutation.py --again survived    run the survivors again, with the tests of now
 
 `make mutation` runs the first. A change (a mutant) is one of cosmic-ray's: another operator, a

@@ -594,6 +594,17 @@ def test_the_better_law_may_be_just_beyond_a_noise_level(seed):
     assert list(map(str, discover(X, ["a", "b", "c", "d"]).equations)) == ["a*b = c*d"]
 
 
+@pytest.mark.parametrize("seed", [2, 3, 5])
+def test_laws_are_not_multiplied_by_known_ones(seed):
+    """With f = c² known, c² d = c² a + f b is as short and as close as d = a + b."""
+    draw = np.random.default_rng(seed)
+    a, b, c = draw.uniform(1, 5, (3, 400))
+    X = np.column_stack([a, b, c, a + b, a * b + c, c**2])
+    X += 0.01 * X.std(axis=0) * draw.standard_normal(X.shape)
+    found = sorted(map(str, discover(X, list("abcdef")).equations))
+    assert found == ["d = a + b", "e = a*b + c", "f = c^2"]
+
+
 def test_a_power_of_a_law_is_replaced_by_the_law():
     """U^4 = R^2 P^2 says that U^2 = R P."""
     r, p = np.random.default_rng(0).uniform(1, 2, (2, 100))
