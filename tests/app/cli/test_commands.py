@@ -1110,6 +1110,13 @@ def test_equations_that_follow_from_others_are_counted(call, tmp_path):
     write_csv(tmp_path / "line.csv", ["x", "y"], np.column_stack([x, 2 * x]))
     shown = call("fit", "line.csv", "--tol", "0", "--degree", "2").out
     assert "2 x - y = 0" in shown.replace("-2 x + y", "2 x - y").replace("\u2212", "-")
+    # On the curve (t, t², t³) what vanishes at degree 3 follows from degree 2.
+    write_csv(tmp_path / "curve.csv", ["x", "y", "z"], np.column_stack([x, x**2, x**3]))
+    arguments = ("fit", "curve.csv", "--tol", "1e-6", "--degree", "3")
+    shown = call(*arguments).out
+    raw = json.loads(call(*arguments, "--raw", "--json").out)
+    assert shown.count(" = 0 ") == 3
+    assert f"({len(raw['equations']) - 3} more follow from these)" in shown
 
 
 def test_a_spectrum_of_zeros(call, tmp_path):
