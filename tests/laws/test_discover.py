@@ -324,6 +324,14 @@ def test_the_law_of_a_constant_column_is_exact():
     assert law.standard_errors.tolist() == [0.0] * len(law.coefficients)
 
 
+@pytest.mark.parametrize(("n_rows", "found"), [(8, []), (10, ["s = a + b"]), (14, ["s = a + b"])])
+def test_few_rows(n_rows, found):
+    """Half of the rows are fitted, and the others test the law: a few more than it has terms."""
+    a, b = np.random.default_rng(n_rows).integers(1, 99, (2, n_rows)).astype(float)
+    laws = discover(np.column_stack([a, b, a + b]), ["a", "b", "s"])
+    assert list(map(str, laws.equations)) == found
+
+
 def test_public_name():
     assert vanishing.discover is discover
 
