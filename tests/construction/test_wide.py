@@ -273,8 +273,8 @@ def test_many_contrasting_rows_leave_no_span(monkeypatch):
 
 
 def test_parts_of_wide_rows(monkeypatch):
-    """Partial fits keep moments of all columns, and no rows to span a space."""
-    X = make_rows(120, 60)
+    """Partial fits of many rows keep moments of all columns, and no rows to span a space."""
+    X = make_rows(400, 12)
     whole = VanishingIdeal(max_degree=1, tol=0.9).fit(X)
     monkeypatch.setattr(wide, "FEWEST_COLUMNS", 10)
     parts = VanishingIdeal(max_degree=1, tol=0.9)
