@@ -364,6 +364,15 @@ def test_two_classes_with_names():
     assert np.mean(found == names) > 0.99
 
 
+def test_all_coordinates_are_kept_in_any_units():
+    """Without principal components the coordinates are standardized."""
+    X, y = make_circles(400, factor=0.5, noise=0.05, random_state=0)
+    points = X * [1e3, 1e-3] + [5e3, 0.0]
+    cut = cut_network(torch.nn.Identity(), points, y, n_components=None, linear=False, C=1.0)
+    assert cut.polynomials.in_features == 2
+    assert share_right(cut, torch.tensor(points, dtype=torch.float32), y) > 0.99
+
+
 def test_integers_are_not_made_floats():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 300)

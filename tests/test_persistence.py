@@ -9,7 +9,7 @@ import re
 import time
 import tracemalloc
 import warnings
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -237,6 +237,23 @@ def test_columns_and_frames(tmp_path):
     assert loaded.to_latex() == ideal.to_latex()
     with pytest.raises(ValueError, match="feature names"):
         loaded.transform(frame[["x y", "speed", "höhe"]])
+
+
+def test_strings_of_numpy(tmp_path):
+    """They are what a grid of parameters in an array holds."""
+    for name in np.array(["gradient", "coefficient"]):
+        loaded = round_trip(VanishingIdeal(normalization=name, tol=10.0).fit(table()), tmp_path)
+        assert type(loaded.normalization) is str
+        assert loaded.normalization == name
+
+
+def test_classes_that_are_dates(tmp_path):
+    X = table()
+    days = np.where(X[:, 0] > 0, np.datetime64("2026-01-05"), np.datetime64("2026-01-06"))
+    features = ClassVanishingFeatures(n_jobs=1).fit(X, days)
+    with pytest.raises(ModelFileError, match=r"classes_ is an array of .* datetime64.*strings"):
+        features.save(tmp_path / "model.safetensors")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_infinite_numbers(tmp_path):
@@ -593,6 +610,37 @@ def test_strings_that_would_fill_the_memory(tmp_path):
     manifest["model"]["parameters"]["n_components"] = {"strings": strings, "kind": "U"}
     with pytest.raises(ModelFileError, match="too long strings"):
         load_bytes(pack(json.dumps(manifest), arrays), tmp_path)
+
+
+def test_arrays_of_other_types(tmp_path):
+    content, _, _ = content_of(FIXTURE)
+    size = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + size])
+    name = next(name for name, each in header.items() if each.get("dtype") == "F64")
+    header[name] |= {"dtype": "BF16", "shape": [4, *header[name]["shape"]]}  # of as many bytes
+    header = json.dumps(header).encode()
+    wrong = len(header).to_bytes(8, "little") + header + content[8 + size :]
+    with pytest.raises(ModelFileError, match=f"array '{name}' has the dtype BF16, which no"):
+        load_bytes(wrong, tmp_path)
+
+
+def test_parts_that_do_not_fit_each_other(tmp_path):
+    """As in files that somebody made of two."""
+    path = tmp_path / "model.safetensors"
+    detector = VanishingDetector(VanishingIdeal(tol=10.0)).fit(table())
+    score = detector.anomaly_score_
+    (view,) = score.views
+    other = VanishingDetector(VanishingIdeal(tol=10.0)).fit(table()[:, :2]).anomaly_score_.views
+    cases = [
+        (replace(score, normal=None), "the columns of the detector are not described"),
+        (replace(score, views=list(other)), "not one of points with 3 coordinates"),
+        (replace(score, views=[replace(view, images=(1,))]), "looks at images that do not exist"),
+    ]
+    for wrong, said in cases:
+        detector.anomaly_score_ = wrong
+        detector.save(path)
+        with pytest.raises(ModelFileError, match=said):
+            vanishing.load(path)
 
 
 def test_a_claim_of_much_memory(tmp_path):

@@ -2,6 +2,7 @@
 
     python tools/mutation.py                     draw places with a fixed seed, test, report
     python tools/mutation.py --mutants all       every change at every place; takes days
+    python tools/mutation.py --packages laws     places of one package only
     python tools/mutation.py --again survived    run the survivors again, with the tests of now
 
 `make mutation` runs the first. A change (a mutant) is one of cosmic-ray's: another operator, a
@@ -34,6 +35,7 @@ import subprocess
 import sys
 import time
 import traceback
+from collections.abc import Sequence
 from pathlib import Path
 
 import coverage
@@ -234,10 +236,10 @@ def _is_for_types(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Assign) and "TypeAlias" in ast.dump(statement)
 
 
-def draw_mutants(count: int | None, seed: int) -> list[Mutant]:
-    """Draw places of the packages, and one change of each; all changes of all places for None."""
+def draw_mutants(count: int | None, seed: int, packages: Sequence[str]) -> list[Mutant]:
+    """Draw places of packages, and one change of each; all changes of all places for None."""
     places = {}
-    for package in PACKAGES:
+    for package in packages:
         for path in sorted((ROOT / "src" / "vanishing" / package).glob("*.py")):
             places |= list_places(path)
     rng = random.Random(seed)
@@ -641,8 +643,11 @@ def report(mutants: list[Mutant], folder: Path, options: argparse.Namespace) -> 
     results = REPORT.with_suffix(".json")
     value = json.loads(results.read_text()) if results.exists() else {"explained": {}}
     samples = value.setdefault("samples", {})
+    command = f"python tools/mutation.py --mutants {options.mutants} --seed {options.seed}"
+    if set(options.packages) < set(PACKAGES):
+        command += f" --packages {' '.join(options.packages)}"
     samples[str(options.seed)] = {
-        "command": f"python tools/mutation.py --mutants {options.mutants} --seed {options.seed}",
+        "command": command,
         "note": samples.get(str(options.seed), {}).get("note", ""),  # written by hand
         "mutants": [{key: entry[key] for key in kept} for entry in entries],
     }
@@ -690,6 +695,8 @@ def tabulate(entries: list[dict], explained: dict[str, str]) -> list[str]:
     ]
     for name in (*PACKAGES, "all"):
         chosen = [entry for entry in entries if name in (entry["file"].split("/")[2], "all")]
+        if not chosen:  # none was drawn of this package
+            continue
         found = sum(is_noticed(entry["outcome"]) for entry in chosen)
         at_first = sum(is_noticed(entry["at_first"]) for entry in chosen)
         reasons = sum(
@@ -697,7 +704,7 @@ def tabulate(entries: list[dict], explained: dict[str, str]) -> list[str]:
         )
         lines.append(
             f"| {name} | {len(chosen)} | {at_first} | {found} | {reasons} "
-            f"| {len(chosen) - found - reasons} | {found / max(len(chosen), 1):.1%} "
+            f"| {len(chosen) - found - reasons} | {found / len(chosen):.1%} "
             f"| {found / max(len(chosen) - reasons, 1):.1%} |"
         )
     return lines
@@ -708,6 +715,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--mutants", default="300", help="how many places, or all")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--packages", nargs="+", choices=PACKAGES, default=PACKAGES)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--budget", type=float, default=40.0, help="seconds of tests per mutant")
     parser.add_argument(
@@ -724,7 +732,8 @@ def main() -> None:
     drawn = folder / "mutants.json"
     if "draw" in steps and not drawn.exists():
         count = None if options.mutants == "all" else int(options.mutants)
-        write_json(drawn, [dataclasses.asdict(m) for m in draw_mutants(count, options.seed)])
+        mutants = draw_mutants(count, options.seed, options.packages)
+        write_json(drawn, [dataclasses.asdict(mutant) for mutant in mutants])
     if "record" in steps and not (folder / "tests.json").exists():
         copy_tree(folder / "tree")
         record_tests(folder / "tree", folder, options.workers, options.pytest)

@@ -248,3 +248,36 @@ def test_linear_equations_of_many_columns_and_more_rows(in_parts):
         ideal.fit(X)
     assert ideal.basis_.degrees().tolist() == [1] * 3
     np.testing.assert_allclose(ideal.transform(X), 0, atol=1e-8 * np.abs(X).max())
+
+
+def test_callbacks_hear_of_all_columns():
+    """The fit is in the span of the rows, and what is told about it is not."""
+    heard = []
+    directions = np.random.default_rng(5).normal(size=(2, 300))
+    X = np.random.default_rng(6).normal(size=(50, 2)) @ directions
+    ideal = VanishingIdeal(max_degree=2, tol=1e-6, callback=heard.append).fit(X)
+    assert [step.degree for step in heard] == [1, 2]
+    for step, kept in zip(heard, ideal.trace_, strict=True):
+        for name in ("candidates", "rank", "vanishing", "nonvanishing"):
+            assert getattr(step, name) == getattr(kept, name)
+    assert heard[0].candidates == 300
+
+
+def test_many_contrasting_rows_leave_no_span(monkeypatch):
+    """Together they span all columns."""
+    monkeypatch.setattr(wide, "FEWEST_COLUMNS", 40)
+    X, Y = make_rows(20, 60), make_rows(50, 60, seed=4) * 2.0
+    inside, usual = fit_both_ways(monkeypatch, X, Y, normalization="contrastive", tol=0.5)
+    np.testing.assert_array_equal(inside.extents_, usual.extents_)
+    assert inside.basis_.count() > 0
+
+
+def test_parts_of_wide_rows(monkeypatch):
+    """Partial fits of many rows keep moments of all columns, and no rows to span a space."""
+    X = make_rows(400, 12)
+    whole = VanishingIdeal(max_degree=1, tol=0.9).fit(X)
+    monkeypatch.setattr(wide, "FEWEST_COLUMNS", 10)
+    parts = VanishingIdeal(max_degree=1, tol=0.9)
+    for part in np.array_split(X, 3):
+        parts.partial_fit(part)
+    np.testing.assert_allclose(parts.extents_, whole.extents_, rtol=1e-6)

@@ -9,7 +9,7 @@ import pytest
 import zarr
 
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
-from vanishing.data import MappedSource, as_source, inputs, write
+from vanishing.data import ConcatenatedSource, MappedSource, as_source, inputs, write
 
 FORMATS = pytest.mark.parametrize("ending", [".npy", ".csv", ".parquet", ".zarr"])
 
@@ -127,6 +127,22 @@ def test_images_of_no_rows():
     empty.array = empty.array[:0]
     with pytest.raises(ValueError, match="X has no rows"):
         assert MappedSource(empty, np.abs).n_features
+
+
+def test_rows_that_are_gone(tmp_path):
+    """A file may lose its rows between two readings."""
+    detector = VanishingDetector().fit(points())
+    empty = as_source(points())
+    empty.array = empty.array[:0]
+    for use in (
+        lambda: VanishingIdeal().fit(ConcatenatedSource([empty, empty])),
+        lambda: VanishingDetector().fit(empty),
+        lambda: detector.score_samples(empty),
+        lambda: write(empty, tmp_path / "x.npy"),
+    ):
+        with pytest.raises(ValueError, match="no rows: at least one row is required"):
+            use()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_endings_in_capitals_and_files_of_nothing(tmp_path):

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vanishing import VanishingIdeal
-from vanishing.data import TableError, as_source, read_table
+from vanishing.data import TableError, as_source, csv_files, read_table
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("typer")
@@ -159,6 +159,27 @@ def test_truth_values_are_numbers(tmp_path):
     path.write_text("a,on\n1,true\n2,false\n")
     assert rows_of(as_source(path)).tolist() == [[1, 1], [2, 0]]
     assert by_the_command_line(path).values.tolist() == [[1, 1], [2, 0]]
+
+
+@pytest.mark.parametrize(
+    ("ends", "aside"),
+    [
+        (["1,TRUE,2", "0,0,2", "2,,3"], ()),
+        (["1,maybe,2"], (("b", "text, 'maybe' in row 20001"),)),
+        (["1,0.5,2"], (("b", "text, '0.5' in row 20001"),)),
+        (["w,true,2"] * 20_000, (("a", "text, 'w' in row 20001"),)),
+    ],
+)
+def test_what_comes_after_the_first_lines(tmp_path, ends, aside):
+    """The guess is made from the first lines; other cells may come after thousands of rows."""
+    path = tmp_path / "x.csv"
+    rows = [f"{k},{'true' if k % 2 else 'false'},{k}" for k in range(20_000)]
+    path.write_text("\n".join(["a,b,c", *rows, *ends]))
+    assert path.stat().st_size > 2 * csv_files.SAMPLE_SIZE
+    table = read_table(path)
+    assert table.set_aside == aside
+    assert table.names == tuple(name for name in "abc" if name not in dict(aside))
+    assert len(table.values) == 20_000 + len(ends)
 
 
 def test_an_index_of_pandas_is_no_feature(tmp_path):

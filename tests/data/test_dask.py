@@ -368,3 +368,10 @@ def test_no_warning_of_what_is_in_the_graph_on_purpose():
     with _large_graphs_allowed(10**9):
         assert dask.config.get(WARN_OF_LARGE_GRAPHS) >= usual + 10**9
     assert parse_bytes(dask.config.get(WARN_OF_LARGE_GRAPHS)) == usual
+
+
+def test_numbers_of_rows():
+    """Dask does not know how many rows a condition leaves."""
+    array = da.from_array(np.arange(60.0).reshape(20, 3), chunks=(8, 3))
+    assert as_source(array).n_samples == 20
+    assert as_source(array[array[:, 0] >= 30]).n_samples == 10

@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import approx_fprime, minimize
+from sklearn.base import clone
 
 from vanishing import TransformationDetector, VanishingIdeal
+from vanishing.data import ArraySource
 from vanishing.detectors import mixture
 from vanishing.detectors.mixture import (
     LARGEST_WEIGHT,
@@ -183,9 +185,25 @@ def test_weights_of_many_rows_come_from_as_many_as_fit_into_memory(monkeypatch):
 
 
 def test_contrasts_of_many_rows_are_drawn(monkeypatch):
-    monkeypatch.setattr(mixture, "CONTRAST_ROWS", 50)
+    """Clusters with equations of degree 2 are contrasted with some rows of all copies."""
+    sizes = []
+
+    class Watched(ArraySource):
+        def __init__(self, array):
+            super().__init__(array)
+            sizes.append(len(array))
+
+    monkeypatch.setattr(mixture, "ArraySource", Watched)
     X = np.random.default_rng(0).uniform(-1, 1, (200, 2))
     X[:, 1] = X[:, 0] ** 2
-    detector = TransformationDetector(RandomAffine(3), random_state=0).fit(X)
-    same = TransformationDetector(RandomAffine(3), random_state=0).fit(X)
-    np.testing.assert_array_equal(detector.score_samples(X), same.score_samples(X))
+    ideal = VanishingIdeal(max_degree=2, tol=0.5, normalization="contrastive")
+    template = TransformationDetector(RandomAffine(3), ideal=ideal, n_components=2, random_state=0)
+    detector = clone(template).fit(X)
+    whole = detector.score_samples(X)
+    assert max(sizes) == len(detector.transformations_) * 200
+    sizes.clear()
+    monkeypatch.setattr(mixture, "CONTRAST_ROWS", 150)
+    drawn, same = (clone(template).fit(X).score_samples(X) for _ in range(2))
+    assert max(sizes) == 150
+    np.testing.assert_array_equal(drawn, same)
+    assert np.corrcoef(drawn, whole)[0, 1] > 0.8

@@ -6,9 +6,10 @@ from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
-from vanishing.detectors import image_anomalies, select_without_labels
+from vanishing.detectors import ChristoffelDetector, image_anomalies, select_without_labels
 from vanishing.detectors.selection import Selection
 from vanishing.transformations import Rotations, Translations
 
@@ -69,6 +70,21 @@ def test_groups_of_the_user_are_left_out(digits):
     found = select_without_labels(tried, X[normal] / 16, groups=y[normal])
     assert found.group_auc.shape == (1, 5)
     assert found.mean_auc[0] > 0.8
+
+
+def test_groups_are_found_in_the_coordinates_of_the_user():
+    """Two blobs that differ in a column too small to be seen among the others."""
+    rng = np.random.default_rng(0)
+    X = 100 * rng.standard_normal((120, 6))
+    X[:, 0] = np.repeat([0.0, 1.0], 60) + 0.01 * rng.standard_normal(120)
+    tried = {"quadratic": ChristoffelDetector(1)}
+    first = FunctionTransformer(lambda rows: rows[:, :1])
+    mean_auc = [
+        float(select_without_labels(tried, X, n_groups=2, representation=each).mean_auc[0])
+        for each in (first, None)
+    ]
+    assert mean_auc[0] > 0.99
+    assert mean_auc[1] < 0.95
 
 
 def test_a_candidate_that_fails_comes_last(digits):

@@ -112,6 +112,7 @@ def test_rational_coefficients_become_whole():
     x, y = sympy.symbols("x y")
     text = to_computer_algebra([x / 3 + sympy.Rational(1, 2) * y], "oscar")
     assert "[2*x + 3*y]" in text
+    assert to_computer_algebra([x / 3 + y / 2, 0 * x, x - x], "oscar", ["x", "y"]) == text
     mixed = [x - sympy.Rational(1, 2), 0.25 * y]
     assert "100*y" not in to_computer_algebra(mixed, "cocoa")
     assert "25*y" in to_computer_algebra(mixed, "cocoa")

@@ -353,6 +353,13 @@ def test_simplest_fraction_near_zero_is_zero():
     assert simplest_fraction(-1e-17, 1e-15) == 0
 
 
+def test_the_ends_of_the_interval_belong_to_it():
+    assert simplest_fraction(2.25, 0.25) == 2
+    assert simplest_fraction(-2.25, 0.25) == -2
+    assert simplest_fraction(1.75, 0.25) == 2
+    assert simplest_fraction(0.4, 0.0) == Fraction(0.4)
+
+
 def test_lattice_reduction_reaches_denominators_that_fractions_alone_do_not(monkeypatch):
     # The conic through five points has determinants of their coordinates as coefficients.
     points = np.random.default_rng(4).integers(-100, 101, size=(5, 2))

@@ -174,6 +174,14 @@ def test_scaling_before_the_fit_changes_no_equation():
         assert np.abs(error).max() < 3e-3
 
 
+def test_sizes_of_many_monomials_are_those_of_independent_variables(monkeypatch):
+    rng = np.random.default_rng(0)
+    points = rng.standard_normal((20_000, 3)) * [1e3, 1.0, 1e-3] + [0.0, 2.0, 0.0]
+    exact = DataScale(points).sizes(3)
+    monkeypatch.setattr("vanishing.equations.sizes.MOST_EVALUATED", 1)
+    np.testing.assert_allclose(DataScale(points).sizes(3), exact, rtol=0.1)
+
+
 def test_nothing_is_left_out_where_the_scale_is_not_known():
     ideal, frame = fitted(pressures)
     kept = np.arange(ideal.basis_.count()) == 0

@@ -155,6 +155,12 @@ def test_rows_that_are_furthest_off_come_first(account_laws):
     assert [each.row for each in found] == [3, 5]
     assert [each.row for each in found.ranked()] == [5, 3]
     assert found.summary() == "2 of 30 rows break a law."
+    X[[3, 5], 2] -= [1, 100]
+    X[8, 0] = np.nan
+    filled = "All 30 rows keep the laws; {} can be filled in."
+    assert account_laws.check(X).summary() == filled.format("1 missing cell")
+    X[9, 0] = np.nan
+    assert account_laws.check(X).summary() == filled.format("2 missing cells")
 
 
 def test_blocks_of_rows_are_checked_like_one_table(account_laws, monkeypatch):
@@ -184,8 +190,14 @@ def test_columns_that_are_not_there(account_laws):
     X, names = accounts(50)
     with pytest.raises(ValueError, match="the table lacks 'gov', which the laws speak about"):
         account_laws.check(pd.DataFrame(X, columns=names).drop(columns="gov"))
-    with pytest.raises(ValueError, match=r"the laws are about 8 columns .* has 3"):
+    with pytest.raises(ValueError, match=r"laws are about 8 columns \(.* 'total'\), but .* has 3"):
         account_laws.check(X[:, :3])
+    more = np.column_stack([X, np.random.default_rng(0).uniform(size=(50, 1))])
+    laws = discover(more, [*names, "other"])
+    with pytest.raises(
+        ValueError, match=r"laws are about 9 columns \(.* 'total' and 1 more\), but"
+    ):
+        laws.check(X[:, :3])
 
 
 def test_no_laws():

@@ -306,12 +306,30 @@ def test_saved_laws(tmp_path, noise):
     assert str(loaded) == str(laws)
     np.testing.assert_array_equal(loaded.residuals(X), laws.residuals(X))
     assert loaded.check(X).sentences() == laws.check(X).sentences()
+    older = replace(laws, units=None)  # of a file without them
+    older.save(tmp_path / "laws.safetensors")
+    assert vanishing.load(tmp_path / "laws.safetensors").units is None
 
 
 def test_no_laws_are_saved_too(tmp_path):
     laws = discover(rng.normal(size=(100, 2)))
     laws.save(tmp_path / "laws.safetensors")
     assert str(vanishing.load(tmp_path / "laws.safetensors")) == str(laws)
+
+
+def test_the_law_of_a_constant_column_is_exact():
+    laws = discover(np.column_stack([rng.normal(size=50), np.full(50, 7.0)]), ["a", "b"])
+    (law,) = laws
+    assert str(law) == "b = 7"
+    assert law.standard_errors.tolist() == [0.0] * len(law.coefficients)
+
+
+@pytest.mark.parametrize(("n_rows", "found"), [(8, []), (10, ["s = a + b"]), (14, ["s = a + b"])])
+def test_few_rows(n_rows, found):
+    """Half of the rows are fitted, and the others test the law: a few more than it has terms."""
+    a, b = np.random.default_rng(n_rows).integers(1, 99, (2, n_rows)).astype(float)
+    laws = discover(np.column_stack([a, b, a + b]), ["a", "b", "s"])
+    assert list(map(str, laws.equations)) == found
 
 
 def test_public_name():
@@ -572,6 +590,27 @@ def test_of_many_rows_the_coefficients_come_from_all(monkeypatch):
     (law,) = discover(X)
     ratio = np.abs(law.coefficients).max() / np.abs(law.coefficients).min()
     assert ratio == pytest.approx(1.234, abs=2e-3)
+
+
+@pytest.mark.parametrize("seed", [3, 41])
+def test_the_better_law_may_be_just_beyond_a_noise_level(seed):
+    """Of 40 noisy rows a wrong law is a little closer than the true one; it is less likely."""
+    draw = np.random.default_rng(seed)
+    a, b, c = np.exp(2 * draw.uniform(-1, 1, (3, 40)))
+    X = np.column_stack([a, b, c, a * b / c])
+    X += 0.03 * X.std(axis=0) * draw.standard_normal(X.shape)
+    assert list(map(str, discover(X, ["a", "b", "c", "d"]).equations)) == ["a*b = c*d"]
+
+
+@pytest.mark.parametrize("seed", [2, 3, 5])
+def test_laws_are_not_multiplied_by_known_ones(seed):
+    """With f = c² known, c² d = c² a + f b is as short and as close as d = a + b."""
+    draw = np.random.default_rng(seed)
+    a, b, c = draw.uniform(1, 5, (3, 400))
+    X = np.column_stack([a, b, c, a + b, a * b + c, c**2])
+    X += 0.01 * X.std(axis=0) * draw.standard_normal(X.shape)
+    found = sorted(map(str, discover(X, list("abcdef")).equations))
+    assert found == ["d = a + b", "e = a*b + c", "f = c^2"]
 
 
 def test_a_power_of_a_law_is_replaced_by_the_law():

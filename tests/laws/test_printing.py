@@ -1,5 +1,7 @@
 """How laws, checks, invariants and differential equations look in a terminal, a log, a notebook."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -45,6 +47,9 @@ def test_latex_has_no_needless_signs():
     (law,) = discover(np.column_stack([a + b, a, b]), ["total", "a", "b"])
     assert str(law) == "total = a + b"
     assert law.latex == r"\mathrm{total} = a + b"
+    negative = replace(law, coefficients=-law.coefficients)  # the same law
+    assert str(negative) == str(law)
+    assert negative.latex == law.latex
 
 
 def test_pandas_in_pandas_out(gas, laws):

@@ -62,6 +62,19 @@ def test_degrees_are_counted():
     ]
 
 
+def test_polynomials_that_vanish_on_the_contrast_are_counted():
+    """They are nonzero on X and zero on Y: their extent is infinite, and they are not drawn."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((50, 2))
+    contrast = X.mean(axis=0) + np.outer(rng.standard_normal(50), [1.0, 2.0])
+    ideal = VanishingIdeal(max_degree=1, normalization="contrastive", tol=0.1)
+    ideal.fit(X, contrast=contrast)
+    display = SpectrumDisplay.from_estimator(ideal)
+    (label,) = display.ax_.get_xticklabels()
+    assert label.get_text() == "degree 1\n0 of 2 vanish\n1 infinite"
+    assert sum(len(marks.get_offsets()) for marks in display.ax_.collections) == 1
+
+
 def test_other_points_show_equations_that_hold_by_chance():
     few = np.random.default_rng(0).normal(size=(5, 2))
     ideal = VanishingIdeal(max_degree=3, tol=0).fit(few)

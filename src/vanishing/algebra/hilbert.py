@@ -69,9 +69,8 @@ def hilbert_function(basis: PolynomialBasis) -> IntArray:
     check_basis(basis)
     degrees = basis.degrees(which="nonvanishing")
     counts = np.bincount(degrees, minlength=len(basis.blocks) + 1)
-    if len(counts) > 1:
-        # A border basis with the full border keeps all variables, those that depend on others too.
-        counts[1] = min(counts[1], basis.n_features - np.sum(basis.degrees() == 1))
+    # A border basis with the full border keeps all variables, those that depend on others too.
+    counts[1] = min(counts[1], basis.n_features - np.sum(basis.degrees() == 1))
     return np.cumsum(counts)
 
 

@@ -201,7 +201,7 @@ def search_moments(
     misfits[: len(closest)] = [n_rows * each.misfits[0] for each in closest]
     degree = _plateau(variances, conditions, misfits, n_rows)
     none = Noise(np.nan, spread, None, levels), None
-    if degree is None or degree > max_degree:
+    if degree > max_degree:
         return none
     level, number = _pool(whole, degree, n_rows)
     if level > MOST_NOISE * spread:
@@ -274,16 +274,18 @@ def _held_out(noisy: NoisyMoments, degree: int) -> list[tuple[float, float]]:
 
 def _plateau(
     variances: FloatArray, conditions: FloatArray, misfits: FloatArray, n_rows: float
-) -> int | None:
+) -> int:
     """Return the lowest degree that no higher one improves on."""
-    for degree in range(1, len(variances) + 1):
+    degrees = range(1, len(variances) + 1)
+    return next(
+        degree
+        for degree in degrees
         if not any(
             _improves(variances, conditions, misfits[degree - 1], degree, higher, n_rows)
             or _fits_better(variances, misfits, degree, higher)
-            for higher in range(degree + 1, len(variances) + 1)
-        ):
-            return degree
-    return None
+            for higher in degrees[degree:]
+        )
+    )
 
 
 def _improves(

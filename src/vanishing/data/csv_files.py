@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -95,6 +95,8 @@ SAMPLE_SIZE = 2**16
 DELIMITERS = (";", "\t", "|", ",", " ")
 #: Spellings of a truth value.
 TRUTH = frozenset({"true", "True", "TRUE", "false", "False", "FALSE"})
+#: Cells that Arrow reads in a column of truth values.
+READ_AS_TRUTH = TRUTH | {"0", "1"}
 _WITH_COMMA = re.compile(r"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*")
 _WITH_POINT = re.compile(r"\s*[+-]?\d*\.\d+([eE][+-]?\d+)?\s*")
 #: Numbers that no decimal comma explains, and those that no decimal point does.
@@ -195,7 +197,7 @@ def guess_dialect(
     truth, texts, doubtful, formats = set(), {}, set(), {}
     for j in range(len(first)):
         column = [row[j].strip() for row in sampled if j < len(row)]
-        text = _first_text(column, decimal)
+        text = _first_text(column, partial(is_number, decimal=decimal))
         has_points = decimal == "," and any("." in cell for cell in column)
         if text is None and not has_points:
             continue
@@ -232,10 +234,10 @@ def _is_formatted(cell: str, decimal: str) -> bool:
     return form is not None and not form.unit.isalpha()
 
 
-def _first_text(cells: Iterable[str], decimal: str) -> str | None:
-    """Return the first cell that is no number, and its row."""
+def _first_text(cells: Iterable[str], is_value: Callable[[str], bool]) -> str | None:
+    """Return the first cell that holds something else than a value, and its row."""
     for row, cell in enumerate(cells, start=1):
-        if cell and not is_number(cell, decimal):
+        if cell and not is_value(cell):
             return f"{cell[:30]!r} in row {row}"
     return None
 
@@ -546,11 +548,13 @@ class CsvFile(OpenTable):
                     continue
             cells = self.texts(j)
             if j in self.dialect.truth:
-                cells[[cell in TRUTH for cell in cells]] = ""
+                text = _first_text(cells, READ_AS_TRUTH.__contains__)
             elif (written := read_texts(cells.tolist(), self.dialect.decimal)) is not None:
                 self.written[j] = written
                 continue
-            if (text := _first_text(cells, self.dialect.decimal)) is not None:
+            else:
+                text = _first_text(cells, partial(is_number, decimal=self.dialect.decimal))
+            if text is not None:
                 found[j] = text
         return sorted(found.items())
 

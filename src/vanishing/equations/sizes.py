@@ -61,8 +61,6 @@ class DataScale:
             which a basis alone cannot tell from directions that were given up.
         """
         points = np.zeros((N_POINTS, basis.n_features))
-        if not basis.blocks:
-            return cls(points, is_complete=False)
         first = basis.blocks[0]
         rms = _nonvanishing_rms(basis, model)
         values = np.append(first.extents, np.full(first.nonvanishing.shape[1], rms or 0.0))

@@ -1110,6 +1110,13 @@ def test_equations_that_follow_from_others_are_counted(call, tmp_path):
     write_csv(tmp_path / "line.csv", ["x", "y"], np.column_stack([x, 2 * x]))
     shown = call("fit", "line.csv", "--tol", "0", "--degree", "2").out
     assert "2 x - y = 0" in shown.replace("-2 x + y", "2 x - y").replace("\u2212", "-")
+    # On the curve (t, t², t³) what vanishes at degree 3 follows from degree 2.
+    write_csv(tmp_path / "curve.csv", ["x", "y", "z"], np.column_stack([x, x**2, x**3]))
+    arguments = ("fit", "curve.csv", "--tol", "1e-6", "--degree", "3")
+    shown = call(*arguments).out
+    raw = json.loads(call(*arguments, "--raw", "--json").out)
+    assert shown.count(" = 0 ") == 3
+    assert f"({len(raw['equations']) - 3} more follow from these)" in shown
 
 
 def test_a_spectrum_of_zeros(call, tmp_path):
@@ -1344,3 +1351,32 @@ def test_a_failing_disk_is_a_failure_of_its_own(call, tables, monkeypatch):
     done = call("fit", "normal.csv")
     assert done.code == 70
     assert "Input/output error" in done.err
+
+
+def test_a_detector_of_images(call, tmp_path):
+    """Its equations are in coordinates that are no pixels."""
+    images = np.random.default_rng(0).uniform(size=(40, 16))
+    np.save(tmp_path / "images.npy", images)
+    arguments = ("--kind", "detector", "--image-shape", "4x4", "--save", "m.safetensors")
+    done = call("fit", "images.npy", *arguments)
+    assert done.code == 0, done.err
+    done = call("show", "m.safetensors", "equations")
+    assert done.code == 0, done.err
+    assert "in the transformed and preprocessed features" in done.out
+    (first, *_) = re.findall(r"g1_0: (.*) = 0", done.out)
+    assert set(re.findall(r"[a-z]+\d*", first)) == {f"u{i}" for i in range(8)}
+
+
+@pytest.mark.parametrize(
+    ("model", "rounded"), [("ideal", "  (off by"), ("detector", "rounded and scaled: ")]
+)
+def test_equations_are_not_rounded_by_anomalous_rows(call, models, tmp_path, model, rounded):
+    """Most rows of a table may be wrong: what they say about the equations is no noise."""
+    rows = parabola(100, seed=5)
+    for name, n_wrong in (("few", 1), ("most", 99)):
+        rows[:n_wrong, 1] = parabola(100, seed=5)[:n_wrong, 1] + 1.0
+        write_csv(tmp_path / f"{name}.csv", ["x", "y"], rows)
+    VanishingDetector(models.ideal).fit(parabola(300)).save(tmp_path / "detector.safetensors")
+    arguments = ("-m", f"{model}.safetensors", "-r", "1")
+    assert rounded in call("explain", "few.csv", *arguments).out
+    assert rounded not in call("explain", "most.csv", *arguments).out

@@ -2,6 +2,8 @@
 
 import io
 import time
+import warnings
+from contextlib import redirect_stderr, redirect_stdout
 
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from vanishing import VanishingIdeal
-from vanishing.app.cli import console, equations
+from vanishing.app.cli import console, equations, main
 from vanishing.app.cli.console import ModelError, bar
 from vanishing.app.cli.equations import equation_texts
 
@@ -125,3 +127,24 @@ def test_terminals_without_unicode(call, tables, models):
     assert "####" in done.out
     assert "x^2" in done.out
     assert done.out.isascii()
+
+
+def test_output_that_is_kept_as_text(tables, tmp_path, monkeypatch):
+    """Notebooks keep what is printed in streams that have no encoding."""
+    monkeypatch.chdir(tmp_path)
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        assert main(["info", "normal.csv"]) == 0
+    assert "normal.csv: 300 rows, 2 columns" in out.getvalue()
+    assert err.getvalue() == ""
+
+
+def test_options_of_python_about_warnings_come_first(call, monkeypatch):
+    table = b"x,y\n0,0\n1,1\n2,4\n"
+    said = call("fit", "-", "--degree", "4", given=table)
+    assert said.code == 0
+    assert "warning: " in said.err
+    monkeypatch.setattr("sys.warnoptions", ["ignore"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert "warning: " not in call("fit", "-", "--degree", "4", given=table).err

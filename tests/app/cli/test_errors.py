@@ -195,6 +195,8 @@ def test_a_missing_package_is_an_object(monkeypatch, capsys):
     assert main(["info", "--json"]) == 6
     shown = capsys.readouterr()
     assert json.loads(shown.out) == {"error": shown.err[len("vanishing: ") : -1], "code": 6}
+    assert main(["info"]) == 6
+    assert capsys.readouterr() == ("", shown.err)
 
 
 def test_a_full_standard_output_gets_no_object(tmp_path):

@@ -1,6 +1,7 @@
 """The processes of the playground: time-outs, busy, crashes, start and end."""
 
 import asyncio
+import base64
 import json
 import os
 import re
@@ -50,6 +51,56 @@ def test_a_worker_whose_server_is_gone_ends_without_a_word(capsys):
     with pytest.raises(BrokenPipeError):
         workers.answer(json.dumps({"task": "report", "arguments": {}}).encode(), {"report": report})
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_worker_answers_until_its_server_is_gone():
+    """One whose server was killed gets no word of it but the end of its input."""
+    given = [[0.25, -1.5], [3.0, 2.0]]
+    rows = [f"{k},{k % 2},a,{'yes' if k % 3 else 'no'}" for k in range(12)]
+    tables = [
+        "number,parity,same,word\n" + "\n".join(rows),
+        ",".join("12345"),
+        "PK\x03\x04 not text",
+    ]
+    encoded = [base64.b64encode(text.encode()).decode() for text in tables]
+    limits = {"most_columns": 4, "most_rows": 9}
+    asked = [
+        ("scene", {"x": given, "y": given[::-1], "n_points": 2, "noise": 0, "seed": 0}),
+        *(("columns", {"table": each} | limits) for each in encoded),
+        ("gallery", {"normal": "even"}),
+        ("explain", {"normal": "even", "image": [0.5] * 64}),
+    ]
+    messages = [json.dumps({"task": task, "arguments": each}).encode() for task, each in asked]
+    done = subprocess.run(
+        [sys.executable, "-c", workers.BOOT, json.dumps(sys.path)],
+        input=b"".join(workers.MESSAGE.pack(len(each)) + each for each in messages),
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    answers, left = [], done.stdout
+    while left:
+        length, status = workers.ANSWER.unpack_from(left)
+        body, left = left[workers.ANSWER.size :][:length], left[workers.ANSWER.size + length :]
+        answers.append((status, json.loads(body)))
+    ready, scene, groups, wide, binary, gallery, why = answers
+    assert ready[0] == 200
+    assert scene == (200, {"x": given, "y": given[::-1]})
+    assert groups[1]["nRows"] == 12
+    found = {each["name"]: (each["groups"], len(each["members"])) for each in groups[1]["columns"]}
+    assert found == {
+        "number": ([], 0),  # all different
+        "parity": (["0", "1"], 9),
+        "same": ([], 0),
+        "word": (["no", "yes"], 9),
+    }
+    assert (wide[0], wide[1]["error"]) == (413, "too-many-columns")
+    assert binary[0] == 422
+    assert "not text" in binary[1]["message"]
+    labels = np.array(gallery[1]["labels"])
+    assert gallery[1]["isNormal"] == (labels % 2 == 0).tolist()
+    assert sum(turn["loss"] for turn in why[1]["rotations"]) == pytest.approx(why[1]["score"])
 
 
 def test_unforeseen_errors_in_a_worker(capsys):
@@ -239,6 +290,15 @@ def test_a_worker_that_ends_is_replaced():
         assert server.workers.pids != [pid]
 
 
+def test_a_worker_that_ended_while_idle_costs_nobody_an_answer():
+    with playground(Limits(workers=1, queue_seconds=60)) as server:
+        (worker,) = server.workers._all
+        worker.process.kill()
+        while worker.process.returncode is None:
+            time.sleep(0.02)
+        assert server.post("fit", fit_request()).status_code == 200
+
+
 def test_limits_are_checked():
     with pytest.raises(ValueError, match="workers must be at least 1"):
         Limits(workers=0)
@@ -276,6 +336,29 @@ def test_ctrl_c_ends_everything_quietly():
     assert not alive
     with socket.create_server(("127.0.0.1", int(url.group(1)))):
         pass  # the port is free again
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_the_page_is_opened_by_a_name_that_works():
+    """0.0.0.0 is every address of this computer, and none that a browser can open."""
+    code = (
+        "import warnings, webbrowser; warnings.simplefilter('ignore');"
+        "webbrowser.open = lambda url: print('opened', url, flush=True);"
+        "from vanishing.app.playground import Limits, serve;"
+        "serve('0.0.0.0', 0, open_browser=True, limits=Limits(workers=1),"
+        " on_start=lambda url: print('started', url, flush=True))"
+    )
+    process = start(code)
+    try:
+        (first, url), (second, opened) = (process.stdout.readline().split() for _ in range(2))
+        assert (first, second) == ("started", "opened")
+        assert url == opened
+        assert re.fullmatch(r"http://localhost:\d+/", url)
+        assert httpx.get(url, timeout=30).status_code == 200
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=20)
+    assert process.returncode == 0
 
 
 def test_port_in_use():

@@ -194,6 +194,7 @@ def test_too_many_points(server):
     assert_refused(server.post("fit", fit_request(x=points, y=points)), 413, "too-many-points")
     asked = {"x": points, "y": "uniform", "n_points": 2500, "noise": 0, "seed": 0}
     assert_refused(server.post("scene", asked), 413, "too-many-points")
+    assert_refused(server.post("fit", fit_request(x=points * 2)), 413, "too-many-points")
 
 
 def test_too_many_bytes(server):
@@ -294,3 +295,27 @@ def test_errors_of_ours_carry_the_headers_and_nothing_of_the_machine():
     assert "secret" not in answer.text
     for name, value in HEADERS.items():
         assert answer.headers[name] == value
+
+
+def test_an_answer_that_has_begun_is_not_begun_again():
+    import asyncio
+
+    from vanishing.app.playground.server import LOOPBACK, Guard
+
+    async def broken(scope, receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        raise RuntimeError("in the middle")
+
+    sent = []
+
+    async def keep(message):
+        sent.append((message["type"], message["status"]))
+
+    guard = Guard(broken, hosts=LOOPBACK, any_address=False)
+    scope = {"type": "http", "path": "/", "headers": [(b"host", b"localhost")]}
+    with pytest.raises(RuntimeError, match="in the middle"):
+        asyncio.run(guard(scope, None, keep))
+    assert sent == [("http.response.start", 200)]
+    # Nothing but HTTP reaches the pages, since only there host and origin are checked.
+    asyncio.run(guard(scope | {"type": "websocket"}, None, keep))
+    assert len(sent) == 1

@@ -33,6 +33,7 @@ from vanishing.app.report.scores import _thin_out, compare_with_labels
 from vanishing.app.wording import describe_fix, list_changes
 from vanishing.equations.mathml import mathml_equation
 from vanishing.equations.text import Sum, changed_number
+from vanishing.explain.record import Explanation
 from vanishing.transformations import AnyOf, Identity, RandomAffine, Rotations, Translations
 
 CHROMIUM = shutil.which("chromium")
@@ -510,6 +511,35 @@ def test_pictures_are_png():
     pixels = np.random.default_rng(0).integers(0, 256, size=(5, 7, 4), dtype=np.uint8)
     read = plt.imread(BytesIO(png(pixels)), format="png")
     np.testing.assert_array_equal(np.round(255 * read).astype(np.uint8), pixels)
+
+
+def test_pictures_have_the_colours_of_images(tmp_path):
+    """Three channels are red, green and blue; one is ink on paper."""
+    from base64 import b64decode
+    from io import BytesIO
+
+    from matplotlib import pyplot as plt
+
+    images = np.zeros((40, 4, 4, 3))
+    images[..., 0] = 0.5 + 0.1 * np.random.default_rng(0).uniform(size=(40, 4, 4))
+    images[..., 1] = images[..., 0] / 2
+    X = images.reshape(40, -1)
+    detector = TransformationDetector(
+        Rotations((4, 4, 3), angles=(0, 90)), preprocessor=PCA(6), contamination=0.05
+    )
+    page = page_of(tmp_path, detector.fit(X), X)
+    source = page.all("img")[0]["src"].removeprefix("data:image/png;base64,")
+    shown = plt.imread(BytesIO(b64decode(source)), format="png")[:, :, :3]
+    assert shown.shape == (4, 4, 3)
+    levels = shown.mean(axis=(0, 1))
+    assert levels[0] > 1.5 * levels[1] > levels[2] == 0
+
+
+def test_a_row_in_which_no_column_stands_out():
+    names = tuple(f"x{i}" for i in range(40))
+    why = Explanation(np.ones(40), np.zeros(40), 5.0, 1.0, np.full(40, 0.1), (), names, np.ones(40))
+    assert list_changes(why) == []
+    assert describe_fix(why) == "No column stands out: all columns together are unusual."
 
 
 def test_shapes_of_images_are_found_in_sets(detector):
