@@ -708,7 +708,7 @@ class Search:
         if len(rows) > 2000:
             rows = rows[:2000]
         half = len(rows) // 2
-        if half < len(relation.exponents) + 2:
+        if half < len(relation.exponents) + 1:
             return 1.0
         fitted = fit_relation(
             self.rows[rows[:half]],

@@ -322,8 +322,10 @@ def find_outliers(
     for degree in (1, 2, 3):
         exponents = monomials(rows.shape[1], degree).exponents
         # With few rows for each term only exact relations can be told from chance.
-        is_short = len(exponents) > len(rows) / (3 if degree == 1 else 4)
-        if len(exponents) > min(MOST_DENSE, len(rows) / 1.6 if degree == 1 else len(rows) / 4):
+        is_short = len(exponents) > len(rows) / 3
+        size = len(exponents) + 4 if is_short else min(2 * len(exponents) + 10, len(rows) // 2)
+        most_terms = min(MOST_DENSE, len(rows) / (1.6 if degree == 1 else 4))
+        if len(exponents) > most_terms or size >= len(rows):
             break
         values = evaluate(exponents, rows)
         gradients = project_out(differentiate(exponents, rows, units), normals)
@@ -335,7 +337,6 @@ def find_outliers(
             return np.asarray(values @ coefficients / steepness)  # noqa: B023
 
         everything = deviate(np.ones(len(rows), dtype=bool))
-        size = len(exponents) + 4 if is_short else min(2 * len(exponents) + 10, len(rows) // 2)
         draws = [rng.choice(len(rows), size, replace=False) for _ in range(DRAWS)]
         drawn = min((deviate(draw) for draw in draws), key=_middle)
         for _ in range(3):
