@@ -529,7 +529,7 @@ class GradientWeighted(Normalization):
             return stage.form(weights[:, None] * stage.expansion()[1])
         # With u_k = x_k / 2**e_k, ∂/∂x_k is ∂/∂u_k divided by 2**e_k.
         weights = _weights(stage, table, exponents)
-        smallest = float(exponents[_is_present(stage)].min())
+        smallest = int(exponents[_is_present(stage)].min())
         with np.errstate(divide="ignore"):  # the constant has weight 0
             return graded_form(stage, variables, exponents, np.log2(weights) - smallest)
 
