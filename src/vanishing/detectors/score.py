@@ -862,12 +862,12 @@ class ConstantColumns:
         xp = namespace(X)
         constants = move_like(self.values[features], X)
         constant = move_like(self.constant[features], X)
-        units = move_like(self._units[features], X)
-        distance = xp.abs(xp.where(constant, X - constants, xp.zeros_like(X))) / units
-        return xp.where(distance > same, self.least + xp.log1p(distance), xp.zeros_like(X))
+        distance = xp.abs(xp.where(constant, X - constants, xp.zeros_like(X)))
+        broken = distance > same * move_like(self._sizes[features], X)
+        return xp.where(broken, self.least + xp.log1p(distance), xp.zeros_like(X))
 
     @property
-    def _units(self) -> FloatArray:
+    def _sizes(self) -> FloatArray:
         """The size of each constant; 1 for zero, which has no units."""
         return np.where(self.values == 0, 1.0, np.abs(self.values))
 
@@ -875,8 +875,7 @@ class ConstantColumns:
         """Add what all columns together add."""
         columns = np.flatnonzero(self.constant)
         distance = (x.take(columns, axis=1) - self.values[columns]).apply("Abs")
-        distance = distance / self._units[columns]
-        kept = distance <= max(SAME, graph.rounding)
+        kept = distance <= max(SAME, graph.rounding) * self._sizes[columns]
         added = (distance + 1.0).apply("Log") + self.least
         # What is no number does not keep a constant.
         return graph.where(kept, 0.0, added).reduce("Sum", axis=1)
