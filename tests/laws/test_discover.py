@@ -673,3 +673,21 @@ def test_powers_that_a_narrow_column_does_not_tell_apart():
     wide, narrow = highest_powers(rows, rows.std(axis=0))
     assert narrow == 2
     assert wide > 6
+
+
+@pytest.mark.parametrize("unit", [1e-60, 1e-30, 1e30, 1e60])
+def test_coefficients_in_large_and_small_units(unit):
+    rows = np.random.default_rng(0).uniform(1, 3, (200, 4))
+    table = unit * np.column_stack([rows, rows.prod(axis=1)])
+    (law,) = discover(table)
+    ratio = law.coefficients[law.exponents.sum(axis=1) == 1] / law.coefficients[
+        law.exponents.sum(axis=1) == 4
+    ]
+    assert float(np.log10(-ratio[0])) == pytest.approx(3 * np.log10(unit), abs=1e-9)
+
+
+def test_coefficients_beyond_all_numbers_are_refused():
+    rows = np.random.default_rng(0).uniform(1, 3, (200, 4))
+    table = np.column_stack([1e70 * rows, 1e-70 * rows.prod(axis=1)])
+    with pytest.raises(ValueError, match="coefficients differ by more than a factor of 8e\\+270"):
+        discover(table)

@@ -157,7 +157,7 @@ def test_constant_columns_have_no_equation():
         ("time", {}, "no column 'time' for the times; there are x"),
         (0.1, {"terms": {"y": ["x"]}}, "equations for 'y', but the columns are x"),
         (0.1, {"terms": ["x", "dy/dt"]}, "the term 'dy/dt', which is no product"),
-        (0.1, {"max_degree": 0}, "max_degree must be 1 or more, got 0"),
+        (0.1, {"max_degree": 0}, "max_degree must be a whole number from 1 on, got 0"),
     ],
 )
 def test_bad_input(t, options, message):
@@ -231,3 +231,31 @@ def test_trajectories_are_counted_in_words():
     records, t = run(lambda t, z: [z[1], -z[0]], [[2.0, 0.0], [1.0, 1.0]], 10, 200)
     assert "of one trajectory" in discover_odes(records[0], t).summary()
     assert "of 2 trajectories" in discover_odes(records, t).summary()
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-200, 1e-150, 1e-100, 1e100, 1e150, 1e200, 1e300])
+@pytest.mark.parametrize("what", ["columns", "one column", "times"])
+def test_sizes_whose_products_are_beyond_all_numbers_are_refused(size, what):
+    records, t = oscillate(noise=0.0)
+    units = {"columns": [size, size], "one column": [1.0, size], "times": [1.0, 1.0]}[what]
+    time_unit = size if what == "times" else 1.0
+    with pytest.raises(ValueError, match="too (large|small) for products of columns; use another"):
+        discover_odes([each * units for each in records], time_unit * t)
+
+
+@pytest.mark.parametrize("size", [1e-60, 1e60])
+def test_equations_do_not_depend_on_large_and_small_units(size):
+    records, t = oscillate(noise=1e-6)
+    odes = discover_odes([size * each for each in records], t, feature_names=["x", "v"])
+    expected = discover_odes(records, t, feature_names=["x", "v"])
+    assert str(odes) == str(expected)
+    # Derivatives are as large as columns of that size per time.
+    with pytest.raises(ValueError, match="'dx/dt' holds .* too (large|small) for products"):
+        discover_odes([size * each for each in records], t / size, feature_names=["x", "v"])
+
+
+@pytest.mark.parametrize("options", [{"max_degree": True}, {"random_state": -1}])
+def test_options_that_are_no_whole_numbers(options):
+    records, t = oscillate()
+    with pytest.raises(ValueError, match=r"must be a whole number from \d on, got (True|-1)"):
+        discover_odes(records, t, **options)

@@ -15,11 +15,11 @@ import numpy as np
 from scipy.stats import f as fisher
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
-from vanishing.laws.discovery import highest_powers
+from vanishing.laws.discovery import check_options, highest_powers
 from vanishing.laws.fit import EXACT, Relation, evaluate, fit_relation
 from vanishing.laws.law import Equations, Law, make_law
 from vanishing.laws.search import Terms, center, make_terms
-from vanishing.laws.table import frame_like
+from vanishing.laws.table import frame_like, refuse_sizes
 from vanishing.laws.trajectories import (
     FEWEST_ROWS,
     INTEGRATION,
@@ -290,6 +290,7 @@ def discover_invariants(
     One invariant in 2 columns of 5 trajectories; noise 0.97 % of a column's spread.
       4*x^2 + v^2 = const
     """
+    check_options(max_degree, random_state)
     whole = take_trajectories(X, groups, feature_names)
     if len(whole) < 2:
         raise ValueError(
@@ -300,6 +301,7 @@ def discover_invariants(
     rng = np.random.default_rng(0 if random_state is None else random_state)
     scaled, units, sizes, level = _scale(whole)
     degree = choose_terms(len(whole.names), max_degree, allowed, whole.notes)
+    refuse_sizes(whole.names, whole.values, degree, whole.describe_row)
     chosen = np.arange(len(scaled))
     if len(chosen) > SEARCHED_ROWS:
         chosen = np.sort(rng.choice(chosen, SEARCHED_ROWS, replace=False))
@@ -388,8 +390,10 @@ def _make_invariant(
     levels, errors = [], []
     for number in range(len(whole)):
         along = values[(whole.groups == number) & relation.sound]
+        # In a unit in which squares do not overflow.
+        size = np.abs(along).max(initial=0.0) or 1.0
         levels.append(along.mean() if len(along) else np.nan)
-        errors.append(along.std() / np.sqrt(len(along)) if len(along) else np.inf)
+        errors.append(size * (along / size).std() / np.sqrt(len(along)) if len(along) else np.inf)
     return Invariant(
         law.names, law.exponents, coefficients, law.standard_errors, extent, p_value,
         law.rows, np.array(levels), np.array(errors),
@@ -401,8 +405,9 @@ def _differ(invariant: Invariant, whole: Trajectories) -> bool:
     known = np.isfinite(invariant.levels) & np.isfinite(invariant.level_errors)
     levels, errors = invariant.levels[known], invariant.level_errors[known]
     sizes = np.abs(evaluate(invariant.exponents, whole.values) * invariant.coefficients)
-    rounding = INTEGRATION * float(sizes.sum(axis=1).mean())
-    errors = np.maximum(errors, 1e-140)
+    size = float(sizes.sum(axis=1).mean())
+    # In a unit in which squares do not overflow.
+    levels, errors, rounding = levels / size, np.maximum(errors / size, 1e-140), INTEGRATION
     lengths = np.bincount(whole.groups)[known]
     mean = np.average(levels, weights=1 / errors**2)
     spread = float(np.std(levels, ddof=1))

@@ -15,6 +15,7 @@ from scipy.stats import t as student
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.data.whole_tables import read_table
 from vanishing.laws.discovery import (
+    HIGHEST_DEGREE,
     MOST_TERMS,
     PERMUTATIONS,
     Search,
@@ -31,7 +32,7 @@ from vanishing.laws.fit import (
     fit_terms,
 )
 from vanishing.laws.search import Terms
-from vanishing.laws.table import take_table
+from vanishing.laws.table import refuse_sizes, take_table
 from vanishing.polynomials.monomials import count
 
 #: Rows below which a trajectory says nothing.
@@ -71,6 +72,10 @@ class Trajectories:
     def split(self, values: FloatArray) -> list[FloatArray]:
         """Split an array with one entry for each row into one array for each trajectory."""
         return np.split(values, np.flatnonzero(np.diff(self.groups)) + 1)
+
+    def describe_row(self, row: int) -> str:
+        """Return the name of the trajectory of a row, for messages."""
+        return f"trajectory {self.labels[self.groups[row]]!r}"
 
 
 def estimate_noise(values: FloatArray, groups: IntArray) -> FloatArray:
@@ -114,7 +119,9 @@ def take_trajectories(
         whole = _join(X, feature_names, t)
     else:
         whole = _divide(X, groups, feature_names, t)
-    return _leave_out(whole)
+    whole = _leave_out(whole)
+    refuse_sizes(whole.names, whole.values, HIGHEST_DEGREE, whole.describe_row)
+    return whole
 
 
 def _is_list(X: Any) -> bool:
@@ -480,8 +487,6 @@ def choose_terms(
     n_columns: int, max_degree: int | None, allowed: IntArray | None, notes: list[str]
 ) -> int:
     """Return the degree of the search: that of the terms that may appear, if they are given."""
-    if max_degree is not None and (isinstance(max_degree, bool) or max_degree < 1):
-        raise ValueError(f"max_degree must be 1 or more, got {max_degree}")
     if allowed is None:
         return choose_degree(n_columns, max_degree, notes)
     degree = max(int(allowed.sum(axis=1).max(initial=0)), 1)
