@@ -652,3 +652,19 @@ def test_rounded_cells_beside_missing_ones_break_no_law():
     assert laws.check(coarse).broken.sum() <= 5
     coarse.loc[::2, "cd"] = np.nan
     assert laws.check(coarse).broken.sum() <= 5
+
+
+def test_one_broken_cell_in_a_row_of_large_noise():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(1, 3, 200) * rng.choice([-1, 1], 200)
+    table = pd.DataFrame({"x": x, "square": x**2, "cube": x**3})
+    table += rng.normal(0, 0.002, table.shape) * table.std().to_numpy()
+    laws = discover(table)
+    # Row 2 is 3.9 standard deviations off a law by noise alone, and no cell restores both laws.
+    for column, change in (("x", 1.7), ("square", 3.0), ("cube", -5.0)):
+        for row in range(20):
+            broken = table.iloc[:40].copy()
+            broken.loc[row, column] += change
+            (found,) = (each for each in laws.check(broken) if each.row == row)
+            assert [fix.column for fix in found.fixes] == [column]
+            assert found.fixes[0].fix == pytest.approx(table.loc[row, column], abs=0.3)

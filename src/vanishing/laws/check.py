@@ -51,6 +51,9 @@ SHOWS_SHIFT = 0.1
 WIDTH = 1.96
 #: Rows with pairs of broken cells: combinations of columns that are tried.
 MOST_PAIRS = 400
+#: Standard deviations up to which a law that one cell does not restore is left to noise: of all
+#: rows, some are that far off, and a second broken cell is less likely.
+LEFT_TO_NOISE = 5.0
 #: Rows that are printed; ``sentences`` and ``to_frame`` have all of them.
 MOST_PRINTED = 50
 #: Rows that are checked between two calls of a callback.
@@ -481,7 +484,10 @@ class Checker:
         worst = float(np.max(np.nan_to_num(np.abs(scores), nan=np.inf)))
         broken = tuple(int(k) for k in np.flatnonzero(~(np.abs(scores) <= self.threshold)))
         involved = sorted({self.names.index(c) for k in broken for c in self.laws[k].columns})
-        single = [fix for j in involved if (fix := self._restore(x, j)) is not None]
+        tried = [fix for j in involved if (fix := self._restore(x, j)) is not None]
+        single = [each[:2] for each in tried if each[2] <= self.threshold + 0.5]
+        if not single:
+            single = [each[:2] for each in tried if each[2] <= LEFT_TO_NOISE]
         if single:
             best = min(misfit for _, misfit in single)
             weights = np.array([np.exp(-0.5 * min(misfit - best, 700)) for _, misfit in single])
@@ -508,8 +514,11 @@ class Checker:
         is_typo = _is_typing_error(fix.value, fix.fix, fix.error, self._decimals(j))
         return (1.0 if is_inside else UNUSUAL) * (MISTYPED if is_typo else 1.0)
 
-    def _restore(self, x: FloatArray, j: int) -> tuple[Fix, float] | None:
-        """Return the value of one cell that restores all laws, and what misfit is left."""
+    def _restore(self, x: FloatArray, j: int) -> tuple[Fix, float, float] | None:
+        """Return the value of one cell that restores the laws best.
+
+        With it come the sum of squared scores that it leaves, and the largest of these scores.
+        """
         laws = self._laws_of(j)
         best: tuple[float, float] | None = None
         for k in laws:
@@ -530,14 +539,15 @@ class Checker:
         changed = x.copy()
         changed[j] = value
         scores = self._without(changed, j)
-        if not (np.abs(scores) <= self.threshold + 0.5).all():
+        if not np.isfinite(scores).all():
             return None
         error = self._error(changed, j, laws)
         if self.whole[j]:
             low, high = self.ranges[:, j]
             if {low, high} == {0.0, 1.0} and value not in (0.0, 1.0):
                 return None
-        return Fix(self.names[j], float(x[j]), value, error, 1.0), float(np.sum(scores**2))
+        fix = Fix(self.names[j], float(x[j]), value, error, 1.0)
+        return fix, float(np.sum(scores**2)), float(np.abs(scores).max())
 
     def _laws_of(self, j: int) -> list[int]:
         """Return the laws that speak about a column."""
