@@ -680,9 +680,10 @@ def test_coefficients_in_large_and_small_units(unit):
     rows = np.random.default_rng(0).uniform(1, 3, (200, 4))
     table = unit * np.column_stack([rows, rows.prod(axis=1)])
     (law,) = discover(table)
-    ratio = law.coefficients[law.exponents.sum(axis=1) == 1] / law.coefficients[
-        law.exponents.sum(axis=1) == 4
-    ]
+    ratio = (
+        law.coefficients[law.exponents.sum(axis=1) == 1]
+        / law.coefficients[law.exponents.sum(axis=1) == 4]
+    )
     assert float(np.log10(-ratio[0])) == pytest.approx(3 * np.log10(unit), abs=1e-9)
 
 

@@ -418,3 +418,25 @@ def test_degrees_whose_products_are_beyond_all_numbers_are_refused():
     scaled = [1e60 * each for each in oscillate()]
     with pytest.raises(ValueError, match="too large for products of columns"):
         discover_invariants(scaled, feature_names=["x", "v"], terms=["x^6", "v^6"])
+
+
+@pytest.mark.parametrize("seed", [5, 6, 7])
+def test_laws_have_no_common_factor(seed):
+    rng = np.random.default_rng(seed)
+    records = [
+        np.column_stack([each, each.sum(axis=1) + 1e-3 * rng.normal(size=len(each))])
+        for each in noisy(oscillate(), 1e-3)
+    ]
+    found = discover_invariants(records, feature_names=["x", "v", "s"])
+    assert [str(each) for each in found] == ["4*x^2 + v^2 = const"]
+    assert [str(law) for law in found.laws] == ["s = x + v"]
+
+
+def test_invariants_may_have_a_common_factor():
+    rng = np.random.default_rng(0)
+    records = []
+    for level in (2.0, 3.0, 4.0, 5.0, 6.0):
+        x, y = 1.5 + np.cumsum(rng.normal(0, 0.02, (2, 150)), axis=1)
+        records.append(np.column_stack([x, y, level / x - y]))
+    found = discover_invariants(noisy(records, 1e-3), feature_names=["x", "y", "z"])
+    assert [str(each) for each in found] == ["x*y + x*z = const"]

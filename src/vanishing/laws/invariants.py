@@ -9,6 +9,7 @@ polynomial that has the same value on all of them is a law.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
@@ -36,7 +37,7 @@ from vanishing.laws.trajectories import (
 SEARCHED_ROWS = 4000
 #: Neighbours in time by which deviations are predicted.
 NEIGHBOURS = 5
-#: Largest noise, also relative to the noise that differences in time show.
+#: Largest noise, also relative to the noise that differences in time show, and to that of multiples.
 MOST_NOISE, MOST_RATIO = 0.05, 2.0
 #: Most that the noise of a column differs from that of the others, relative to the spreads.
 MOST_UNEVEN = 10.0
@@ -189,6 +190,34 @@ class InvariantSearch(TrajectorySearch):
     def _is_candidate(self, exponents: IntArray, supports: IntArray) -> BoolArray:
         # x (y + z) may be an invariant where y + z is none.
         return np.ones(len(supports), dtype=bool)
+
+    def _accept_best(self, laws: list[tuple[Relation, float]]) -> bool:
+        known: dict[bytes, tuple[Relation, float | None]] = {}
+        return super()._accept_best([self._divide(*law, known) for law in laws])
+
+    def _divide(
+        self, relation: Relation, p_value: float, known: dict[bytes, tuple[Relation, float | None]]
+    ) -> tuple[Relation, float]:
+        """Leave out the common factor of the terms, or a part of it, if that is an invariant.
+
+        Where y + z is zero, so is x (y + z), which is closer by chance if x is small in some rows.
+        ``known`` holds what was judged before.
+        """
+        common = relation.exponents.min(axis=0)
+        if self.allowed is not None or not common.any():
+            return relation, p_value
+        divisors = [np.array(each) for each in product(*(range(power + 1) for power in common))]
+        for divisor in sorted(divisors, key=np.sum, reverse=True)[:-1]:
+            exponents = relation.exponents - divisor
+            if not exponents.any(axis=1).all():  # 1 is constant
+                continue
+            key = exponents.tobytes()
+            if key not in known:
+                known[key] = self.judge(self.fit(exponents))
+            other, its_p_value = known[key]
+            if its_p_value is not None and other.noise <= MOST_RATIO * max(relation.noise, EXACT):
+                return other, its_p_value
+        return relation, p_value
 
     def _fit_to(self, exponents: IntArray, rows: BoolArray) -> Relation:
         return fit_relation(
