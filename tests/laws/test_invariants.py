@@ -395,7 +395,7 @@ def test_the_highest_power_of_an_invariant_is_positive():
 def test_sizes_whose_products_are_beyond_all_numbers_are_refused(size, columns):
     units = np.ones(2)
     units[columns] = size
-    with pytest.raises(ValueError, match="too (large|small) for products of columns; use another"):
+    with pytest.raises(ValueError, match=r"too (large|small) for products of columns; use another"):
         discover_invariants([each * units for each in oscillate()])
 
 

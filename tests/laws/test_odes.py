@@ -239,7 +239,7 @@ def test_sizes_whose_products_are_beyond_all_numbers_are_refused(size, what):
     records, t = oscillate(noise=0.0)
     units = {"columns": [size, size], "one column": [1.0, size], "times": [1.0, 1.0]}[what]
     time_unit = size if what == "times" else 1.0
-    with pytest.raises(ValueError, match="too (large|small) for products of columns; use another"):
+    with pytest.raises(ValueError, match=r"too (large|small) for products of columns; use another"):
         discover_odes([each * units for each in records], time_unit * t)
 
 
@@ -250,7 +250,7 @@ def test_equations_do_not_depend_on_large_and_small_units(size):
     expected = discover_odes(records, t, feature_names=["x", "v"])
     assert str(odes) == str(expected)
     # Derivatives are as large as columns of that size per time.
-    with pytest.raises(ValueError, match="'dx/dt' holds .* too (large|small) for products"):
+    with pytest.raises(ValueError, match=r"'dx/dt' holds .* too (large|small) for products"):
         discover_odes([size * each for each in records], t / size, feature_names=["x", "v"])
 
 

@@ -37,7 +37,7 @@ from vanishing.laws.trajectories import (
 SEARCHED_ROWS = 4000
 #: Neighbours in time by which deviations are predicted.
 NEIGHBOURS = 5
-#: Largest noise, also relative to the noise that differences in time show, and to that of multiples.
+#: Largest noise, also relative to the noise that differences in time show and that of a multiple.
 MOST_NOISE, MOST_RATIO = 0.05, 2.0
 #: Most that the noise of a column differs from that of the others, relative to the spreads.
 MOST_UNEVEN = 10.0

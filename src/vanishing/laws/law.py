@@ -419,7 +419,7 @@ def _list_units(
         if np.abs(shifts[unit] - shifts).max() <= MOST_SHIFT:
             found[unit] = np.ldexp(scales[unit] / scales, shifts[unit] - shifts)
     if not found:
-        involved = [name for name, used in zip(names, exponents.any(axis=0), strict=True) if used]
+        involved = [names[j] for j in np.flatnonzero(exponents.any(axis=0))]
         raise ValueError(
             f"there is a law of {', '.join(involved)} whose coefficients differ by more than a "
             f"factor of {2.0**MOST_SHIFT:.0e}; use units in which these columns are of similar size"
