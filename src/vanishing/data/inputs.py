@@ -29,6 +29,7 @@ from vanishing.arrays.namespace import (
     take_rows,
     unmask,
 )
+from vanishing.arrays.parameters import is_truth_value
 from vanishing.data.source import (
     ArraySource,
     NoRowsError,
@@ -174,10 +175,20 @@ def _as_source(
 # --- Data of any kind checked for an estimator ----------------------------------------------------
 
 DTYPES = [np.float64, np.float32]
+
+
+class NumberRange(Interval):
+    """An interval of scikit-learn without True and False, which count as 1 and 0 there."""
+
+    def is_satisfied_by(self, val: Any) -> bool:
+        """Say whether a value is a number in the interval."""
+        return not is_truth_value(val) and bool(super().is_satisfied_by(val))
+
+
 #: What parameters called n_jobs may be: all but 0.
 N_JOBS = [
-    Interval(Integral, None, -1, closed="right"),
-    Interval(Integral, 1, None, closed="left"),
+    NumberRange(Integral, None, -1, closed="right"),
+    NumberRange(Integral, 1, None, closed="left"),
     None,
 ]
 #: Rows of files and chunks are read into one array up to this size, where one is needed.

@@ -19,6 +19,7 @@ from vanishing.arrays.namespace import (
     namespace,
     take_rows,
 )
+from vanishing.arrays.parameters import check_whole
 from vanishing.data.inputs import (
     check_new_points,
     check_new_table,
@@ -245,8 +246,7 @@ class Detector(Saveable, OutlierMixin, BaseEstimator):
         index = getattr(X, "index", None)
         rows = None if index is None or callable(index) else list(index)  # lists have a method
         X = move_to_numpy(check_new_table(self, X))
-        if n_equations < 0:
-            raise ValueError(f"n_equations must not be negative, got {n_equations}")
+        check_whole("n_equations", n_equations, 0)
         beyond = np.flatnonzero(~np.isfinite(self.anomaly_score_.score_samples(X)))
         if beyond.size:
             raise ValueError(

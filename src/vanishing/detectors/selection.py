@@ -23,6 +23,7 @@ from vanishing.arrays.namespace import (
     take_rows,
     unmask,
 )
+from vanishing.arrays.parameters import check_whole
 from vanishing.data.inputs import check_training_table, make_row_picker
 from vanishing.detectors.base import clone_for_scores
 
@@ -131,6 +132,8 @@ def select_without_labels(
     """
     if not candidates:
         raise ValueError("candidates is empty: at least one detector is required")
+    check_whole("n_groups", n_groups, 2)
+    check_whole("random_state", random_state, 0)
     table = check_training_table(BaseEstimator(), X)
     rng = np.random.default_rng(random_state)
     trials: Iterable[_Trial]

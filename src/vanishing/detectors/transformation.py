@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from vanishing.arrays.blocks import block_rows
 from vanishing.arrays.namespace import (
@@ -26,7 +26,7 @@ from vanishing.arrays.namespace import (
     namespace,
     take_rows,
 )
-from vanishing.data.inputs import N_JOBS, prepare_for_sklearn, take_over, too_large
+from vanishing.data.inputs import N_JOBS, NumberRange, prepare_for_sklearn, take_over, too_large
 from vanishing.data.source import ConcatenatedSource, MappedSource, SampleSource, close_after
 from vanishing.detectors.base import Callback, Detector, Progress, check_rows, find_moments
 from vanishing.detectors.clusters import find_clusterings, resolutions_of
@@ -174,14 +174,14 @@ class TransformationDetector(HasIdeal, Detector):
         "preprocessor": [HasMethods(["fit", "transform"]), None],
         "ideal": [VanishingIdeal, None],
         "weighting": [StrOptions({"convex", "descent"}), None],
-        "sparsity": [Interval(Real, 0, None, closed="left")],
-        "n_components": [Interval(Integral, 1, None, closed="left"), "array-like"],
+        "sparsity": [NumberRange(Real, 0, None, closed="left")],
+        "n_components": [NumberRange(Integral, 1, None, closed="left"), "array-like"],
         "center": ["boolean"],
-        "smoothing": [Interval(Real, 0, None, closed="left")],
-        "distance_weight": [Interval(Real, 0, None, closed="left")],
-        "contamination": [StrOptions({"auto"}), Interval(Real, 0, 0.5, closed="right")],
-        "calibration": [Interval(Real, 0, 1, closed="neither"), None],
-        "random_state": [Interval(Integral, 0, None, closed="left")],
+        "smoothing": [NumberRange(Real, 0, None, closed="left")],
+        "distance_weight": [NumberRange(Real, 0, None, closed="left")],
+        "contamination": [StrOptions({"auto"}), NumberRange(Real, 0, 0.5, closed="right")],
+        "calibration": [NumberRange(Real, 0, 1, closed="neither"), None],
+        "random_state": [NumberRange(Integral, 0, None, closed="left")],
         "n_jobs": N_JOBS,
     }
 

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations, permutations
 from math import comb
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import stdtr
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
+from vanishing.arrays.parameters import check_whole
 from vanishing.laws.fit import (
     EXACT,
     MOST_OUTLIERS,
@@ -888,9 +888,8 @@ def _log_likelihood(search: Search) -> float:
 def check_options(max_degree: Any, random_state: Any) -> None:
     """Raise if an option of a search is not a whole number in its range."""
     for name, value, least in (("max_degree", max_degree, 1), ("random_state", random_state, 0)):
-        is_whole = isinstance(value, Integral) and not isinstance(value, bool)
-        if value is not None and not (is_whole and value >= least):
-            raise ValueError(f"{name} must be a whole number from {least} on, got {value!r}")
+        if value is not None:
+            check_whole(name, value, least)
 
 
 def choose_degree(n_columns: int, max_degree: int | None, notes: list[str]) -> int:

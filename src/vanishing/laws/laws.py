@@ -377,7 +377,8 @@ def _check_noise(noise: Any, n_columns: int) -> None:
     if noise is None:
         return
     try:
-        levels = np.asarray(noise, dtype=float)
+        given = np.asarray(noise)
+        levels = given.astype(float) if given.dtype.kind in "iufO" else np.array(np.nan)
     except (TypeError, ValueError):
         levels = np.array(np.nan)
     if levels.shape not in ((), (n_columns,)) or not (np.isfinite(levels) & (levels >= 0)).all():

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
+from vanishing.arrays.parameters import check_real
 from vanishing.data.whole_tables import read_table
 from vanishing.laws.discovery import (
     HIGHEST_DEGREE,
@@ -110,6 +111,8 @@ def take_trajectories(
     t : float, array, list of arrays or str, optional
         Times: the step between rows, times of all rows or of each trajectory, or a column.
     """
+    if t is not None and not isinstance(t, str) and np.ndim(t) == 0:
+        t = check_real("t", t, zero=False)
     if _is_list(X):
         if groups is not None:
             raise ValueError(
@@ -168,7 +171,7 @@ def _join(X: Sequence[Any], feature_names: Any, t: Any) -> Trajectories:
     if isinstance(t, str):
         times = _take_column(np.concatenate([table.values for table in tables]), names, t)
     elif t is not None and np.ndim(t) == 0:
-        times = np.concatenate([float(t) * np.arange(length) for length in lengths])
+        times = np.concatenate([t * np.arange(length) for length in lengths])
     elif t is not None:
         # One array serves all trajectories of its length.
         same = not isinstance(t[0], (list, tuple)) and np.ndim(t[0]) == 0
@@ -232,7 +235,7 @@ def _divide(X: Any, groups: Any, feature_names: Any, t: Any) -> Trajectories:
     groups = numbers[order]
     if t is not None and not isinstance(t, str) and np.ndim(t) == 0:
         starts = np.flatnonzero(np.r_[True, np.diff(groups) > 0])
-        times = float(t) * (np.arange(n_rows) - np.repeat(starts, np.diff(np.r_[starts, n_rows])))
+        times = t * (np.arange(n_rows) - np.repeat(starts, np.diff(np.r_[starts, n_rows])))
     elif times is not None:
         times = times[order]
     named = tuple(
