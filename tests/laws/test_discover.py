@@ -259,10 +259,22 @@ def test_missing_cells_are_left_out():
     ("table", "options", "message"),
     [
         (np.ones(5), {}, "expected a table of rows and columns, got an array of 1 dimension;"),
-        (np.ones((5, 2)), {"max_degree": 0}, "max_degree must be a whole number from 1 on, got 0"),
+        (
+            np.ones((5, 2)),
+            {"max_degree": 0},
+            "max_degree must be a whole number of at least 1, got 0",
+        ),
         (np.ones((5, 2)), {"feature_names": ["a"]}, "feature_names has 1 names"),
-        (np.ones((5, 2)), {"random_state": -1}, "random_state must be a whole number from 0 on"),
-        (np.ones((5, 2)), {"random_state": True}, "random_state must be a whole number from 0 on"),
+        (
+            np.ones((5, 2)),
+            {"random_state": -1},
+            "random_state must be a whole number of at least 0",
+        ),
+        (
+            np.ones((5, 2)),
+            {"random_state": True},
+            "random_state must be a whole number of at least 0",
+        ),
         (np.ones((5, 2)), {"noise": "much"}, "noise must be a number from 0 on, or one for each"),
         (np.ones((5, 2)), {"noise": [1.0]}, "one for each of the 2 numeric columns"),
         (np.ones((5, 2)), {"noise": -1.0}, "noise must be a number from 0 on"),

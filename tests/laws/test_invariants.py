@@ -280,7 +280,7 @@ def test_bad_trajectories(arguments, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"max_degree": 0}, "max_degree must be a whole number from 1 on, got 0"),
+        ({"max_degree": 0}, "max_degree must be a whole number of at least 1, got 0"),
         ({"terms": "x"}, "must be a list of terms"),
         ({"terms": ["x0*z"]}, r"the term 'x0\*z', which is no product of powers of x0, x1"),
         ({"terms": ["x0^3"], "max_degree": 2}, "term of degree 3, but max_degree is 2"),

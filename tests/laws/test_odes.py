@@ -157,7 +157,7 @@ def test_constant_columns_have_no_equation():
         ("time", {}, "no column 'time' for the times; there are x"),
         (0.1, {"terms": {"y": ["x"]}}, "equations for 'y', but the columns are x"),
         (0.1, {"terms": ["x", "dy/dt"]}, "the term 'dy/dt', which is no product"),
-        (0.1, {"max_degree": 0}, "max_degree must be a whole number from 1 on, got 0"),
+        (0.1, {"max_degree": 0}, "max_degree must be a whole number of at least 1, got 0"),
     ],
 )
 def test_bad_input(t, options, message):
@@ -257,5 +257,5 @@ def test_equations_do_not_depend_on_large_and_small_units(size):
 @pytest.mark.parametrize("options", [{"max_degree": True}, {"random_state": -1}])
 def test_options_that_are_no_whole_numbers(options):
     records, t = oscillate()
-    with pytest.raises(ValueError, match=r"must be a whole number from \d on, got (True|-1)"):
+    with pytest.raises(ValueError, match=r"must be a whole number of at least \d, got (True|-1)"):
         discover_odes(records, t, **options)
