@@ -268,6 +268,11 @@ def _refuse_columns(X: Any) -> None:
                 f"X must hold numbers, got dates or durations in column {name!r} ({dtype}); leave "
                 "it out, or pass, for instance, the days since the first date"
             )
+        if kind.startswith("sparse"):
+            raise TypeError(
+                f"Sparse data was passed for X, got {dtype} in column {name!r}, but dense data is "
+                "required: products of polynomials fill up. Use '.sparse.to_dense()' to convert it."
+            )
         if kind.startswith(("complex", "interval", "list", "array", "struct", "object_")):
             raise ValueError(
                 f"X must hold real numbers, got {dtype} in column {name!r}; leave it out, or pass "

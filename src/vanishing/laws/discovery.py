@@ -261,8 +261,8 @@ class Search:
         values or span orders of magnitude, others of a higher degree come closer.
         """
         terms = self._few_enough(2)
-        key = rows.tobytes()
-        if key not in self._ratios:  # the rows are often the same as before
+        key = rows.tobytes() + terms.exponents.tobytes()
+        if key not in self._ratios:  # rows and terms are often the same as before
             self._ratios = {key: find_ratios(terms, self.rows[rows])}
         everything = np.log(np.maximum(np.abs(evaluate(terms.exponents, self.rows)), 1e-300))
         searched, self._closest = self._searched, most

@@ -563,10 +563,12 @@ def discover_odes(
     check_options(max_degree, random_state)
     whole = take_trajectories(X, groups, feature_names, t)
     _check_times(whole)
-    smoothed = smooth(whole)
+    targets = _choose_targets(whole, terms)
+    smoothed = smooth(whole) if targets else None
     rng = np.random.default_rng(0 if random_state is None else random_state)
     equations: list[Ode] = []
-    for j, supports in _choose_targets(whole, terms).items():
+    for j, supports in targets.items():
+        assert smoothed is not None
 
         def report(n_found: int, share: float, known: int = len(equations)) -> None:
             if callback is not None:

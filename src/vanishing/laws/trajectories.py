@@ -133,7 +133,10 @@ def _is_list(X: Any) -> bool:
         return True
     if not isinstance(X, (list, tuple)) or not len(X):
         return False
-    return isinstance(X[0], (str, os.PathLike)) or np.ndim(X[0]) == 2
+    try:
+        return isinstance(X[0], (str, os.PathLike)) or np.ndim(X[0]) == 2
+    except ValueError:  # a table whose rows have different lengths
+        return True
 
 
 def parse_terms(terms: Sequence[str], names: Sequence[str], argument: str) -> IntArray:
@@ -212,7 +215,7 @@ def _divide(X: Any, groups: Any, feature_names: Any, t: Any) -> Trajectories:
     table = take_table(X, feature_names)
     table.notes.extend(notes)
     n_rows = len(table.values)
-    labels = np.zeros(n_rows) if labels is None else np.asarray(labels)
+    labels = np.zeros(n_rows, dtype=int) if labels is None else np.asarray(labels)
     if labels.shape != (n_rows,):
         raise ValueError(
             f"groups must name the trajectory of each of the {n_rows} rows, got shape "
