@@ -704,3 +704,31 @@ def test_coefficients_beyond_all_numbers_are_refused():
     table = np.column_stack([1e70 * rows, 1e-70 * rows.prod(axis=1)])
     with pytest.raises(ValueError, match="coefficients differ by more than a factor of 8e\\+270"):
         discover(table)
+
+
+@pytest.mark.parametrize("error", [1e4, -1e6, 1e9, 1e12, 1e15, 2.0**63, 1e25, 1e70])
+@pytest.mark.parametrize("law", ["sum", "product", "steps"])
+def test_one_gross_error_hides_no_law(law, error):
+    rng = np.random.default_rng(0)
+    table = rng.uniform(1, 3, (60, 3))
+    table[:, 2] = table[:, 0] + table[:, 1] if law == "sum" else table[:, 0] * table[:, 1] ** 2
+    if law == "steps":
+        table = np.arange(180.0).reshape(60, 3)
+    broken = table.copy()
+    broken[1, 2] = error
+    laws = discover(broken)
+    check = laws.check(broken)
+    assert [found.row for found in check] == [1]
+    fixes = {fix.column: fix.fix for fix in (*check[0].fixes, *check[0].alternatives)}
+    assert fixes["x2"] == pytest.approx(table[1, 2])
+    for each in laws:
+        assert np.abs(each.values(table)).max() < 1e-9 * np.abs(table).max() ** each.degree
+    if abs(error) >= 1e7:
+        assert f"no law was fitted to a row with {error:.3g} in x2" in laws.notes[0]
+
+
+def test_large_and_small_numbers_are_no_gross_errors():
+    x = 10.0 ** np.random.default_rng(0).uniform(-8, 8, 100)
+    laws = discover(np.column_stack([x, 3 * x**2]))
+    assert [str(law) for law in laws] == ["x1 = 3*x0^2"]
+    assert laws.n_rows == 100

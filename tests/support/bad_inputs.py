@@ -278,9 +278,9 @@ def fitted(kind: str) -> Any:
     make = {
         "ideal": lambda: VanishingIdeal(tol=0.01, max_degree=2).fit(frame()),
         "detector": lambda: VanishingDetector().fit(frame()),
-        "transformations": lambda: TransformationDetector(
-            weighting="convex", n_components=2
-        ).fit(frame()),
+        "transformations": lambda: TransformationDetector(weighting="convex", n_components=2).fit(
+            frame()
+        ),
         "laws": lambda: discover(frame()),
     }
     return make[kind]()

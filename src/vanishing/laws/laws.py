@@ -24,6 +24,9 @@ SEARCHED_ROWS = 3000
 MOST_MISSING = 0.5
 #: Relative spread below which a column is constant.
 CONSTANT = 1e-12
+#: Share of the rows, and distance from the median in units of that of the others, of errors that
+#: are beyond comparison; and how many of these rows notes mention.
+FEW, BEYOND, MOST_NOTED = 0.02, 1e4, 3
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -334,6 +337,7 @@ def discover(
     _set_rounded_aside(table)
     degree = HIGHEST_DEGREE if max_degree is None else max_degree
     refuse_sizes(table.names, table.values, degree, lambda row: f"row {table.row_names[row]}")
+    _leave_out_gross_errors(table)
     _check_noise(noise, len(table.names))
     values, weights = table.values, table.sample_weight
     names = tuple(table.names)
@@ -407,6 +411,26 @@ def _leave_out_missing(table: NumericTable) -> None:
             f"was fitted to {'it' if n_left_out == 1 else 'them'}"
         )
         _leave_out_rows(table, complete)
+
+
+def _leave_out_gross_errors(table: NumericTable) -> None:
+    """Leave out a few rows with a number that is beyond comparison with the rest of its column.
+
+    Beside 1e12, numbers around 1 are all the same: laws of the other rows would be lost in the
+    rounding errors of that one, or hold because it dwarfs all others.
+    """
+    n_rows = len(table.values)
+    if n_rows < FEWEST_ROWS:
+        return
+    distances = np.abs(table.values - np.median(table.values, axis=0))
+    usual = np.sort(distances, axis=0)[-1 - max(1, int(FEW * n_rows))]
+    gross = (usual > 0) & (distances > BEYOND * usual)
+    table.notes.extend(
+        f"no law was fitted to a row with {table.values[i, j]:.3g} in {table.names[j]}, which is "
+        "beyond comparison with the other rows"
+        for i, j in np.argwhere(gross)[:MOST_NOTED].tolist()
+    )
+    _leave_out_rows(table, np.asarray(~gross.any(axis=1)))
 
 
 def _leave_out_rows(table: NumericTable, kept: BoolArray) -> None:
