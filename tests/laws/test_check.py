@@ -668,3 +668,15 @@ def test_one_broken_cell_in_a_row_of_large_noise():
             (found,) = (each for each in laws.check(broken) if each.row == row)
             assert [fix.column for fix in found.fixes] == [column]
             assert found.fixes[0].fix == pytest.approx(table.loc[row, column], abs=0.3)
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, 1e150, 1e160, 1e300, 1.7e308])
+@pytest.mark.parametrize("columns", [[0], [0, 1, 2]])
+def test_infinite_cells_are_not_explained_by_rounding(value, columns):
+    a, b = np.random.default_rng(0).uniform(1, 3, (2, 100)).round(2)
+    table = np.column_stack([a, b, (a * b).round(2)])
+    laws = discover(table)
+    assert [str(law) for law in laws] == ["x2 = x0*x1"]
+    broken = table[:5].copy()
+    broken[2, columns] = value
+    assert laws.check(broken).broken.tolist() == [False, False, True, False, False]

@@ -421,6 +421,12 @@ def check_rows(
             raise too_large("sample_weight of a detector")
         return rows, None
     rows, sample_weight = drop_zero_weights(rows, sample_weight)
+    check_sizes(rows)
+    return rows, sample_weight
+
+
+def check_sizes(rows: Array) -> None:
+    """Raise if squares of the numbers overflow, or underflow."""
     if (place := too_large_to_square(rows)) is not None:
         raise ValueError(
             f"X holds {float(rows[place]):.3g} in column {place[1]}, too large to be squared; "
@@ -432,7 +438,6 @@ def check_rows(
             f"X holds numbers of at most {largest:.0e} in size, too small to be squared; rescale "
             "the data before fitting"
         )
-    return rows, sample_weight
 
 
 def _means_and_spreads(

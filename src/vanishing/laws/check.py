@@ -394,7 +394,9 @@ class Checker:
             if law.extent > EXACT and self.units.any():
                 # Numbers as they are written: what rounding explains is no error.
                 most = np.abs(law.gradients(X)) @ self.units / 2
-                scores[np.abs(law.values(X)) <= most * (1 + ROUNDING), k] = 0.0
+                explained = np.abs(law.values(X)) <= most * (1 + ROUNDING)
+                # Not where numbers overflow, and infinity is compared with infinity.
+                scores[explained & np.isfinite(most), k] = 0.0
         return scores
 
     # A row whose terms overflow is broken, which is all that there is to say.
