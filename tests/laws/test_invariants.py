@@ -440,3 +440,32 @@ def test_invariants_may_have_a_common_factor():
         records.append(np.column_stack([x, y, level / x - y]))
     found = discover_invariants(noisy(records, 1e-3), feature_names=["x", "y", "z"])
     assert [str(each) for each in found] == ["x*y + x*z = const"]
+
+
+def _joined():
+    records = oscillate()
+    return np.concatenate(records), np.repeat(np.arange(len(records)), len(records[0]))
+
+
+@pytest.mark.parametrize("missing", [np.nan, None, pd.NA, pd.NaT])
+def test_rows_without_a_label_are_no_trajectory(missing):
+    rows, groups = _joined()
+    labels = groups.astype(object)
+    labels[groups == 2] = missing
+    with pytest.raises(ValueError, match="groups has no label for 120 of 720 rows"):
+        discover_invariants(rows, labels)
+
+
+def test_labels_of_several_types():
+    rows, groups = _joined()
+    labels = groups.astype(object)
+    labels[groups == 2] = "two"
+    found = discover_invariants(rows, labels)
+    assert "two" in found.labels
+    np.testing.assert_allclose(found[0].levels, discover_invariants(rows, groups)[0].levels)
+
+
+@pytest.mark.parametrize("terms", [[], 3, {"x": ["x"]}, "x"])
+def test_terms_that_are_no_list(terms):
+    with pytest.raises(ValueError, match="terms must be a list of terms"):
+        discover_invariants(oscillate(), feature_names=["x", "v"], terms=terms)

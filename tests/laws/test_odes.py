@@ -259,3 +259,41 @@ def test_options_that_are_no_whole_numbers(options):
     records, t = oscillate()
     with pytest.raises(ValueError, match=r"must be a whole number of at least \d, got (True|-1)"):
         discover_odes(records, t, **options)
+
+
+@pytest.mark.parametrize(
+    ("t", "error", "message"),
+    [
+        (pd.date_range("2020", periods=200, freq="h"), TypeError, "t holds dates or durations"),
+        (list(pd.date_range("2020", periods=200)), TypeError, "t holds dates or durations"),
+        (pd.to_timedelta(range(200), unit="s"), TypeError, "t holds dates or durations"),
+        (np.arange(200) + 1j, TypeError, "t must hold numbers, got complex128"),
+        (["a"] * 200, TypeError, "t must hold numbers, got <U1"),
+        ([], ValueError, "t must have one time for each row"),
+        (0.0, ValueError, "t must be a finite positive number, got 0.0"),
+        (np.timedelta64(1, "s"), ValueError, "t must be a finite positive number"),
+    ],
+)
+def test_times_that_are_no_numbers(t, error, message):
+    records, _ = oscillate()
+    with pytest.raises(error, match=message):
+        discover_odes(records, t)
+    with pytest.raises(error, match=message.replace("each row", "each of the 200 rows")):
+        discover_odes(records[0], t)
+
+
+def test_a_column_of_dates_is_no_column_of_times():
+    records, _ = oscillate()
+    frame = pd.DataFrame(records[0], columns=["x", "v"])
+    with pytest.raises(ValueError, match="there is no column 't' of numbers for the times"):
+        discover_odes(frame.assign(t=pd.date_range("2020", periods=200)), "t")
+
+
+def test_states_of_another_width_are_refused():
+    records, t = oscillate()
+    odes = discover_odes(records, t, feature_names=["x", "v"])
+    for state in (1.0, [1.0], [1.0, 2.0, 3.0], [[1.0, 2.0]]):
+        with pytest.raises(ValueError, match="expected a state of 2 numbers"):
+            odes.rhs(0.0, state)
+    with pytest.raises(ValueError, match="expected rows of 2 columns"):
+        odes[0].evaluate(np.ones((3, 3)))

@@ -356,6 +356,11 @@ TRAJECTORIES: dict[str, Callable[[], Any]] = {
     "equations with times in units of 1e-200": lambda: discover_odes(
         _swing()[1], 1e-200 * _swing()[0]
     ).summary(),
+    "equations with dates for times": lambda: discover_odes(
+        _swing()[1], pd.date_range("2020", periods=200)
+    ).summary(),
+    "equations with no terms": lambda: discover_odes(_swing()[1], 0.1, terms=[]).summary(),
+    "rows without a label": lambda: discover_invariants(_swing()[1], [None, *[1] * 199]).summary(),
     "equations with a time step of True": lambda: discover_odes(_swing()[1], True).summary(),
     "invariants of numbers times 1e-150": lambda: discover_invariants(
         [1e-150 * _swing()[1]] * 3

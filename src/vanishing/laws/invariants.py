@@ -18,7 +18,7 @@ from scipy.stats import f as fisher
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.laws.discovery import check_options, highest_powers
 from vanishing.laws.fit import EXACT, Relation, evaluate, fit_relation
-from vanishing.laws.law import Equations, Law, make_law
+from vanishing.laws.law import Equations, Law, check_rows, make_law
 from vanishing.laws.search import Terms, center, make_terms
 from vanishing.laws.table import frame_like, refuse_sizes
 from vanishing.laws.trajectories import (
@@ -135,12 +135,7 @@ class Invariants(Equations):
             For a frame of pandas or polars, a frame whose columns are called by the invariants.
         """
         has_names = hasattr(X, "columns") and set(self.names) <= set(X.columns)
-        rows = np.asarray(X[list(self.names)] if has_names else X, dtype=float)
-        if rows.ndim != 2 or rows.shape[1] != len(self.names):
-            raise ValueError(
-                f"expected rows of {len(self.names)} columns ({', '.join(self.names)}), got shape "
-                f"{rows.shape}"
-            )
+        rows = check_rows(X[list(self.names)] if has_names else X, self.names)
         values = np.empty((len(rows), len(self.equations)))
         for k, invariant in enumerate(self.equations):
             values[:, k] = invariant.values(rows)

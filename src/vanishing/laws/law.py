@@ -228,7 +228,7 @@ class Law:
         -------
         array of shape (n_rows,)
         """
-        return np.asarray(evaluate(self.exponents, X) @ self.coefficients)
+        return np.asarray(evaluate(self.exponents, check_rows(X, self.names)) @ self.coefficients)
 
     def gradients(self, X: FloatArray) -> FloatArray:
         """Evaluate the gradients of the polynomial.
@@ -241,8 +241,18 @@ class Law:
         -------
         array of shape (n_rows, n_columns)
         """
-        units = np.ones(X.shape[1])
-        return np.asarray(differentiate(self.exponents, X, units) @ self.coefficients)
+        rows, units = check_rows(X, self.names), np.ones(len(self.names))
+        return np.asarray(differentiate(self.exponents, rows, units) @ self.coefficients)
+
+
+def check_rows(X: Any, names: Sequence[str]) -> FloatArray:
+    """Return rows as numbers, or raise if they have other columns than those of the names."""
+    rows = np.asarray(X, dtype=float)
+    if rows.ndim != 2 or rows.shape[1] != len(names):
+        raise ValueError(
+            f"expected rows of {len(names)} columns ({', '.join(names)}), got shape {rows.shape}"
+        )
+    return rows
 
 
 class Equations:

@@ -17,7 +17,7 @@ from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_e
 from vanishing.equations.text import printable
 from vanishing.laws.discovery import HIGHEST_DEGREE, check_options, highest_powers
 from vanishing.laws.fit import Relation, evaluate
-from vanishing.laws.law import Equations, Law, make_law
+from vanishing.laws.law import Equations, Law, check_rows, make_law
 from vanishing.laws.search import MOST_FACTORED, Terms, center, even_weights
 from vanishing.laws.table import refuse_sizes
 from vanishing.laws.trajectories import (
@@ -143,7 +143,8 @@ class Ode(Law):
         """
         if not self.is_linear:
             raise ValueError(f"{self} is not linear in {self.derivative}; solve it numerically")
-        rows = np.column_stack([X, np.zeros(len(X))])
+        rows = check_rows(X, self.names[:-1])
+        rows = np.column_stack([rows, np.zeros(len(rows))])
         own = self.exponents[:, -1] == 1
         return np.asarray(-self._take(~own).values(rows) / self._take(own).values(rows))
 
@@ -193,6 +194,11 @@ class Odes(Equations):
         array of shape (n_columns,)
         """
         state = np.asarray(x, dtype=float)[None]
+        if state.shape != (1, len(self.names)):
+            raise ValueError(
+                f"expected a state of {len(self.names)} numbers ({', '.join(self.names)}), got "
+                f"shape {state.shape[1:]}"
+            )
         known = {equation.derivative for equation in self.equations}
         missing = [name for name in self.names if _derivative(name) not in known]
         if missing:

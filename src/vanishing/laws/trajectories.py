@@ -141,7 +141,8 @@ def _is_list(X: Any) -> bool:
 
 def parse_terms(terms: Sequence[str], names: Sequence[str], argument: str) -> IntArray:
     """Return the exponents of monomials that are written as text, such as ``x^2*y`` or ``1``."""
-    if isinstance(terms, str):
+    is_list = isinstance(terms, (list, tuple, set, frozenset, np.ndarray))
+    if not is_list or not len(terms):
         raise ValueError(f"{argument} must be a list of terms such as ['x', 'x*y'], got {terms!r}")
     exponents = np.zeros((len(terms), len(names)), dtype=np.intp)
     for row, term in zip(exponents, terms, strict=True):
@@ -177,8 +178,8 @@ def _join(X: Sequence[Any], feature_names: Any, t: Any) -> Trajectories:
         times = np.concatenate([t * np.arange(length) for length in lengths])
     elif t is not None:
         # One array serves all trajectories of its length.
-        same = not isinstance(t[0], (list, tuple)) and np.ndim(t[0]) == 0
-        series = [np.asarray(t, float)] * len(tables) if same else [np.asarray(s, float) for s in t]
+        same = len(t) == 0 or (not isinstance(t[0], (list, tuple)) and np.ndim(t[0]) == 0)
+        series = [_read_times(t)] * len(tables) if same else [_read_times(each) for each in t]
         given = [len(each) for each in series]
         if given != lengths:
             raise ValueError(
@@ -215,7 +216,7 @@ def _divide(X: Any, groups: Any, feature_names: Any, t: Any) -> Trajectories:
     table = take_table(X, feature_names)
     table.notes.extend(notes)
     n_rows = len(table.values)
-    labels = np.zeros(n_rows, dtype=int) if labels is None else np.asarray(labels)
+    labels = np.zeros(n_rows, dtype=int) if labels is None else _read_labels(labels)
     if labels.shape != (n_rows,):
         raise ValueError(
             f"groups must name the trajectory of each of the {n_rows} rows, got shape "
@@ -225,7 +226,7 @@ def _divide(X: Any, groups: Any, feature_names: Any, t: Any) -> Trajectories:
     if isinstance(t, str):
         times = _take_column(table.values, table.names, t)
     elif t is not None and np.ndim(t):
-        times = np.asarray(t, dtype=float)
+        times = _read_times(t)
         if times.shape != (n_rows,):
             raise ValueError(
                 f"t must have one time for each of the {n_rows} rows, got shape {times.shape}"
@@ -253,6 +254,36 @@ def _divide(X: Any, groups: Any, feature_names: Any, t: Any) -> Trajectories:
     )
 
 
+def _read_times(t: Any) -> FloatArray:
+    """Return times as numbers, or raise if they are none."""
+    times = np.asarray(t)
+    if times.dtype.kind in "Mm" or any(hasattr(time, "year") for time in times.ravel()[:1]):
+        raise TypeError(
+            "t holds dates or durations, whose unit is not known; pass numbers, for instance the "
+            "seconds (t - t[0]) / numpy.timedelta64(1, 's')"
+        )
+    if times.dtype.kind not in "iufO":
+        raise TypeError(f"t must hold numbers, got {times.dtype}")
+    return times.astype(float)
+
+
+def _read_labels(groups: Any) -> Any:
+    """Return the labels of trajectories, texts if they are of several types; raise if some lack."""
+    labels = np.asarray(groups)
+    every = [] if labels.dtype.kind in "biuUS" else labels.ravel().tolist()
+    n_missing = int(np.isnat(labels).sum()) if labels.dtype.kind in "Mm" else 0
+    for label in every:
+        is_nan = isinstance(label, float) and np.isnan(label)
+        n_missing += is_nan or label is None or type(label).__name__ in ("NAType", "NaTType")
+    if n_missing:
+        raise ValueError(
+            f"groups has no label for {n_missing} of {labels.size} rows; leave these rows out, or "
+            "give them a label"
+        )
+    has_several = labels.dtype.kind == "O" and len({type(label) for label in every}) > 1
+    return labels.astype(str) if has_several else labels
+
+
 def _take_labels(X: Any, column: str) -> tuple[Any, Any]:
     """Return a frame without the column of groups, and that column."""
     if not hasattr(X, "columns"):
@@ -270,7 +301,9 @@ def _take_labels(X: Any, column: str) -> tuple[Any, Any]:
 
 def _take_column(values: FloatArray, names: Sequence[str], t: str) -> FloatArray:
     if t not in names:
-        raise ValueError(f"there is no column {t!r} for the times; there are {', '.join(names)}")
+        raise ValueError(
+            f"there is no column {t!r} of numbers for the times; there are {', '.join(names)}"
+        )
     return np.asarray(values[:, list(names).index(t)])
 
 
