@@ -98,7 +98,7 @@ CALLS = {
 def test_functions_take_numbers_only(call, value):
     if value == -1 and call == "image_shape of gradients":
         pytest.skip("the product of the shape is checked")
-    with pytest.raises(ValueError, match=r"must be|there is no column '3' for the times"):
+    with pytest.raises(ValueError, match=r"must be|there is no column '3' of numbers"):
         CALLS[call](value)
 
 

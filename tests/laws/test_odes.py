@@ -154,7 +154,7 @@ def test_constant_columns_have_no_equation():
         (None, {}, "derivatives need times"),
         (np.linspace(1, 0, 200), {}, "times of trajectory 0 must rise"),
         (np.arange(50), {}, r"the trajectories have \[200, 200, 200, 200, 200\] rows"),
-        ("time", {}, "no column 'time' for the times; there are x"),
+        ("time", {}, "no column 'time' of numbers for the times; there are x"),
         (0.1, {"terms": {"y": ["x"]}}, "equations for 'y', but the columns are x"),
         (0.1, {"terms": ["x", "dy/dt"]}, "the term 'dy/dt', which is no product"),
         (0.1, {"max_degree": 0}, "max_degree must be a whole number of at least 1, got 0"),
