@@ -279,7 +279,7 @@ def test_generators_only(rng):
 
 
 def test_at_least_one_sample():
-    with pytest.raises(ValueError, match="n_samples must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="n_samples must be a whole number of at least 1, got 0"):
         make(Permuted(), table(), 0)
 
 

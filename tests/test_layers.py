@@ -394,8 +394,8 @@ def test_precision_of_the_body():
     ("changed", "complaint"),
     [
         ({"n_components": 500}, "n_components=500 .* 200 latent vectors of 108 coordinates"),
-        ({"n_components": 0}, "must be at least 1, got n_components=0"),
-        ({"pool": 0}, "must be at least 1, .* pool=0"),
+        ({"n_components": 0}, "n_components must be a whole number of at least 1, got 0"),
+        ({"pool": 0}, "pool must be a whole number of at least 1, got 0"),
         ({"ideal": VanishingIdeal(max_degree=1, tol=1e-9)}, "no polynomial vanishes .* raise tol"),
         (
             {"body": torch.nn.Unflatten(1, (1, 1))},

@@ -3,13 +3,12 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite
-from operator import index
 
 import numpy as np
 import numpy.typing as npt
 
 from vanishing.arrays.namespace import FloatArray, IntArray, unmask
+from vanishing.arrays.parameters import check_real, check_whole
 
 __all__ = ["Contrast", "GaussianNoise", "Mixture", "Permuted", "Uniform"]
 
@@ -58,22 +57,12 @@ class Contrast(ABC):
                 f"rng must be a numpy.random.Generator, got {rng!r}; make one from a seed by "
                 "numpy.random.default_rng(seed)"
             )
-        n_drawn = len(rows) if n_samples is None else index(n_samples)
-        if n_drawn < 1:
-            raise ValueError(f"n_samples must be at least 1, got {n_drawn}")
+        n_drawn = len(rows) if n_samples is None else check_whole("n_samples", n_samples)
         return self.draw(rows, rng, n_drawn)
 
     @abstractmethod
     def draw(self, X: FloatArray, rng: np.random.Generator, n_samples: int) -> FloatArray:
         """Draw ``n_samples`` rows, after the arguments of ``make`` were checked."""
-
-
-def check_number(name: str, value: float, *, zero: bool) -> None:
-    """Raise if ``value`` is not a finite positive number (or zero, if that is allowed)."""
-    if not (isfinite(value) and (value > 0 or (zero and value == 0))):
-        raise ValueError(
-            f"{name} must be a finite {'number ≥ 0' if zero else 'positive number'}, got {value!r}"
-        )
 
 
 # --- Rows of X moved by Gaussian noise ------------------------------------------------------------
@@ -95,7 +84,7 @@ class GaussianNoise(Contrast):
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        check_number("scale", self.scale, zero=False)
+        check_real("scale", self.scale, zero=False)
 
     def draw(self, X: FloatArray, rng: np.random.Generator, n_samples: int) -> FloatArray:
         """Choose rows and move them."""
@@ -152,7 +141,7 @@ class Mixture(Contrast):
                 f"{len(contrasts)} contrasts"
             )
         for share in shares:
-            check_number("each of the weights", share, zero=False)
+            check_real("each of the weights", share, zero=False)
         object.__setattr__(self, "contrasts", contrasts)
         object.__setattr__(self, "weights", shares)
 
@@ -229,7 +218,7 @@ class Uniform(Contrast):
     margin: float = 0.1
 
     def __post_init__(self) -> None:
-        check_number("margin", self.margin, zero=True)
+        check_real("margin", self.margin, zero=True)
 
     def draw(self, X: FloatArray, rng: np.random.Generator, n_samples: int) -> FloatArray:
         """Draw from the widened box."""

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from vanishing import equations as export
@@ -47,6 +47,7 @@ from vanishing.construction.normalizations import Normalization, resolve_normali
 from vanishing.construction.outliers import leave_out_outliers
 from vanishing.construction.passes import Reduction, Tsqr, resolve_reduction
 from vanishing.data.inputs import (
+    NumberRange,
     as_source,
     check_contrast_source,
     check_new_points,
@@ -461,18 +462,18 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
     _seen: Seen | None = None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "max_degree": [Interval(Integral, 1, None, closed="left"), None],
-        "tol": [Interval(Real, 0, None, closed="left"), StrOptions({"auto", "gap"})],
+        "max_degree": [NumberRange(Integral, 1, None, closed="left"), None],
+        "tol": [NumberRange(Real, 0, None, closed="left"), StrOptions({"auto", "gap"})],
         "construction": [str, BorderConstruction],
         "normalization": [str, Normalization, None],
         "tol_norm": [StrOptions({"rms", "euclidean"})],
         "products": [StrOptions({"independent", "all"})],
         "generators": [StrOptions({"all", "minimal"})],
-        "max_nonvanishing": [Interval(Integral, 1, None, closed="left"), None],
+        "max_nonvanishing": [NumberRange(Integral, 1, None, closed="left"), None],
         "robust": ["boolean"],
         "reduction": [str, Reduction],
         "output": [StrOptions(set(get_args(Output)))],
-        "memory_budget": [Interval(Integral, 1, None, closed="left")],
+        "memory_budget": [NumberRange(Integral, 1, None, closed="left")],
         "callback": [callable, None],
     }
 

@@ -15,6 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from vanishing.arrays.namespace import Array, FloatArray, IntArray, import_extra, move_to_host
+from vanishing.arrays.parameters import check_real, check_whole
 from vanishing.class_features import ClassVanishingFeatures
 from vanishing.equations.expansion import affine_map
 from vanishing.ideal import VanishingIdeal
@@ -426,11 +427,15 @@ def cut_network(
     check_classification_targets(labels)
     if len(X) != len(labels):
         raise ValueError(f"X has {len(X)} samples, but y has {len(labels)} labels")
-    if (n_components is not None and n_components < 1) or pool < 1 or max_samples < 1:
-        raise ValueError(
-            "n_components, pool and max_samples must be at least 1, got "
-            f"n_components={n_components!r}, pool={pool!r}, max_samples={max_samples!r}"
-        )
+    if n_components is not None:
+        check_whole("n_components", n_components)
+    check_whole("pool", pool)
+    check_whole("max_samples", max_samples)
+    check_whole("batch_size", batch_size)
+    if max_polynomials is not None:
+        check_whole("max_polynomials", max_polynomials)
+    check_real("C", C, zero=False)
+    check_whole("random_state", random_state, 0)
     parts = {"body": body, "pool": _Pool(pool), "flatten": torch.nn.Flatten()}
     latent = _latent_vectors(torch.nn.Sequential(OrderedDict(parts)), X, batch_size)
     reduce = _fit_reduction(latent, n_components, random_state)

@@ -553,6 +553,8 @@ def check_detector(detector: Detector) -> None:
     described = [(width,)]
     if score.constants is not None:
         described += [score.constants.constant.shape, score.constants.values.shape]
+    if score.ranges is not None:
+        described += [score.ranges.middles.shape, score.ranges.half_widths.shape]
     if score.normal is not None:
         described += [score.normal.mean.shape, score.normal.spread.shape]
     require(

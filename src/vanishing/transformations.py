@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, combinations, product
 from math import isqrt, prod
-from operator import index
 from typing import Any
 
 import numpy as np
 
 from vanishing.arrays.namespace import Array, FloatArray, IntArray, is_array, move_like, namespace
+from vanishing.arrays.parameters import check_whole
 
 __all__ = [
     "AnyOf",
@@ -325,10 +325,10 @@ class ImageTransformations(Transformations):
 
     def __post_init__(self) -> None:
         try:
-            shape = tuple(index(size) for size in self.image_shape)
-        except TypeError:
+            shape = tuple(check_whole("size", size) for size in self.image_shape)
+        except (TypeError, ValueError):
             shape = ()
-        if len(shape) not in (2, 3) or min(shape) < 1:
+        if len(shape) not in (2, 3):
             raise ValueError(
                 "image_shape must be (height, width) or (height, width, channels), got "
                 f"{self.image_shape!r}"
@@ -436,14 +436,7 @@ class RandomAffine(Transformations):
 
     def __post_init__(self) -> None:
         for name, smallest in (("n_transformations", 1), ("random_state", 0)):
-            value = getattr(self, name)
-            try:
-                number = index(value)
-            except TypeError:
-                number = smallest - 1
-            if number < smallest:
-                raise ValueError(f"{name} must be an integer of at least {smallest}, got {value!r}")
-            object.__setattr__(self, name, number)
+            object.__setattr__(self, name, check_whole(name, getattr(self, name), smallest))
 
     def for_width(self, n_features: int) -> tuple[Transformation, ...]:
         """Draw the maps."""
@@ -591,12 +584,7 @@ class Translations(ImageTransformations):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        try:
-            shift = index(self.shift)
-        except TypeError:
-            raise TypeError(f"shift must be a whole number of pixels, got {self.shift!r}") from None
-        if shift < 1:
-            raise ValueError(f"shift must be at least one pixel, got {shift}")
+        shift = check_whole("shift", self.shift)
         smallest = min(self.image_shape[:2])
         if shift > smallest - 2:
             largest = (

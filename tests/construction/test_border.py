@@ -476,8 +476,8 @@ def test_many_points_on_a_line_are_counted_or_left_undecided(n_points, kind):
         (Abm(order="lexical"), "order must be one of"),
         (Abm(border="half"), "border must be 'corners' or 'full', got 'half'"),
         (Oavi(oracle="l2"), "oracle must be None or 'l1', got 'l2'"),
-        (Oavi(radius=0.0), "radius must be a positive number, got 0.0"),
-        (Oavi(radius=np.inf), "radius must be a positive number, got inf"),
+        (Oavi(radius=0.0), "radius must be a finite positive number, got 0.0"),
+        (Oavi(radius=np.inf), "radius must be a finite positive number, got inf"),
     ],
 )
 def test_options_without_meaning_are_refused(construction, message):

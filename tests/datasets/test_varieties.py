@@ -346,7 +346,7 @@ def test_exact_points_without_a_rational_parametrization():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"n_samples": 0}, "n_samples must be at least 1, got 0"),
+        ({"n_samples": 0}, "n_samples must be a whole number of at least 1, got 0"),
         ({"noise": -0.1}, "noise must be a finite number ≥ 0, got -0.1"),
         ({"noise": np.inf}, "noise must be a finite number"),
         ({"noise": 0.1, "exact": True}, "exact points have no noise"),

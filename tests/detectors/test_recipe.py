@@ -7,6 +7,7 @@ from sklearn.metrics import roc_auc_score
 
 from vanishing import VanishingDetector, load
 from vanishing.detectors import recipe
+from vanishing.detectors.covariance import find_shrinkage
 from vanishing.detectors.score import LikelihoodView, SpanView
 
 
@@ -256,3 +257,23 @@ def test_what_was_chosen_is_told_in_one_or_several_equations():
     assert any(line.startswith("exact: 2 equations of") for line in chosen)
     chosen = VanishingDetector().fit(X[:, :1]).chosen_
     assert any(line.startswith("all rows, linear: 1 equation of") for line in chosen)
+
+
+def test_errors_of_fits_to_some_of_the_rows_are_not_hidden(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+
+    def fail_on_few(z, sample_weight=None):
+        if len(z) < len(X) * 0.7:
+            raise ValueError("a defect of the fit")
+        return find_shrinkage(z, sample_weight)
+
+    monkeypatch.setattr("vanishing.detectors.recipe.find_shrinkage", fail_on_few)
+    with pytest.raises(ValueError, match="a defect of the fit"):
+        VanishingDetector().fit(X)
+
+
+def test_rows_that_are_the_same_in_some_parts():
+    X = np.tile(np.random.default_rng(0).normal(size=3), (40, 1))
+    X[:2] += 1
+    labels = VanishingDetector().fit_predict(X)
+    np.testing.assert_array_equal(labels, np.repeat([-1, 1], [2, 38]))

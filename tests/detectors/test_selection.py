@@ -169,3 +169,16 @@ def test_noise_is_a_small_share_of_the_range_of_pixels():
 def test_a_selection_lists_its_candidates_in_percent():
     found = Selection(("first", "second"), np.array([0.915, 0.5]), np.ones((2, 1)), None)
     assert str(found) == " 91.50  first\n 50.00  second"
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (np.ones((60, 3)), "all rows of X are the same, so they fall into no groups"),
+        (1e200 * np.random.default_rng(0).normal(size=(60, 3)), "too large to be squared"),
+        (1e-200 * np.random.default_rng(0).normal(size=(60, 3)), "too small to be squared"),
+    ],
+)
+def test_tables_without_groups(X, message):
+    with pytest.raises(ValueError, match=message):
+        select_without_labels({"one": VanishingDetector()}, X)

@@ -113,6 +113,9 @@ def test_transformations_are_told_apart_by_passes(parameters, make):
         assert detector.offset_ == pytest.approx(expected.offset_, rel=1e-6)
         scores, wanted = detector.score_samples(new), expected.score_samples(new)
     np.testing.assert_allclose(scores, wanted, rtol=1e-5, atol=1e-8)
+    ranges, whole = detector.anomaly_score_.ranges, expected.anomaly_score_.ranges
+    np.testing.assert_array_equal(ranges.middles, whole.middles)
+    np.testing.assert_array_equal(ranges.half_widths, whole.half_widths)
 
 
 def test_incremental_preprocessor_is_fitted_by_passes():

@@ -593,3 +593,43 @@ def test_weights_of_views_are_shares(digits, n_components):
     losses, distances = np.split(weights, 2)
     assert weights.sum() == pytest.approx(1.0)
     np.testing.assert_allclose(distances, 0.5 * losses)
+
+
+def curve(seed=0, n_rows=300):
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-1, 1, n_rows)
+    return np.column_stack([x, x**2, x**3]) + 0.02 * rng.normal(size=(n_rows, 3))
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"weighting": "convex", "n_components": 2},
+        {"weighting": "convex", "n_components": 2, "distance_weight": 1.0},
+        {"n_components": 2},
+        {"smoothing": 0.1},
+    ],
+    ids=str,
+)
+def test_cells_far_outside_of_their_range_are_anomalous(parameters):
+    # Without the equations that got no weight, images may be perfectly told apart far away.
+    normal = curve()
+    model = TransformationDetector(**parameters).fit(normal)
+    sizes = 10.0 ** np.array([2, 4, 8, 20, 100])
+    for column in range(3):
+        far = np.repeat(normal[:1], 2 * len(sizes), axis=0)
+        far[:, column] = np.append(sizes, -sizes)
+        assert (model.predict(far) == -1).all()
+        (why,) = model.explain(far[:1])
+        assert np.argmax(why.attribution) == column
+        assert abs(why.counterfactual[column]) < 2
+
+
+def test_a_pixel_that_was_always_black_is_not_out_of_range(digits):
+    normal, new, _ = digits
+    model = detector().fit(normal * (np.arange(64) > 0))
+    gray = new[:20].copy()
+    gray[:, 0] = 0.5
+    np.testing.assert_allclose(
+        model.score_samples(gray), -model.anomaly_score_.add_up(model.anomaly_score_.measure(gray))
+    )

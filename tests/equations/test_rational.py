@@ -259,7 +259,7 @@ def test_floats_are_taken_literally():
         ([[1.0, float("nan")]], {}, "finite floats, got nan"),
         ([[1.0, float("inf")]], {}, "finite floats, got inf"),
         ([[1, None]], {}, "got None"),
-        ([[1, 0]], {"denominator": 0}, "denominator must be a positive integer"),
+        ([[1, 0]], {"denominator": 0}, "denominator must be a whole number of at least 1"),
     ],
 )
 def test_bad_points_are_refused(points, options, message):

@@ -312,7 +312,7 @@ def test_too_far_from_the_origin():
         (np.zeros((0, 2)), {}, "at least one row"),
         ([[np.nan, 0.0]], {}, "NaN or infinity"),
         (np.zeros((5, 2)), {"drop": 1.0}, "drop must be a share"),
-        (np.zeros((5, 2)), {"digits": 0}, "digits must be at least 1"),
+        (np.zeros((5, 2)), {"digits": 0}, "digits must be a whole number of at least 1"),
     ],
 )
 def test_what_is_refused(X, options, message):

@@ -555,7 +555,9 @@ def test_bad_samples(detector):
         detector.explain(holes)
     with pytest.raises(ValueError, match=r"7 features.*expecting 8"):
         detector.explain(BROKEN[:, 1:])
-    with pytest.raises(ValueError, match="n_equations must not be negative, got -1"):
+    with pytest.raises(
+        ValueError, match="n_equations must be a whole number of at least 0, got -1"
+    ):
         detector.explain(BROKEN, n_equations=-1)
 
 

@@ -601,3 +601,94 @@ def test_a_cell_is_restored_by_the_law_that_is_exact():
     for row, each in found.items():
         fix = next(fix for fix in (*each.fixes, *each.alternatives) if fix.column == "total")
         assert fix.fix == table.total[row]
+
+
+@pytest.fixture(scope="module")
+def motion_laws():
+    """Two laws of mass, speed, energy and momentum."""
+    m, v = np.random.default_rng(0).uniform(1, 5, (2, 300))
+    table = pd.DataFrame({"m": m, "v": v, "E": m * v**2 / 2, "p": m * v})
+    return discover(table), table
+
+
+def test_rows_without_the_cells_of_any_law_are_not_said_to_keep_them(motion_laws):
+    laws, table = motion_laws
+    empty = laws.check(table.iloc[:5] * np.nan)
+    assert str(empty) == "No row can be checked; 5 rows lack cells that the laws need."
+    assert empty.unchecked == (0, 1, 2, 3, 4)
+    assert not empty.broken.any()
+
+    some = table.iloc[:5].copy()
+    some.iloc[1] = np.nan
+    some.loc[2, ["m", "E"]] = np.nan  # filled in, and nothing is left to check
+    some.loc[3, "E"] = np.nan  # filled in, and p = m v is left
+    check = laws.check(some)
+    assert check.unchecked == (1, 2)
+    assert check.summary() == (
+        "3 of 5 rows keep the laws; 1 row lacks cells that the laws need; "
+        "3 missing cells can be filled in."
+    )
+    assert str(check).splitlines()[-1] == "1 row lacks cells that the laws need."
+    assert check.ranked().unchecked == check.unchecked
+
+    some.loc[4, "p"] += 1
+    assert laws.check(some).summary().startswith("1 of 5 rows breaks a law; 1 row lacks cells")
+
+
+def test_no_rows_keep_no_laws(motion_laws):
+    laws, table = motion_laws
+    assert str(laws.check(table.iloc[:0])) == "There are no rows to check."
+
+
+@pytest.mark.parametrize("size", [1e10, 1e160, 1e200, 1e300])
+def test_huge_cells_beside_missing_ones_break_laws(motion_laws, size):
+    laws, table = motion_laws
+    broken = table.iloc[:5].copy()
+    broken.loc[2, ["m", "E"]] = size, np.nan
+    broken.loc[3, "p"] += 0.5
+    check = laws.check(broken)
+    assert check.broken.tolist() == [False, False, True, True, False]
+    # It is as far off as without the missing cell.
+    assert check.ranked()[0].row == 2
+
+
+def test_rounded_cells_beside_missing_ones_break_no_law():
+    rng = np.random.default_rng(0)
+    a, b, c, d = np.round(rng.uniform(1, 9, (4, 400)), 1)
+    fine = pd.DataFrame({"a": a, "b": b, "ab": a * b, "c": c, "d": d, "cd": c * d})
+    fine[["ab", "cd"]] += rng.normal(0, 0.05, (400, 2))
+    laws = discover(fine)
+    assert len(laws) == 2
+    # A table with fewer decimals than that of the laws.
+    coarse = fine.round({"ab": 0, "cd": 0})
+    assert laws.check(coarse).broken.sum() <= 5
+    coarse.loc[::2, "cd"] = np.nan
+    assert laws.check(coarse).broken.sum() <= 5
+
+
+def test_one_broken_cell_in_a_row_of_large_noise():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(1, 3, 200) * rng.choice([-1, 1], 200)
+    table = pd.DataFrame({"x": x, "square": x**2, "cube": x**3})
+    table += rng.normal(0, 0.002, table.shape) * table.std().to_numpy()
+    laws = discover(table)
+    # Row 2 is 3.9 standard deviations off a law by noise alone, and no cell restores both laws.
+    for column, change in (("x", 1.7), ("square", 3.0), ("cube", -5.0)):
+        for row in range(20):
+            broken = table.iloc[:40].copy()
+            broken.loc[row, column] += change
+            (found,) = (each for each in laws.check(broken) if each.row == row)
+            assert [fix.column for fix in found.fixes] == [column]
+            assert found.fixes[0].fix == pytest.approx(table.loc[row, column], abs=0.3)
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, 1e150, 1e160, 1e300, 1.7e308])
+@pytest.mark.parametrize("columns", [[0], [0, 1, 2]])
+def test_infinite_cells_are_not_explained_by_rounding(value, columns):
+    a, b = np.random.default_rng(0).uniform(1, 3, (2, 100)).round(2)
+    table = np.column_stack([a, b, (a * b).round(2)])
+    laws = discover(table)
+    assert [str(law) for law in laws] == ["x2 = x0*x1"]
+    broken = table[:5].copy()
+    broken[2, columns] = value
+    assert laws.check(broken).broken.tolist() == [False, False, True, False, False]

@@ -259,10 +259,22 @@ def test_missing_cells_are_left_out():
     ("table", "options", "message"),
     [
         (np.ones(5), {}, "expected a table of rows and columns, got an array of 1 dimension;"),
-        (np.ones((5, 2)), {"max_degree": 0}, "max_degree must be a whole number from 1 on, got 0"),
+        (
+            np.ones((5, 2)),
+            {"max_degree": 0},
+            "max_degree must be a whole number of at least 1, got 0",
+        ),
         (np.ones((5, 2)), {"feature_names": ["a"]}, "feature_names has 1 names"),
-        (np.ones((5, 2)), {"random_state": -1}, "random_state must be a whole number from 0 on"),
-        (np.ones((5, 2)), {"random_state": True}, "random_state must be a whole number from 0 on"),
+        (
+            np.ones((5, 2)),
+            {"random_state": -1},
+            "random_state must be a whole number of at least 0",
+        ),
+        (
+            np.ones((5, 2)),
+            {"random_state": True},
+            "random_state must be a whole number of at least 0",
+        ),
         (np.ones((5, 2)), {"noise": "much"}, "noise must be a number from 0 on, or one for each"),
         (np.ones((5, 2)), {"noise": [1.0]}, "one for each of the 2 numeric columns"),
         (np.ones((5, 2)), {"noise": -1.0}, "noise must be a number from 0 on"),
@@ -721,3 +733,50 @@ def test_powers_that_a_narrow_column_does_not_tell_apart():
     wide, narrow = highest_powers(rows, rows.std(axis=0))
     assert narrow == 2
     assert wide > 6
+
+
+@pytest.mark.parametrize("unit", [1e-60, 1e-30, 1e30, 1e60])
+def test_coefficients_in_large_and_small_units(unit):
+    rows = np.random.default_rng(0).uniform(1, 3, (200, 4))
+    table = unit * np.column_stack([rows, rows.prod(axis=1)])
+    (law,) = discover(table)
+    ratio = (
+        law.coefficients[law.exponents.sum(axis=1) == 1]
+        / law.coefficients[law.exponents.sum(axis=1) == 4]
+    )
+    assert float(np.log10(-ratio[0])) == pytest.approx(3 * np.log10(unit), abs=1e-9)
+
+
+def test_coefficients_beyond_all_numbers_are_refused():
+    rows = np.random.default_rng(0).uniform(1, 3, (200, 4))
+    table = np.column_stack([1e70 * rows, 1e-70 * rows.prod(axis=1)])
+    with pytest.raises(ValueError, match="coefficients differ by more than a factor of 8e\\+270"):
+        discover(table)
+
+
+@pytest.mark.parametrize("error", [1e4, -1e6, 1e9, 1e12, 1e15, 2.0**63, 1e25, 1e70])
+@pytest.mark.parametrize("law", ["sum", "product", "steps"])
+def test_one_gross_error_hides_no_law(law, error):
+    rng = np.random.default_rng(0)
+    table = rng.uniform(1, 3, (60, 3))
+    table[:, 2] = table[:, 0] + table[:, 1] if law == "sum" else table[:, 0] * table[:, 1] ** 2
+    if law == "steps":
+        table = np.arange(180.0).reshape(60, 3)
+    broken = table.copy()
+    broken[1, 2] = error
+    laws = discover(broken)
+    check = laws.check(broken)
+    assert [found.row for found in check] == [1]
+    fixes = {fix.column: fix.fix for fix in (*check[0].fixes, *check[0].alternatives)}
+    assert fixes["x2"] == pytest.approx(table[1, 2])
+    for each in laws:
+        assert np.abs(each.values(table)).max() < 1e-9 * np.abs(table).max() ** each.degree
+    if abs(error) >= 1e7:
+        assert f"no law was fitted to a row with {error:.3g} in x2" in laws.notes[0]
+
+
+def test_large_and_small_numbers_are_no_gross_errors():
+    x = 10.0 ** np.random.default_rng(0).uniform(-8, 8, 100)
+    laws = discover(np.column_stack([x, 3 * x**2]))
+    assert [str(law) for law in laws] == ["x1 = 3*x0^2"]
+    assert laws.n_rows == 100

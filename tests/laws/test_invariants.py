@@ -280,7 +280,7 @@ def test_bad_trajectories(arguments, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"max_degree": 0}, "max_degree must be 1 or more, got 0"),
+        ({"max_degree": 0}, "max_degree must be a whole number of at least 1, got 0"),
         ({"terms": "x"}, "must be a list of terms"),
         ({"terms": ["x0*z"]}, r"the term 'x0\*z', which is no product of powers of x0, x1"),
         ({"terms": ["x0^3"], "max_degree": 2}, "term of degree 3, but max_degree is 2"),
@@ -388,3 +388,84 @@ def test_the_highest_power_of_an_invariant_is_positive():
     highest = invariant.exponents.sum(axis=1) == 2
     assert len(invariant.coefficients) == 2
     assert invariant.coefficients[highest] > 0
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-200, 1e-150, 1e-100, 1e100, 1e150, 1e200, 1e300])
+@pytest.mark.parametrize("columns", [[0, 1], [1]])
+def test_sizes_whose_products_are_beyond_all_numbers_are_refused(size, columns):
+    units = np.ones(2)
+    units[columns] = size
+    with pytest.raises(ValueError, match=r"too (large|small) for products of columns; use another"):
+        discover_invariants([each * units for each in oscillate()])
+
+
+@pytest.mark.parametrize("size", [1e-74, 1e-50, 1e50, 1e73])
+@pytest.mark.parametrize("terms", [None, ["x^4", "x^2*v^2", "v^4"]])
+def test_invariants_do_not_depend_on_large_and_small_units(size, terms):
+    records = noisy(oscillate(), 1e-6)
+    scaled = [size * each for each in records]
+    found = discover_invariants(scaled, feature_names=["x", "v"], terms=terms)
+    expected = discover_invariants(records, feature_names=["x", "v"], terms=terms)
+    assert str(found) == str(expected)
+    degree = found[0].degree
+    np.testing.assert_allclose(found[0].levels, expected[0].levels * size**degree, rtol=1e-9)
+    np.testing.assert_allclose(
+        found[0].level_errors, expected[0].level_errors * size**degree, rtol=1e-6
+    )
+
+
+def test_degrees_whose_products_are_beyond_all_numbers_are_refused():
+    scaled = [1e60 * each for each in oscillate()]
+    with pytest.raises(ValueError, match="too large for products of columns"):
+        discover_invariants(scaled, feature_names=["x", "v"], terms=["x^6", "v^6"])
+
+
+@pytest.mark.parametrize("seed", [5, 6, 7])
+def test_laws_have_no_common_factor(seed):
+    rng = np.random.default_rng(seed)
+    records = [
+        np.column_stack([each, each.sum(axis=1) + 1e-3 * rng.normal(size=len(each))])
+        for each in noisy(oscillate(), 1e-3)
+    ]
+    found = discover_invariants(records, feature_names=["x", "v", "s"])
+    assert [str(each) for each in found] == ["4*x^2 + v^2 = const"]
+    assert [str(law) for law in found.laws] == ["s = x + v"]
+
+
+def test_invariants_may_have_a_common_factor():
+    rng = np.random.default_rng(0)
+    records = []
+    for level in (2.0, 3.0, 4.0, 5.0, 6.0):
+        x, y = 1.5 + np.cumsum(rng.normal(0, 0.02, (2, 150)), axis=1)
+        records.append(np.column_stack([x, y, level / x - y]))
+    found = discover_invariants(noisy(records, 1e-3), feature_names=["x", "y", "z"])
+    assert [str(each) for each in found] == ["x*y + x*z = const"]
+
+
+def _joined():
+    records = oscillate()
+    return np.concatenate(records), np.repeat(np.arange(len(records)), len(records[0]))
+
+
+@pytest.mark.parametrize("missing", [np.nan, None, pd.NA, pd.NaT])
+def test_rows_without_a_label_are_no_trajectory(missing):
+    rows, groups = _joined()
+    labels = groups.astype(object)
+    labels[groups == 2] = missing
+    with pytest.raises(ValueError, match="groups has no label for 120 of 720 rows"):
+        discover_invariants(rows, labels)
+
+
+def test_labels_of_several_types():
+    rows, groups = _joined()
+    labels = groups.astype(object)
+    labels[groups == 2] = "two"
+    found = discover_invariants(rows, labels)
+    assert "two" in found.labels
+    np.testing.assert_allclose(found[0].levels, discover_invariants(rows, groups)[0].levels)
+
+
+@pytest.mark.parametrize("terms", [[], 3, {"x": ["x"]}, "x"])
+def test_terms_that_are_no_list(terms):
+    with pytest.raises(ValueError, match="terms must be a list of terms"):
+        discover_invariants(oscillate(), feature_names=["x", "v"], terms=terms)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.polynomial.legendre import legval
 
+from vanishing import discover
 from vanishing.laws.discovery import combine
 from vanishing.laws.fit import Relation, explained_share, find_outliers
 from vanishing.laws.law import LARGEST_DENOMINATOR, _fraction, write_coefficient
@@ -74,3 +75,12 @@ def test_rows_that_hide_a_relation_are_found():
     found = find_outliers(rows, rows.std(axis=0), [], np.random.default_rng(0))
     assert found[:5].sum() >= 4
     assert found[5:].sum() <= 5
+
+
+@pytest.mark.parametrize("X", [np.ones((3, 5)), np.ones(2), np.ones((3, 1))])
+def test_rows_of_another_width_are_refused(X):
+    x = np.random.default_rng(0).uniform(1, 3, 50)
+    (law,) = discover(np.column_stack([x, x**2]))
+    for function in (law.values, law.gradients):
+        with pytest.raises(ValueError, match="expected rows of 2 columns"):
+            function(X)

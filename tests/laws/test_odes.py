@@ -154,10 +154,10 @@ def test_constant_columns_have_no_equation():
         (None, {}, "derivatives need times"),
         (np.linspace(1, 0, 200), {}, "times of trajectory 0 must rise"),
         (np.arange(50), {}, r"the trajectories have \[200, 200, 200, 200, 200\] rows"),
-        ("time", {}, "no column 'time' for the times; there are x"),
+        ("time", {}, "no column 'time' of numbers for the times; there are x"),
         (0.1, {"terms": {"y": ["x"]}}, "equations for 'y', but the columns are x"),
         (0.1, {"terms": ["x", "dy/dt"]}, "the term 'dy/dt', which is no product"),
-        (0.1, {"max_degree": 0}, "max_degree must be 1 or more, got 0"),
+        (0.1, {"max_degree": 0}, "max_degree must be a whole number of at least 1, got 0"),
     ],
 )
 def test_bad_input(t, options, message):
@@ -231,3 +231,69 @@ def test_trajectories_are_counted_in_words():
     records, t = run(lambda t, z: [z[1], -z[0]], [[2.0, 0.0], [1.0, 1.0]], 10, 200)
     assert "of one trajectory" in discover_odes(records[0], t).summary()
     assert "of 2 trajectories" in discover_odes(records, t).summary()
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-200, 1e-150, 1e-100, 1e100, 1e150, 1e200, 1e300])
+@pytest.mark.parametrize("what", ["columns", "one column", "times"])
+def test_sizes_whose_products_are_beyond_all_numbers_are_refused(size, what):
+    records, t = oscillate(noise=0.0)
+    units = {"columns": [size, size], "one column": [1.0, size], "times": [1.0, 1.0]}[what]
+    time_unit = size if what == "times" else 1.0
+    with pytest.raises(ValueError, match=r"too (large|small) for products of columns; use another"):
+        discover_odes([each * units for each in records], time_unit * t)
+
+
+@pytest.mark.parametrize("size", [1e-60, 1e60])
+def test_equations_do_not_depend_on_large_and_small_units(size):
+    records, t = oscillate(noise=1e-6)
+    odes = discover_odes([size * each for each in records], t, feature_names=["x", "v"])
+    expected = discover_odes(records, t, feature_names=["x", "v"])
+    assert str(odes) == str(expected)
+    # Derivatives are as large as columns of that size per time.
+    with pytest.raises(ValueError, match=r"'dx/dt' holds .* too (large|small) for products"):
+        discover_odes([size * each for each in records], t / size, feature_names=["x", "v"])
+
+
+@pytest.mark.parametrize("options", [{"max_degree": True}, {"random_state": -1}])
+def test_options_that_are_no_whole_numbers(options):
+    records, t = oscillate()
+    with pytest.raises(ValueError, match=r"must be a whole number of at least \d, got (True|-1)"):
+        discover_odes(records, t, **options)
+
+
+@pytest.mark.parametrize(
+    ("t", "error", "message"),
+    [
+        (pd.date_range("2020", periods=200, freq="h"), TypeError, "t holds dates or durations"),
+        (list(pd.date_range("2020", periods=200)), TypeError, "t holds dates or durations"),
+        (pd.to_timedelta(range(200), unit="s"), TypeError, "t holds dates or durations"),
+        (np.arange(200) + 1j, TypeError, "t must hold numbers, got complex128"),
+        (["a"] * 200, TypeError, "t must hold numbers, got <U1"),
+        ([], ValueError, "t must have one time for each row"),
+        (0.0, ValueError, "t must be a finite positive number, got 0.0"),
+        (np.timedelta64(1, "s"), ValueError, "t must be a finite positive number"),
+    ],
+)
+def test_times_that_are_no_numbers(t, error, message):
+    records, _ = oscillate()
+    with pytest.raises(error, match=message):
+        discover_odes(records, t)
+    with pytest.raises(error, match=message.replace("each row", "each of the 200 rows")):
+        discover_odes(records[0], t)
+
+
+def test_a_column_of_dates_is_no_column_of_times():
+    records, _ = oscillate()
+    frame = pd.DataFrame(records[0], columns=["x", "v"])
+    with pytest.raises(ValueError, match="there is no column 't' of numbers for the times"):
+        discover_odes(frame.assign(t=pd.date_range("2020", periods=200)), "t")
+
+
+def test_states_of_another_width_are_refused():
+    records, t = oscillate()
+    odes = discover_odes(records, t, feature_names=["x", "v"])
+    for state in (1.0, [1.0], [1.0, 2.0, 3.0], [[1.0, 2.0]]):
+        with pytest.raises(ValueError, match="expected a state of 2 numbers"):
+            odes.rhs(0.0, state)
+    with pytest.raises(ValueError, match="expected rows of 2 columns"):
+        odes[0].evaluate(np.ones((3, 3)))

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.cases import NORMALIZATIONS, fit
 
+from vanishing import VanishingIdeal
 from vanishing.arrays.blocks import BudgetError, block_rows
 from vanishing.polynomials import PolynomialBasis
 from vanishing.polynomials.evaluation import Complement
@@ -183,3 +184,10 @@ def test_maps_that_do_not_fit(ideal):
 def test_columns_of_zeros_stay():
     columns = np.array([[3.0, 0.0], [4.0, 0.0]])
     np.testing.assert_allclose(normalize_columns(columns), [[0.6, 0.0], [0.8, 0.0]])
+
+
+@pytest.mark.parametrize("kind", [complex, str, "datetime64[s]"])
+def test_points_that_are_no_real_numbers_are_refused(kind):
+    basis = VanishingIdeal(tol=0.01).fit(np.random.default_rng(0).normal(size=(20, 2))).basis_
+    with pytest.raises(ValueError, match="expected points with real numbers, got dtype"):
+        basis.evaluate(np.ones((3, 2), dtype=int).astype(kind))

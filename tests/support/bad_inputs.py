@@ -116,6 +116,12 @@ def frame(**columns):
     return pd.DataFrame(parabola(), columns=["a", "b", "c"]).assign(**columns)
 
 
+def _read_only(X):
+    X = np.asfortranarray(X)
+    X.setflags(write=False)
+    return X
+
+
 def two_columns_of_one_name():
     return pd.DataFrame(parabola(), columns=["a", "a", "b"])
 
@@ -178,6 +184,20 @@ TABLES: dict[str, Callable[[], Any]] = {
     "a frame with names of several types": lambda: frame().set_axis(["a", 1, None], axis=1),
     "a series": lambda: frame()["a"],
     "a lazy frame of polars": lambda: pl.DataFrame(parabola()).lazy(),
+    "1e20 in a cell": lambda: with_cell(1e20),
+    "the smallest int64 in a cell": lambda: np.where(
+        np.arange(120).reshape(40, 3) == 5, np.iinfo(np.int64).min, np.arange(120).reshape(40, 3)
+    ),
+    "durations": lambda: parabola().astype("timedelta64[s]"),
+    "an array that cannot be written, in Fortran order": lambda: _read_only(parabola()),
+    "numbers in the byte order of other machines": lambda: parabola().astype(">f8"),
+    "a frame of sparse columns": lambda: frame().astype(pd.SparseDtype(float)),
+    "a frame of nullable integers, one missing": lambda: frame(
+        c=pd.array([None, *range(39)], dtype="Int64")
+    ),
+    "a frame with a column of intervals": lambda: frame(c=pd.interval_range(0, 40)),
+    "a generator of tables": lambda: (parabola()[i : i + 10] for i in range(0, 40, 10)),
+    "a class": lambda: VanishingIdeal,
 }
 
 
@@ -241,6 +261,8 @@ NEW_ROWS: dict[str, Callable[[], Any]] = {
     "more columns": lambda: np.column_stack([parabola(), parabola()]),
     "no rows": lambda: np.empty((0, 3)),
     "NaN in a cell": lambda: with_cell(np.nan),
+    "all cells NaN": lambda: np.full((40, 3), np.nan),
+    "1e20 in a cell": lambda: with_cell(1e20),
     "1e300 in a cell": lambda: with_cell(1e300),
     "one dimension": lambda: parabola()[0],
     "texts": lambda: np.array([["a", "b", "c"]]),
@@ -256,6 +278,9 @@ def fitted(kind: str) -> Any:
     make = {
         "ideal": lambda: VanishingIdeal(tol=0.01, max_degree=2).fit(frame()),
         "detector": lambda: VanishingDetector().fit(frame()),
+        "transformations": lambda: TransformationDetector(weighting="convex", n_components=2).fit(
+            frame()
+        ),
         "laws": lambda: discover(frame()),
     }
     return make[kind]()
@@ -272,6 +297,9 @@ def use_rows() -> list[Case]:
         "New rows for `VanishingIdeal.transform`": lambda X: _shape(fitted("ideal").transform(X)),
         "New rows for `VanishingDetector.predict`": lambda X: (
             f"Finds {np.sum(fitted('detector').predict(X) == -1)} anomalous rows."
+        ),
+        "New rows for `TransformationDetector.predict`": lambda X: (
+            f"Finds {np.sum(fitted('transformations').predict(X) == -1)} anomalous rows."
         ),
         "New rows for `Laws.check`": lambda X: fitted("laws").check(X).summary(),
     }
@@ -316,6 +344,27 @@ TRAJECTORIES: dict[str, Callable[[], Any]] = {
         _swing()[1], np.where(_swing()[0] > 3, np.nan, _swing()[0])
     ).summary(),
     "equations with too few times": lambda: discover_odes(_swing()[1], np.arange(3.0)).summary(),
+    "equations of columns of texts": lambda: discover_odes(
+        np.array([["a", "b"]] * 40), 0.1
+    ).summary(),
+    "equations of tables with rows of different lengths": lambda: discover_odes(
+        [[[1.0, 2.0], [3.0]]] * 2, 0.1
+    ).summary(),
+    "equations of numbers times 1e200": lambda: discover_odes(
+        1e200 * _swing()[1], _swing()[0]
+    ).summary(),
+    "equations with times in units of 1e-200": lambda: discover_odes(
+        _swing()[1], 1e-200 * _swing()[0]
+    ).summary(),
+    "equations with dates for times": lambda: discover_odes(
+        _swing()[1], pd.date_range("2020", periods=200)
+    ).summary(),
+    "equations with no terms": lambda: discover_odes(_swing()[1], 0.1, terms=[]).summary(),
+    "rows without a label": lambda: discover_invariants(_swing()[1], [None, *[1] * 199]).summary(),
+    "equations with a time step of True": lambda: discover_odes(_swing()[1], True).summary(),
+    "invariants of numbers times 1e-150": lambda: discover_invariants(
+        [1e-150 * _swing()[1]] * 3
+    ).summary(),
     "equations of three rows": lambda: discover_odes(_swing(3)[1], np.arange(3.0)).summary(),
 }
 
@@ -534,6 +583,8 @@ CASES: list[Case] = [
         {"tol": -1.0},
         {"tol": float("nan")},
         {"tol": "wide"},
+        {"tol": True},
+        {"max_degree": True},
         {"max_degree": 0},
         {"max_degree": 2.5},
         {"normalization": "unit"},
@@ -554,6 +605,7 @@ CASES: list[Case] = [
         {"n_components": 0},
         {"n_components": 1000},
         {"n_components": "many"},
+        {"n_components": True},
         {"contamination": 0.7},
         {"contamination": -0.1},
         {"contamination": "some"},
@@ -574,6 +626,7 @@ CASES: list[Case] = [
         {"feature_names": ["a", "b"]},
         {"feature_names": ["a", "a", "b"]},
         {"random_state": "seed"},
+        {"noise": True},
     ),
     *(
         Case(section, what, lambda fit=fit, weight=weight: fit(weight))

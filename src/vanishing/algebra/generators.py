@@ -9,6 +9,7 @@ from scipy.linalg import qr
 
 from vanishing.arrays.kernels import norms
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
+from vanishing.arrays.parameters import check_real, check_whole
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.monomials import (
     count,
@@ -442,11 +443,10 @@ def contains(
     False
     """
     check_basis(basis)
-    if not tol >= 0:
-        raise ValueError(f"tol must not be negative, got {tol}")
+    check_real("tol", tol, zero=True)
     wanted = _coefficients(polynomial, basis.n_features, names)
     own_degree = _degree(wanted, basis.n_features)
-    highest = own_degree if degree is None else degree
+    highest = own_degree if degree is None else check_whole("degree", degree)
     if highest < own_degree:
         raise ValueError(f"degree must be at least the polynomial's {own_degree}, got {highest}")
     _refuse_degree(basis.n_features, highest)

@@ -23,6 +23,7 @@ from vanishing.algebra.hilbert import (
     size_about_center,
 )
 from vanishing.arrays.namespace import BoolArray, FloatArray
+from vanishing.arrays.parameters import check_real, check_whole
 from vanishing.polynomials.basis import PolynomialBasis
 
 #: Damping of the first step, and by how much it changes, relative to the squared gradients.
@@ -109,8 +110,8 @@ def project(
     (array([4. , 0.5]), array([ True,  True]))
     """
     given = check_points(basis, X)
-    if max_steps < 1 or not tol > 0:
-        raise ValueError(f"max_steps and tol must be positive, got {max_steps} and {tol}")
+    check_whole("max_steps", max_steps)
+    check_real("tol", tol, zero=False)
     if not basis.count():
         raise ValueError("there are no equations to project onto: nothing vanishes")
     nearby = _land(_Equations(basis, given), given, 0, max_steps, tol)
@@ -119,7 +120,7 @@ def project(
         # The rank is 0 at singular points only, where some points may end.
         ranks = np.maximum(Gradients.of(basis, nearby).ranks(), 1)
         dimension = basis.n_features - most_frequent(ranks)
-    if not 0 <= dimension < basis.n_features:
+    if check_whole("dimension", dimension, 0) >= basis.n_features:
         raise ValueError(
             f"dimension must be at least 0 and less than {basis.n_features}, got {dimension}"
         )

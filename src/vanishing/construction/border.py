@@ -16,6 +16,7 @@ import numpy as np
 from vanishing.arrays.blocks import all_threads, one_thread
 from vanishing.arrays.kernels import norms, triangular_factor
 from vanishing.arrays.namespace import FloatArray, IntArray
+from vanishing.arrays.parameters import check_real
 from vanishing.construction.candidates import EPS, Form, Stage, check_columns
 from vanishing.construction.gsvd import SAFETY, estimate_condition
 from vanishing.construction.leading_terms import Columns, Found, Sequence, sort_out
@@ -178,8 +179,7 @@ class Oavi(BorderConstruction):
         super().check()
         if self.oracle not in (None, "l1"):
             raise ValueError(f"oracle must be None or 'l1', got {self.oracle!r}")
-        if not 0 < self.radius < np.inf:
-            raise ValueError(f"radius must be a positive number, got {self.radius!r}")
+        check_real("radius", self.radius, zero=False)
 
     @property
     def normalization(self) -> str | None:

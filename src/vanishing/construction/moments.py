@@ -77,6 +77,11 @@ class Frame:
         unit = np.where(spread > rounding, spread, np.abs(origin))
         is_zero = unit == 0
         unit = np.where(is_zero, np.max(unit, initial=0.0) or 1.0, unit)
+        if (least := float(np.min(unit, initial=1.0))) < np.finfo(np.float64).tiny:
+            raise ValueError(
+                f"X has a column of numbers about {least:.0e} in size, too small to be inverted; "
+                "rescale the data before fitting"
+            )
         # Zeros stay apart, without rounding errors of others.
         rest = np.flatnonzero(~is_zero)
         widths, directions = np.zeros(n_features), np.zeros((n_features, n_features))

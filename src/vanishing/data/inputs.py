@@ -29,6 +29,7 @@ from vanishing.arrays.namespace import (
     take_rows,
     unmask,
 )
+from vanishing.arrays.parameters import is_truth_value
 from vanishing.data.source import (
     ArraySource,
     NoRowsError,
@@ -174,10 +175,20 @@ def _as_source(
 # --- Data of any kind checked for an estimator ----------------------------------------------------
 
 DTYPES = [np.float64, np.float32]
+
+
+class NumberRange(Interval):
+    """An interval of scikit-learn without True and False, which count as 1 and 0 there."""
+
+    def is_satisfied_by(self, val: Any) -> bool:
+        """Say whether a value is a number in the interval."""
+        return not is_truth_value(val) and bool(super().is_satisfied_by(val))
+
+
 #: What parameters called n_jobs may be: all but 0.
 N_JOBS = [
-    Interval(Integral, None, -1, closed="right"),
-    Interval(Integral, 1, None, closed="left"),
+    NumberRange(Integral, None, -1, closed="right"),
+    NumberRange(Integral, 1, None, closed="left"),
     None,
 ]
 #: Rows of files and chunks are read into one array up to this size, where one is needed.
@@ -256,6 +267,11 @@ def _refuse_columns(X: Any) -> None:
             raise TypeError(
                 f"X must hold numbers, got dates or durations in column {name!r} ({dtype}); leave "
                 "it out, or pass, for instance, the days since the first date"
+            )
+        if kind.startswith("sparse"):
+            raise TypeError(
+                f"Sparse data was passed for X, got {dtype} in column {name!r}, but dense data is "
+                "required: products of polynomials fill up. Use '.sparse.to_dense()' to convert it."
             )
         if kind.startswith(("complex", "interval", "list", "array", "struct", "object_")):
             raise ValueError(

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from math import isfinite, pi
-from operator import index
+from math import pi
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from vanishing.arrays.namespace import unmask
+from vanishing.arrays.parameters import check_real, check_whole
 from vanishing.datasets.samplers import (
     CLEBSCH_EQUATION,
     Angle,
@@ -671,11 +671,8 @@ def make_variety(
     Fraction(1, 1)
     """
     variety = describe_variety(name)
-    n_drawn = index(n_samples)
-    if n_drawn < 1:
-        raise ValueError(f"n_samples must be at least 1, got {n_drawn}")
-    if not (isfinite(noise) and noise >= 0):
-        raise ValueError(f"noise must be a finite number ≥ 0, got {noise!r}")
+    n_drawn = check_whole("n_samples", n_samples)
+    noise = check_real("noise", noise, zero=True)
     rng = np.random.default_rng(random_state)
     if not exact:
         points = variety.sampler.draw(rng, n_drawn)

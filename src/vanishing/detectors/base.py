@@ -19,6 +19,7 @@ from vanishing.arrays.namespace import (
     namespace,
     take_rows,
 )
+from vanishing.arrays.parameters import check_whole
 from vanishing.data.inputs import (
     check_new_points,
     check_new_table,
@@ -245,8 +246,7 @@ class Detector(Saveable, OutlierMixin, BaseEstimator):
         index = getattr(X, "index", None)
         rows = None if index is None or callable(index) else list(index)  # lists have a method
         X = move_to_numpy(check_new_table(self, X))
-        if n_equations < 0:
-            raise ValueError(f"n_equations must not be negative, got {n_equations}")
+        check_whole("n_equations", n_equations, 0)
         beyond = np.flatnonzero(~np.isfinite(self.anomaly_score_.score_samples(X)))
         if beyond.size:
             raise ValueError(
@@ -421,6 +421,12 @@ def check_rows(
             raise too_large("sample_weight of a detector")
         return rows, None
     rows, sample_weight = drop_zero_weights(rows, sample_weight)
+    check_sizes(rows)
+    return rows, sample_weight
+
+
+def check_sizes(rows: Array) -> None:
+    """Raise if squares of the numbers overflow, or underflow."""
     if (place := too_large_to_square(rows)) is not None:
         raise ValueError(
             f"X holds {float(rows[place]):.3g} in column {place[1]}, too large to be squared; "
@@ -432,7 +438,6 @@ def check_rows(
             f"X holds numbers of at most {largest:.0e} in size, too small to be squared; rescale "
             "the data before fitting"
         )
-    return rows, sample_weight
 
 
 def _means_and_spreads(

@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from vanishing.arrays.namespace import FloatArray, move_to_host, move_to_numpy
-from vanishing.data.inputs import check_new_table, take_over
+from vanishing.data.inputs import NumberRange, check_new_table, take_over
 from vanishing.data.source import SampleSource, check_weights
 from vanishing.detectors.base import Detector, check_rows, find_moments, score_blocks
 from vanishing.detectors.sample_weights import mean_and_variance, total_weight
@@ -209,13 +209,13 @@ class ChristoffelDetector(Detector):
     _reservoir: Reservoir | None = None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "max_degree": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "regularization": [Interval(Real, 0, None, closed="neither")],
-        "contamination": [StrOptions({"auto"}), Interval(Real, 0, 0.5, closed="right")],
-        "calibration": [Interval(Real, 0, 1, closed="neither"), None],
-        "memory_budget": [Interval(Integral, 1, None, closed="left")],
-        "random_state": [Interval(Integral, 0, None, closed="left")],
+        "max_degree": [NumberRange(Integral, 1, None, closed="left")],
+        "tol": [NumberRange(Real, 0, None, closed="left")],
+        "regularization": [NumberRange(Real, 0, None, closed="neither")],
+        "contamination": [StrOptions({"auto"}), NumberRange(Real, 0, 0.5, closed="right")],
+        "calibration": [NumberRange(Real, 0, 1, closed="neither"), None],
+        "memory_budget": [NumberRange(Integral, 1, None, closed="left")],
+        "random_state": [NumberRange(Integral, 0, None, closed="left")],
     }
 
     def __init__(

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from vanishing.arrays.namespace import FloatArray, IntArray, move_to_host
+from vanishing.arrays.parameters import check_whole
 from vanishing.data.inputs import (
     check_new_table,
     check_training_table,
@@ -67,6 +68,7 @@ def score_unseen(
     >>> int(np.argmin(score_unseen(VanishingDetector(), X)))
     7
     """
+    check_whole("random_state", random_state, 0)
     rows, rows_of = _checked(X)
     n_rows = len(rows)
     if n_rows < 3:

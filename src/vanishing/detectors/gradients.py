@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from vanishing.arrays.blocks import block_rows, map_in_threads, threads_for
 from vanishing.arrays.namespace import Array, FloatArray, is_on_cpu, move_like, namespace
+from vanishing.arrays.parameters import is_truth_value
 from vanishing.data.inputs import validate_table
 from vanishing.saving import Preprocessor
 
@@ -173,7 +174,9 @@ class OrientedGradients(Preprocessor, TransformerMixin, BaseEstimator):
 
 def check_image_shape(image_shape: Any) -> None:
     """Raise if a shape is not that of images with a gradient."""
-    is_shape = len(image_shape) in (2, 3) and all(isinstance(n, Integral) for n in image_shape)
+    is_shape = len(image_shape) in (2, 3) and all(
+        isinstance(n, Integral) and not is_truth_value(n) for n in image_shape
+    )
     if not is_shape or min(image_shape) < 1 or min(image_shape[:2]) < 2:
         raise ValueError(
             "image_shape must be (height, width) or (height, width, channels), integers with "

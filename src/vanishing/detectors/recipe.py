@@ -22,6 +22,7 @@ from vanishing.detectors.clusters import (
     FEWEST_ROWS as FEWEST_TO_SPLIT,
 )
 from vanishing.detectors.clusters import (
+    NothingVanishesError,
     find_clusters,
     fit_clusters,
     scale_component,
@@ -254,7 +255,7 @@ def _standardize(
     seen = np.column_stack([every[:, averaged], every[:, ~averaged].sum(axis=1)])
     unseen, unseen_weight = seen, data.sample_weight
     if len(data.z) >= FEWEST_TO_SPLIT:
-        with suppress(ValueError):  # some of the rows are all the same, though not all are
+        with suppress(NothingVanishesError):  # on some of the rows, though it does on all
             unseen, which = apply_to_unseen(n_rows, fit_and_measure, seed=seed, n_jobs=n_jobs)
             unseen_weight = take_weights(data.sample_weight, which)
     # Rows that were fitted to keep the equations at least as well as others. Where they do not, the
@@ -408,7 +409,7 @@ def _fit_quadratic(
 
     try:
         components = fit(ideal)
-    except ValueError:  # nothing is below the tolerance: take every direction there is
+    except NothingVanishesError:  # below the tolerance: take every direction there is
         components = fit(ideal.set_params(tol=1e6))
     number = len(components[0].center)
     description = (

@@ -38,7 +38,7 @@ from vanishing.arrays.namespace import (
 from vanishing.construction.loop import Construction, DegreeTrace
 from vanishing.data.inputs import prepare_for_sklearn
 from vanishing.detectors.preprocessing import split_gradients
-from vanishing.explain.attribution import Landscape, nothing_by_itself
+from vanishing.explain.attribution import Landscape
 from vanishing.explain.record import BrokenEquation
 from vanishing.explain.view import Component, Deviations, NearestView, OnLines, Through, View
 from vanishing.ideal import VanishingIdeal
@@ -881,6 +881,49 @@ class ConstantColumns:
         return graph.where(kept, 0.0, added).reduce("Sum", axis=1)
 
 
+# --- Columns far outside of their range in training -----------------------------------------------
+
+#: Distance from the middle of a range, in units of its half width, beyond which nothing is known.
+FAR = 10.0
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnRanges:
+    """What columns add to a score by being far outside of their range in training.
+
+    The loss of telling transformations apart says little there. It is small wherever the images are
+    nearer to their own ideals than to the others, and may be zero however far they are from all.
+
+    Parameters
+    ----------
+    middles, half_widths : arrays of shape (n_features,)
+        Of the range of each column; half widths are positive.
+    """
+
+    middles: FloatArray
+    half_widths: FloatArray
+
+    def __call__(self, X: Array, /, features: IntArray | EllipsisType = ...) -> Array:
+        """Return what each column adds: its distance in half widths where that is large.
+
+        Parameters
+        ----------
+        X : array
+            Its last axis has the values of ``features``.
+        features : int array, optional
+            By default all.
+        """
+        xp = namespace(X)
+        distance = xp.abs(X - move_like(self.middles[features], X))
+        distance = distance / move_like(self.half_widths[features], X)
+        return xp.where(distance > FAR, distance, xp.zeros_like(X))
+
+    def nodes(self, graph: "Graph", x: "Value") -> "Value":
+        """Add what all columns together add."""
+        distance = ((x - self.middles) / self.half_widths).apply("Abs")
+        return graph.where(distance <= FAR, 0.0, distance).reduce("Sum", axis=1)
+
+
 # --- The score ------------------------------------------------------------------------------------
 
 #: Numbers of one view that are held while rows are scored, on an accelerator and on a processor.
@@ -940,6 +983,8 @@ class Score:
     views : list of View
     constants : ConstantColumns or None
         Added to the views.
+    ranges : ColumnRanges or None
+        Added to the views.
     few_features : bool
         Whether a counterfactual changes as few features as possible (columns of a table, which fail
         one by one) or all of them evenly (pixels).
@@ -950,6 +995,7 @@ class Score:
     coordinates: Coordinates
     views: list[View]
     constants: ConstantColumns | None = None
+    ranges: ColumnRanges | None = None
     few_features: bool = True
     normal: Normal | None = None
 
@@ -1001,6 +1047,9 @@ class Score:
             with np.errstate(over="ignore"):
                 broken = self.constants(xp.astype(X, xp.float64), same=same)
             scores = scores + xp.sum(broken, axis=1)
+        if self.ranges is not None:
+            with np.errstate(over="ignore"):
+                scores = scores + xp.sum(self.ranges(xp.astype(X, xp.float64)), axis=1)
         return -scores
 
     def standardize(self, shifts: FloatArray, spreads: FloatArray) -> "Score":
@@ -1046,9 +1095,19 @@ class Score:
             scale,
             self.normal.score,
             self.few_features,
-            nothing_by_itself if self.constants is None else self.constants,
+            self._measure_columns,
             self.normal.units,
         )
+
+    def _measure_columns(
+        self, x: FloatArray, /, features: IntArray | EllipsisType = ...
+    ) -> FloatArray:
+        """Return what single columns add."""
+        added = np.zeros_like(x)
+        for columns in (self.constants, self.ranges):
+            if columns is not None:
+                added += columns(x, features)
+        return added
 
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
@@ -1056,7 +1115,8 @@ class Score:
     def nodes(self, graph: "Graph", x: "Value") -> "Value":
         """Add the nodes of S, of shape (n_samples,), to a graph."""
         points: dict[tuple[int, ...], Value] = {}
-        terms = [] if self.constants is None else [self.constants.nodes(graph, x)]
+        columns = (self.constants, self.ranges)
+        terms = [each.nodes(graph, x) for each in columns if each is not None]
         for view in self.views:
             if view.images not in points:
                 points[view.images] = self.coordinates.nodes(graph, x, view.images)

@@ -23,8 +23,9 @@ from vanishing.arrays.namespace import (
     take_rows,
     unmask,
 )
+from vanishing.arrays.parameters import check_whole
 from vanishing.data.inputs import check_training_table, make_row_picker
-from vanishing.detectors.base import clone_for_scores
+from vanishing.detectors.base import check_sizes, clone_for_scores
 
 # --- Pseudo-anomalies: groups of normal data, and normal data that was changed --------------------
 #
@@ -131,7 +132,10 @@ def select_without_labels(
     """
     if not candidates:
         raise ValueError("candidates is empty: at least one detector is required")
+    check_whole("n_groups", n_groups, 2)
+    check_whole("random_state", random_state, 0)
     table = check_training_table(BaseEstimator(), X)
+    check_sizes(table)
     rng = np.random.default_rng(random_state)
     trials: Iterable[_Trial]
     if anomalies is None:
@@ -238,6 +242,8 @@ def _groups(
 ) -> tuple[IntArray, IntArray]:
     """Return the group of each sample, as given or found by clustering, and which to leave out."""
     if groups is None:
+        if not np.ptp(X, axis=0).any():
+            raise ValueError("all rows of X are the same, so they fall into no groups")
         if representation is None:
             representation = make_pipeline(StandardScaler(), PCA(0.9, svd_solver="full"))
         reduced = clone(representation).fit_transform(X)

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from vanishing.arrays.blocks import block_rows
 from vanishing.arrays.namespace import (
@@ -26,7 +26,7 @@ from vanishing.arrays.namespace import (
     namespace,
     take_rows,
 )
-from vanishing.data.inputs import N_JOBS, prepare_for_sklearn, take_over, too_large
+from vanishing.data.inputs import N_JOBS, NumberRange, prepare_for_sklearn, take_over, too_large
 from vanishing.data.source import ConcatenatedSource, MappedSource, SampleSource, close_after
 from vanishing.detectors.base import Callback, Detector, Progress, check_rows, find_moments
 from vanishing.detectors.clusters import find_clusterings, resolutions_of
@@ -42,7 +42,7 @@ from vanishing.detectors.mixture import (
 )
 from vanishing.detectors.preprocessing import check_takes_weights, fit_preprocessor
 from vanishing.detectors.sample_weights import mean_and_variance, take_weights
-from vanishing.detectors.score import Coordinates, Mixture, Score
+from vanishing.detectors.score import ColumnRanges, Coordinates, Mixture, Score
 from vanishing.detectors.threshold import Scored, apply_to_unseen, count_folds
 from vanishing.explain.view import Component, View
 from vanishing.ideal import HasIdeal, VanishingIdeal
@@ -72,7 +72,9 @@ class TransformationDetector(HasIdeal, Detector):
     The data is transformed in M ways. For each transformation T_i an ideal G_i is fitted to the
     transformed data, with all other transformed copies as contrast. A sample is normal if, for
     every i, its image under T_i satisfies the equations G_i and not those of the others (Masuya,
-    Ike and Kera, after Bergman and Hoshen's GOAD).
+    Ike and Kera, after Bergman and Hoshen's GOAD). Where a feature is more than ten times as far
+    from the middle of its range as in training, that distance is added to the anomaly score: the
+    equations say little of such samples.
 
     Parameters
     ----------
@@ -172,14 +174,14 @@ class TransformationDetector(HasIdeal, Detector):
         "preprocessor": [HasMethods(["fit", "transform"]), None],
         "ideal": [VanishingIdeal, None],
         "weighting": [StrOptions({"convex", "descent"}), None],
-        "sparsity": [Interval(Real, 0, None, closed="left")],
-        "n_components": [Interval(Integral, 1, None, closed="left"), "array-like"],
+        "sparsity": [NumberRange(Real, 0, None, closed="left")],
+        "n_components": [NumberRange(Integral, 1, None, closed="left"), "array-like"],
         "center": ["boolean"],
-        "smoothing": [Interval(Real, 0, None, closed="left")],
-        "distance_weight": [Interval(Real, 0, None, closed="left")],
-        "contamination": [StrOptions({"auto"}), Interval(Real, 0, 0.5, closed="right")],
-        "calibration": [Interval(Real, 0, 1, closed="neither"), None],
-        "random_state": [Interval(Integral, 0, None, closed="left")],
+        "smoothing": [NumberRange(Real, 0, None, closed="left")],
+        "distance_weight": [NumberRange(Real, 0, None, closed="left")],
+        "contamination": [StrOptions({"auto"}), NumberRange(Real, 0, 0.5, closed="right")],
+        "calibration": [NumberRange(Real, 0, 1, closed="neither"), None],
+        "random_state": [NumberRange(Integral, 0, None, closed="left")],
         "n_jobs": N_JOBS,
     }
 
@@ -361,7 +363,8 @@ class TransformationDetector(HasIdeal, Detector):
             mixtures.append(self._fit_mixture(copies, labels, names, sample_weight))
             progress.step(weight)
         weights = [weight for _, weight in clusterings]
-        score = self._combine(coordinates, mixtures, weights)
+        ranges = _describe_ranges(_ranges_of_block(train), each=scaler is not None)
+        score = self._combine(coordinates, mixtures, weights, ranges)
         if train.shape[0] > SCORED_ROWS:
             rng = np.random.default_rng(self.random_state)
             drawn = np.sort(rng.choice(train.shape[0], SCORED_ROWS, replace=False))
@@ -411,7 +414,11 @@ class TransformationDetector(HasIdeal, Detector):
         return mixture
 
     def _combine(
-        self, coordinates: Coordinates, mixtures: list[Mixture], weights: list[float]
+        self,
+        coordinates: Coordinates,
+        mixtures: list[Mixture],
+        weights: list[float],
+        ranges: ColumnRanges,
     ) -> Score:
         """Return the paper's loss of one mixture, or the weighted mean of several views.
 
@@ -435,7 +442,8 @@ class TransformationDetector(HasIdeal, Detector):
                 replace(view, weight=self.distance_weight * weight / total)
                 for view, weight in zip(distances, weights, strict=False)
             ]
-        return Score(coordinates, views, few_features=coordinates.scaler is not None)
+        few_features = coordinates.scaler is not None
+        return Score(coordinates, views, ranges=ranges, few_features=few_features)
 
     def _standardize(self, score: Score, mean: FloatArray, variance: FloatArray) -> Score:
         """Give the views the mean and the spread of the training data, unless there is one only."""
@@ -519,7 +527,13 @@ class TransformationDetector(HasIdeal, Detector):
         components = [self._fit_copy(copies, i, names[i]) for i in range(len(copies))]
         places = tuple(range(len(copies)))
         mixture = Mixture(names, components, places, smoothing=self.smoothing)
-        score = self._combine(coordinates, [mixture], [1.0])
+        ranges = source.map_reduce(
+            _ranges_of_block,
+            _merge_ranges,
+            max_rows=block_rows(source.n_features, cpu=source.cpu),
+        )
+        described = _describe_ranges(ranges, each=scaler is not None)
+        score = self._combine(coordinates, [mixture], [1.0], described)
         found = find_moments(MappedSource(source, lambda x: score.measure(x).T))
         return self._standardize(score, found.mean, found.variance)
 
@@ -532,6 +546,26 @@ class TransformationDetector(HasIdeal, Detector):
         else:
             mean, squared = np.zeros_like(values.mean), values.variance + values.mean**2
         return Component(ideal, mean, np.sqrt(squared), np.ones_like(mean))
+
+
+def _ranges_of_block(x: Array) -> FloatArray:
+    """Return the smallest and the largest number of each column."""
+    xp = namespace(x)
+    return np.stack([move_to_numpy(xp.min(x, axis=0)), move_to_numpy(xp.max(x, axis=0))])
+
+
+def _merge_ranges(first: FloatArray, second: FloatArray) -> FloatArray:
+    return np.stack([np.minimum(first[0], second[0]), np.maximum(first[1], second[1])])
+
+
+def _describe_ranges(ranges: FloatArray, *, each: bool) -> ColumnRanges:
+    """Describe the range of each column, as wide as the widest where not ``each`` has its unit."""
+    low, high = ranges.astype(np.float64)
+    middles, half_widths = (low + high) / 2, (high - low) / 2
+    if not each:  # a pixel that is always black may be gray once
+        half_widths = np.full_like(half_widths, half_widths.max())
+    constant = half_widths == 0
+    return ColumnRanges(middles, np.where(constant, np.abs(middles) + 1.0, half_widths))
 
 
 def _read_long_blocks(source: SampleSource, fewest: int) -> Iterator[Array]:

@@ -7,13 +7,13 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from vanishing.arrays.blocks import limit_workers, one_thread
 from vanishing.arrays.namespace import FloatArray, IntArray, move_to_numpy
 from vanishing.contrasts import Contrast, Permuted
-from vanishing.data.inputs import N_JOBS, check_new_table, take_over, too_large
+from vanishing.data.inputs import N_JOBS, NumberRange, check_new_table, take_over, too_large
 from vanishing.data.source import SampleSource, sample_rows
 from vanishing.detectors.base import DRAWN_NUMBERS, Callback, Detector, Progress, check_rows
 from vanishing.detectors.clusters import are_trusted, check_vanishing, find_clusters, fit_clusters
@@ -108,10 +108,10 @@ class VanishingDetector(HasIdeal, Detector):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "ideal": [VanishingIdeal, None],
         "contrast": [Contrast, None],
-        "n_components": [Interval(Integral, 1, None, closed="left")],
-        "contamination": [StrOptions({"auto"}), Interval(Real, 0, 0.5, closed="right")],
-        "calibration": [Interval(Real, 0, 1, closed="neither"), None],
-        "random_state": [Interval(Integral, 0, None, closed="left")],
+        "n_components": [NumberRange(Integral, 1, None, closed="left")],
+        "contamination": [StrOptions({"auto"}), NumberRange(Real, 0, 0.5, closed="right")],
+        "calibration": [NumberRange(Real, 0, 1, closed="neither"), None],
+        "random_state": [NumberRange(Integral, 0, None, closed="left")],
         "n_jobs": N_JOBS,
     }
 

@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from vanishing.arrays.namespace import import_extra
+from vanishing.arrays.parameters import check_whole
 from vanishing.equations.expansion import check_names, choose_terms, equations_of
 from vanishing.equations.rational import to_rational
 from vanishing.equations.simplification import TidyEquation
@@ -158,6 +159,7 @@ def to_computer_algebra(
     """
     if system not in SYSTEMS:
         raise ValueError(f"system must be one of {', '.join(SYSTEMS)}, got {system!r}")
+    check_whole("digits", digits)
     if isinstance(equations, Sequence):
         _refuse_for_polynomials(points, preprocessor)
         found = _read_polynomials(equations, feature_names)

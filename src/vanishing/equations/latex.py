@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from vanishing.arrays.parameters import check_whole
 from vanishing.equations.expansion import choose_terms, describe_rest, equations_of, excerpt
 from vanishing.equations.text import Notation, printable
 from vanishing.polynomials.basis import PolynomialBasis
@@ -33,6 +34,7 @@ def to_latex(
     -------
     list of str
     """
+    check_whole("digits", digits)
     equations = equations_of(model, feature_names, preprocessor=preprocessor)
     symbols = [latex_symbol(name) for name in equations.names]
     sums = choose_terms(equations.basis, equations.scale, digits=digits)

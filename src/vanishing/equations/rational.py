@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from vanishing.arrays.namespace import FloatArray, IntArray, import_extra, unmask
+from vanishing.arrays.parameters import check_whole
 from vanishing.equations.expansion import equations_of, expand_basis
 from vanishing.polynomials.monomials import Monomials, make_coprime_integers, monomials
 
@@ -227,8 +228,7 @@ class ExactPoints:
                 f"expected points of shape (n_samples, {n_features}) with at least one row, "
                 f"got shape {table.shape}"
             )
-        if denominator < 1:
-            raise ValueError(f"denominator must be a positive integer, got {denominator}")
+        check_whole("denominator", denominator)
         numerators, denominators = [], []
         for row in table.tolist():
             coordinates = [_exact(value) / denominator for value in row]

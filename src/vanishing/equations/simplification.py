@@ -16,6 +16,7 @@ from vanishing.arrays.namespace import (
     import_extra,
     unmask,
 )
+from vanishing.arrays.parameters import check_real, check_whole
 from vanishing.equations.expansion import Equations, check_names, equations_of
 from vanishing.equations.latex import LATEX, latex_symbol
 from vanishing.equations.rational import (
@@ -509,10 +510,10 @@ def tidy(
     >>> bool(circle.change < circle.extent / 5)
     True
     """
-    if drop is not None and not 0 <= drop < 1:
+    if drop is not None and check_real("drop", drop, zero=True) >= 1:
         raise ValueError(f"drop must be a share, at least 0 and less than 1, got {drop}")
-    if digits is not None and digits < 1:
-        raise ValueError(f"digits must be at least 1, got {digits}")
+    if digits is not None:
+        check_whole("digits", digits)
     equations = equations_of(model, feature_names, preprocessor=preprocessor)
     basis = equations.basis
     if not basis.count():

@@ -98,11 +98,6 @@ class ByItself(Protocol):
         """Return own_j at values of some features, all by default, along the last axis of x."""
 
 
-def nothing_by_itself(x: FloatArray, features: IntArray | EllipsisType = ...) -> FloatArray:
-    """Return the terms of a score in which all features act together: zeros."""
-    return np.zeros_like(x)
-
-
 @dataclass(frozen=True, eq=False)
 class Landscape:
     """S(x) = Σ_v s_v(map_v(x)) + Σ_j own_j(x_j).
@@ -131,7 +126,7 @@ class Landscape:
     scale: FloatArray
     usual: float
     few_features: bool
-    by_itself: ByItself = nothing_by_itself
+    by_itself: ByItself
     units: FloatArray | None = None
     #: Per view, the derivative of its coordinates with respect to the features.
     matrices: list[FloatArray] = field(init=False)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
+from vanishing.arrays.parameters import check_whole
 from vanishing.equations.text import as_given, changed_number, count_decimals, number, printable
 
 if TYPE_CHECKING:
@@ -165,6 +166,8 @@ class Explanation:
         list of tuple
             Name and attribution.
         """
+        if n_features is not None:
+            check_whole("n_features", n_features, 0)
         order = self._order()[:n_features]
         return [(self.feature_names[j], float(self.attribution[j])) for j in order]
 
@@ -217,8 +220,7 @@ class Explanation:
         -------
         list of Bar
         """
-        if n_features < 1:
-            raise ValueError(f"n_features must be at least 1, got {n_features}")
+        check_whole("n_features", n_features)
         sizes = np.abs(self.attribution)
         order = np.argsort(-sizes, kind="stable")
         n_shown = min(n_features, int(np.sum(sizes > SMALLEST * sizes.max())))

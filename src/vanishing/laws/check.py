@@ -51,6 +51,9 @@ SHOWS_SHIFT = 0.1
 WIDTH = 1.96
 #: Rows with pairs of broken cells: combinations of columns that are tried.
 MOST_PAIRS = 400
+#: Standard deviations up to which a law that one cell does not restore is left to noise: of all
+#: rows, some are that far off, and a second broken cell is less likely.
+LEFT_TO_NOISE = 5.0
 #: Rows that are printed; ``sentences`` and ``to_frame`` have all of them.
 MOST_PRINTED = 50
 #: Rows that are checked between two calls of a callback.
@@ -155,12 +158,16 @@ class Check:
     laws : sequence of Law
     rows : list of BrokenRow
     n_rows : int
-        Rows that were checked.
+        Rows of the table.
+    unchecked : tuple of int
+        Numbers of the rows in which no law can be checked, since cells are missing. Those that can
+        be filled in are among them: the laws fill such a row, and say nothing else about it.
     """
 
     laws: Sequence[Law]
     rows: list[BrokenRow] = field(default_factory=list)
     n_rows: int = 0
+    unchecked: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -192,10 +199,10 @@ class Check:
             Rows that are furthest off first, those with missing cells last.
         """
         rows = sorted(self.rows, key=lambda found: (found.is_missing, -found.score))
-        return Check(self.laws, rows, self.n_rows)
+        return replace(self, rows=rows)
 
     def summary(self) -> str:
-        """Return one line: how many rows break a law, and how many cells were filled in.
+        """Return one line: how many rows break a law, and which cells are missing.
 
         Returns
         -------
@@ -207,16 +214,30 @@ class Check:
         fills = [fix for found in self.rows if found.is_missing for fix in found.fixes]
         n_texts = sum(bool(fix.text) for fix in fills)
         n_filled = len(fills) - n_texts
-        said = (
-            f"All {self.n_rows} rows keep the laws" if self.laws else "There are no laws to check"
-        )
-        if n_broken:
+        n_kept = self.n_rows - n_broken - len(self.unchecked)
+        if not self.laws:
+            said = "There are no laws to check"
+        elif n_broken:
             said = f"{n_broken} of {self.n_rows} rows break{'s' * (n_broken == 1)} a law"
+        elif n_kept:
+            count = f"All {n_kept}" if n_kept == self.n_rows else f"{n_kept} of {self.n_rows}"
+            said = f"{count} rows keep{'s' * (n_kept == 1)} the laws"
+        else:
+            said = "No row can be checked" if self.n_rows else "There are no rows to check"
+        if lost := self._describe_lost():
+            said += f"; {lost}"
         if n_texts:
             said += f"; {n_texts} cell{' is not a number' if n_texts == 1 else 's are not numbers'}"
         if n_filled:
             said += f"; {n_filled} missing cell{'s' * (n_filled != 1)} can be filled in"
         return f"{said}."
+
+    def _describe_lost(self) -> str:
+        """Say how many rows the laws say nothing about."""
+        n_lost = len(set(self.unchecked) - {found.row for found in self.rows})
+        if not n_lost:
+            return ""
+        return f"{n_lost} row{' lacks' if n_lost == 1 else 's lack'} cells that the laws need"
 
     def sentences(self, *, numbered: bool = False) -> list[str]:
         """Return one sentence for each row.
@@ -254,9 +275,11 @@ class Check:
         return f"{where}{' and '.join(parts)} {verb} {laws}; {values} would fix it."
 
     def __str__(self) -> str:
-        shown = Check(self.laws, self.rows[:MOST_PRINTED], self.n_rows).sentences()
+        shown = replace(self, rows=self.rows[:MOST_PRINTED]).sentences()
         if len(self.rows) > MOST_PRINTED:
             shown.append(f"... and {len(self.rows) - MOST_PRINTED} more of {len(self.rows)} rows")
+        if shown and (lost := self._describe_lost()):
+            shown.append(f"{lost}.")
         return "\n".join(shown) or self.summary()
 
     __repr__ = __str__
@@ -371,7 +394,9 @@ class Checker:
             if law.extent > EXACT and self.units.any():
                 # Numbers as they are written: what rounding explains is no error.
                 most = np.abs(law.gradients(X)) @ self.units / 2
-                scores[np.abs(law.values(X)) <= most * (1 + ROUNDING), k] = 0.0
+                explained = np.abs(law.values(X)) <= most * (1 + ROUNDING)
+                # Not where numbers overflow, and infinity is compared with infinity.
+                scores[explained & np.isfinite(most), k] = 0.0
         return scores
 
     # A row whose terms overflow is broken, which is all that there is to say.
@@ -388,6 +413,7 @@ class Checker:
         ``texts`` are what cells hold that are no numbers, by row and column.
         """
         found: list[BrokenRow] = []
+        unchecked: list[int] = []
         complete = X[~np.isnan(X).any(axis=1)]
         if self.laws and len(complete):
             self.units = last_digits(complete)
@@ -402,13 +428,16 @@ class Checker:
             for row in np.flatnonzero(broken).tolist():
                 name = row_names[start + row]
                 if missing[row]:
-                    found.extend(self._fill(block[row], start + row, name))
+                    about, is_checked = self._fill(block[row], start + row, name)
+                    found.extend(about)
+                    unchecked.extend([] if is_checked else [start + row])
                 else:
                     found.append(self.explain(block[row], start + row, name))
             if callback is not None:
                 callback(start + len(block))
         found = [self._add_decimals(each) for each in found]
-        return Check(self.laws, _add_texts(found, texts or {}, row_names), len(X))
+        rows = _add_texts(found, texts or {}, row_names)
+        return Check(self.laws, rows, len(X), tuple(unchecked))
 
     def _add_decimals(self, found: BrokenRow) -> BrokenRow:
         """Tell the fixes of a row how many decimals their columns have."""
@@ -457,7 +486,10 @@ class Checker:
         worst = float(np.max(np.nan_to_num(np.abs(scores), nan=np.inf)))
         broken = tuple(int(k) for k in np.flatnonzero(~(np.abs(scores) <= self.threshold)))
         involved = sorted({self.names.index(c) for k in broken for c in self.laws[k].columns})
-        single = [fix for j in involved if (fix := self._restore(x, j)) is not None]
+        tried = [fix for j in involved if (fix := self._restore(x, j)) is not None]
+        single = [each[:2] for each in tried if each[2] <= self.threshold + 0.5]
+        if not single:
+            single = [each[:2] for each in tried if each[2] <= LEFT_TO_NOISE]
         if single:
             best = min(misfit for _, misfit in single)
             weights = np.array([np.exp(-0.5 * min(misfit - best, 700)) for _, misfit in single])
@@ -484,8 +516,11 @@ class Checker:
         is_typo = _is_typing_error(fix.value, fix.fix, fix.error, self._decimals(j))
         return (1.0 if is_inside else UNUSUAL) * (MISTYPED if is_typo else 1.0)
 
-    def _restore(self, x: FloatArray, j: int) -> tuple[Fix, float] | None:
-        """Return the value of one cell that restores all laws, and what misfit is left."""
+    def _restore(self, x: FloatArray, j: int) -> tuple[Fix, float, float] | None:
+        """Return the value of one cell that restores the laws best.
+
+        With it come the sum of squared scores that it leaves, and the largest of these scores.
+        """
         laws = self._laws_of(j)
         best: tuple[float, float] | None = None
         for k in laws:
@@ -506,14 +541,15 @@ class Checker:
         changed = x.copy()
         changed[j] = value
         scores = self._without(changed, j)
-        if not (np.abs(scores) <= self.threshold + 0.5).all():
+        if not np.isfinite(scores).all():
             return None
         error = self._error(changed, j, laws)
         if self.whole[j]:
             low, high = self.ranges[:, j]
             if {low, high} == {0.0, 1.0} and value not in (0.0, 1.0):
                 return None
-        return Fix(self.names[j], float(x[j]), value, error, 1.0), float(np.sum(scores**2))
+        fix = Fix(self.names[j], float(x[j]), value, error, 1.0)
+        return fix, float(np.sum(scores**2)), float(np.abs(scores).max())
 
     def _laws_of(self, j: int) -> list[int]:
         """Return the laws that speak about a column."""
@@ -636,9 +672,13 @@ class Checker:
 
     # --- Missing cells ----------------------------------------------------------------------------
 
-    def _fill(self, x: FloatArray, row: int, name: Any) -> Iterator[BrokenRow]:
-        """Fill the missing cells that the laws determine, one after the other."""
+    def _fill(self, x: FloatArray, row: int, name: Any) -> tuple[list[BrokenRow], bool]:
+        """Fill the missing cells that the laws determine, one after the other.
+
+        Returns what there is to say about the row, and whether a law is left to check.
+        """
         filled = x.copy()
+        found: list[BrokenRow] = []
         fixes: list[Fix] = []
         used: list[int] = []
         progress = True
@@ -662,7 +702,8 @@ class Checker:
             filled[j] = value[0]
             used.append(k)
         if fixes:
-            yield BrokenRow(row, name, tuple(dict.fromkeys(used)), tuple(fixes), is_missing=True)
+            laws = tuple(dict.fromkeys(used))
+            found.append(BrokenRow(row, name, laws, tuple(fixes), is_missing=True))
         known = [k for k, law in enumerate(self.laws) if np.isfinite(law_cells(law, filled)).all()]
         spared = [k for k in known if k not in used]
         if spared:
@@ -676,12 +717,15 @@ class Checker:
                 self.share,
                 [self.exact[k] for k in spared],
             )
-            checker.rounding = self.rounding
+            checker.rounding, checker.units = self.rounding, self.units
+            checker.threshold = self.threshold
             complete = np.where(np.isnan(filled), 0.0, filled)
-            if (np.abs(checker.scores(complete[None])[0]) > self.threshold).any():
-                found = checker.explain(complete, row, name)
-                laws = tuple(spared[k] for k in found.laws)
-                yield BrokenRow(row, name, laws, found.fixes, found.alternatives)
+            # Not a number where terms overflow, which breaks a law as well.
+            if not (np.abs(checker.scores(complete[None])[0]) <= self.threshold).all():
+                broken = checker.explain(complete, row, name)
+                laws = tuple(spared[k] for k in broken.laws)
+                found.append(replace(broken, laws=laws))
+        return found, bool(spared)
 
     def _determined(self, k: int, x: FloatArray, j: int) -> tuple[float, float] | None:
         """Return a missing cell and its error, if one law has exactly one value for it."""

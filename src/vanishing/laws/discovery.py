@@ -5,12 +5,13 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations, permutations
 from math import comb
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import stdtr
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
+from vanishing.arrays.parameters import check_whole
 from vanishing.laws.fit import (
     EXACT,
     MOST_OUTLIERS,
@@ -260,8 +261,8 @@ class Search:
         values or span orders of magnitude, others of a higher degree come closer.
         """
         terms = self._few_enough(2)
-        key = rows.tobytes()
-        if key not in self._ratios:  # the rows are often the same as before
+        key = rows.tobytes() + terms.exponents.tobytes()
+        if key not in self._ratios:  # rows and terms are often the same as before
             self._ratios = {key: find_ratios(terms, self.rows[rows])}
         everything = np.log(np.maximum(np.abs(evaluate(terms.exponents, self.rows)), 1e-300))
         searched, self._closest = self._searched, most
@@ -882,6 +883,13 @@ def _compare_sizes(rows: FloatArray) -> float:
 
 def _log_likelihood(search: Search) -> float:
     return sum(search.log_likelihood(relation) for relation, _ in search.found)
+
+
+def check_options(max_degree: Any, random_state: Any) -> None:
+    """Raise if an option of a search is not a whole number in its range."""
+    for name, value, least in (("max_degree", max_degree, 1), ("random_state", random_state, 0)):
+        if value is not None:
+            check_whole(name, value, least)
 
 
 def choose_degree(n_columns: int, max_degree: int | None, notes: list[str]) -> int:

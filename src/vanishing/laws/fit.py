@@ -63,10 +63,10 @@ def evaluate(exponents: IntArray, rows: FloatArray) -> FloatArray:
     """Return the values of monomials, shape (n_rows, n_terms)."""
     values = np.ones((len(rows), len(exponents)))
     for j in np.flatnonzero(exponents.any(axis=0)):
-        product = rows[:, j : j + 1]
+        product = np.ones((len(rows), 1))
         for power in range(1, int(exponents[:, j].max()) + 1):
-            values[:, exponents[:, j] == power] *= product
             product = product * rows[:, j : j + 1]
+            values[:, exponents[:, j] == power] *= product
     return values
 
 

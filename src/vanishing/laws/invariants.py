@@ -9,17 +9,18 @@ polynomial that has the same value on all of them is a law.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.stats import f as fisher
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
-from vanishing.laws.discovery import highest_powers
+from vanishing.laws.discovery import check_options, highest_powers
 from vanishing.laws.fit import EXACT, Relation, evaluate, fit_relation
-from vanishing.laws.law import Equations, Law, make_law
+from vanishing.laws.law import Equations, Law, check_rows, make_law
 from vanishing.laws.search import Terms, center, make_terms
-from vanishing.laws.table import frame_like
+from vanishing.laws.table import frame_like, refuse_sizes
 from vanishing.laws.trajectories import (
     FEWEST_ROWS,
     INTEGRATION,
@@ -36,7 +37,7 @@ from vanishing.laws.trajectories import (
 SEARCHED_ROWS = 4000
 #: Neighbours in time by which deviations are predicted.
 NEIGHBOURS = 5
-#: Largest noise, also relative to the noise that differences in time show.
+#: Largest noise, also relative to the noise that differences in time show and that of a multiple.
 MOST_NOISE, MOST_RATIO = 0.05, 2.0
 #: Most that the noise of a column differs from that of the others, relative to the spreads.
 MOST_UNEVEN = 10.0
@@ -134,12 +135,7 @@ class Invariants(Equations):
             For a frame of pandas or polars, a frame whose columns are called by the invariants.
         """
         has_names = hasattr(X, "columns") and set(self.names) <= set(X.columns)
-        rows = np.asarray(X[list(self.names)] if has_names else X, dtype=float)
-        if rows.ndim != 2 or rows.shape[1] != len(self.names):
-            raise ValueError(
-                f"expected rows of {len(self.names)} columns ({', '.join(self.names)}), got shape "
-                f"{rows.shape}"
-            )
+        rows = check_rows(X[list(self.names)] if has_names else X, self.names)
         values = np.empty((len(rows), len(self.equations)))
         for k, invariant in enumerate(self.equations):
             values[:, k] = invariant.values(rows)
@@ -189,6 +185,34 @@ class InvariantSearch(TrajectorySearch):
     def _is_candidate(self, exponents: IntArray, supports: IntArray) -> BoolArray:
         # x (y + z) may be an invariant where y + z is none.
         return np.ones(len(supports), dtype=bool)
+
+    def _accept_best(self, laws: list[tuple[Relation, float]]) -> bool:
+        known: dict[bytes, tuple[Relation, float | None]] = {}
+        return super()._accept_best([self._divide(*law, known) for law in laws])
+
+    def _divide(
+        self, relation: Relation, p_value: float, known: dict[bytes, tuple[Relation, float | None]]
+    ) -> tuple[Relation, float]:
+        """Leave out the common factor of the terms, or a part of it, if that is an invariant.
+
+        Where y + z is zero, so is x (y + z), which is closer by chance if x is small in some rows.
+        ``known`` holds what was judged before.
+        """
+        common = relation.exponents.min(axis=0)
+        if self.allowed is not None or not common.any():
+            return relation, p_value
+        divisors = [np.array(each) for each in product(*(range(power + 1) for power in common))]
+        for divisor in sorted(divisors, key=np.sum, reverse=True)[:-1]:
+            exponents = relation.exponents - divisor
+            if not exponents.any(axis=1).all():  # 1 is constant
+                continue
+            key = exponents.tobytes()
+            if key not in known:
+                known[key] = self.judge(self.fit(exponents))
+            other, its_p_value = known[key]
+            if its_p_value is not None and other.noise <= MOST_RATIO * max(relation.noise, EXACT):
+                return other, its_p_value
+        return relation, p_value
 
     def _fit_to(self, exponents: IntArray, rows: BoolArray) -> Relation:
         return fit_relation(
@@ -290,6 +314,7 @@ def discover_invariants(
     One invariant in 2 columns of 5 trajectories; noise 0.97 % of a column's spread.
       4*x^2 + v^2 = const
     """
+    check_options(max_degree, random_state)
     whole = take_trajectories(X, groups, feature_names)
     if len(whole) < 2:
         raise ValueError(
@@ -300,6 +325,7 @@ def discover_invariants(
     rng = np.random.default_rng(0 if random_state is None else random_state)
     scaled, units, sizes, level = _scale(whole)
     degree = choose_terms(len(whole.names), max_degree, allowed, whole.notes)
+    refuse_sizes(whole.names, whole.values, degree, whole.describe_row)
     chosen = np.arange(len(scaled))
     if len(chosen) > SEARCHED_ROWS:
         chosen = np.sort(rng.choice(chosen, SEARCHED_ROWS, replace=False))
@@ -388,8 +414,10 @@ def _make_invariant(
     levels, errors = [], []
     for number in range(len(whole)):
         along = values[(whole.groups == number) & relation.sound]
+        # In a unit in which squares do not overflow.
+        size = np.abs(along).max(initial=0.0) or 1.0
         levels.append(along.mean() if len(along) else np.nan)
-        errors.append(along.std() / np.sqrt(len(along)) if len(along) else np.inf)
+        errors.append(size * (along / size).std() / np.sqrt(len(along)) if len(along) else np.inf)
     return Invariant(
         law.names, law.exponents, coefficients, law.standard_errors, extent, p_value,
         law.rows, np.array(levels), np.array(errors),
@@ -401,8 +429,9 @@ def _differ(invariant: Invariant, whole: Trajectories) -> bool:
     known = np.isfinite(invariant.levels) & np.isfinite(invariant.level_errors)
     levels, errors = invariant.levels[known], invariant.level_errors[known]
     sizes = np.abs(evaluate(invariant.exponents, whole.values) * invariant.coefficients)
-    rounding = INTEGRATION * float(sizes.sum(axis=1).mean())
-    errors = np.maximum(errors, 1e-140)
+    size = float(sizes.sum(axis=1).mean())
+    # In a unit in which squares do not overflow.
+    levels, errors, rounding = levels / size, np.maximum(errors / size, 1e-140), INTEGRATION
     lengths = np.bincount(whole.groups)[known]
     mean = np.average(levels, weights=1 / errors**2)
     spread = float(np.std(levels, ddof=1))

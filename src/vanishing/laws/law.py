@@ -1,7 +1,7 @@
 """One law: a short polynomial equation among the columns of a table, in their units."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
+from vanishing.arrays.namespace import FloatArray, IntArray, import_extra
 from vanishing.equations.text import Term, printable
 from vanishing.laws.fit import Relation, differentiate, evaluate
 
@@ -25,6 +25,8 @@ ROUNDED = 2.5
 WIDER, MOST_EXPLAINED = (4.0, 16.0, 64.0, 256.0), 0.85
 #: Share of all numbers that a fraction, or the number 1, may stand for by coincidence.
 COINCIDENCE, LIKELY = 0.05, 0.3
+#: Power of two by which coefficients of a law may differ, and be multiplied to become whole.
+MOST_SHIFT = 900
 
 
 class Support(NamedTuple):
@@ -226,7 +228,7 @@ class Law:
         -------
         array of shape (n_rows,)
         """
-        return np.asarray(evaluate(self.exponents, X) @ self.coefficients)
+        return np.asarray(evaluate(self.exponents, check_rows(X, self.names)) @ self.coefficients)
 
     def gradients(self, X: FloatArray) -> FloatArray:
         """Evaluate the gradients of the polynomial.
@@ -239,8 +241,18 @@ class Law:
         -------
         array of shape (n_rows, n_columns)
         """
-        units = np.ones(X.shape[1])
-        return np.asarray(differentiate(self.exponents, X, units) @ self.coefficients)
+        rows, units = check_rows(X, self.names), np.ones(len(self.names))
+        return np.asarray(differentiate(self.exponents, rows, units) @ self.coefficients)
+
+
+def check_rows(X: Any, names: Sequence[str]) -> FloatArray:
+    """Return rows as numbers, or raise if they have other columns than those of the names."""
+    rows = np.asarray(X, dtype=float)
+    if rows.ndim != 2 or rows.shape[1] != len(names):
+        raise ValueError(
+            f"expected rows of {len(names)} columns ({', '.join(names)}), got shape {rows.shape}"
+        )
+    return rows
 
 
 class Equations:
@@ -334,18 +346,15 @@ def make_law(
         The numbers of the table, and the units of their last digits.
     """
     covariance = _covariance(relation, values)
-    scale = np.prod(sizes**relation.exponents, axis=1)
-    coefficients = relation.coefficients / scale
-    errors = covariance / np.outer(scale, scale)
-    has_columns = np.asarray(relation.exponents.any(axis=1))
-    simple = _simplest(coefficients, errors, has_columns)
+    units = _list_units(relation.exponents, sizes, names)
+
+    def write_simply(wider: float) -> tuple[FloatArray, FloatArray]:
+        return _simplest(relation.coefficients, wider**2 * covariance, units)
+
+    simple = write_simply(1.0)
     if written is not None and simple[1].any():
-        simple = _explain_by_rounding(
-            relation.exponents,
-            simple,
-            [_simplest(coefficients, wider**2 * errors, has_columns) for wider in WIDER],
-            *written,
-        )
+        wide = [write_simply(wider) for wider in WIDER]
+        simple = _explain_by_rounding(relation.exponents, simple, wide, *written)
     coefficients, standard_errors = simple
     return Law(
         names,
@@ -405,46 +414,70 @@ def _covariance(relation: Relation, values: FloatArray) -> FloatArray:
     return np.asarray(even * np.outer(ratio, ratio))
 
 
+def _list_units(
+    exponents: IntArray, sizes: FloatArray, names: tuple[str, ...]
+) -> dict[int, FloatArray]:
+    """Return terms by whose coefficient the others may be divided.
+
+    Each has factors that carry the others to the units of the table. These are ratios of products
+    of the sizes, which may overflow where the ratios do not.
+    """
+    mantissas, powers = np.frexp(sizes)
+    scales, shifts = np.prod(mantissas**exponents, axis=1), exponents @ powers
+    found = {}
+    for unit in np.flatnonzero(exponents.any(axis=1)).tolist():
+        if np.abs(shifts[unit] - shifts).max() <= MOST_SHIFT:
+            found[unit] = np.ldexp(scales[unit] / scales, shifts[unit] - shifts)
+    if not found:
+        involved = [names[j] for j in np.flatnonzero(exponents.any(axis=0))]
+        raise ValueError(
+            f"there is a law of {', '.join(involved)} whose coefficients differ by more than a "
+            f"factor of {2.0**MOST_SHIFT:.0e}; use units in which these columns are of similar size"
+        )
+    return found
+
+
 def _simplest(
-    coefficients: FloatArray, covariance: FloatArray, units: BoolArray
+    coefficients: FloatArray, covariance: FloatArray, units: Mapping[int, FloatArray]
 ) -> tuple[FloatArray, FloatArray]:
     """Divide by the coefficient that makes most of the others simple, and make these whole."""
     best: tuple[Any, ...] | None = None
-    for unit in np.flatnonzero(units):
+    with_columns = list(units)
+    for unit, factors in units.items():
         ratios = coefficients / coefficients[unit]
         # Of c_i / c_u: variance by its derivatives.
         slopes = np.eye(len(ratios)) / coefficients[unit]
         slopes[:, unit] -= ratios / coefficients[unit]
         errors = np.sqrt(np.clip(np.diag(slopes @ covariance @ slopes.T), 0, None))
+        ratios, errors = factors * ratios, factors * errors
         errors = np.maximum(errors, 4e-15 * np.abs(ratios))
         errors[unit] = 0.0
         fractions = [_fraction(r, e) for r, e in zip(ratios, errors, strict=True)]
         n_rough = sum(fraction is None for fraction in fractions)
         weight = sum(f.numerator.bit_length() + f.denominator for f in fractions if f is not None)
-        sizes = np.log(np.abs(ratios[units]))
+        sizes = np.log(np.abs(ratios[with_columns]))
         # Numbers near 1, and rather 12.6 than 0.08.
         rank = (n_rough, weight, round(float(np.abs(sizes).sum()), 9), -float(sizes.sum()))
         if best is None or rank < best[0]:
             best = rank, ratios, errors, fractions
     assert best is not None
     _, ratios, errors, fractions = best
-    denominator = lcm(*(f.denominator for f in fractions if f is not None))
-    whole = [None if f is None else int(f * denominator) for f in fractions]
-    if all(number is not None for number in whole):
-        denominator_shared = gcd(*(number for number in whole if number))
-    else:
-        denominator_shared = 1
-    factor = denominator / denominator_shared
+    exact = [f for f in fractions if f is not None]
+    factor = Fraction(lcm(*(f.denominator for f in exact)))
+    if len(exact) == len(fractions):
+        factor /= gcd(*(int(f * factor) for f in exact))
+    if np.log2(np.abs(ratios).max()) + factor.numerator.bit_length() > MOST_SHIFT:
+        factor = Fraction(1)
     values = np.array(
         [
-            ratio * factor if number is None else number / denominator_shared
-            for ratio, number in zip(ratios, whole, strict=True)
+            ratio * float(factor) if f is None else float(f * factor)
+            for ratio, f in zip(ratios, fractions, strict=True)
         ]
     )
-    rough = np.array([number is None for number in whole])
+    rough = np.array([f is None for f in fractions])
     if values[np.argmax(np.abs(values) > 0)] < 0 and not rough.any():
         values = -values
-    return values, np.where(rough, errors * factor, 0.0)
+    return values, np.where(rough, errors * float(factor), 0.0)
 
 
 def _fraction(value: float, error: float) -> Fraction | None:

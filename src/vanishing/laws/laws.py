@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -12,10 +11,10 @@ from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_e
 from vanishing.data.source import have_lost_digits
 from vanishing.equations.text import last_digits
 from vanishing.laws.check import Check, Checker
-from vanishing.laws.discovery import find_relations
+from vanishing.laws.discovery import HIGHEST_DEGREE, check_options, find_relations
 from vanishing.laws.fit import EXACT, evaluate
 from vanishing.laws.law import Equations, Law, make_law
-from vanishing.laws.table import NumericTable, frame_like, take_table, whole_columns
+from vanishing.laws.table import NumericTable, frame_like, refuse_sizes, take_table, whole_columns
 
 #: Rows below which nothing can be said.
 FEWEST_ROWS = 8
@@ -23,10 +22,11 @@ FEWEST_ROWS = 8
 SEARCHED_ROWS = 3000
 #: Share of missing cells above which a column is set aside.
 MOST_MISSING = 0.5
-#: Numbers whose products, four at a time, neither overflow nor underflow.
-SMALLEST, LARGEST = 1e-75, 1e75
 #: Relative spread below which a column is constant.
 CONSTANT = 1e-12
+#: Share of the rows, and distance from the median in units of that of the others, of errors that
+#: are beyond comparison; and how many of these rows notes mention.
+FEW, BEYOND, MOST_NOTED = 0.02, 1e4, 3
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -330,12 +330,14 @@ def discover(
     One law in 3 columns of 300 rows; exact.
       2*E = m*v^2
     """
-    _check_options(max_degree, random_state)
+    check_options(max_degree, random_state)
     table = take_table(X, feature_names, sample_weight)
     _leave_out_rows(table, table.sample_weight > 0)
     _leave_out_missing(table)
     _set_rounded_aside(table)
-    _refuse_sizes(table)
+    degree = HIGHEST_DEGREE if max_degree is None else max_degree
+    refuse_sizes(table.names, table.values, degree, lambda row: f"row {table.row_names[row]}")
+    _leave_out_gross_errors(table)
     _check_noise(noise, len(table.names))
     values, weights = table.values, table.sample_weight
     names = tuple(table.names)
@@ -375,22 +377,12 @@ def discover(
     )
 
 
-def _check_options(max_degree: Any, random_state: Any) -> None:
-    if max_degree is not None and not (_is_whole(max_degree) and max_degree >= 1):
-        raise ValueError(f"max_degree must be a whole number from 1 on, got {max_degree!r}")
-    if random_state is not None and not (_is_whole(random_state) and random_state >= 0):
-        raise ValueError(f"random_state must be a whole number from 0 on, got {random_state!r}")
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
-
-
 def _check_noise(noise: Any, n_columns: int) -> None:
     if noise is None:
         return
     try:
-        levels = np.asarray(noise, dtype=float)
+        given = np.asarray(noise)
+        levels = given.astype(float) if given.dtype.kind in "iufO" else np.array(np.nan)
     except (TypeError, ValueError):
         levels = np.array(np.nan)
     if levels.shape not in ((), (n_columns,)) or not (np.isfinite(levels) & (levels >= 0)).all():
@@ -398,24 +390,6 @@ def _check_noise(noise: Any, n_columns: int) -> None:
             f"noise must be a number from 0 on, or one for each of the {n_columns} numeric "
             f"columns, got {noise!r}"
         )
-
-
-def _refuse_sizes(table: NumericTable) -> None:
-    """Raise where products of columns would overflow or underflow."""
-    for name, column in zip(table.names, table.values.T, strict=True):
-        sizes = np.abs(column)
-        largest = float(sizes.max(initial=0.0))
-        if largest > LARGEST:
-            row = table.row_names[int(sizes.argmax())]
-            raise ValueError(
-                f"column {name!r} holds {column[sizes.argmax()]:.3g} in row {row}, too large for "
-                "products of columns; use another unit, or leave such rows out"
-            )
-        if 0 < largest < SMALLEST:
-            raise ValueError(
-                f"column {name!r} holds numbers up to {largest:.3g} only, too small for products "
-                "of columns; use another unit"
-            )
 
 
 def _leave_out_missing(table: NumericTable) -> None:
@@ -437,6 +411,26 @@ def _leave_out_missing(table: NumericTable) -> None:
             f"was fitted to {'it' if n_left_out == 1 else 'them'}"
         )
         _leave_out_rows(table, complete)
+
+
+def _leave_out_gross_errors(table: NumericTable) -> None:
+    """Leave out a few rows with a number that is beyond comparison with the rest of its column.
+
+    Beside 1e12, numbers around 1 are all the same: laws of the other rows would be lost in the
+    rounding errors of that one, or hold because it dwarfs all others.
+    """
+    n_rows = len(table.values)
+    if n_rows < FEWEST_ROWS:
+        return
+    distances = np.abs(table.values - np.median(table.values, axis=0))
+    usual = np.sort(distances, axis=0)[-1 - max(1, int(FEW * n_rows))]
+    gross = (usual > 0) & (distances > BEYOND * usual)
+    table.notes.extend(
+        f"no law was fitted to a row with {table.values[i, j]:.3g} in {table.names[j]}, which is "
+        "beyond comparison with the other rows"
+        for i, j in np.argwhere(gross)[:MOST_NOTED].tolist()
+    )
+    _leave_out_rows(table, np.asarray(~gross.any(axis=1)))
 
 
 def _leave_out_rows(table: NumericTable, kept: BoolArray) -> None:

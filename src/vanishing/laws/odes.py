@@ -15,10 +15,11 @@ from scipy.sparse import coo_array, csr_array
 from vanishing.arrays.kernels import norms
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
 from vanishing.equations.text import printable
-from vanishing.laws.discovery import highest_powers
+from vanishing.laws.discovery import HIGHEST_DEGREE, check_options, highest_powers
 from vanishing.laws.fit import Relation, evaluate
-from vanishing.laws.law import Equations, Law, make_law
+from vanishing.laws.law import Equations, Law, check_rows, make_law
 from vanishing.laws.search import MOST_FACTORED, Terms, center, even_weights
+from vanishing.laws.table import refuse_sizes
 from vanishing.laws.trajectories import (
     FOLDS,
     INTEGRATION,
@@ -142,7 +143,8 @@ class Ode(Law):
         """
         if not self.is_linear:
             raise ValueError(f"{self} is not linear in {self.derivative}; solve it numerically")
-        rows = np.column_stack([X, np.zeros(len(X))])
+        rows = check_rows(X, self.names[:-1])
+        rows = np.column_stack([rows, np.zeros(len(rows))])
         own = self.exponents[:, -1] == 1
         return np.asarray(-self._take(~own).values(rows) / self._take(own).values(rows))
 
@@ -192,6 +194,11 @@ class Odes(Equations):
         array of shape (n_columns,)
         """
         state = np.asarray(x, dtype=float)[None]
+        if state.shape != (1, len(self.names)):
+            raise ValueError(
+                f"expected a state of {len(self.names)} numbers ({', '.join(self.names)}), got "
+                f"shape {state.shape[1:]}"
+            )
         known = {equation.derivative for equation in self.equations}
         missing = [name for name in self.names if _derivative(name) not in known]
         if missing:
@@ -559,12 +566,15 @@ def discover_odes(
     >>> odes["x"].solution
     -x/(x + 1)
     """
+    check_options(max_degree, random_state)
     whole = take_trajectories(X, groups, feature_names, t)
     _check_times(whole)
-    smoothed = smooth(whole)
+    targets = _choose_targets(whole, terms)
+    smoothed = smooth(whole) if targets else None
     rng = np.random.default_rng(0 if random_state is None else random_state)
     equations: list[Ode] = []
-    for j, supports in _choose_targets(whole, terms).items():
+    for j, supports in targets.items():
+        assert smoothed is not None
 
         def report(n_found: int, share: float, known: int = len(equations)) -> None:
             if callback is not None:
@@ -586,6 +596,7 @@ def _check_times(whole: Trajectories) -> None:
         raise ValueError(
             "derivatives need times: give the time between two rows as t, or all times"
         )
+    refuse_sizes(["t"], whole.times[:, None], HIGHEST_DEGREE, whole.describe_row)
     for label, times in zip(whole.labels, whole.split(whole.times), strict=True):
         if len(times) < FEWEST_TIMES:
             raise ValueError(
@@ -650,10 +661,12 @@ def _find(
     """Find the equation of one derivative."""
     names = (*whole.names, _derivative(whole.names[j]))
     columns = np.column_stack([smoothed.values, smoothed.derivatives[:, j]])
+    degree = choose_terms(len(names), max_degree, allowed, whole.notes)
+    labels = [whole.labels[group] for group in smoothed.groups]
+    refuse_sizes(names, columns, degree, lambda row: f"trajectory {labels[row]!r}")
     sizes = np.sqrt(np.mean(columns**2, axis=0))
     sizes = np.where(sizes > 0, sizes, 1.0)
     scaled = columns / sizes
-    degree = choose_terms(len(names), max_degree, allowed, whole.notes)
     averages, groups = average(smoothed.groups, int(np.ceil(WIDTH * smoothed.half_widths[j])))
     rows = averages @ scaled
     if len(rows) < FEWEST_AVERAGES:

@@ -1,7 +1,7 @@
 """The numeric columns of whatever a table is given as, and a line about what was left out."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,8 @@ MOST_ROWS = 100_000
 #: Bytes of a file that is read whole.
 MOST_BYTES = 2**28
 BLOCK = 2**15
+#: Power of ten that products of columns may have.
+MOST_DECIMALS = 300
 
 
 @dataclass
@@ -100,6 +102,38 @@ def _refuse_equal_names(names: Sequence[str]) -> None:
     if len(set(names)) < len(names):
         twice = sorted({name for name in names if names.count(name) > 1})
         raise ValueError(f"columns must have different names, got {twice[0]!r} more than once")
+
+
+def refuse_sizes(
+    names: Sequence[str], values: FloatArray, degree: int, place: Callable[[int], str]
+) -> None:
+    """Raise where products of columns would overflow or underflow.
+
+    Parameters
+    ----------
+    names : sequence of str
+    values : array of shape (n_rows, n_columns)
+    degree : int
+        Of the products.
+    place : callable
+        What to call a row, by its number.
+    """
+    # Squares of squares are taken in any case.
+    most = 10.0 ** (MOST_DECIMALS / max(degree, 4))
+    for name, column in zip(names, values.T, strict=True):
+        sizes = np.abs(column)
+        largest = float(sizes.max(initial=0.0))
+        if largest > most:
+            row = int(sizes.argmax())
+            raise ValueError(
+                f"column {name!r} holds {column[row]:.3g} in {place(row)}, too large for products "
+                "of columns; use another unit, or leave such rows out"
+            )
+        if 0 < largest < 1 / most:
+            raise ValueError(
+                f"column {name!r} holds numbers up to {largest:.3g} only, too small for products "
+                "of columns; use another unit"
+            )
 
 
 def _is_chunked(X: Any) -> bool:

@@ -13,8 +13,10 @@ import numpy as np
 from scipy.stats import t as student
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
+from vanishing.arrays.parameters import check_real
 from vanishing.data.whole_tables import read_table
 from vanishing.laws.discovery import (
+    HIGHEST_DEGREE,
     MOST_TERMS,
     PERMUTATIONS,
     Search,
@@ -31,7 +33,7 @@ from vanishing.laws.fit import (
     fit_terms,
 )
 from vanishing.laws.search import Terms
-from vanishing.laws.table import take_table
+from vanishing.laws.table import refuse_sizes, take_table
 from vanishing.polynomials.monomials import count
 
 #: Rows below which a trajectory says nothing.
@@ -72,6 +74,10 @@ class Trajectories:
         """Split an array with one entry for each row into one array for each trajectory."""
         return np.split(values, np.flatnonzero(np.diff(self.groups)) + 1)
 
+    def describe_row(self, row: int) -> str:
+        """Return the name of the trajectory of a row, for messages."""
+        return f"trajectory {self.labels[self.groups[row]]!r}"
+
 
 def estimate_noise(values: FloatArray, groups: IntArray) -> FloatArray:
     """Estimate the standard deviation of each column's noise by differences in time.
@@ -105,6 +111,8 @@ def take_trajectories(
     t : float, array, list of arrays or str, optional
         Times: the step between rows, times of all rows or of each trajectory, or a column.
     """
+    if t is not None and not isinstance(t, str) and np.ndim(t) == 0:
+        t = check_real("t", t, zero=False)
     if _is_list(X):
         if groups is not None:
             raise ValueError(
@@ -114,7 +122,9 @@ def take_trajectories(
         whole = _join(X, feature_names, t)
     else:
         whole = _divide(X, groups, feature_names, t)
-    return _leave_out(whole)
+    whole = _leave_out(whole)
+    refuse_sizes(whole.names, whole.values, HIGHEST_DEGREE, whole.describe_row)
+    return whole
 
 
 def _is_list(X: Any) -> bool:
@@ -123,12 +133,16 @@ def _is_list(X: Any) -> bool:
         return True
     if not isinstance(X, (list, tuple)) or not len(X):
         return False
-    return isinstance(X[0], (str, os.PathLike)) or np.ndim(X[0]) == 2
+    try:
+        return isinstance(X[0], (str, os.PathLike)) or np.ndim(X[0]) == 2
+    except ValueError:  # a table whose rows have different lengths
+        return True
 
 
 def parse_terms(terms: Sequence[str], names: Sequence[str], argument: str) -> IntArray:
     """Return the exponents of monomials that are written as text, such as ``x^2*y`` or ``1``."""
-    if isinstance(terms, str):
+    is_list = isinstance(terms, (list, tuple, set, frozenset, np.ndarray))
+    if not is_list or not len(terms):
         raise ValueError(f"{argument} must be a list of terms such as ['x', 'x*y'], got {terms!r}")
     exponents = np.zeros((len(terms), len(names)), dtype=np.intp)
     for row, term in zip(exponents, terms, strict=True):
@@ -161,11 +175,11 @@ def _join(X: Sequence[Any], feature_names: Any, t: Any) -> Trajectories:
     if isinstance(t, str):
         times = _take_column(np.concatenate([table.values for table in tables]), names, t)
     elif t is not None and np.ndim(t) == 0:
-        times = np.concatenate([float(t) * np.arange(length) for length in lengths])
+        times = np.concatenate([t * np.arange(length) for length in lengths])
     elif t is not None:
         # One array serves all trajectories of its length.
-        same = not isinstance(t[0], (list, tuple)) and np.ndim(t[0]) == 0
-        series = [np.asarray(t, float)] * len(tables) if same else [np.asarray(s, float) for s in t]
+        same = len(t) == 0 or (not isinstance(t[0], (list, tuple)) and np.ndim(t[0]) == 0)
+        series = [_read_times(t)] * len(tables) if same else [_read_times(each) for each in t]
         given = [len(each) for each in series]
         if given != lengths:
             raise ValueError(
@@ -202,7 +216,7 @@ def _divide(X: Any, groups: Any, feature_names: Any, t: Any) -> Trajectories:
     table = take_table(X, feature_names)
     table.notes.extend(notes)
     n_rows = len(table.values)
-    labels = np.zeros(n_rows) if labels is None else np.asarray(labels)
+    labels = np.zeros(n_rows, dtype=int) if labels is None else _read_labels(labels)
     if labels.shape != (n_rows,):
         raise ValueError(
             f"groups must name the trajectory of each of the {n_rows} rows, got shape "
@@ -212,7 +226,7 @@ def _divide(X: Any, groups: Any, feature_names: Any, t: Any) -> Trajectories:
     if isinstance(t, str):
         times = _take_column(table.values, table.names, t)
     elif t is not None and np.ndim(t):
-        times = np.asarray(t, dtype=float)
+        times = _read_times(t)
         if times.shape != (n_rows,):
             raise ValueError(
                 f"t must have one time for each of the {n_rows} rows, got shape {times.shape}"
@@ -225,7 +239,7 @@ def _divide(X: Any, groups: Any, feature_names: Any, t: Any) -> Trajectories:
     groups = numbers[order]
     if t is not None and not isinstance(t, str) and np.ndim(t) == 0:
         starts = np.flatnonzero(np.r_[True, np.diff(groups) > 0])
-        times = float(t) * (np.arange(n_rows) - np.repeat(starts, np.diff(np.r_[starts, n_rows])))
+        times = t * (np.arange(n_rows) - np.repeat(starts, np.diff(np.r_[starts, n_rows])))
     elif times is not None:
         times = times[order]
     named = tuple(
@@ -238,6 +252,36 @@ def _divide(X: Any, groups: Any, feature_names: Any, t: Any) -> Trajectories:
         ),
         t,
     )
+
+
+def _read_times(t: Any) -> FloatArray:
+    """Return times as numbers, or raise if they are none."""
+    times = np.asarray(t)
+    if times.dtype.kind in "Mm" or any(hasattr(time, "year") for time in times.ravel()[:1]):
+        raise TypeError(
+            "t holds dates or durations, whose unit is not known; pass numbers, for instance the "
+            "seconds (t - t[0]) / numpy.timedelta64(1, 's')"
+        )
+    if times.dtype.kind not in "iufO":
+        raise TypeError(f"t must hold numbers, got {times.dtype}")
+    return times.astype(float)
+
+
+def _read_labels(groups: Any) -> Any:
+    """Return the labels of trajectories, texts if they are of several types; raise if some lack."""
+    labels = np.asarray(groups)
+    every = [] if labels.dtype.kind in "biuUS" else labels.ravel().tolist()
+    n_missing = int(np.isnat(labels).sum()) if labels.dtype.kind in "Mm" else 0
+    for label in every:
+        is_nan = isinstance(label, float) and np.isnan(label)
+        n_missing += is_nan or label is None or type(label).__name__ in ("NAType", "NaTType")
+    if n_missing:
+        raise ValueError(
+            f"groups has no label for {n_missing} of {labels.size} rows; leave these rows out, or "
+            "give them a label"
+        )
+    has_several = labels.dtype.kind == "O" and len({type(label) for label in every}) > 1
+    return labels.astype(str) if has_several else labels
 
 
 def _take_labels(X: Any, column: str) -> tuple[Any, Any]:
@@ -257,7 +301,9 @@ def _take_labels(X: Any, column: str) -> tuple[Any, Any]:
 
 def _take_column(values: FloatArray, names: Sequence[str], t: str) -> FloatArray:
     if t not in names:
-        raise ValueError(f"there is no column {t!r} for the times; there are {', '.join(names)}")
+        raise ValueError(
+            f"there is no column {t!r} of numbers for the times; there are {', '.join(names)}"
+        )
     return np.asarray(values[:, list(names).index(t)])
 
 
@@ -480,8 +526,6 @@ def choose_terms(
     n_columns: int, max_degree: int | None, allowed: IntArray | None, notes: list[str]
 ) -> int:
     """Return the degree of the search: that of the terms that may appear, if they are given."""
-    if max_degree is not None and (isinstance(max_degree, bool) or max_degree < 1):
-        raise ValueError(f"max_degree must be 1 or more, got {max_degree}")
     if allowed is None:
         return choose_degree(n_columns, max_degree, notes)
     degree = max(int(allowed.sum(axis=1).max(initial=0)), 1)

@@ -6,6 +6,7 @@ import numpy as np
 
 from vanishing.algebra.generators import minimal_generators
 from vanishing.arrays.namespace import FloatArray
+from vanishing.arrays.parameters import check_whole
 from vanishing.data.inputs import get_feature_names
 from vanishing.equations.text import number, shorten_name
 from vanishing.ideal import VanishingIdeal
@@ -275,8 +276,8 @@ class ZeroSetDisplay:
                 "sign_regions shows one polynomial in two variables, but there are "
                 f"{count} in {self.basis.n_features}; choose one, such as polynomials=0"
             )
-        if resolution is not None and resolution < 2:
-            raise ValueError(f"resolution must be at least 2, got {resolution}")
+        if resolution is not None:
+            check_whole("resolution", resolution, 2)
         if ax is not None and in_space != hasattr(ax, "get_zlim"):
             needed = 'made with projection="3d"' if in_space else "a plane one"
             raise ValueError(

@@ -275,6 +275,9 @@ class PolynomialBasis:
                 f"expected points of shape (n_samples, {self.n_features}), got {tuple(x.shape)}"
             )
         xp = namespace(x)
+        # Casts would discard imaginary parts, and read texts and dates as numbers.
+        if getattr(x.dtype, "kind", "") in "USMm" or xp.isdtype(x.dtype, "complex floating"):
+            raise ValueError(f"expected points with real numbers, got dtype {x.dtype}")
         if not xp.isdtype(x.dtype, "real floating"):
             x = xp.astype(x, xp.float64)
         return x

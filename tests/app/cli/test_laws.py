@@ -317,3 +317,18 @@ def test_of_many_typos_the_first_are_listed(call, tmp_path):
     done = call("laws", "typos.csv")
     assert "22 cells are not numbers:" in done.out
     assert "... and 2 more rows (--json)" in done.out
+
+
+def test_rows_that_cannot_be_checked(call, tmp_path):
+    rows = np.random.default_rng(0).uniform(1, 5, (60, 2))
+    lines = [f"{a},{b},{a * b}" for a, b in rows.tolist()]
+    train, table = tmp_path / "train.csv", tmp_path / "table.csv"
+    train.write_text("\n".join(["m,v,p", *lines]))
+    table.write_text("m,v,p\n1.5,2,3\n,,2.5\n2,,5\n")
+    done = call("check", str(table), "--train", str(train))
+    assert "1 of 3 rows keeps the laws; 1 row lacks cells that the laws need" in done.out
+    record = json.loads(call("check", str(table), "--train", str(train), "--json").out)
+    assert [each["row"] for each in record["unchecked"]] == [2, 3]
+    table.write_text("m,v,p\n" + 5 * ",,\n")
+    done = call("check", str(table), "--train", str(train))
+    assert "No row can be checked; 5 rows lack cells that the laws need." in done.out

@@ -153,10 +153,13 @@ def check(
         _write_table(out_file, out_format, _cells(checked, table))
     _write_report(report, found, checked, table)
     if json:
+        from vanishing.app.cli.tables import place_of
+
         cells = _cells(checked, table)
         record = {
             "rows": len(table),
             "broken": int(checked.broken.sum()),
+            "unchecked": [place_of(table, row) for row in checked.unchecked],
             "cells": [
                 dict(zip(cells, line, strict=True)) for line in zip(*cells.values(), strict=True)
             ],

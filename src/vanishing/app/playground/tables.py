@@ -5,7 +5,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -277,7 +277,7 @@ def read_columns(*, table: str, most_columns: int, most_rows: int) -> dict[str, 
 
 def _describe(read: ReadTable, laws: Laws, check: Check) -> dict[str, Any]:
     findings = check.rows[:MOST_FINDINGS]
-    sentences = Check(check.laws, findings, check.n_rows).sentences()
+    sentences = replace(check, rows=findings).sentences()
     first = min(MOST_ROWS, len(read.values))
     numbers = [*range(first), *sorted({f.row for f in findings if f.row >= first})]
     broken = Counter(k for found in check if not found.is_missing for k in found.laws)
@@ -288,6 +288,7 @@ def _describe(read: ReadTable, laws: Laws, check: Check) -> dict[str, Any]:
         "nRows": len(read.values),
         "nBroken": int(check.broken.sum()),
         "nFilled": len({found.row for found in check if found.is_missing}),
+        "nUnchecked": len(check.unchecked),
         "nFindings": len(check),
         "namedBy": read.named_by,
         "columns": [

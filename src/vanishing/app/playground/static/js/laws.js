@@ -103,13 +103,13 @@ function show() {
 }
 
 function verdict() {
-  const { laws, nRows, nBroken, nFilled, columns } = found;
+  const { laws, nRows, nBroken, nFilled, nUnchecked, columns } = found;
   const size = `${counted(nRows, "row")}, ${counted(columns.length, "column")}: `;
   if (!laws.length) return [size, element("b", {}, "no law"), "."];
   const filled = nFilled ? [", and ", element("b", {}, `${counted(nFilled, "row")} with missing cells`), " can be completed"] : [];
   const broken = nBroken
     ? [" and ", element("b", {}, `${counted(nBroken, "row")} that ${nBroken === 1 ? "breaks" : "break"} ${laws.length === 1 ? "it" : "them"}`)]
-    : [`, which ${nFilled ? "all complete rows" : "all rows"} keep`];
+    : [`, which ${nUnchecked ? "all rows that can be checked" : "all rows"} keep`];
   return [size, element("b", {}, counted(laws.length, "law")), ...broken, ...filled, "."];
 }
 
