@@ -673,3 +673,82 @@ def test_powers_that_a_narrow_column_does_not_tell_apart():
     wide, narrow = highest_powers(rows, rows.std(axis=0))
     assert narrow == 2
     assert wide > 6
+
+
+@pytest.mark.parametrize("n_columns", [60, 150])
+def test_sums_in_wide_tables(n_columns):
+    """Tables of 60 columns and more had no law of more than four terms."""
+    table = np.random.default_rng(0).normal(100, 20, (300, n_columns)).round(1)
+    table[:, 7] = table[:, 10:18].sum(axis=1)
+    table[:, 8] = table[:, 20] - table[:, 21:25].sum(axis=1)
+    assert {str(law) for law in discover(table)} == {
+        "x7 = x10 + x11 + x12 + x13 + x14 + x15 + x16 + x17",
+        "x20 = x8 + x21 + x22 + x23 + x24",
+    }
+
+
+def test_the_notes_say_which_laws_of_wide_tables_are_not_looked_for():
+    notes: list[str] = []
+    choose_degree(259, 1, notes)
+    assert notes == []
+    choose_degree(260, 1, notes)
+    assert notes == ["laws of more than three terms were not looked for in 260 columns"]
+
+
+@pytest.mark.parametrize("n_rows", [100, 400])
+@pytest.mark.parametrize("share", [0.08, 0.12, 0.2])
+def test_a_column_that_is_zero_in_most_rows(share, n_rows):
+    """gross = base was the law, and all who got a bonus broke it."""
+    rng = np.random.default_rng(0)
+    base = rng.integers(1000, 5000, n_rows)
+    bonus = np.where(rng.random(n_rows) < share, rng.integers(100, 900, n_rows), 0)
+    overtime = np.where(rng.random(n_rows) < share, rng.integers(100, 900, n_rows), 0)
+    gross = base + bonus + overtime
+    table = np.column_stack([base, bonus, overtime, gross, rng.integers(20, 60, n_rows)])
+    laws = discover(table, ["base", "bonus", "overtime", "gross", "age"])
+    assert [str(law) for law in laws] == ["gross = base + bonus + overtime"]
+    table[3, 3] += 90
+    (found,) = laws.check(table)
+    assert found.row == 3
+
+
+@pytest.mark.parametrize(("share", "n_rows"), [(0.05, 400), (0.2, 100), (0.1, 4000)])
+def test_a_discount_that_few_get(share, n_rows):
+    """Totals without a discount are exact, those with one are rounded."""
+    rng = np.random.default_rng(1)
+    quantity, price = rng.integers(1, 50, n_rows), rng.uniform(1, 90, n_rows).round(2)
+    discount = np.where(rng.random(n_rows) < share, rng.choice([5, 10, 15], n_rows), 0)
+    total = (quantity * price * (100 - discount) / 100).round(2)
+    table = np.column_stack([quantity, price, discount, total])
+    laws = discover(table, ["quantity", "price", "discount", "total"])
+    assert [str(law) for law in laws] == [
+        "100*quantity*price = quantity*price*discount + 100*total"
+    ]
+    assert len(laws.check(table)) == 0
+
+
+def test_broken_rows_stay_broken_beside_a_rare_column():
+    rng = np.random.default_rng(0)
+    base = rng.integers(1000, 5000, 200)
+    rare = np.where(rng.random(200) < 0.1, rng.integers(100, 900, 200), 0)
+    total = base.copy()
+    total[[5, 50, 150]] += [90, 130, 270]
+    laws = discover(np.column_stack([base, rare, total]), ["base", "rare", "total"])
+    assert [str(law) for law in laws] == ["base = total"]
+    assert [found.row for found in laws.check(np.column_stack([base, rare, total]))] == [5, 50, 150]
+
+
+def test_laws_are_divided_by_what_other_laws_give_all_terms():
+    """Each was found times a column: w*area = 2*w^2*h + 2*w^2*l + 2*volume."""
+    rng = np.random.default_rng(1)
+    w, h, length = rng.uniform(1, 10, (3, 200))
+    area = 2 * (w * h + w * length + h * length)
+    table = np.column_stack([w, h, length, area, w * h * length]).round(3)
+    laws = discover(table, ["w", "h", "l", "area", "volume"])
+    assert {str(law) for law in laws} == {"volume = w*h*l", "area = 2*w*h + 2*w*l + 2*h*l"}
+    hours, rate = rng.integers(120, 180, 120), rng.uniform(15, 60, 120).round(2)
+    gross = (hours * rate).round(2)
+    bonus = np.where(rng.random(120) < 0.3, rng.uniform(100, 900, 120).round(2), 0.0)
+    tax = (0.25 * (gross + bonus)).round(2)
+    laws = discover(np.column_stack([hours, rate, gross, bonus, tax]))
+    assert {str(law) for law in laws} == {"x2 = x0*x1", "4*x4 = x2 + x3"}
