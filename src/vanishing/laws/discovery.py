@@ -160,6 +160,9 @@ class Search:
 
     def __post_init__(self) -> None:
         self.units = scale_noise(self.rows, self.spreads, self.proportional)
+        low, high = np.quantile(self.rows, [0.25, 0.75], axis=0)
+        usual = np.where(high > low, (high - low) / 1.349, np.inf)
+        self._narrowness = np.minimum(usual / self.spreads, 1.0)
 
     def run(self) -> list[tuple[Relation, float]]:
         """Find laws until no polynomial is left that vanishes."""
@@ -725,6 +728,8 @@ class Search:
             most = min(most, MOST_NOISE_OF_LONG)
         if relation.degree == 1:
             most = min(most, SAME_NOISE * max(self._linear, 1e-3))
+        # A few values that are far off make a spread so large that any deviation is small in it.
+        most = min(most, MOST_NOISE * float(self._narrowness[relation.columns].min()))
         if self.proportional:  # what is little of a value may be much of the spread
             most = min(most, MOST_NOISE * float(self.spreads[relation.columns].min()))
         if relation.noise > most or (relation.noise > EXACT and self._is_rough(relation)):
