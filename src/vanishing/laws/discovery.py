@@ -61,6 +61,8 @@ LINEAR_STEPS = 3
 LONGER_COST = 4.0
 #: Supports that are tried one by one, at most.
 MOST_SUPPORTS = 1.2e7
+#: Draws of a few rows, their rows, and the supports that are tried in each.
+DRAWS, ROWS_OF_DRAW, MOST_SUPPORTS_OF_DRAW = 10, 40, 1e6
 #: Candidates of a size whose residuals are looked at.
 MOST_CANDIDATES = 40
 #: Terms of the longest law that is tried exhaustively.
@@ -254,7 +256,7 @@ class Search:
             self._start(np.flatnonzero(rows))
             if self._find_next(kept):
                 return True
-        return self._try_ratios(kept, MOST_NOISE)
+        return self._try_draws(kept) or self._try_ratios(kept, MOST_NOISE)
 
     def _vary(self, rows: BoolArray) -> bool:
         """Say whether no column is constant in some rows."""
@@ -304,6 +306,25 @@ class Search:
             laws += self._judge_each([terms.exponents[[i, j]]])
         self._searched, self._closest = searched, np.inf
         return self._accept_best(laws)
+
+    def _try_draws(self, rows: BoolArray) -> bool:
+        """Try laws of three terms in a few rows: of several draws, one has no broken row.
+
+        Broken rows are told by polynomials of all terms only where there are few columns.
+        """
+        if self.level is not None or rows.sum() < 2 * ROWS_OF_DRAW:
+            return False
+        self._closest = ROUNDED
+        for _ in range(DRAWS):
+            drawn = self.rng.choice(np.flatnonzero(rows), ROWS_OF_DRAW, replace=False)
+            self._start(np.sort(drawn))
+            terms = self.terms
+            while comb(len(terms.exponents), 3) > MOST_SUPPORTS_OF_DRAW:
+                terms = terms.take(np.flatnonzero(terms.degrees < terms.degrees.max()))
+            for noise in (LEAST_NOISE, ROUNDED / 10):
+                if self._accept_best(self._judge_all(terms, search_supports(terms, noise, 3))):
+                    return True
+        return False
 
     def _ratio_noise(self, exponents: IntArray, off: FloatArray, rows: BoolArray) -> float:
         """Return the noise of a law of two terms, by how far the log of their ratio is off."""
@@ -728,10 +749,10 @@ class Search:
             most = min(most, MOST_NOISE_OF_LONG)
         if relation.degree == 1:
             most = min(most, SAME_NOISE * max(self._linear, 1e-3))
-        # A few values that are far off make a spread so large that any deviation is small in it.
-        most = min(most, MOST_NOISE * float(self._narrowness[relation.columns].min()))
         if self.proportional:  # what is little of a value may be much of the spread
             most = min(most, MOST_NOISE * float(self.spreads[relation.columns].min()))
+        else:  # a few values that are far off make a spread so large that all others are near
+            most = min(most, MOST_NOISE * float(self._narrowness[relation.columns].min()))
         if relation.noise > most or (relation.noise > EXACT and self._is_rough(relation)):
             return relation, None
         is_simple = len(relation.exponents) <= 3 or relation.degree == 1
