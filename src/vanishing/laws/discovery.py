@@ -125,8 +125,9 @@ class Search:
     fewest_terms : int
     proportional : bool
         Whether the noise of a cell is in proportion to its value; otherwise to the column's spread.
-    least_noise : dict of bytes to float
-        Of laws with a term that is zero in most rows, by their exponents.
+    incomplete, least_noise : dict of bytes to bytes, and of bytes to float
+        For laws with a term that is zero in most rows, by their exponents: those without it, and
+        the noise of the rows that have it.
     """
 
     step: ClassVar[float] = 1.7
@@ -156,15 +157,17 @@ class Search:
     _closest: float = np.inf
     _searched: BoolArray | None = None
     _rejected: set[bytes] = field(default_factory=set)
-    _incomplete: dict[bytes, bytes] = field(default_factory=dict)
+    incomplete: dict[bytes, bytes] = field(default_factory=dict)
     least_noise: dict[bytes, float] = field(default_factory=dict)
     _ratios: dict[bytes, list[tuple[float, IntArray]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.units = scale_noise(self.rows, self.spreads, self.proportional)
         low, high = np.quantile(self.rows, [0.25, 0.75], axis=0)
-        usual = np.where(high > low, (high - low) / 1.349, np.inf)
-        self._narrowness = np.minimum(usual / self.spreads, 1.0)
+        self._narrowness = np.ones(len(self.spreads))
+        known = (high > low) & (self.spreads > 0)
+        usual = (high - low)[known] / 1.349
+        self._narrowness[known] = np.minimum(usual / self.spreads[known], 1.0)
 
     def run(self) -> list[tuple[Relation, float]]:
         """Find laws until no polynomial is left that vanishes."""
@@ -191,8 +194,8 @@ class Search:
                 self.found.append((relation, p_value))
                 self._add_normal(relation)
                 key = relation.exponents.tobytes()
-                if key in other._incomplete:
-                    self._incomplete[key] = other._incomplete[key]
+                if key in other.incomplete:
+                    self.incomplete[key] = other.incomplete[key]
                     self.least_noise[key] = other.least_noise[key]
 
     def _simplify_one(self) -> bool:
@@ -672,7 +675,7 @@ class Search:
         self._add_normal(complete)
         if complete is not relation:  # powers of what holds in most rows are not new
             self._add_normal(relation)
-            self._incomplete[complete.exponents.tobytes()] = relation.exponents.tobytes()
+            self.incomplete[complete.exponents.tobytes()] = relation.exponents.tobytes()
 
     def _add_normal(self, relation: Relation) -> None:
         """Keep the directions of the gradients of a law, orthogonal to those of known ones."""
@@ -741,7 +744,7 @@ class Search:
 
     def judge(self, relation: Relation) -> tuple[Relation, float | None]:
         """Say whether a relation is a law: its p-value, or None."""
-        if relation.exponents.tobytes() in self._incomplete.values():
+        if relation.exponents.tobytes() in self.incomplete.values():
             return relation, None
         self.n_tested += 1
         most = self._most_noise()
@@ -1181,8 +1184,7 @@ def find_ratios(terms: Terms, rows: FloatArray) -> list[tuple[float, IntArray]]:
         costs = PER_DEGREE_OF_TWO ** terms.degrees[some[close]].max(axis=1, initial=0)
         costs = costs * spreads[close] / width[close]
         found += [
-            (float(cost), float(middles[i]), some[i])
-            for cost, i in zip(costs, close, strict=True)
+            (float(cost), float(middles[i]), some[i]) for cost, i in zip(costs, close, strict=True)
         ]
     found.sort(key=lambda each: each[0])
     return [(middle, pair) for _, middle, pair in found[:MOST_CANDIDATES]]
