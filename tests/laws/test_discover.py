@@ -754,10 +754,9 @@ def test_laws_are_divided_by_what_other_laws_give_all_terms():
     assert {str(law) for law in laws} == {"x2 = x0*x1", "4*x4 = x2 + x3"}
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_a_cubic_law_beside_broken_rows_of_an_invoice(seed):
+def test_a_cubic_law_beside_broken_rows_of_an_invoice():
     """Rows that hide a law of degree 3 were found in tables of up to 6 columns."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     quantity, price = rng.integers(1, 40, 300), rng.lognormal(3, 1, 300).round(2)
     discount, rate = rng.choice([0, 5, 10, 15], 300), rng.choice([7, 19], 300)
     net = (quantity * price * (100 - discount) / 100).round(2)
