@@ -235,10 +235,14 @@ class Check:
         return [self._sentence(found, numbered) for found in self.rows]
 
     def _sentence(self, found: BrokenRow, numbered: bool) -> str:
-        names = [f"[{k + 1}]" if numbered else str(self.laws[k]) for k in found.laws]
-        laws = " and ".join(names if numbered else names[:2])
-        if len(names) > 2 and not numbered:
-            laws += f" and {len(names) - 2} more law{'s' * (len(names) > 3)}"
+        if numbered:
+            *first, last = [f"[{k + 1}]" for k in sorted(found.laws)] or [""]
+            laws = f"{', '.join(first)} and {last}" if first else last
+        else:
+            names = [str(self.laws[k]) for k in found.laws]
+            laws = " and ".join(names[:2])
+            if len(names) > 2:
+                laws += f" and {len(names) - 2} more law{'s' * (len(names) > 3)}"
         where = f"row {printable(str(found.name))}: "
         if found.is_missing:
             return where + "; ".join(_fill_sentences(found.fixes, laws)) + "."
