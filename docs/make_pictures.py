@@ -60,24 +60,27 @@ def broken_cell():
     around = table.iloc[first["row"] - 2 : first["row"] + 3]
     edge, wide, high, top = 24, 84, 34, 46
     centers = [edge + 40 + wide * i for i in range(len(around.columns))]
-    width = edge + wide * len(centers) + 10
+    width = edge + wide * len(centers) + 6
     content = [f'<rect class="head" x="2" y="2" width="{width - 4}" height="{top - 8}" rx="9"/>']
     content += [
-        f'<text class="name" x="{x}" y="27" text-anchor="middle">{name}</text>'
+        f'<text class="name" x="{x + 30}" y="27" text-anchor="end">{name}</text>'
         for x, name in zip(centers, around.columns, strict=True)
     ]
     for line, (number, row) in enumerate(around.iterrows()):
         y = top + high * line
         for x, (name, value) in zip(centers, row.items(), strict=True):
+            written = str(value) if name == "month" else str(value).replace("-", "\N{MINUS SIGN}")
             if number == first["row"] and name == first["cell"]:
                 content.append(
-                    f'<rect class="wrong" x="{x - 38}" y="{y}" width="76" height="{high - 4}" '
+                    f'<rect class="wrong" x="{x - 26}" y="{y}" width="68" height="{high - 4}" '
                     'rx="6"/>'
-                    f'<text class="was" x="{x}" y="{y + 20}" text-anchor="middle" '
-                    f'text-decoration="line-through">{value}</text>'
+                    f'<text class="was" x="{x + 30}" y="{y + 20}" text-anchor="end" '
+                    f'text-decoration="line-through">{written}</text>'
                 )
             else:
-                content.append(f'<text x="{x}" y="{y + 20}" text-anchor="middle">{value}</text>')
+                content.append(
+                    f'<text x="{x + 30}" y="{y + 20}" text-anchor="end">{written}</text>'
+                )
     bottom = top + high * len(around) + 6
     content.append(f'<path class="line" d="M2 {bottom}H{width - 2}"/>')
     broken = set(first["law"].split("; ")) if isinstance(first["law"], str) else set()

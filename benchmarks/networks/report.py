@@ -119,7 +119,7 @@ def _draw(results: Row, path: Path) -> None:
 
     groups = _by_head(results["heads"]["rows"])
     with rc_context({"svg.hashsalt": "networks", "svg.fonttype": "none", "font.size": 9}):
-        figure, axes = pyplot.subplots(figsize=(6.4, 3.6), layout="constrained")
+        figure, axes = pyplot.subplots(figsize=(8.4, 3.6), layout="constrained")
         for number, (head, rows) in enumerate(groups.items()):
             x = [row["numbers"] / 1000 for row in rows]
             style = (
@@ -134,7 +134,7 @@ def _draw(results: Row, path: Path) -> None:
         axes.axvline(whole[0]["numbers"] / 2000, color="0.5", lw=0.8, ls=":")
         axes.axhline(mean(row["test"] for row in whole) - 0.5, color="0.5", lw=0.8, ls=":")
         axes.set(xlabel="thousand parameters", ylabel="test accuracy %", ylim=(89, 94.6))
-        axes.legend(fontsize=7, loc="center right")
+        figure.legend(fontsize=8, loc="outside right upper", frameon=False)
         path.parent.mkdir(exist_ok=True)
         figure.savefig(path, metadata={"Date": None})
         pyplot.close(figure)

@@ -692,3 +692,44 @@ def test_infinite_cells_are_not_explained_by_rounding(value, columns):
     broken = table[:5].copy()
     broken[2, columns] = value
     assert laws.check(broken).broken.tolist() == [False, False, True, False, False]
+
+
+def test_whole_numbers_are_not_rounded_where_finer_columns_are():
+    """An error of 9 was as small as half a percent of the rate."""
+    rng = np.random.default_rng(1)
+    net = rng.lognormal(5, 1, 300).round(2)
+    rate = rng.choice([7, 19], 300)
+    vat = (net * rate / 100).round(2)
+    table = pd.DataFrame({"net": net, "rate": rate, "vat": vat, "total": (net + vat).round(2)})
+    table.loc[5, "total"] += 9
+    table.loc[9, "vat"] += 1
+    check = discover(table).check(table)
+    assert [found.row for found in check] == [5, 9]
+    assert [[fix.column for fix in found.fixes] for found in check] == [["total"], ["vat"]]
+    assert not any(found.alternatives for found in check)
+
+
+def test_two_cells_are_the_most_plausible_ones():
+    """A total of a wrong number keeps its law; both have to be changed."""
+    rng = np.random.default_rng(0)
+    net = rng.lognormal(6.5, 0.9, 200).round(2)
+    rate = rng.choice([5, 10, 20], 200)
+    tax = (net * rate / 100).round(2)
+    right = tax[50]
+    tax[50] *= 10
+    table = np.column_stack([net, rate, tax, net + tax]).round(2)
+    (found,) = discover(table, ["net", "rate", "tax", "gross"]).check(table)
+    assert {fix.column: fix.fix for fix in found.fixes} == {
+        "tax": pytest.approx(right, abs=0.005),
+        "gross": pytest.approx(net[50] + right, abs=0.005),
+    }
+
+
+def test_a_fix_is_another_number():
+    rng = np.random.default_rng(2)
+    count, price = rng.integers(1, 50, 400), rng.uniform(1, 90, 400).round(2)
+    table = np.column_stack([count, price, count * price]).round(2)
+    laws = discover(table, ["count", "price", "total"])
+    table[::7, 2] += 0.02
+    for found in laws.check(table):
+        assert all(fix.fix != fix.value for fix in (*found.fixes, *found.alternatives))

@@ -83,7 +83,9 @@ TIMES, INVISIBLE_TIMES = "\u22c5", "\u2062"
 MINUS = "\u2212"
 
 
-def mathml_equation(terms: Sum, names: Sequence[str], *, relation: str = "= 0") -> Element:
+def mathml_equation(
+    terms: Sum, names: Sequence[str], *, relation: str = "= 0", left: str = ""
+) -> Element:
     """Write a polynomial equation, highest degree first.
 
     Parameters
@@ -94,6 +96,9 @@ def mathml_equation(terms: Sum, names: Sequence[str], *, relation: str = "= 0") 
         One a variable; "x12" becomes x with an index, other names are set upright.
     relation : str
         What is written on the right, such as "= 0" or "≈ 0".
+    left : str
+        A variable that the polynomial gives: it is written on the left, with the sign of
+        ``relation``, and the polynomial on the right.
 
     Returns
     -------
@@ -117,10 +122,15 @@ def mathml_equation(terms: Sum, names: Sequence[str], *, relation: str = "= 0") 
         pieces.append(element("math", _operator("+"), element("mo", "⋯")))
         spoken += f" + {terms.n_left_out} more term{'' if terms.n_left_out == 1 else 's'}"
     sign, _, right = relation.partition(" ")
-    pieces.append(element("math", _operator(sign), element("mn", right)))
+    if left:
+        is_equal = element("mo", sign, form="infix", lspace="0.28em", rspace="0em")
+        pieces.insert(0, element("math", _power(left, 1), is_equal))
+        label = f"{left} {sign} {spoken}"
+    else:
+        pieces.append(element("math", _operator(sign), element("mn", right)))
+        label = f"{spoken} {relation}"
     # A line may end before each sign.
     spaced = [part for piece in pieces for part in (" ", piece)][1:]
-    label = f"{spoken} {relation}"
     return element("span", spaced, class_="equation", role="math", aria_label=label)
 
 

@@ -69,9 +69,11 @@ def changed_number(value: float, other: float, decimals: int | None = None) -> t
     ('0.6667', '0.1')
     >>> changed_number(1948.26, 1858.2600000001, decimals=2)
     ('1948.26', '1858.26')
+    >>> changed_number(154.98000000000002, 127.98, decimals=2)
+    ('154.98', '127.98')
     """
     if decimals is not None and (rounded := round(other, decimals)) != value:
-        return as_given(value), exact_number(rounded)
+        return as_given(value, 10.0**-decimals / 20), exact_number(rounded)
     error = VISIBLE * abs(other - value)
     return as_given(value, error), _within(other, error)
 

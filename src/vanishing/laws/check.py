@@ -8,7 +8,7 @@ pairs of cells are tried.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
+from itertools import combinations, product
 from os.path import commonprefix
 from typing import Any
 
@@ -35,6 +35,8 @@ SPARE = 6
 #: Share of the rows that keep an exact law, off by no more than rounding, from which on the numbers
 #: are rounded ones. Fewer are broken cells.
 ROUNDED_ROWS = 0.05
+#: Rows that tell which columns are rounded.
+FEWEST_ROWS = 20
 #: Ratio of likelihoods from which on another cell is no explanation.
 UNLIKELY = 1e-3
 #: How much less likely a fix is that is unlike the other values of its column, and how much more
@@ -254,10 +256,14 @@ class Check:
         return [self._sentence(found, numbered) for found in self.rows]
 
     def _sentence(self, found: BrokenRow, numbered: bool) -> str:
-        names = [f"[{k + 1}]" if numbered else str(self.laws[k]) for k in found.laws]
-        laws = " and ".join(names if numbered else names[:2])
-        if len(names) > 2 and not numbered:
-            laws += f" and {len(names) - 2} more law{'s' * (len(names) > 3)}"
+        if numbered:
+            *first, last = [f"[{k + 1}]" for k in sorted(found.laws)] or [""]
+            laws = f"{', '.join(first)} and {last}" if first else last
+        else:
+            names = [str(self.laws[k]) for k in found.laws]
+            laws = " and ".join(names[:2])
+            if len(names) > 2:
+                laws += f" and {len(names) - 2} more law{'s' * (len(names) > 3)}"
         where = f"row {printable(str(found.name))}: "
         if found.is_missing:
             return where + "; ".join(_fill_sentences(found.fixes, laws)) + "."
@@ -369,6 +375,7 @@ class Checker:
         self.exact = exact or [False] * len(laws)
         self.rounding: FloatArray = np.zeros(len(spreads))
         self.units: FloatArray = np.zeros(len(spreads))
+        self.rounded_units: FloatArray = np.zeros((len(laws), len(spreads)))
         self._learned_units = units
         self.names = laws[0].names if laws else ()
         self.threshold = float(-ndtri(FALSE_ALARMS / 2 / max(len(laws), 1)))
@@ -391,9 +398,9 @@ class Checker:
             [_score(law, X, self.law_noise(k, X, without)) for k, law in enumerate(self.laws)]
         )
         for k, law in enumerate(self.laws):
-            if law.extent > EXACT and self.units.any():
+            if law.extent > EXACT and self.rounded_units[k].any():
                 # Numbers as they are written: what rounding explains is no error.
-                most = np.abs(law.gradients(X)) @ self.units / 2
+                most = np.abs(law.gradients(X)) @ self.rounded_units[k] / 2
                 explained = np.abs(law.values(X)) <= most * (1 + ROUNDING)
                 # Not where numbers overflow, and infinity is compared with infinity.
                 scores[explained & np.isfinite(most), k] = 0.0
@@ -417,6 +424,7 @@ class Checker:
         complete = X[~np.isnan(X).any(axis=1)]
         if self.laws and len(complete):
             self.units = last_digits(complete)
+            self.rounded_units = np.array([self._find_units(law, complete) for law in self.laws])
             self.rounding = self._find_rounding(complete)
         for start in range(0, len(X) if self.laws else 0, BLOCK):
             block = X[start : start + BLOCK]
@@ -462,20 +470,40 @@ class Checker:
             units = np.minimum(units, self.units)  # 0 if one of them is not rounded
         return count_decimals(units[j])
 
+    def _find_units(self, law: Law, X: FloatArray) -> FloatArray:
+        """Return the units of the last digits of a law's columns, 0 for those that are exact.
+
+        Rates and quantities may have few decimals, or none, and be exact all the same: if columns
+        with a finer rounding explain the rows that keep the law, theirs does not count.
+        """
+        units = np.where(law.exponents.any(axis=0), self.units, 0.0)
+        if len(X) < FEWEST_ROWS:
+            return units
+        off, slopes = np.abs(law.values(X)), np.abs(law.gradients(X))
+        most = slopes * units / 2 * (1 + ROUNDING)
+        finest = np.argsort(np.median(most, axis=0), kind="stable")
+        finest = finest[units[finest] > 0]
+        explained = np.sum(off[:, None] <= np.cumsum(most[:, finest], axis=1), axis=0)
+        enough = np.flatnonzero(explained >= (1 - ROUNDED_ROWS) * explained.max(initial=0))
+        units[finest[enough.min(initial=len(finest)) + 1 :]] = 0.0
+        return units
+
     def _find_rounding(self, X: FloatArray) -> FloatArray:
         """Return the noise of columns whose numbers were rounded, each for itself.
 
         A total of rounded numbers is often a unit of the last digit off. Rounding to multiples of u
         adds an error that is uniform in ±u/2, whose standard deviation is u/√12.
         """
-        units, noise = self.units, np.zeros(len(self.units))
-        for law in (law for law, is_exact in zip(self.laws, self.exact, strict=True) if is_exact):
+        noise = np.zeros(len(self.units))
+        for k, law in enumerate(self.laws):
+            if not self.exact[k]:
+                continue
+            units = self.rounded_units[k]
             exact = np.asarray(np.abs(_score(law, X, noise)) <= self.threshold)
             most = np.abs(law.gradients(X)) @ units / 2
             off = ~exact & (np.abs(law.values(X)) <= most * (1 + ROUNDING))
             if off.sum() > ROUNDED_ROWS * (off | exact).sum():
-                columns = law.exponents.any(axis=0)
-                noise = np.where(columns, units / np.sqrt(12), noise)
+                noise = np.maximum(noise, units / np.sqrt(12))
         return noise
 
     # --- Broken cells -----------------------------------------------------------------------------
@@ -538,6 +566,8 @@ class Checker:
         value = best[0]
         if self.whole[j]:
             value = float(np.round(value))
+        if value == x[j]:
+            return None
         changed = x.copy()
         changed[j] = value
         scores = self._without(changed, j)
@@ -620,31 +650,33 @@ class Checker:
         return float(np.sqrt(1 / information + own**2))
 
     def _restore_pair(self, x: FloatArray, columns: list[int]) -> tuple[Fix, ...]:
-        """Return two cells that restore all laws."""
+        """Return two cells that restore all laws, the most plausible ones."""
         best: tuple[float, tuple[Fix, ...]] | None = None
-        for count, (i, j) in enumerate(combinations(columns, 2)):
-            if count >= MOST_PAIRS:
-                break
+        # A total of wrong numbers keeps its law, and has to be changed with them.
+        laws = {k for j in columns for k in self._laws_of(j)}
+        others = {self.names.index(c) for k in laws for c in self.laws[k].columns}
+        pairs = [*combinations(columns, 2), *product(columns, sorted(others.difference(columns)))]
+        for i, j in pairs[:MOST_PAIRS]:
             changed = self._solve(x, [i, j])
             if changed is None:
                 continue
             scores = self.scores(changed[None])[0]
             if not (np.abs(scores) <= self.threshold).all():
                 continue
-            misfit = float(np.sum(scores**2))
-            if best is None or misfit < best[0]:
-                fixes = []
-                for column in (i, j):
-                    laws = [
-                        k for k, law in enumerate(self.laws) if self.names[column] in law.columns
-                    ]
-                    error = self._error(changed, column, laws)
-                    fixes.append(
-                        Fix(
-                            self.names[column], float(x[column]), float(changed[column]), error, 1.0
-                        )
-                    )
-                best = misfit, tuple(fixes)
+            fixes = tuple(
+                Fix(
+                    self.names[column],
+                    float(x[column]),
+                    float(changed[column]),
+                    self._error(changed, column, self._laws_of(column)),
+                    1.0,
+                )
+                for column in (i, j)
+            )
+            priors = [self._prior(fix) for fix in fixes]
+            cost = float(np.sum(scores**2) - 2 * np.sum(np.log(priors)))
+            if best is None or cost < best[0]:
+                best = cost, fixes
         return () if best is None else best[1]
 
     def _solve(self, x: FloatArray, columns: list[int]) -> FloatArray | None:
@@ -717,7 +749,7 @@ class Checker:
                 self.share,
                 [self.exact[k] for k in spared],
             )
-            checker.rounding, checker.units = self.rounding, self.units
+            checker.rounding, checker.rounded_units = self.rounding, self.rounded_units[spared]
             checker.threshold = self.threshold
             complete = np.where(np.isnan(filled), 0.0, filled)
             # Not a number where terms overflow, which breaks a law as well.

@@ -14,7 +14,9 @@ from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.arrays.parameters import check_whole
 from vanishing.laws.fit import (
     EXACT,
+    LEAST_DEVIATION,
     MOST_OUTLIERS,
+    OUTLYING,
     Relation,
     differentiate,
     differentiate_along,
@@ -60,6 +62,8 @@ LINEAR_STEPS = 3
 LONGER_COST = 4.0
 #: Supports that are tried one by one, at most.
 MOST_SUPPORTS = 1.2e7
+#: Draws of a few rows, their rows, and the supports that are tried in each.
+DRAWS, ROWS_OF_DRAW, MOST_SUPPORTS_OF_DRAW = 10, 40, 1e6
 #: Candidates of a size whose residuals are looked at.
 MOST_CANDIDATES = 40
 #: Terms of the longest law that is tried exhaustively.
@@ -88,6 +92,11 @@ SMALLEST_ANGLE = 0.25
 MOST_BROKEN, MOST_BROKEN_OF_LONG = 0.15, 0.1
 #: Distance from a law, in units of the noise, beyond which it is no rounding.
 BEYOND_ROUNDING = 1e-3
+#: Size of a term, in units of the noise, up to which the law may hold without it.
+SMALL_TERM = 20.0
+#: Rows that break a law which a further term must explain: where the law is exact but for rounding,
+#: and where it has noise.
+FEWEST_EXACT, FEWEST_NOISY = 2, 4
 #: Largest p-value of a law, corrected for the number of candidates.
 SIGNIFICANT = 0.01
 PERMUTATIONS = 30
@@ -117,6 +126,9 @@ class Search:
     fewest_terms : int
     proportional : bool
         Whether the noise of a cell is in proportion to its value; otherwise to the column's spread.
+    incomplete, least_noise : dict of bytes to bytes, and of bytes to float
+        For laws with a term that is zero in most rows, by their exponents: those without it, and
+        the noise of the rows that have it.
     """
 
     step: ClassVar[float] = 1.7
@@ -146,10 +158,17 @@ class Search:
     _closest: float = np.inf
     _searched: BoolArray | None = None
     _rejected: set[bytes] = field(default_factory=set)
+    incomplete: dict[bytes, bytes] = field(default_factory=dict)
+    least_noise: dict[bytes, float] = field(default_factory=dict)
     _ratios: dict[bytes, list[tuple[float, IntArray]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.units = scale_noise(self.rows, self.spreads, self.proportional)
+        low, high = np.quantile(self.rows, [0.25, 0.75], axis=0)
+        self._narrowness = np.ones(len(self.spreads))
+        known = (high > low) & (self.spreads > 0)
+        usual = (high - low)[known] / 1.349
+        self._narrowness[known] = np.minimum(usual / self.spreads[known], 1.0)
 
     def run(self) -> list[tuple[Relation, float]]:
         """Find laws until no polynomial is left that vanishes."""
@@ -173,13 +192,20 @@ class Search:
         """Begin with the laws of another search that have no noise: its kind does not matter."""
         for relation, p_value in other.found:
             if relation.noise <= EXACT:
-                self._accept(relation, p_value)
+                self.found.append((relation, p_value))
+                self._add_normal(relation)
+                key = relation.exponents.tobytes()
+                if key in other.incomplete:
+                    self.incomplete[key] = other.incomplete[key]
+                    self.least_noise[key] = other.least_noise[key]
 
     def _simplify_one(self) -> bool:
         """Replace a law by a simpler one that follows from those found, if there is any."""
         self._closest = np.inf
         for k, exponents in self._simpler():
-            relation, p_value = self.judge(self.fit(exponents))
+            # Where a term is zero in most rows, some others might say that it always is.
+            fitted = self.fit(exponents, start=self.found[k][0].sound)
+            relation, p_value = self.judge(fitted)
             if p_value is not None and relation.noise <= 3 * max(self.found[k][0].noise, EXACT):
                 known = [sorted(law.exponents.tolist()) for law, _ in self.found]
                 if sorted(relation.exponents.tolist()) in known:
@@ -202,7 +228,16 @@ class Search:
         for k, law in enumerate(laws):
             others = [other for other in laws if other is not law and len(other.exponents) == 2]
             steps = [other.exponents[1] - other.exponents[0] for other in others] + proportions
-            yield from ((k, exponents) for exponents in lower(law, steps) + find_factors(law))
+            simpler = self._leave_out_small(law) + lower(law, steps)
+            simpler += find_factors(law) + divide(law, steps)
+            yield from ((k, exponents) for exponents in simpler)
+
+    def _leave_out_small(self, law: Relation) -> list[IntArray]:
+        """Return the terms of a law that are larger than its noise, if there are others."""
+        terms = evaluate(law.exponents, self.rows[law.sound]) * law.coefficients
+        steepness = np.median(np.linalg.norm(law.gradients[law.sound], axis=1))
+        kept = np.sqrt(np.mean(terms**2, axis=0)) > SMALL_TERM * law.noise * steepness
+        return [law.exponents[kept]] if 1 < kept.sum() < len(kept) else []
 
     def _run_once(self) -> bool:
         """Find the next laws, in the rows that are sound if some are not."""
@@ -225,7 +260,7 @@ class Search:
             self._start(np.flatnonzero(rows))
             if self._find_next(kept):
                 return True
-        return self._try_ratios(kept, MOST_NOISE)
+        return self._try_draws(kept) or self._try_ratios(kept, MOST_NOISE)
 
     def _vary(self, rows: BoolArray) -> bool:
         """Say whether no column is constant in some rows."""
@@ -275,6 +310,25 @@ class Search:
             laws += self._judge_each([terms.exponents[[i, j]]])
         self._searched, self._closest = searched, np.inf
         return self._accept_best(laws)
+
+    def _try_draws(self, rows: BoolArray) -> bool:
+        """Try laws of three terms in a few rows: of several draws, one has no broken row.
+
+        Broken rows are told by polynomials of all terms only where there are few columns.
+        """
+        if self.level is not None or rows.sum() < 2 * ROWS_OF_DRAW:
+            return False
+        self._closest = ROUNDED
+        for _ in range(DRAWS):
+            drawn = self.rng.choice(np.flatnonzero(rows), ROWS_OF_DRAW, replace=False)
+            self._start(np.sort(drawn))
+            terms = self.terms
+            while comb(len(terms.exponents), 3) > MOST_SUPPORTS_OF_DRAW:
+                terms = terms.take(np.flatnonzero(terms.degrees < terms.degrees.max()))
+            for noise in (LEAST_NOISE, ROUNDED / 10):
+                if self._accept_best(self._judge_all(terms, search_supports(terms, noise, 3))):
+                    return True
+        return False
 
     def _ratio_noise(self, exponents: IntArray, off: FloatArray, rows: BoolArray) -> float:
         """Return the noise of a law of two terms, by how far the log of their ratio is off."""
@@ -425,7 +479,8 @@ class Search:
     def _eliminated(self, noise: float, degree: int) -> list[IntArray]:
         """Return what is left of all terms of a degree when needless ones are left out."""
         chosen = np.flatnonzero(self.terms.degrees <= degree)
-        if not 1 < len(chosen) <= MOST_ELIMINATED or degree > self.terms.degrees.max():
+        most = MOST_FACTORED if degree == 1 else MOST_ELIMINATED
+        if not 1 < len(chosen) <= most or degree > self.terms.degrees.max():
             return []
         if degree == 1:
             supports = shorten(self.all_terms.take(chosen), noise)
@@ -492,6 +547,60 @@ class Search:
             if self._is_new(relation):
                 self._accept(*self._lowest_degree(relation, p_value, laws))
         return len(self.found) > n_found
+
+    def _complete(self, relation: Relation) -> Relation:
+        """Add the terms that are zero in most rows, and explain rows that break a law.
+
+        Where few employees get a bonus, gross = base holds in all rows but theirs. These are not
+        broken if gross = base + bonus holds in them.
+        """
+        while (rare := self._find_rare_term(relation)) is not None:
+            term, explained, noise = rare
+            exponents = sort_terms(np.vstack([relation.exponents, term]))
+            self.least_noise[exponents.tobytes()] = noise
+            longer = self.fit(exponents, start=explained)
+            is_close = longer.noise <= max(SAME_NOISE * relation.noise, ROUNDED)
+            if not is_close or find_broken(longer).sum() >= find_broken(relation).sum():
+                break
+            relation = longer
+        return relation
+
+    def _find_rare_term(self, relation: Relation) -> tuple[IntArray, BoolArray, float] | None:
+        """Return the term that explains most of the rows that break a law, if there is one.
+
+        Returns
+        -------
+        (term, rows that keep the law with it, their largest deviation)
+        """
+        broken = find_broken(relation)
+        fewest = FEWEST_EXACT if relation.noise <= ROUNDED else FEWEST_NOISY
+        if broken.sum() < fewest:
+            return None
+        terms = evaluate(self.all_terms.exponents, self.rows)
+        rare = np.flatnonzero(
+            (np.count_nonzero(terms[broken], axis=0) >= fewest)
+            & (np.count_nonzero(terms, axis=0) <= 2 * broken.sum())
+        )
+        if not len(rare):
+            return None
+        terms = terms[:, rare]
+        sizes = evaluate(relation.exponents, self.rows) * relation.coefficients
+        values = sizes.sum(axis=1)[:, None]
+        with np.errstate(divide="ignore"):
+            ratios = np.where(terms[broken] != 0, values[broken] / terms[broken], np.nan)
+        steepness = limit_steepness(
+            np.linalg.norm(relation.gradients, axis=1),
+            np.linalg.norm(sizes, axis=1) if self.proportional else None,
+        )
+        off = np.abs(values - np.nanmedian(ratios, axis=0) * terms) / steepness[:, None]
+        kept = off <= max(OUTLYING * relation.noise, ROUNDED)
+        counts = np.sum(kept[broken], axis=0)
+        gains = counts - np.sum(~kept[relation.sound], axis=0)
+        best = int(np.argmax(gains))  # of the lowest degree
+        if counts[best] < fewest or gains[best] <= 0:
+            return None
+        explained = kept[:, best]
+        return self.all_terms.exponents[rare[best]], explained, float(off[explained, best].max())
 
     def _lowest_degree(
         self, relation: Relation, p_value: float, laws: list[tuple[Relation, float]]
@@ -562,8 +671,12 @@ class Search:
         return noise
 
     def _accept(self, relation: Relation, p_value: float) -> None:
-        self.found.append((relation, p_value))
-        self._add_normal(relation)
+        complete = self._complete(relation)
+        self.found.append((complete, p_value))
+        self._add_normal(complete)
+        if complete is not relation:  # powers of what holds in most rows are not new
+            self._add_normal(relation)
+            self.incomplete[complete.exponents.tobytes()] = relation.exponents.tobytes()
 
     def _add_normal(self, relation: Relation) -> None:
         """Keep the directions of the gradients of a law, orthogonal to those of known ones."""
@@ -632,6 +745,8 @@ class Search:
 
     def judge(self, relation: Relation) -> tuple[Relation, float | None]:
         """Say whether a relation is a law: its p-value, or None."""
+        if relation.exponents.tobytes() in self.incomplete.values():
+            return relation, None
         self.n_tested += 1
         most = self._most_noise()
         if len(relation.exponents) > 3:
@@ -640,13 +755,16 @@ class Search:
             most = min(most, SAME_NOISE * max(self._linear, 1e-3))
         if self.proportional:  # what is little of a value may be much of the spread
             most = min(most, MOST_NOISE * float(self.spreads[relation.columns].min()))
+        else:  # a few values that are far off make a spread so large that all others are near
+            most = min(most, MOST_NOISE * float(self._narrowness[relation.columns].min()))
         if relation.noise > most or (relation.noise > EXACT and self._is_rough(relation)):
             return relation, None
         is_simple = len(relation.exponents) <= 3 or relation.degree == 1
         most_broken = MOST_BROKEN if is_simple else MOST_BROKEN_OF_LONG
-        # Where most rows are exact, others are off by rounding: these are not broken.
-        off = ~relation.sound & (np.abs(relation.deviations) > BEYOND_ROUNDING)
-        if np.average(off, weights=self.row_weights) > most_broken:
+        broken = np.average(find_broken(relation), weights=self.row_weights)
+        if broken > most_broken:  # not those that a rare term explains
+            broken = np.average(find_broken(self._complete(relation)), weights=self.row_weights)
+        if broken > most_broken:
             return relation, None
         if np.average(relation.sound, weights=self.row_weights) < 1 - MOST_OUTLIERS:
             return relation, None
@@ -671,15 +789,20 @@ class Search:
         steepness = np.median(lengths / np.linalg.norm(terms[told], axis=1))
         return bool(sizes.min() > EXACT * sizes.max() and steepness > 5 * relation.noise)
 
-    def fit(self, exponents: IntArray) -> Relation:
-        """Fit the coefficients of given terms."""
+    def fit(self, exponents: IntArray, start: BoolArray | None = None) -> Relation:
+        """Fit the coefficients of given terms, first to some rows."""
+        # Without a discount, totals may be exact; with one, they are rounded. The rows that have
+        # a rare term determine its coefficient, though most others have less noise.
+        if start is None and exponents.tobytes() not in self.least_noise:
+            start = self._searched
         return fit_relation(
             self.rows,
             self.units,
             exponents,
             self.row_weights,
-            start=self._searched,
+            start=start,
             proportional=self.proportional,
+            least_noise=self.least_noise.get(exponents.tobytes(), LEAST_DEVIATION),
         )
 
     def _is_rough(self, relation: Relation) -> bool:
@@ -788,6 +911,14 @@ def _median_sine(first: FloatArray, second: FloatArray) -> float:
     return float(np.median(np.sqrt(np.clip(1 - cosines**2, 0, None))))
 
 
+def find_broken(relation: Relation) -> BoolArray:
+    """Return the rows that break a law.
+
+    Where most rows are exact, others are off by rounding: these are not broken.
+    """
+    return ~relation.sound & (np.abs(relation.deviations) > BEYOND_ROUNDING)
+
+
 def per_degree(n_terms: int) -> float:
     """Return the noise by which a law of a higher degree must be smaller, for each degree."""
     return PER_DEGREE_OF_TWO if n_terms == 2 else PER_DEGREE
@@ -869,7 +1000,12 @@ def find_relations(
         if len(chosen) < n_rows:
             cells = scale_noise(scaled, units, search.proportional)
             full = fit_relation(
-                scaled, cells, relation.exponents, weights, proportional=search.proportional
+                scaled,
+                cells,
+                relation.exponents,
+                weights,
+                proportional=search.proportional,
+                least_noise=search.least_noise.get(relation.exponents.tobytes(), LEAST_DEVIATION),
             )
         relations.append((full, p_value, sizes, scaled))
     return relations, notes, search.proportional
@@ -902,6 +1038,8 @@ def choose_degree(n_columns: int, max_degree: int | None, notes: list[str]) -> i
         notes.append(
             f"laws of degree {degree + 1} and more were not looked for in {n_columns} columns"
         )
+    if n_columns >= MOST_FACTORED:
+        notes.append(f"laws of more than three terms were not looked for in {n_columns} columns")
     return degree
 
 
@@ -910,8 +1048,7 @@ def combine(first: Relation, second: Relation) -> list[IntArray]:
 
     Each term that both have is eliminated in turn; others may cancel with it.
     """
-    exponents = np.unique(np.vstack([first.exponents, second.exponents]), axis=0)[::-1]
-    exponents = exponents[np.argsort(exponents.sum(axis=1), kind="stable")]  # as monomials are
+    exponents = sort_terms(np.unique(np.vstack([first.exponents, second.exponents]), axis=0))
     vectors = []
     for relation in (first, second):
         vector = np.zeros(len(exponents))
@@ -988,6 +1125,33 @@ def find_factors(law: Relation) -> list[IntArray]:
     return found + _pairs_of_terms(steps, law.degree)
 
 
+def divide(law: Relation, steps: list[IntArray]) -> list[IntArray]:
+    """Return the terms of a law of more than two terms, divided by a column.
+
+    With z = x y, the equation x w = x u + z says that w = u + y: laws x^v = 1, whose v are
+    ``steps``, give terms the column that the others have. Those with fewer such terms come first.
+    """
+    if len(law.exponents) == 2:
+        return []
+    found = []
+    for column in law.columns:
+        one = np.eye(law.exponents.shape[1], dtype=np.intp)[column]
+        n_without = int(np.sum(law.exponents[:, column] == 0))
+        for step in steps:
+            same = [(term, term + step, term - step) for term in law.exponents - one]
+            divided = [[each for each in terms if (each >= 0).all()] for terms in same]
+            if all(divided):
+                exponents = sort_terms(np.array([terms[0] for terms in divided]))
+                if len(np.unique(exponents, axis=0)) == len(exponents):
+                    found.append((n_without, exponents))
+    return [exponents for _, exponents in sorted(found, key=lambda each: each[0])]
+
+
+def sort_terms(exponents: IntArray) -> IntArray:
+    """Return exponents in the order that monomials have."""
+    return exponents[np.lexsort((*-exponents.T[::-1], exponents.sum(axis=1)))]
+
+
 def _pairs_of_terms(steps: list[IntArray], degree: int, n_factors: int = 0) -> list[IntArray]:
     """Return the terms of x^v = 1 for some v, the lowest degrees first.
 
@@ -1024,9 +1188,12 @@ def find_ratios(terms: Terms, rows: FloatArray) -> list[tuple[float, IntArray]]:
     for some in np.array_split(pairs, max(1, len(pairs) // 2000)):
         middles, spreads = _middles(logs[:, some[:, 0]] - logs[:, some[:, 1]])
         width = np.max(widths[some], axis=1, initial=1e-300)
-        costs = spreads / width * PER_DEGREE_OF_TWO ** terms.degrees[some].max(axis=1)
-        for i in np.flatnonzero(spreads < SAME_RATIO * width):
-            found.append((float(costs[i]), float(middles[i]), some[i]))
+        close = np.flatnonzero(spreads < SAME_RATIO * width)
+        costs = PER_DEGREE_OF_TWO ** terms.degrees[some[close]].max(axis=1, initial=0)
+        costs = costs * spreads[close] / width[close]
+        found += [
+            (float(cost), float(middles[i]), some[i]) for cost, i in zip(costs, close, strict=True)
+        ]
     found.sort(key=lambda each: each[0])
     return [(middle, pair) for _, middle, pair in found[:MOST_CANDIDATES]]
 

@@ -14,6 +14,8 @@ from vanishing.polynomials.monomials import count, monomials
 ROUNDS, UNCHANGED = 6, 0.01
 #: Extents below this are rounding errors: the law is exact.
 EXACT = 1e-9
+#: Deviations below this are rounding errors of the computation: such rows are no outliers.
+LEAST_DEVIATION = 1e-15
 #: A row weighs at most so many times as much as the median row.
 MOST_WEIGHT = 20.0
 #: Deviations from which on a residual is an outlier.
@@ -106,6 +108,7 @@ def fit_relation(
     groups: IntArray | None = None,
     start: BoolArray | None = None,
     proportional: bool = False,
+    least_noise: float = LEAST_DEVIATION,
 ) -> Relation:
     """Fit the coefficients of given terms, with noise in all columns of the size of ``units``.
 
@@ -113,11 +116,14 @@ def fit_relation(
     solving generalized eigenvalue problems with rows weighted by 1 / |∇g|². Rows far away lose
     their weight. With ``groups``, g is a polynomial minus its mean along each trajectory. The first
     fit is to the rows ``start``: beside one that is far enough off, it would follow that one.
+    Deviations up to ``least_noise`` are noise, even if most rows have none.
     """
     columns = np.flatnonzero(exponents.any(axis=0))  # the others have no gradient
     kept, cells, some = exponents[:, columns], rows[:, columns], units[..., columns]
     values, gradients = evaluate(kept, cells), differentiate(kept, cells, some)
-    relation = fit_terms(exponents, values, gradients, row_weights, groups, start, proportional)
+    relation = fit_terms(
+        exponents, values, gradients, row_weights, groups, start, proportional, least_noise
+    )
     slopes = np.zeros(rows.shape)
     slopes[:, columns] = relation.gradients
     return replace(relation, gradients=slopes)
@@ -131,6 +137,7 @@ def fit_terms(
     groups: IntArray | None = None,
     start: BoolArray | None = None,
     proportional: bool = False,
+    least_noise: float = LEAST_DEVIATION,
 ) -> Relation:
     """Fit the coefficients of terms whose values and gradients are known."""
     uncentred = values
@@ -153,7 +160,7 @@ def fit_terms(
         steepness = limit_steepness(np.linalg.norm(slopes, axis=1), sizes)
         deviations = values @ coefficients / steepness
         noise = robust_spread(deviations, counted)
-        sound = np.abs(deviations) <= OUTLYING * max(noise, 1e-15)
+        sound = np.abs(deviations) <= OUTLYING * max(noise, least_noise)
         weights = counted * sound / steepness**2
         if (sound == before[1]).all() and noise > EXACT:
             # The sign of the coefficients is arbitrary.

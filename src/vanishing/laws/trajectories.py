@@ -389,6 +389,12 @@ class TrajectorySearch(Search):
     def _try_ratios(self, rows: BoolArray, most: float) -> bool:
         return False  # an equation of a trajectory is not one of a row
 
+    def _try_draws(self, rows: BoolArray) -> bool:
+        return False
+
+    def _complete(self, relation: Relation) -> Relation:
+        return relation
+
     def _simplify_one(self) -> bool:
         return False  # not beyond the monomials that may appear
 
@@ -401,8 +407,8 @@ class TrajectorySearch(Search):
             max(relation.noise, EXACT) * per_degree(len(relation.exponents)) ** relation.degree
         )
 
-    def fit(self, exponents: IntArray) -> Relation:
-        """Fit the coefficients of given terms."""
+    def fit(self, exponents: IntArray, start: BoolArray | None = None) -> Relation:
+        """Fit the coefficients of given terms, to all rows."""
         return self._fit_to(exponents, np.ones(len(self.rows), dtype=bool))
 
     def _fit_to(self, exponents: IntArray, rows: BoolArray) -> Relation:

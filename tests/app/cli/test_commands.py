@@ -116,7 +116,7 @@ def test_fit_needs_no_option(call, ellipse):
     assert right / ratio == pytest.approx(2e-3**2, rel=0.02)
     assert off == pytest.approx(80, rel=0.1)
     assert done.err == (
-        "note: ellipse.csv: columns of dates and texts are left out: 'day', 'where'\n"
+        "note: ellipse.csv: columns of dates and text are left out: 'day', 'where'\n"
     )
     record = json.loads(call("fit", "ellipse.csv", "--json").out)
     assert record["noise"]["share"] == pytest.approx(0.008, rel=0.1)
@@ -915,7 +915,7 @@ def test_info_of_a_table(call, tmp_path):
     shown = call("info", "mixed.csv").out
     for sentence in record["remarks"]:
         assert sentence in shown
-    assert "The columns are of different size. That is fine" in shown
+    assert "The columns differ in size. That is fine" in shown
     assert "'a2' duplicates 'a'." in shown
 
 

@@ -209,7 +209,7 @@ def test_columns_of_text_are_set_aside_when_told(tmp_path, capsys):
     table = read_table(str(path), Reading(), set_aside=True)
     assert table.names == ("x", "y")
     assert [each.name for each in table.set_aside] == ["day", "city"]
-    assert "columns of dates and texts are left out: 'day', 'city'" in capsys.readouterr().err
+    assert "columns of dates and text are left out: 'day', 'city'" in capsys.readouterr().err
     path.write_text("1,Rome,2\n3,Oslo,4\n")  # the same places of a table without names
     nameless = Reading(header=False)
     other = read_table(str(path), nameless, set_aside=True)

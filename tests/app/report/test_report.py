@@ -28,7 +28,7 @@ from vanishing.app.report import (
 )
 from vanishing.app.report.charts import png, round_ticks
 from vanishing.app.report.content import image_shape_of, join
-from vanishing.app.report.equations import Formulas
+from vanishing.app.report.equations import Formula, Formulas
 from vanishing.app.report.scores import _thin_out, compare_with_labels
 from vanishing.app.wording import describe_fix, list_changes
 from vanishing.equations.mathml import mathml_equation
@@ -841,3 +841,17 @@ def test_labels_in_a_column_of_a_frame(tmp_path, detector, readings):
     labels = pd.DataFrame({"label": np.arange(60) % 30 == 7})
     expected = page_of(tmp_path, detector, readings, labels=labels["label"]).words
     assert page_of(tmp_path, detector, readings, labels=labels).words == expected
+
+
+def test_equations_are_formulas_of_a_column():
+    """What is off is said of the column that is to be changed: its value, and what it should be."""
+    terms = Sum(np.array([[0, 0, 1], [1, 1, 0], [0, 0, 0]]), [-2.0, 1.0, 4.0], 3)
+    formula = Formula(terms, ["speed", "force", "power"], 0.1)
+    written, value = formula.solve_for(2, np.array([3.0, 2.0, 9.0]))
+    assert written.get("aria-label") == "power ≈ 0.5 · speed · force + 2"
+    assert value == pytest.approx(5.0)
+    assert formula.solve_for(0, np.ones(3)) is None  # it is multiplied by another column
+    assert formula.explicit().get("aria-label") == formula.element.get("aria-label")
+    total = Sum(np.eye(3, dtype=int), [1.0, -1.0, 1.0], 3)
+    label = Formula(total, ["in", "total", "out"], 0.1).explicit().get("aria-label")
+    assert label == "total ≈ in + out"

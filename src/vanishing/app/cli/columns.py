@@ -241,7 +241,7 @@ def remarks(found: Description) -> list[str]:
     if len(found.strays) > MOST_STRAYS:
         said.append(f"{len(found.strays) - MOST_STRAYS} more cells are not numbers.")
     if found.orders >= DIFFERENT:
-        said.append("The columns are of different size. That is fine: each is scaled first.")
+        said.append("The columns differ in size. That is fine: each is scaled first.")
     for same in found.duplicates:
         first, *others = map(repr, same)
         said.append(f"{' and '.join(others)} duplicate{'s' * (len(others) == 1)} {first}.")

@@ -129,7 +129,8 @@ def _unexpected(error: Exception) -> int:
 
 def _usage(error: Any) -> str:
     path = error.ctx.command_path if getattr(error, "ctx", None) else "vanishing"
-    return f"{error.format_message().rstrip('.')}; see {path} --help"
+    message = error.format_message().rstrip(".")
+    return f"{message}{' See' if message.endswith('?') else '; see'} {path} --help"
 
 
 def _close_stdout() -> None:

@@ -326,7 +326,7 @@ def _say_left_out(aside: Sequence[SetAside]) -> str:
     if len(aside) == 1:
         return f"column {aside[0].name!r} is left out ({aside[0].reason})"
     kinds = {reason.partition(",")[0] for _, reason in aside}
-    what = " and ".join(f"{kind}s" for kind in sorted(kinds))
+    what = " and ".join("dates" if kind == "date" else kind for kind in sorted(kinds))
     shown = ", ".join(repr(name) for name, _ in aside[:5])
     more = f" and {len(aside) - 5} more" if len(aside) > 5 else ""
     return f"columns of {what} are left out: {shown}{more}"

@@ -15,10 +15,10 @@ from vanishing.app.report.content import (
     raise_power,
     write_change,
 )
-from vanishing.app.report.equations import Formulas
+from vanishing.app.report.equations import Formula, Formulas
 from vanishing.app.wording import TOGETHER, describe_fix, list_changes
 from vanishing.equations.mathml import Element, element
-from vanishing.equations.text import number, significant
+from vanishing.equations.text import changed_number, number, significant
 from vanishing.explain.record import Bar, Explanation
 
 #: Rows that are listed at once, those that follow in a fold, and those below the threshold.
@@ -204,15 +204,15 @@ def _write_fix(explanation: Explanation | None) -> object:
 def _how_to_read(given: Given) -> str:
     if given.image_shape is not None:
         return (
-            "Each image is compared with the nearest one that is as usual as nine of ten in "
-            "training. Colours say what each pixel adds to the score: orange raises it, blue "
-            "lowers it."
+            "Each image is compared with the nearest one that is as typical as nine of ten "
+            "training images. Colours say what each pixel adds to the score: orange raises it, "
+            "blue lowers it."
         )
     return (
-        "Each row is compared with the nearest one that is as usual as nine of ten in training. "
-        "Bars say what each column adds to the score: orange raises it, blue lowers it. Another "
-        "column may be the cause: with few equations, changing any of several columns could fix "
-        "the row."
+        "Each row is compared with the nearest one that is as typical as nine of ten training "
+        "rows. Bars say what each column adds to the score: orange raises it, blue lowers it. "
+        "Another column may be the cause: with few equations, changing any of several columns "
+        "could fix the row."
     )
 
 
@@ -275,16 +275,30 @@ def _fold_equations(explanation: Explanation, formulas: Sequence[Formulas]) -> E
         formula = formulas[part].formula(cluster, equation.index)
         times = f"{raise_power(significant(equation.times_typical, 3))} times as far off as usual"
         words = f"{equation.part}, degree {equation.degree}: {times}"
-        items.append(
-            element(
-                "li",
-                None if formula is None else formula.element,
-                element("span", words, class_="note"),
-            )
-        )
+        written = None if formula is None else formula.element
+        if formula is not None and formulas[part].in_columns:
+            solved = _solve_for_changed(formula, explanation)
+            if solved is not None:
+                written, given = solved
+                words = f"{given}: {times}"
+        items.append(element("li", written, element("span", words, class_="note")))
     if not items:
         return None
     words = (
         "The equation that it breaks" if len(items) == 1 else "The equations that it breaks most"
     )
     return fold(words, element("ul", items, class_="equations"))
+
+
+def _solve_for_changed(formula: Formula, explanation: Explanation) -> tuple[Element, str] | None:
+    """Return the formula of the column to change most, and what it says about the row."""
+    if not list_changes(explanation):
+        return None
+    column = int(np.argmax(explanation.attribution))
+    solved = formula.solve_for(column, explanation.sample)
+    if solved is None:
+        return None
+    written, value = solved
+    name = explanation.feature_names[column]
+    here, fix = (raise_power(each) for each in changed_number(explanation.sample[column], value))
+    return written, f"{name} is {here}, this gives {fix}"

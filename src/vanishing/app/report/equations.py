@@ -41,17 +41,65 @@ class Formula:
 
     Parameters
     ----------
-    element : Element
-        The formula.
+    terms : Sum
+    names : sequence of str
+        Of the variables.
     usual : float
         How far off it usually is on normal data, in the same units.
-    n_left_out : int
-        Terms for which dots stand.
     """
 
-    element: Element
+    terms: Sum
+    names: Sequence[str]
     usual: float
-    n_left_out: int
+
+    @property
+    def element(self) -> Element:
+        """The formula."""
+        return mathml_equation(self.terms, self.names, relation="≈ 0")
+
+    @property
+    def n_left_out(self) -> int:
+        """Terms for which dots stand."""
+        return self.terms.n_left_out
+
+    def explicit(self) -> Element:
+        """Return the formula of a variable with the coefficient 1, or what is zero without any.
+
+        People read "power ≈ speed · force" more easily than what is zero. A variable is preferred
+        that is a sum of others.
+        """
+        best: tuple[int, Sum, str] | None = None
+        for variable, name in enumerate(self.names):
+            sides = self._solve(variable)
+            if sides is not None and abs(sides[1]) == 1:
+                n_negative = sum(value < 0 for value in sides[0].coefficients)
+                if best is None or n_negative < best[0]:
+                    best = n_negative, sides[0], name
+        if best is None:
+            return self.element
+        return mathml_equation(best[1], self.names, relation="≈", left=best[2])
+
+    def solve_for(self, variable: int, row: FloatArray) -> tuple[Element, float] | None:
+        """Return the formula of one variable, and what it gives in a row; None without any."""
+        sides = self._solve(variable)
+        if sides is None:
+            return None
+        terms = sides[0]
+        value = np.prod(row**terms.exponents, axis=1) @ np.asarray(terms.coefficients)
+        return (
+            mathml_equation(terms, self.names, relation="≈", left=self.names[variable]),
+            float(value),
+        )
+
+    def _solve(self, variable: int) -> tuple[Sum, float] | None:
+        """Return what a variable is, if it stands alone in one term only, and its coefficient."""
+        exponents, coefficients = self.terms.exponents, np.asarray(self.terms.coefficients)
+        having = np.flatnonzero(exponents[:, variable])
+        if self.n_left_out or len(having) != 1 or exponents[having[0]].sum() != 1:
+            return None
+        others, own = np.arange(len(exponents)) != having[0], float(coefficients[having[0]])
+        digits = np.broadcast_to(self.terms.digits, len(exponents))[others].tolist()
+        return Sum(exponents[others], (-coefficients[others] / own).tolist(), digits), own
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,8 +180,7 @@ class Formulas:
         equation = self.tidied[index]
         coefficients = [float(c) for c in equation.coefficients]
         terms = Sum(equation.exponents, coefficients, max(DIGITS, equation.digits))
-        written = mathml_equation(terms, self._short_names, relation="≈ 0")
-        return Formula(written, equation.extent, 0)
+        return Formula(terms, self._short_names, equation.extent)
 
     def formula(self, cluster: int, index: int) -> Formula | None:
         """Return one equation, or None if it has too many terms, or too large ones, for that.
@@ -177,7 +224,7 @@ class Formulas:
         first = min(shown, key=lambda k: (-exponents[k].sum(), k))
         p = p * np.sign(p[first])  # the sign is free, and a formula does not begin with a minus
         terms = Sum(exponents[shown], p[shown].tolist(), digits[:MOST_TERMS].tolist(), left_out)
-        return Formula(mathml_equation(terms, names, relation="≈ 0"), usual, left_out)
+        return Formula(terms, names, usual)
 
 
 # --- The sections on the equations and on the spectrum --------------------------------------------
@@ -201,8 +248,8 @@ def equations_section(
         return [element("p", words)]
     total = sum(len(each.center) for part in parts for each in part.components)
     rounding = (
-        "Rounding a coefficient, or leaving a term out, changes an equation by less than a tenth "
-        "of what it is usually off by"
+        "Coefficients are rounded and small terms left out where that changes an equation by less "
+        "than a tenth of its usual deviation"
     )
     if any(each.tidied for each in formulas):
         rounding = (
@@ -212,7 +259,7 @@ def equations_section(
     found: list[Element] = [
         element(
             "p",
-            f"Normal {unit}s keep {format_count(total, 'equation')}, up to noise. {rounding}; "
+            f"Normal {unit}s satisfy {format_count(total, 'equation')}, up to noise. {rounding}; "
             "where there are many terms, dots stand for all but the largest.",
         )
     ]
@@ -289,7 +336,7 @@ def _list_equations(
             f"usually off by {raise_power(significant(formula.usual, 2))}, degree {degree}{where}"
         )
         words += left_out if formula.n_left_out else ""
-        items.append(element("li", formula.element, element("span", words, class_="note")))
+        items.append(element("li", formula.explicit(), element("span", words, class_="note")))
     return element("ol", items, class_="equations") if items else None
 
 

@@ -106,7 +106,8 @@ def _laws_section(laws: Any) -> list[Element]:
     used = {name for law in laws for name in law.columns}
     if items and (unused := [name for name in laws.names if name not in used]):
         parts.append(element("p", f"In no law: {join(unused, 20)}.", class_="note"))
-    parts += [element("p", f"{note[:1].upper()}{note[1:]}.", class_="note") for note in laws.notes]
+    # Not with a capital letter: a note may begin with the name of a column.
+    parts += [element("p", f"Note: {note}.", class_="note") for note in laws.notes]
     return parts
 
 

@@ -136,7 +136,7 @@ def _meaning(given: Given) -> str:
         return ""
     return (
         f" {given.unit.capitalize()}s that are as far off as normal ones usually are have scores "
-        "near 0, and those that are less far off negative scores."
+        "near 0; those that are closer have negative scores."
     )
 
 
