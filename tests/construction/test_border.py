@@ -1,5 +1,6 @@
 """Border bases: O and G satisfy their definitions, and are those of slow references."""
 
+import warnings
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -505,3 +506,21 @@ def test_a_finite_set_of_points_exhausts_its_border(kind):
     ideal = VanishingIdeal(construction=kind, tol=0.0, max_degree=None).fit(X)
     assert ideal.stop_reason_ == "exhausted"
     assert len(ideal.order_ideal_.terms) == 3
+
+
+def test_equations_on_a_contrast_that_is_much_wider_are_not_dropped():
+    """Errors of Gram matrices are large there; whether an equation is zero is undecided at most."""
+    axes = [[-4, 0], [0, -2], [0, 0], [0, 1], [0, 2], [0, 4], [0, 5], [2, 0], [4, 0]]
+    X = np.array(axes) + [1.0, -2.0]
+    Y = np.random.default_rng(0).integers(-5, 6, (40, 2)) * [4, 256] + [1.0, -2.0]
+    ideal = VanishingIdeal(
+        max_degree=5,
+        tol=0,
+        construction=AbmGradient(order="degrevlex"),
+        normalization="contrastive",
+        reduction="gram",
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ideal.fit(X, contrast=Y)
+    assert not any(step.dropped for step in ideal.trace_)

@@ -78,6 +78,11 @@ class Columns:
     form: Form | None
     on_contrast: bool
 
+    @property
+    def trusted(self) -> float:
+        """The largest rounding error, relative to the size of the terms, that is acceptable."""
+        return bound_trusted_error(self.relative_error)
+
 
 class Fit(NamedTuple):
     """The least squares fit g = b - Σ c_o o of a term on O.
@@ -164,9 +169,8 @@ class Sequence:
         residual = float(np.linalg.norm(self.rest[n_joined:, number]))
         columns, own = self.columns, self.n_lower + number
         doubt = SAFETY * (columns.error[own] + np.abs(coefficients) @ columns.error[self.terms])
-        trusted = bound_trusted_error(columns.relative_error)
-        noise = min(doubt, trusted * columns.terms[own])
-        if len(self.rest) > n_joined and doubt > max(FALL, trusted) * columns.expected[own]:
+        noise = min(doubt, columns.trusted * columns.terms[own])
+        if len(self.rest) > n_joined and doubt > max(FALL, columns.trusted) * columns.expected[own]:
             noise = 0.0  # unless O has as many terms as there are points
         return Fit(coordinates, coefficients, residual, float(noise), float(doubt))
 
@@ -380,8 +384,10 @@ def sort_out(
             # Errors of the coefficients, which cancel on X, do not on the contrast.
             doubt = fit.doubt * measure.amplify(sequence.R)
             if size <= doubt:
-                found.dropped += size <= doubt / SAFETY
-                found.undecided += size > doubt / SAFETY
+                # Zero on the contrast, too, if it is tiny beside its terms there.
+                is_zero = size <= columns.trusted * measure.add_terms(fit.coefficients)
+                found.dropped += is_zero
+                found.undecided += not is_zero
                 continue
         extent = fit.residual / size if size > 0 else np.inf
         generator = None
@@ -456,6 +462,12 @@ class Measure:
         assert self.form is not None
         sizes = self.form.factor[:, self.terms]
         return float(np.linalg.norm(solve_triangular(R, sizes.T, trans="T", check_finite=False)))
+
+    def add_terms(self, coefficients: FloatArray) -> float:
+        """Return the sum of the sizes of the terms of a polynomial."""
+        assert self.form is not None
+        scale = self.form.scale
+        return float(scale[self.own] + np.abs(coefficients) @ scale[self.terms])
 
     def bound(self, coefficients: FloatArray) -> float:
         """Return the size up to which the size of a polynomial is a rounding error."""

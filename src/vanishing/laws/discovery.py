@@ -755,7 +755,9 @@ class Search:
             most = min(most, SAME_NOISE * max(self._linear, 1e-3))
         if self.proportional:  # what is little of a value may be much of the spread
             most = min(most, MOST_NOISE * float(self.spreads[relation.columns].min()))
-        else:  # a few values that are far off make a spread so large that all others are near
+        elif relation.degree > 2:
+            # A few values that are far off make a spread so large that all others are near. They
+            # make no simple law, and the spread of columns with long tails is as large.
             most = min(most, MOST_NOISE * float(self._narrowness[relation.columns].min()))
         if relation.noise > most or (relation.noise > EXACT and self._is_rough(relation)):
             return relation, None
