@@ -511,7 +511,7 @@ def test_a_finite_set_of_points_exhausts_its_border(kind):
 def test_equations_on_a_contrast_that_is_much_wider_are_not_dropped():
     """Errors of Gram matrices are large there; whether an equation is zero is undecided at most."""
     axes = [[-4, 0], [0, -2], [0, 0], [0, 1], [0, 2], [0, 4], [0, 5], [2, 0], [4, 0]]
-    X = np.array(axes) + [1.0, -2.0]
+    X = np.add(axes, [1.0, -2.0])
     Y = np.random.default_rng(0).integers(-5, 6, (40, 2)) * [4, 256] + [1.0, -2.0]
     ideal = VanishingIdeal(
         max_degree=5,
