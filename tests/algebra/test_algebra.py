@@ -17,6 +17,7 @@ from vanishing.algebra import (
     project,
 )
 from vanishing.algebra.hilbert import growth
+from vanishing.construction.border import Abm, AbmGradient, Oavi
 from vanishing.datasets import describe_variety, make_variety, varieties
 from vanishing.polynomials.monomials import monomials
 
@@ -409,3 +410,17 @@ def test_a_plane_and_a_line_with_more_points_have_two_dimensions():
     found = estimate_variety(VanishingIdeal(max_degree=4, tol=1e-6).fit(X).basis_, X)
     assert "the Hilbert function gives dimension 2, the Jacobian 1" in found.doubts
     assert not found.settled
+
+
+@pytest.mark.parametrize("kind", [Abm, AbmGradient, Oavi])
+@pytest.mark.parametrize("units", [1.0, [2.0**30, 1.0, 2.0**-30]])
+def test_minimal_generators_of_a_full_border(kind, units):
+    """Multiples of linear equations were kept, since F_1 is all variables."""
+    t = np.arange(-4.0, 5)
+    X = np.column_stack([t, 2 * t + 1, 3 - t]) * units
+    construction = kind(border="full")
+    for degree in (2, 3):
+        ideal = VanishingIdeal(
+            construction=construction, generators="minimal", max_degree=degree, tol=0
+        )
+        assert ideal.fit(X).basis_.degrees().tolist() == [1, 1]

@@ -237,6 +237,10 @@ def find_minimal_generators(basis: PolynomialBasis) -> BoolArray:
     generators: dict[int, FloatArray] = {}  # leading forms by degree
     rounding = float(np.finfo(np.float64).eps)
     nonvanishing, noise_below = np.eye(n_variables), rounding
+    if kept[0].any() and n_variables == basis.n_features:
+        # F_1 of a full border is all variables: multiples of linear equations do occur.
+        generators[1] = np.linalg.solve(first.nonvanishing, np.asarray(first.vanishing))
+        noise_below = max(rounding, float(np.max(first.extents / norms(generators[1]))))
     for degree, block in enumerate(basis.blocks[1:], start=2):
         products = multiply_forms(nonvanishing, n_variables, degree, block.left, block.right)
         nonvanishing = products @ block.nonvanishing
