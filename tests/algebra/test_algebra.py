@@ -424,3 +424,16 @@ def test_minimal_generators_of_a_full_border(kind, units):
             construction=construction, generators="minimal", max_degree=degree, tol=0
         )
         assert ideal.fit(X).basis_.degrees().tolist() == [1, 1]
+
+
+def test_members_of_equations_that_nearly_depend_on_each_other():
+    """A combination of multiples was so small that it was taken for zero, and left out."""
+    points = [[-2, -1, 1, 4, 5, 2, -3], [5, -5, 0, -4, -2, 5, 0], [-1, -5, 5, 1, -3, 3, 0]]
+    points += [[-1, -1, 3, 1, -2, 5, 2], [-5, -3, 5, 1, -2, 0, -4]]
+    X = 8.0 * np.array(points)
+    construction = AbmGradient(order="degrevlex")
+    basis = VanishingIdeal(construction=construction, max_degree=2, tol=0).fit(X).basis_
+    values = np.prod(X[:, None] ** monomials(7, 2).exponents, axis=2)
+    _, singular, right = np.linalg.svd(values / np.abs(values).max(axis=0))
+    for vanishing in right[len(singular) :] / np.abs(values).max(axis=0):
+        assert contains(basis, vanishing).contained

@@ -378,7 +378,7 @@ def groebner_basis(polynomials: Sequence[Any], *, order: Order = "grevlex") -> l
 #: Most terms of a polynomial whose membership is decided: matrices have their square.
 MOST_MONOMIALS = 20_000
 #: Multiples of norm 1 whose combinations are smaller than this are dependent.
-DEPENDENT = 1e-9
+DEPENDENT = 1e-11
 
 
 @dataclass(frozen=True)
