@@ -11,7 +11,7 @@ from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_e
 from vanishing.data.source import have_lost_digits
 from vanishing.equations.text import last_digits
 from vanishing.laws.check import Check, Checker
-from vanishing.laws.discovery import HIGHEST_DEGREE, check_options, find_relations
+from vanishing.laws.discovery import check_options, choose_degree, find_relations
 from vanishing.laws.fit import EXACT, evaluate
 from vanishing.laws.law import Equations, Law, make_law
 from vanishing.laws.table import NumericTable, frame_like, refuse_sizes, take_table, whole_columns
@@ -335,7 +335,7 @@ def discover(
     _leave_out_rows(table, table.sample_weight > 0)
     _leave_out_missing(table)
     _set_rounded_aside(table)
-    degree = HIGHEST_DEGREE if max_degree is None else max_degree
+    degree = choose_degree(len(table.names), max_degree, notes=[])  # find_relations tells of it
     refuse_sizes(table.names, table.values, degree, lambda row: f"row {table.row_names[row]}")
     _leave_out_gross_errors(table)
     _check_noise(noise, len(table.names))

@@ -276,7 +276,7 @@ class PolynomialBasis:
             )
         xp = namespace(x)
         # Casts would discard imaginary parts, and read texts and dates as numbers.
-        if getattr(x.dtype, "kind", "") in "USMm" or xp.isdtype(x.dtype, "complex floating"):
+        if getattr(x.dtype, "kind", "f") in "USMm" or xp.isdtype(x.dtype, "complex floating"):
             raise ValueError(f"expected points with real numbers, got dtype {x.dtype}")
         if not xp.isdtype(x.dtype, "real floating"):
             x = xp.astype(x, xp.float64)
