@@ -437,3 +437,12 @@ def test_members_of_equations_that_nearly_depend_on_each_other():
     _, singular, right = np.linalg.svd(values / np.abs(values).max(axis=0))
     for vanishing in right[len(singular) :] / np.abs(values).max(axis=0):
         assert contains(basis, vanishing).contained
+
+
+def test_minimal_generators_of_two_clusters():
+    """Multiples of lower generators seemed to depend on each other, and one was kept for them."""
+    near = [[-1, 1], [-2, -1], [2, -1], [-1, 0], [-3, -2], [3, -1]]
+    far = [[37, 39], [38, 38], [43, 41], [37, 41], [42, 42], [41, 38]]
+    X = np.array(near + far) * 2.0**-18
+    ideal = VanishingIdeal(tol=0, construction="abm-gradient", generators="minimal").fit(X)
+    assert ideal.basis_.degrees().tolist() == [4, 4, 4]
