@@ -371,7 +371,11 @@ def serving():
                 raise RuntimeError("the playground did not start")
             time.sleep(0.02)
         port = server.servers[0].sockets[0].getsockname()[1]
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=120) as client:
+        # A connection kept for the next request would be open or half closed, depending on how long
+        # ago the last one was: descriptors at rest could not be compared.
+        limits = httpx.Limits(max_keepalive_connections=0)
+        address = f"http://127.0.0.1:{port}"
+        with httpx.Client(base_url=address, timeout=120, limits=limits) as client:
             yield client
     finally:
         server.should_exit = True
