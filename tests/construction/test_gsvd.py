@@ -234,3 +234,15 @@ def test_directions_in_coordinates_are_orthonormal_under_the_form(seed, exponent
     sizes = np.ldexp(factor, exponent) @ (plain / lengths**2).T @ found.vectors
     np.testing.assert_allclose(sizes.T @ sizes, np.eye(6), atol=1e-9)
     assert np.sum(found.extents < 1e-12 * found.extents.max()) == 2
+
+
+@pytest.mark.parametrize("extent", [1e-6, 1e-4, 1e4, 1e6])
+def test_extents_of_many_columns_keep_their_digits(extent):
+    """√(1 - α²) has none of the digits of a small β, and neither has √α² of a small α."""
+    rng = np.random.default_rng(0)
+    extents = np.r_[np.geomspace(0.5, 2, 149), extent]
+    left, right, mixing = (np.linalg.qr(rng.standard_normal((150, 150)))[0] for _ in range(3))
+    large = np.maximum(extents, 1.0)  # both sides in the units of the larger one
+    a, b = left @ np.diag(extents / large) @ mixing, right @ np.diag(1 / large) @ mixing
+    found = solve_pair(side(a), side(b)).extents
+    np.testing.assert_allclose(np.sort(found), np.sort(extents), rtol=1e-9)

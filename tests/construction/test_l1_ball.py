@@ -72,3 +72,13 @@ def test_a_large_ball_holds_the_least_squares_fit():
     R, target = problem()
     found = fit_in_ball(R, target, 100.0, bound=1e-6)
     np.testing.assert_allclose(R @ found, target, atol=1e-6)
+
+
+@pytest.mark.parametrize("radius", [0.05, 0.3, 1.0])
+def test_what_no_coefficients_explain_counts(radius):
+    R, target = problem()
+    best = best_in_ball(R, target, radius)
+    rest = 0.5 * best
+    bound = 1.05 * np.hypot(best, rest)
+    found = fit_in_ball(R, target, radius, bound=bound, residual=rest)
+    assert np.hypot(np.linalg.norm(R @ found - target), rest) <= bound

@@ -184,6 +184,7 @@ class TestLevel:
         assert [step.vanishing for step in auto.trace_] == [step.vanishing for step in exact.trace_]
         if auto.basis_.count():
             assert auto.noise_.level == 0, record
+            assert auto.noise_.degree == exact.basis_.degrees().min()
 
     @pytest.mark.parametrize("seed", range(10))
     def test_nothing_is_found_in_nothing(self, seed):

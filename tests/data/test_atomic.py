@@ -249,6 +249,24 @@ def test_an_interruption_before_anybody_watches(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+NOBODY_WATCHES = """
+import sys
+from pathlib import Path
+from vanishing.data import atomic
+atomic._locked = lambda *_, **__: sys.exit("interrupted")
+atomic.write_atomic(Path(sys.argv[1]) / "x", b"new")
+"""
+
+
+@pytest.mark.programs
+def test_nothing_is_left_at_the_end_of_a_process(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", NOBODY_WATCHES, tmp_path], capture_output=True, text=True
+    )
+    assert done.stderr == "interrupted\n"
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_fork_does_not_remove_what_its_parent_writes(tmp_path):
     with replace_atomic(tmp_path / "x") as path:
         pid = os.fork()

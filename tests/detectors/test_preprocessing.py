@@ -6,7 +6,7 @@ from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
-from vanishing.detectors.preprocessing import fit_preprocessor
+from vanishing.detectors.preprocessing import fit_preprocessor, set_components
 from vanishing.detectors.score import Coordinates
 from vanishing.transformations import AnyOf, Product, RandomAffine, Rotations, Translations
 
@@ -69,3 +69,13 @@ def test_one_product_gives_all_images(images, whiten):
     for i, transformation in enumerate(transformations):
         np.testing.assert_allclose(found[i], pca.transform(transformation(images)), atol=1e-12)
         np.testing.assert_allclose(found[i], coordinates.image(i, images), atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rounding_gives_no_negative_variance(seed):
+    axis = np.random.default_rng(seed).normal(size=(1, 6))
+    covariance = axis.T @ axis
+    assert np.linalg.eigvalsh(covariance)[0] < 0, "by rounding"
+    found = set_components(PCA(6), np.zeros(6), covariance, 10)
+    assert found.explained_variance_.min() >= 0
+    assert np.isfinite(found.singular_values_).all()

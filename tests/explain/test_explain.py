@@ -520,6 +520,10 @@ def test_number_of_equations(n_equations):
     assert len(explanation.equations) == n_equations
 
 
+def test_five_equations_by_default():
+    assert len(fitted("recipe").explain(BROKEN[:1])[0].equations) == 5
+
+
 def test_names_and_words():
     names = [f"sensor {j}" for j in range(N_SENSORS)]
     detector = VanishingDetector(contrastive()).fit(pd.DataFrame(NORMAL, columns=names))

@@ -75,6 +75,7 @@ def test_missing_cells_are_filled_where_determined(account_laws):
     cells = [(0, 2), (1, 0), (2, 7), (4, 2), (4, 7)]
     assert filled == {(i, names[j]): truth[i, j] for i, j in cells}
     assert all(found.is_missing for found in check)
+    assert all(fix.probability == 1 for found in check for fix in found.fixes)
     assert not check.broken.any()
 
 

@@ -896,3 +896,13 @@ def test_values_far_off_make_no_law(seed):
     far = rng.random(table.shape) < 0.08
     table = np.where(far, table * rng.choice([0.1, 10], table.shape) + 1, table)
     assert len(discover(table)) == 0
+
+
+@pytest.mark.parametrize("n_rows", [40, 300])
+def test_a_row_beyond_comparison_is_left_out_and_noted(n_rows):
+    a, b = np.random.default_rng(0).uniform(1, 5, (2, n_rows))
+    X = np.column_stack([a, b, a + b])
+    X[7, 0] = 1e14
+    laws = discover(X, ["a", "b", "total"])
+    assert "no law was fitted to a row with 1e+14 in a" in " ".join(laws.notes)
+    assert [str(law) for law in laws] == ["total = a + b"]

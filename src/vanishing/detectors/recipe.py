@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from vanishing.arrays.blocks import limit_workers
 from vanishing.arrays.namespace import FloatArray, IntArray
 from vanishing.contrasts import Permuted
-from vanishing.data.source import LARGEST, ArraySource
+from vanishing.data.source import ArraySource
 from vanishing.detectors.base import Progress
 from vanishing.detectors.clusters import (
     FEWEST_ROWS as FEWEST_TO_SPLIT,
@@ -139,11 +139,6 @@ def fit_recipe(
     # neither do small units of all columns.
     unit = min(1.0, float(np.max(np.hypot(scaler.mean_, np.sqrt(scaler.var_)))))
     constant = scaler.var_ <= (1e-15 * unit + 1e-12 * np.abs(scaler.mean_)) ** 2
-    if constant.all() and 0 < (largest := float(np.max(np.abs(X)))) < 1 / LARGEST:
-        raise ValueError(
-            f"X holds numbers of at most {largest:.0e} in size, too small to be squared; rescale "
-            "the data before fitting"
-        )
     chosen = []
     if len(X) > MOST_ROWS:
         chosen.append(f"fitted to {MOST_ROWS} of {len(X)} rows")

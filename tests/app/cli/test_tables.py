@@ -303,9 +303,11 @@ def workbook(path, **sheets):
 PRICES = [["day", "a", "b", None], [date(2026, 1, 5), 1, 2.5], [date(2026, 1, 6), "1e3", None]]
 
 
-def test_sheets_are_tables(tmp_path):
+def test_sheets_are_tables(tmp_path, capsys):
     path = workbook(tmp_path / "book.xlsx", Empty=[], Prices=PRICES, Other=[[1, 2], [3, 4]])
     table = read_table(path, Reading(id="day"), gaps="keep")
+    told = " ".join(capsys.readouterr().err.split())
+    assert "sheet 'Prices' is read; --sheet reads another ('Other')" in told
     assert table.names == ("a", "b")
     assert table.row_ids.tolist() == ["2026-01-05", "2026-01-06"]
     np.testing.assert_array_equal(table.values, [[1, 2.5], [1000, np.nan]])
