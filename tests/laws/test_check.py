@@ -85,8 +85,10 @@ def test_missing_cells_of_linear_laws_that_hold_together():
     laws = discover(X)
     row = X[:1].copy()
     row[0, :2] = np.nan
-    filled = {fix.column: fix.fix for found in laws.check(row) for fix in found.fixes}
+    (found,) = laws.check(row)
+    filled = {fix.column: fix.fix for fix in found.fixes}
     assert filled == pytest.approx({"x0": a[0], "x1": b[0]})
+    assert [fix.probability for fix in found.fixes] == [1, 1]
 
 
 def test_an_ambiguous_root_is_not_filled():
