@@ -436,6 +436,7 @@ def test_cells_that_two_laws_determine_together():
     for fix in found.fixes:
         assert fix.fix == pytest.approx(X[0, int(fix.column[1:])])
         assert fix.error < 1e-6
+        assert fix.probability == 1
     row[0, both[2]] = np.nan  # three unknowns
     assert len(laws.check(row)) == 0
 
