@@ -5,11 +5,13 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from vanishing import VanishingIdeal
 from vanishing.detectors.clusters import (
     ROWS_PER_DIMENSION,
     find_clusterings,
     find_clusters,
     find_large_clusters,
+    fit_clusters,
 )
 
 
@@ -96,3 +98,15 @@ def test_a_cluster_that_grew_does_not_save_the_next_small_one():
     )
     labels = find_large_clusters(points, 4, seed=0)
     assert sorted(np.bincount(labels).tolist()) == [fewest, 6 * fewest - 1]
+
+
+def test_deviations_are_mean_squares_in_units_of_the_spread():
+    points, labels = blobs([80, 120]), np.repeat([0, 1], [80, 120])
+    template = VanishingIdeal(max_degree=1, tol=10.0)
+    for label, component in enumerate(
+        fit_clusters(points, labels, None, template, smallest_scale=0.0)
+    ):
+        values = component.ideal.basis_.evaluate(points[labels == label])
+        z = (values - values.mean(axis=0)) / values.std(axis=0)
+        deviations = (values - component.center) ** 2 @ component.weights
+        np.testing.assert_allclose(deviations, np.mean(z**2, axis=1))

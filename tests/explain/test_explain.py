@@ -520,6 +520,19 @@ def test_number_of_equations(n_equations):
     assert len(explanation.equations) == n_equations
 
 
+def test_pixels_are_measured_in_one_unit(digits):
+    normal, _, _ = digits
+    preprocessor = PCA(5, random_state=0)
+    detector = TransformationDetector(
+        Rotations((8, 8)), preprocessor=preprocessor, ideal=contrastive(max_degree=1, tol=0.8)
+    ).fit(normal)
+    score = detector.anomaly_score_
+    assert np.ptp(score.normal.spread) > 0.1
+    np.testing.assert_allclose(
+        score.landscape.scale, np.sqrt(np.mean(score.normal.spread**2)), rtol=1e-12
+    )
+
+
 def test_five_equations_by_default():
     assert len(fitted("recipe").explain(BROKEN[:1])[0].equations) == 5
 
