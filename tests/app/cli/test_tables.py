@@ -397,7 +397,7 @@ def test_models_get_names_where_there_are_any(tmp_path):
 def test_notes_tell_what_was_guessed(tmp_path, capsys):
     """Only where there is something to tell."""
     read(tmp_path, "0,1\n1.5,2.5\n3.5,4.5\n")
-    assert "taken for names" in capsys.readouterr().err
+    assert "used as names" in capsys.readouterr().err
     read(tmp_path, "a,b\n1,2\n3,4\n")
     assert capsys.readouterr().err == ""
     for shape, told in (((3, 2, 2), True), ((3, 4), False)):
@@ -432,7 +432,7 @@ def test_outputs_are_checked_before_work(tmp_path, monkeypatch):
         check_outputs([str(tmp_path / "a"), str(tmp_path / "." / "a")], [])
     with monkeypatch.context() as patched:
         patched.setattr("os.access", lambda *_: False)  # root may write anything
-        with pytest.raises(OutputError, match="may not be written"):
+        with pytest.raises(OutputError, match="no permission"):
             check_outputs([str(tmp_path / "a.csv")], [])
     check_outputs(["/dev/null", "/dev/null", "-", None], [])
     with pytest.raises(UsageError, match=r"unknown kind of table '\.doc'"):
@@ -442,8 +442,8 @@ def test_outputs_are_checked_before_work(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("number", "said"),
     [
-        (errno.ENOSPC, "a.csv was not written: no space is left there; make room"),
-        (errno.EROFS, "a.csv was not written: it may not be written there; choose another"),
+        (errno.ENOSPC, "a.csv was not written: no space left on the device; free"),
+        (errno.EROFS, "a.csv was not written: writing there is not permitted; choose another"),
         (errno.EIO, f"a.csv was not written: {os.strerror(errno.EIO)}; choose another place"),
     ],
 )

@@ -126,7 +126,7 @@ def test_sections_scores_and_rows(tmp_path, recipe, readings):
         assert name in headings
     n_anomalous = int((detector.predict(readings) == -1).sum())
     assert f"{n_anomalous} of 60 rows are anomalous" in page.words
-    assert f"{n_anomalous} anomalous rows, the highest score first" in page.words
+    assert f"{n_anomalous} anomalous rows, highest score first" in page.words
     worst = np.argsort(detector.score_samples(readings))[:2]
     assert set(worst) == {7, 23}
     score = -detector.score_samples(readings)[worst[0]]
@@ -295,7 +295,7 @@ def test_no_anomalies_and_one_kind_of_label(tmp_path, detector):
     typical = typical[detector.predict(typical) == 1]
     page = page_of(tmp_path, detector, typical, labels=np.zeros(len(typical)))
     assert "No row is above the threshold" in page.words
-    assert "All labels are the same, so that there is no ROC curve" in page.words
+    assert "All labels are the same, so there is no ROC curve" in page.words
 
 
 def test_constant_columns(tmp_path):
