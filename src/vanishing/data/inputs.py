@@ -146,7 +146,7 @@ def _as_source(
         return TableSource(split_dataset(data), columns=columns, name=name)
     if columns is not None:
         raise ValueError(
-            f"columns can be chosen for tables in files only, but {name} is a {type(data).__name__}"
+            f"columns can only be chosen for tables in files, but {name} is a {type(data).__name__}"
         )
     if isinstance(data, SampleSource):
         return data if data.name == name else data.named(name)

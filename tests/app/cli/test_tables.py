@@ -258,10 +258,10 @@ def test_rows_with_missing_values_are_skipped_when_told(tmp_path):
         ("a,b\n1,2\n", {"columns": "c"}, "no column 'c'; it has the columns 'a', 'b'"),
         ("a,b\n1,2\n", {"columns": "3"}, "a number from 1 to 2"),
         ("a,b\n1,2\n", {"drop": "1-2"}, "no column is left"),
-        ("a\0b", {}, "no text file"),
+        ("a\0b", {}, "not a text file"),
         ("PAR1 is no magic", {}, "no Parquet file"),
-        (b"\x93NUMPY", {}, "no NumPy file"),
-        (b"PK\x03\x04", {}, "no NumPy file"),
+        (b"\x93NUMPY", {}, "not a readable NumPy file"),
+        (b"PK\x03\x04", {}, "not a readable NumPy file"),
     ],
 )
 def test_bad_tables_are_refused(tmp_path, content, options, said):
@@ -336,7 +336,7 @@ def test_a_workbook_from_a_pipe_and_files_that_are_none(tmp_path, monkeypatch):
     content = Path(workbook(tmp_path / "book.xlsx", One=[["a", "b"], [1, 2]])).read_bytes()
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
     assert read_table("-", Reading()).values.tolist() == [[1, 2]]
-    with pytest.raises(DataError, match="no Excel file that can be read"):
+    with pytest.raises(DataError, match="not a readable Excel file"):
         read(tmp_path, b"PK\x03\x04", name="bad.xlsx")
     with pytest.raises(DataError, match=r"save it as \.xlsx or \.csv"):
         read(tmp_path, b"\xd0\xcf\x11\xe0", name="old.xls")
@@ -382,7 +382,7 @@ def test_arrays_of_numpy(tmp_path):
     with pytest.raises(DataError, match="no array 'W'"):
         read_table(str(tmp_path / "two.npz"), Reading(array="W"))
     np.save(tmp_path / "objects.npy", np.array([{}], dtype=object), allow_pickle=True)
-    with pytest.raises(DataError, match="no NumPy file that can be read"):
+    with pytest.raises(DataError, match="not a readable NumPy file"):
         read_table(str(tmp_path / "objects.npy"), Reading())
 
 
