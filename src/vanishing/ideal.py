@@ -132,8 +132,8 @@ def warn_of_overflow(values: Array, what: str) -> Array:
         more = f" and {beyond.size - 1} more" if beyond.size > 1 else ""
         warnings.warn(
             f"{what} overflow on row {beyond[0]}{more}: such rows are too far from the training "
-            "rows, and their values are infinite or NaN; look for wrong cells there, or leave these "
-            "rows out",
+            "rows, and their values are infinite or NaN; look for wrong cells there, or leave "
+            "these rows out",
             OverflowWarning,
             stacklevel=3,
         )
