@@ -233,8 +233,8 @@ def validate_table(estimator: Any, X: Any, **options: Any) -> Any:
             ]
             where = f" of column {texts[0]}" if len(texts) == 1 else ""
             raise ValueError(
-                f"{error}: X must hold numbers only; leave the texts{where} out, or encode them, "
-                "for instance by OneHotEncoder"
+                f"{error}: X must hold numbers only; leave the strings{where} out, or encode them, "
+                "for instance with OneHotEncoder"
             ) from error
         if "setting an array element" in str(error) or "float() argument must be" in str(error):
             where = _describe_cell(X)
