@@ -2,8 +2,8 @@
 Accounts: the laws of a table, and the two cells that break them
 ================================================================
 
-A table of accounts, five years by month. Somebody typed two numbers wrong. Nobody says which
-columns belong together, or that anything is wrong: the table itself does.
+This is a table of accounts for five years, by month. Two numbers were typed wrong. We do not say
+which columns belong together, or that anything is wrong: the table itself shows it.
 """
 
 # sphinx_gallery_thumbnail_path = "_static/thumbnails/accounts.png"
@@ -24,7 +24,7 @@ table.head()
 # %%
 # Laws
 # ----
-# ``discover`` finds the short equations that nearly all rows keep. A few wrong cells do not hide
+# ``discover`` finds the short equations that nearly all rows satisfy. A few wrong cells do not hide
 # them.
 
 laws = discover(table)
@@ -33,14 +33,14 @@ print(laws)
 # %%
 # Broken cells
 # ------------
-# ``check`` names the cell that breaks laws, and the value that would restore all of them. One wrong
-# cell may break several laws; a wrong sum and its parts are told apart by the other laws.
+# ``check`` finds the cell that breaks laws, and the value that would restore all of them. One wrong
+# cell may break several laws; the other laws tell whether a sum or one of its parts is wrong.
 
 findings = laws.check(table)
 print(findings)
 
 # %%
-# As a frame, to mend the table with:
+# As a frame, which can be used to correct the table:
 
 frame = findings.to_frame()
 frame[["row", "cell", "value", "fix", "probability"]]
@@ -57,8 +57,8 @@ assert {(f.row, f.cell) for f in frame.itertuples()} == {
 }
 
 # %%
-# How far each month is off, law by law. Two months stand out, and which laws they break says which
-# cell it is: costs are in both sums, profit is in one.
+# The figure shows how far each month is off, law by law. Two months stand out, and the laws that
+# they break show which cell is wrong: costs are in both sums, profit is in one.
 
 residuals = laws.residuals(table)
 n_laws = len(laws.equations)
@@ -88,7 +88,7 @@ plt.show()
 # %%
 # Missing cells
 # -------------
-# Cells that are missing are filled in where the laws leave one value.
+# Missing cells are filled in if the laws allow only one value.
 
 gaps = mended.astype(float)
 gaps.loc["2022-03", "sales"] = np.nan
@@ -96,5 +96,5 @@ gaps.loc["2022-07", ["wages", "rent"]] = np.nan
 print(laws.check(gaps))
 
 # %%
-# The first is filled in. The other two are in one law only, which cannot give both of them, and
-# nothing is made up.
+# The first is filled in. The other two are in only one law, which cannot determine both of them, so
+# they are not filled in.
