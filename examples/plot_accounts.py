@@ -47,10 +47,10 @@ frame[["row", "cell", "value", "fix", "probability"]]
 
 # %%
 
-mended = table.copy()
+corrected = table.copy()
 for finding in frame.itertuples():
-    mended.loc[finding.row, finding.cell] = finding.fix
-assert len(laws.check(mended).to_frame()) == 0
+    corrected.loc[finding.row, finding.cell] = finding.fix
+assert len(laws.check(corrected).to_frame()) == 0
 assert {(f.row, f.cell) for f in frame.itertuples()} == {
     ("2021-05", "costs"),
     ("2023-06", "profit"),
@@ -90,7 +90,7 @@ plt.show()
 # -------------
 # Missing cells are filled in if the laws allow only one value.
 
-gaps = mended.astype(float)
+gaps = corrected.astype(float)
 gaps.loc["2022-03", "sales"] = np.nan
 gaps.loc["2022-07", ["wages", "rent"]] = np.nan
 print(laws.check(gaps))

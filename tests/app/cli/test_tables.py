@@ -259,7 +259,7 @@ def test_rows_with_missing_values_are_skipped_when_told(tmp_path):
         ("a,b\n1,2\n", {"columns": "3"}, "a number from 1 to 2"),
         ("a,b\n1,2\n", {"drop": "1-2"}, "no column is left"),
         ("a\0b", {}, "not a text file"),
-        ("PAR1 is no magic", {}, "no Parquet file"),
+        ("PAR1 is no magic", {}, "not a readable Parquet file"),
         (b"\x93NUMPY", {}, "not a readable NumPy file"),
         (b"PK\x03\x04", {}, "not a readable NumPy file"),
     ],

@@ -356,7 +356,7 @@ def test_other_containers(make, tmp_path, readings):
         ({"labels": ["normal"] * 60}, "1 for anomalies and 0 for normal rows.*got 'normal'"),
         ({"labels": [0, 1, 2] * 20}, r"got the values \[0.0, 1.0, 2.0\]"),
         ({"labels": [0, 1]}, r"labels must be one value for each of the 60 rows.*\(2,\)"),
-        ({"scores": np.full(60, np.nan)}, "scores hold NaN"),
+        ({"scores": np.full(60, np.nan)}, "scores contain NaN"),
         ({"scores": np.zeros(59)}, "scores must be one value for each of the 60 rows"),
         ({"ids": ["a"]}, "ids must name each of the 60 rows of X, got 1"),
         ({"feature_names": ["a"]}, "expected 3 feature names, got 1"),
