@@ -531,7 +531,7 @@ def load_bytes(content, folder):
         (lambda m: m.update(format_version=1), "version 1, and .* reads 2; .* fit the model again"),
         (lambda m: m.update(format_version=True), "version True"),
         (lambda m: m.update(format="other"), "not a model file"),
-        (lambda m: m["model"].update({"class": "os.system"}), "no kind"),
+        (lambda m: m["model"].update({"class": "os.system"}), "not of a kind"),
         (lambda m: m.update(model=[]), "no model"),
         (lambda m: m.update(model=None), "no model"),
         (lambda m: m["model"]["parameters"].update(n_components=-1), "n_components"),
