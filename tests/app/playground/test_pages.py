@@ -281,7 +281,7 @@ def test_trouble_is_told(view, fails):
     )
     page.locator("#degree").press("ArrowRight")
     page.locator("#alert").wait_for()
-    told = "at most 5 s" if fails == "refused" else "does not answer"
+    told = "at most 5 s" if fails == "refused" else "does not respond"
     assert told in page.locator("#alert").inner_text()
     page.unroute("**/api/fit")
     view.press("#degree", "ArrowRight")
