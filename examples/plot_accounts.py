@@ -2,8 +2,8 @@
 Accounts: the laws of a table, and the two cells that break them
 ================================================================
 
-A table of accounts, five years by month. Somebody typed two numbers wrong. Nobody says which
-columns belong together, or that anything is wrong: the table itself does.
+This is a table of accounts for five years, by month. Two numbers were typed wrong. We do not say
+which columns belong together, or that anything is wrong: the table itself shows it.
 """
 
 # sphinx_gallery_thumbnail_path = "_static/thumbnails/accounts.png"
@@ -24,7 +24,7 @@ table.head()
 # %%
 # Laws
 # ----
-# ``discover`` finds the short equations that nearly all rows keep. A few wrong cells do not hide
+# ``discover`` finds the short equations that nearly all rows satisfy. A few wrong cells do not hide
 # them.
 
 laws = discover(table)
@@ -33,32 +33,32 @@ print(laws)
 # %%
 # Broken cells
 # ------------
-# ``check`` names the cell that breaks laws, and the value that would restore all of them. One wrong
-# cell may break several laws; a wrong sum and its parts are told apart by the other laws.
+# ``check`` finds the cell that breaks laws, and the value that would restore all of them. One wrong
+# cell may break several laws; the other laws tell whether a sum or one of its parts is wrong.
 
 findings = laws.check(table)
 print(findings)
 
 # %%
-# As a frame, to mend the table with:
+# As a frame, which can be used to correct the table:
 
 frame = findings.to_frame()
 frame[["row", "cell", "value", "fix", "probability"]]
 
 # %%
 
-mended = table.copy()
+corrected = table.copy()
 for finding in frame.itertuples():
-    mended.loc[finding.row, finding.cell] = finding.fix
-assert len(laws.check(mended).to_frame()) == 0
+    corrected.loc[finding.row, finding.cell] = finding.fix
+assert len(laws.check(corrected).to_frame()) == 0
 assert {(f.row, f.cell) for f in frame.itertuples()} == {
     ("2021-05", "costs"),
     ("2023-06", "profit"),
 }
 
 # %%
-# How far each month is off, law by law. Two months stand out, and which laws they break says which
-# cell it is: costs are in both sums, profit is in one.
+# The figure shows how far each month is off, law by law. Two months stand out, and the laws that
+# they break show which cell is wrong: costs are in both sums, profit is in one.
 
 residuals = laws.residuals(table)
 n_laws = len(laws.equations)
@@ -88,13 +88,13 @@ plt.show()
 # %%
 # Missing cells
 # -------------
-# Cells that are missing are filled in where the laws leave one value.
+# Missing cells are filled in if the laws allow only one value.
 
-gaps = mended.astype(float)
+gaps = corrected.astype(float)
 gaps.loc["2022-03", "sales"] = np.nan
 gaps.loc["2022-07", ["wages", "rent"]] = np.nan
 print(laws.check(gaps))
 
 # %%
-# The first is filled in. The other two are in one law only, which cannot give both of them, and
-# nothing is made up.
+# The first is filled in. The other two are in only one law, which cannot determine both of them, so
+# they are not filled in.

@@ -21,9 +21,9 @@ outliers = np.array([[0.65, 0.0], [-0.65, 0.0]])
 X = np.vstack([curve, outliers])
 
 # %%
-# ``max_degree`` is the only choice. At degree 2 the loops are filled; from degree 4 on they have
-# holes, and with growing degree the region follows the curve. Lines are thresholds: in the light
-# regions beyond them ``predict`` is -1.
+# ``max_degree`` is the only parameter to choose. At degree 2 the loops are filled; from degree 4 on
+# they have holes, and as the degree grows, the region follows the curve. Lines are thresholds: in
+# the light regions beyond them ``predict`` is -1.
 
 x, y = np.meshgrid(np.linspace(-1.4, 1.4, 160), np.linspace(-0.8, 0.8, 100))
 grid = np.column_stack([x.ravel(), y.ravel()])
@@ -43,8 +43,8 @@ for axis, degree in zip(axes, (2, 4, 8), strict=True):
 plt.show()
 
 # %%
-# Rows may come in parts. Nothing of them is kept but the moments of their monomials and a sample
-# for the threshold, and the scores are those of a fit to all rows, up to rounding.
+# Rows may come in parts. Only the moments of their monomials and a sample for the threshold are
+# kept, and the scores are those of a fit to all rows, up to rounding.
 
 streamed = ChristoffelDetector(8)
 for part in np.array_split(X, 10):

@@ -49,13 +49,13 @@ print(invariants)
 assert len(invariants) == 2
 
 # %%
-# A body that is free has two conserved quantities of degree 2: its energy, and the square of its
-# angular momentum,
+# A free body has two conserved quantities of degree 2: its energy, and the square of its angular
+# momentum,
 #
 # .. math:: 2E = \sum I_i \omega_i^2, \qquad |L|^2 = \sum I_i^2 \omega_i^2.
 #
-# Any two combinations of them are as good, and the shortest are listed. So what has to be compared
-# are the planes that they span, in the space of coefficients.
+# Any two combinations of them are equally good, and the shortest are listed. So we compare the
+# planes that they span in the space of coefficients.
 
 found = np.zeros((2, 3))
 for row, invariant in zip(found, invariants, strict=True):
@@ -66,20 +66,20 @@ print(f"angle between the planes: {np.degrees(angles).max():.2f} degrees")
 assert np.degrees(angles).max() < 1
 
 # %%
-# A single throw, here the fourth, satisfies an equation that holds on no other: that is no property
-# of the body.
+# A single throw, here the fourth, satisfies an equation that holds on no other throw, so it is not
+# a property of the body.
 
 print(discover(throws[3], NAMES))
 
 # %%
-# The motion itself can be read off the same records.
+# The equations of motion can be found from the same records.
 
 odes = discover_odes(throws, 15 / 149, feature_names=NAMES)
 print(odes)
 
 # %%
-# On the left the trajectories of one energy, with that of the fourth throw. On the right a throw
-# that was not used: the angular velocities change, the invariants do not.
+# Left: the trajectories of one energy, with that of the fourth throw. Right: a throw that was not
+# used for the fit: the angular velocities change, the invariants do not.
 
 other = tumble([0.9, 0.5, 0.4])
 other = other + 0.01 * spreads * rng.normal(size=other.shape)

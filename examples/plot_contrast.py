@@ -2,9 +2,9 @@
 Choosing the contrast: what the equations are for
 =================================================
 
-The contrast Y says what an equation should tell X from. The same X, points along half a circle, is
-given four different contrasts here. Nothing else is changed, and the equation that holds best is
-not the same.
+The contrast Y determines what the equations should distinguish X from. Here the same X, points
+along half a circle, gets four different contrasts. Nothing else changes, but the equation that
+holds best is different each time.
 """
 
 # sphinx_gallery_thumbnail_path = "_static/thumbnails/contrast.png"
@@ -35,21 +35,22 @@ CONTRASTS = {
 }
 
 # %%
-# With the contrastive normalization a polynomial has root mean square 1 on Y, and its extent is
-# its root mean square on X: small if it tells X from Y. What it does elsewhere is not its concern.
+# With the contrastive normalization, a polynomial has root mean square 1 on Y, and its extent is
+# its root mean square on X, which is small if the polynomial distinguishes X from Y. Its values
+# elsewhere do not matter.
 #
-# * **Another class** that lives where X lives gives an equation that tells the two apart. The
-#   circle, which holds on both, is of no use and does not come out.
-# * **Transformed copies of X** do much the same where no other class is known: the paper turns
+# * **Another class** in the same region as X gives an equation that separates the two. The circle,
+#   which holds on both, does not help and is not found.
+# * **Transformed copies of X** do much the same if no other class is known: the paper rotates
 #   images.
-# * **Random points** of the space around give the circle: they are told from X by being off it,
-#   which no other class on the circle is. This is what the paper's Theorem 6 is about.
-# * **Permuted columns** keep the range of each variable and lose what ties them together. The
-#   equation is what ties them, again the circle: the usual choice for tables, where the anomalies
-#   to come are rows that break such ties.
+# * **Random points** in the surrounding space give the circle: they differ from X by not being on
+#   it, but another class on the circle does not. This is the subject of the paper's Theorem 6.
+# * **Permuted columns** keep the range of each variable but lose the relation between them. The
+#   equation is this relation, again the circle. This is the usual choice for tables, where
+#   anomalies are rows that break such relations.
 #
-# The table shows the difference: the size of each equation on a class that none of the fits has
-# seen, on the rest of the circle.
+# The table shows the difference: the size of each equation on a class on the rest of the circle,
+# which none of the fits has seen.
 
 figure, axes = plt.subplots(1, 4, figsize=(11, 3.1), layout="constrained")
 window = np.meshgrid(np.linspace(-1.7, 1.7, 300), np.linspace(-1.7, 1.7, 300))

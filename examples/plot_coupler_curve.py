@@ -2,8 +2,8 @@
 A four-bar linkage: the curve that a point of the coupler draws
 ===============================================================
 
-A crank turns, a rocker follows, and a plate, the *coupler*, joins their ends. The point P of
-the plate draws a closed curve, used in sewing machines, film cameras and walking robots. It is
+A crank turns, a rocker follows, and a plate, the *coupler*, joins their ends. The point P of the
+plate draws a closed curve, used in sewing machines, film cameras and walking robots. It has been
 known since the 1870s (Samuel Roberts) that this is a curve of degree 6, of a special kind: the
 terms of its highest degree are those of (x² + y²)³. Here the equation is found from positions of P
 alone.
@@ -38,9 +38,9 @@ angle = np.linspace(0, 2 * np.pi, 300, endpoint=False)
 A, B, P = joints(angle, side=+1)
 
 # %%
-# The points are exact, so the tolerance is 0: rounding errors are recognized by themselves.
-# Powers up to the sixth are best taken of numbers around 1, so the curve is centred and scaled.
-# No polynomial below degree 6 vanishes, and one of degree 6 does.
+# The points are exact, so the tolerance is 0: rounding errors are recognized automatically. Powers
+# up to the sixth are best taken of numbers around 1, so the curve is centred and scaled. No
+# polynomial below degree 6 vanishes, and one of degree 6 does.
 
 centre, size = P.mean(axis=0), np.abs(P - P.mean(axis=0)).max()
 ideal = VanishingIdeal(max_degree=6, tol=0).fit((P - centre) / size)

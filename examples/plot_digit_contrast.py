@@ -2,9 +2,9 @@
 Images with contrast: what makes a 3 a 3, and not an 8
 ======================================================
 
-Images of handwritten 3s satisfy equations. Most of them are of no use to tell a 3 from an 8: the
-corners are white in both. With the 8s as the *contrast*, equations are small on 3s **and** of size
-1 on 8s: they describe the difference.
+Images of handwritten 3s satisfy equations. Most of them do not help to distinguish a 3 from an 8:
+the corners are white in both. With the 8s as the *contrast*, equations are small on 3s **and** of
+size 1 on 8s: they describe the difference.
 """
 
 # sphinx_gallery_thumbnail_path = "_static/thumbnails/digit_contrast.png"
@@ -29,8 +29,8 @@ threes, eights = (pca.transform(train[train_labels == digit]) for digit in (3, 8
 # %%
 # Equations without and with contrast
 # -----------------------------------
-# Both have degree one and two, in ten principal components. How well do they tell unseen 3s from
-# unseen 8s? The score of an image is how badly it breaks the equations of the 3.
+# Both have degree one and two, in ten principal components. How well do they separate unseen 3s
+# from unseen 8s? The score of an image is how much it violates the equations of the 3.
 
 chosen = np.isin(test_labels, (3, 8))
 unseen, is_eight = pca.transform(test[chosen]), test_labels[chosen] == 8
@@ -48,9 +48,9 @@ for name, ideal in (("without contrast", without), ("with contrast", with_contra
 # %%
 # Where does the best equation look?
 # ----------------------------------
-# The gradient of an equation says which pixels would change its value. Averaged over 8s and carried
-# back from principal components to pixels: ink in the red pixels makes an image less of a 3, ink in
-# the blue ones more.
+# The gradient of an equation shows which pixels would change its value. Here it is averaged over 8s
+# and converted from principal components to pixels: ink in the red pixels makes an image less like
+# a 3, ink in the blue pixels more like a 3.
 
 best = int(np.argmin(with_contrast.extents_))
 slopes = with_contrast.basis_.jacobian(eights)[:, best]

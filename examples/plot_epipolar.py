@@ -2,15 +2,15 @@
 Two cameras: the epipolar constraint, and matches that break it
 ===============================================================
 
-Two cameras look at the same scene. Nothing is known about either of them; all there is are
-matches: a point (u, v) of the left picture and the point (u', v') of the right one that shows
-the same thing. Seen as points of a space of four dimensions, right matches satisfy one equation of
+Two cameras look at the same scene. Nothing is known about either of them; the only data are
+matches: a point (u, v) of the left picture and the point (u', v') of the right one that shows the
+same thing. Seen as points of a space of four dimensions, right matches satisfy one equation of
 degree 2,
 
 .. math:: (u', v', 1) \\, F \\, (u, v, 1)^T = 0,
 
 and its nine coefficients are the *fundamental matrix* F. Here it is found from the matches alone,
-although every tenth of them is wrong.
+although one in ten of them is wrong.
 """
 
 # sphinx_gallery_thumbnail_path = "_static/thumbnails/epipolar.png"
@@ -46,12 +46,13 @@ is_wrong = np.arange(len(matches)) % 10 == 0
 matches[is_wrong, 2:] = rng.uniform([0, 0], [WIDTH, HEIGHT], size=(is_wrong.sum(), 2))
 
 # %%
-# The gradient normalization makes the values of an equation lengths: g(x) is about the distance
-# of the match x from the surface g = 0, in pixels (Sampson's distance, in computer vision). So
-# right matches have values of about the noise, half a pixel, and a tolerance of twice the noise
-# finds what holds up to it. Wrong matches are far off and would spoil the fit. As is usual there, a
-# first equation comes from many small draws, one of which happens to be clean; it decides which
-# matches are used. Pixels are counted from the middle of each picture.
+# The gradient normalization turns the values of an equation into lengths: g(x) is about the
+# distance of the match x from the surface g = 0, in pixels (Sampson's distance, in computer
+# vision). So right matches have values of about the noise, half a pixel, and a tolerance of twice
+# the noise finds what holds up to it. Wrong matches are far off and would spoil the fit. As is
+# usual there, a first equation comes from many small random samples, one of which happens to
+# contain no wrong matches; it decides which matches are used. Pixel coordinates are measured from
+# the center of each picture.
 
 points = matches - np.divide(frame, 2)
 best = np.full(len(points), np.inf)
@@ -71,8 +72,8 @@ for step in ideal.trace_:
 
 # %%
 # A quadric in four variables has 15 coefficients. The nine of u'u, u'v, ..., 1 are F. The other six
-# belong to products within one picture, and are nothing but noise: they were not told to be 0.
-# The truth is known here: it follows from where the cameras stand (*essential matrix*).
+# belong to products within one picture, and are only noise: nothing forced them to be 0. The truth
+# is known here: it follows from where the cameras stand (*essential matrix*).
 
 u, v, u2, v2 = sympy.symbols(NAMES)
 equation = sympy.Poly(ideal.to_sympy(NAMES)[0], u, v, u2, v2)
@@ -93,8 +94,8 @@ print(f"the other six coefficients are at most {rest:.3f}")
 assert np.linalg.norm(ours - true) < 0.05
 
 # %%
-# A matrix of this kind has two equal singular values, and the third is 0. This was not
-# demanded of it either:
+# A matrix of this kind has two equal singular values, and the third is 0. This was not enforced
+# either:
 
 print(np.linalg.svd(ours)[1].round(3))
 

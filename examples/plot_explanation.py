@@ -2,9 +2,9 @@
 Explaining an alarm: which sensor is broken?
 ============================================
 
-A pump has seven sensors, and physics ties their readings together. The detector does not know
-the physics. It learns the equations from normal readings, and says for an alarm which of them
-are broken and which sensors break them.
+A pump has seven sensors, and physics ties their readings together. The detector does not know the
+physics. It learns the equations from normal readings, and shows for an alarm which equations are
+broken and by which sensors.
 """
 
 # sphinx_gallery_thumbnail_path = "_static/thumbnails/explanation.png"
@@ -45,8 +45,8 @@ detector.fit(normal_readings(1500, rng))
 today = normal_readings(10, rng)
 
 # %%
-# The pressure sensor begins to read a quarter too much. The reading is well within what is usual
-# for a pressure, but it does not go with the other readings any more.
+# The pressure sensor begins to read a quarter too high. The reading is well within the usual range
+# of the pressure, but it is no longer consistent with the other readings.
 
 reading = today.iloc[[7]].copy()
 print(f"pressure {reading['pressure'].item():.1f}, prediction {detector.predict(reading)[0]:+d}")
@@ -55,9 +55,9 @@ print(f"pressure {reading['pressure'].item():.1f}, prediction {detector.predict(
 
 # %%
 # ``explain`` looks for the nearest readings that satisfy the equations as well as nine of ten
-# training rows, and tries to get by with a change of a single column first. The *suggested fix* is
-# what the sensor should have read, roughly: the nearest acceptable value, not the most likely
-# one. Shares add up to the difference of the two scores.
+# training rows, and tries changes of a single column first. The *suggested fix* is what the sensor
+# should have read, roughly: the nearest acceptable value, not the most likely one. Attributions sum
+# to the difference between the two scores.
 
 explanation = detector.explain(reading, n_equations=3)[0]
 fixed = f"{explanation.counterfactual_score:.2f} with the suggested fix"
@@ -73,10 +73,10 @@ display = ExplanationDisplay.from_explanation(explanation)
 print(detector.explain(today.iloc[[7]])[0].attribution)
 
 # %%
-# How far can this be trusted? Each sensor in turn reads a quarter too much, in ten rows. The
-# broken one is named first where several equations contain it. The ambient temperature is in one
-# only, together with power and temperature. Power is settled by flow and pressure, but nothing
-# tells the other two apart, and sometimes the smaller change is one of the temperature.
+# How far can this be trusted? Each sensor in turn reads a quarter too high, in ten rows. The broken
+# sensor is named first if several equations contain it. The ambient temperature is in only one,
+# together with power and temperature. Power is determined by flow and pressure, but nothing
+# distinguishes the other two, and sometimes the smaller change is one of the temperature.
 
 names = list(today.columns)
 named = np.zeros((7, 7), dtype=int)

@@ -2,9 +2,9 @@
 The gas law, from noisy readings
 ================================
 
-A vessel holds n moles of a gas at pressure p, volume V and temperature T. All four are read off
-instruments, each with an error of half a percent. Which equation ties them together? Nothing is
-said beforehand except that its degree is at most 2.
+A vessel holds n moles of a gas at pressure p, volume V and temperature T. All four are measured,
+each with an error of half a percent. Which equation relates them? We assume only that its degree is
+at most 2.
 """
 
 # sphinx_gallery_thumbnail_path = "_static/thumbnails/gas_law.png"
@@ -38,8 +38,8 @@ for step in ideal.trace_:
     print(f"degree {step.degree}: {step.vanishing} vanish, extents {step.spectrum[:3].round(4)}")
 
 # %%
-# There is one equation, and two of its 15 terms stand out. The others are what noise leaves
-# of coefficients that are 0. The two have opposite signs: pV is proportional to nT.
+# There is one equation, and two of its 15 terms stand out. The coefficients of the others should be
+# 0 and are only noise. The two have opposite signs: pV is proportional to nT.
 
 p, V, n, T = symbols = sympy.symbols(NAMES)
 equation = sympy.Poly(ideal.to_sympy(NAMES)[0], *symbols)
@@ -53,9 +53,9 @@ for monomial in ranked[:4]:
 assert set(ranked[:2]) == {p * V, n * T}
 
 # %%
-# The ratio of the two is the gas constant, less precise than it could be, because the small terms
-# take their part. Now that the form of the law is known they can be left out, and R is one number
-# to be averaged over the readings:
+# The ratio of the two is the gas constant. It is less precise than it could be, because the small
+# terms also contribute. Now that the form of the law is known, they can be left out, and R is the
+# average of a single number over the readings:
 
 ratio = -coefficients[n * T] / coefficients[p * V]
 pressure, volume, moles, temperature = readings.T
@@ -67,8 +67,8 @@ assert abs(estimate / R - 1) < 0.005
 
 # %%
 # Where does the law end? Two moles of cold carbon dioxide are compressed, without noise. A real gas
-# falls below the law as it gets denser; here van der Waals' equation says by how much. The
-# equation that was found is broken by nearly that much: minus its value over its term with nT is
+# falls below the law as it gets denser; here van der Waals' equation predicts by how much. The
+# equation that was found is violated by nearly that much: minus its value over its term with nT is
 # pV/nRT - 1, the deviation that chemists plot.
 
 a, b = 364.0, 0.0427  # of carbon dioxide, in kPa L²/mol² and L/mol

@@ -2,8 +2,8 @@
 Digits and their rotations: an alarm for what was never seen
 ============================================================
 
-A detector learns from images of 0, 2, 4, 6 and 8 alone. Then it scores all ten digits, the odd
-ones of which it has never seen.
+A detector learns only from images of 0, 2, 4, 6 and 8. Then it scores all ten digits, although it
+has never seen the odd ones.
 """
 
 # sphinx_gallery_thumbnail_path = "_static/thumbnails/images.png"
@@ -23,9 +23,9 @@ is_even = digits.test_labels % 2 == 0
 print(f"{len(normal)} even digits to learn from, {len(is_even)} digits to score")
 
 # %%
-# Equations tell normal data from something else. Without anomalies, the something else has to be
-# made: here it is the same images, rotated. For every angle the detector looks for equations that
-# hold on the images turned by that angle and not on those turned by the others.
+# Equations distinguish normal data from something else. Without anomalies, something else has to be
+# generated: here, the same images, rotated. For every angle the detector looks for equations that
+# hold on the images rotated by that angle and not on those rotated by the others.
 
 rotations = Rotations(image_shape=digits.image_shape)
 figure, axes = plt.subplots(1, 4, figsize=(7, 2.3), layout="constrained")
@@ -35,8 +35,8 @@ for panel, rotation in zip(axes, rotations.for_width(normal.shape[1]), strict=Tr
     panel.set(title=rotation.name, xticks=[], yticks=[])
 
 # %%
-# A new image is normal if, turned in each of the four ways, it satisfies the equations of that
-# angle and breaks those of the others. The rotations act on pixels; the principal components come
+# A new image is normal if, rotated by each of the four angles, it satisfies the equations of that
+# angle and violates those of the others. The rotations act on pixels; the principal components come
 # after them, and equations are in twelve numbers per image.
 
 detector = TransformationDetector(rotations, preprocessor=PCA(12, random_state=0))
@@ -53,7 +53,7 @@ axis.legend(frameon=False)
 axis.spines[["top", "right"]].set_visible(False)
 
 # %%
-# Which are the odd digits that it finds strangest, and which even ones are false alarms? Numbers
+# Which odd digits are the strangest to the detector, and which even ones are false alarms? Numbers
 # are anomaly scores.
 
 figure, axes = plt.subplots(2, 9, figsize=(9, 2.8), layout="constrained")
@@ -70,9 +70,9 @@ axes[1, 0].set_ylabel("even", color="#0072B2")
 
 # %%
 # Two choices remain. ``weighting="convex"`` weighs the polynomials so that the mean score of the
-# training images is best. ``n_components=5`` cuts the normal images into five clusters, each with
-# equations of its own. Neither uses a label. On these few images, clusters help, and weights help
-# together with clusters only.
+# training images is best. ``n_components=5`` divides the normal images into five clusters, each
+# with its own equations. Neither uses labels. On these few images, clusters help, and weights help
+# only together with clusters.
 
 print("AUC              unit weights   convex weights")
 for n_components in (1, 5):

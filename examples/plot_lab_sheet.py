@@ -58,9 +58,9 @@ assert abs(g - 9.81) < 0.15
 # %%
 # The misread row
 # ---------------
-# One row breaks the law. With one law between two quantities either of them may be wrong, and both
-# fixes are listed. The students know which: 11/10 of the period. About one sound row in 200 is just
-# beyond the noise and is listed as well.
+# One row breaks the law. With one law between two quantities, either of them may be wrong, and both
+# fixes are listed. The students know which one: the period is 11/10 of the right value. About one
+# correct row in 200 is just beyond the noise and is also listed.
 
 findings = laws.check(sheet)
 print(findings)

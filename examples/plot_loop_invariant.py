@@ -48,9 +48,9 @@ print(f"{len(recorded)} states of {len(inputs)} runs, {recorded.shape[1]} variab
 
 # %%
 # The states are integers, so relations hold exactly or not at all, and the tolerance is 0. There
-# are 45 monomials of degree at most 2 and far more states, so that nothing vanishes by chance.
-# ``to_rational`` turns the floating-point equations into ones with integer coefficients, and
-# checks in exact arithmetic that they vanish on every recorded state.
+# are 45 monomials of degree at most 2 and far more states, so nothing vanishes by chance.
+# ``to_rational`` turns the floating-point equations into ones with integer coefficients, and checks
+# in exact arithmetic that they vanish on every recorded state.
 
 ideal = VanishingIdeal(max_degree=2, tol=0).fit(recorded.astype(float))
 equations = ideal.to_rational(recorded, NAMES)
@@ -59,17 +59,17 @@ for equation in equations:
 
 # %%
 # When the loop ends with a = b, the last two say that this number is a combination of x and y, so
-# that every common divisor of x and y divides it. The first two, y = bp - aq and x = as - br, say
-# that it divides both. So it is the greatest common divisor. Two of the five equations follow from
-# the other three:
+# every common divisor of x and y divides it. The first two, y = bp - aq and x = as - br, say that
+# it divides both. So it is the greatest common divisor. Two of the five equations follow from the
+# other three:
 
 for equation in ideal.to_rational(recorded, NAMES, minimal=True):
     print(equation.as_expr(), "= 0")
 
 # %%
-# Still, this has been seen in some runs only. It is proved for all of them by induction: the
-# equations hold at the start, and if they hold before a step, they hold after it. "After"
-# means: with the new values put in, each equation lies in the ideal of the old ones.
+# So far, this has been observed only in some runs. It is proved for all runs by induction: the
+# equations hold at the start, and if they hold before a step, they hold after it. "After" means:
+# with the new values put in, each equation lies in the ideal of the old ones.
 
 a, b, p, q, r, s, x, y = symbols = sympy.symbols(NAMES)
 start = {a: x, b: y, p: 1, q: 0, r: 0, s: 1}
@@ -86,8 +86,8 @@ for name, step in steps.items():
     print(f"{name:9} preserved")
 
 # %%
-# What the program does, drawn: a rectangle of 58 by 21 loses a square at every subtraction, until
-# a square is left, whose side is the greatest common divisor, here 1.
+# A picture of what the program does: a rectangle of 58 by 21 loses a square at every subtraction,
+# until a square is left, whose side is the greatest common divisor, here 1.
 
 COLORS = ("#0072B2", "#56B4E9", "#E69F00", "#D55E00", "#009E73")
 figure, axis = plt.subplots(figsize=(8.5, 3.6), layout="constrained")

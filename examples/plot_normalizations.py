@@ -2,9 +2,9 @@
 Normalizations compared: the same points under all five
 =======================================================
 
-An equation can be made as small as one likes by shrinking its coefficients, so a rule has to fix
-its size. The rule decides which equation counts as the one that holds best. Here are points near an
-arc of an ellipse, with noise, and for each of the five rules the quadric that it prefers.
+An equation can be made arbitrarily small by shrinking its coefficients, so a rule must fix its
+size. The rule determines which equation holds best. This example has noisy points near an arc of an
+ellipse, and shows the quadric that each of the five rules prefers.
 """
 
 # sphinx_gallery_thumbnail_path = "_static/thumbnails/normalizations.png"
@@ -30,10 +30,10 @@ X = on_ellipse(-0.6, 2.6, rng)
 Y = on_ellipse(2.9, 5.3, rng)  # the rest of the ellipse
 
 # %%
-# An extent is the root mean square on X of a polynomial of size 1, so what it means, and what a
-# tolerance means, depends on the rule. For each rule the tolerance is put between the best quadric
-# and the next one. The last columns of the table say what happens when X is given in other units,
-# ten times as large: extents stay, grow tenfold, or do something else.
+# An extent is the root mean square on X of a polynomial of size 1, so the meaning of extents and of
+# the tolerance depends on the rule. For each rule, the tolerance lies between the best quadric and
+# the next one. The last columns of the table show what happens when X is in other units, with
+# numbers ten times as large: extents stay the same, grow tenfold, or do something else.
 
 TOLERANCES = {
     "contrastive": 0.1,  # a ratio, X to Y
@@ -54,11 +54,11 @@ for name, tol in TOLERANCES.items():
     print(f"{name:18}  ", *("".join(f"{e:7.3f} " for e in some) + "  " for some in extents))
 
 # %%
-# The first rule is asked another question than the rest: what holds on X and *not on Y*? The
-# ellipse holds on both, so it is no answer. Of the others, the gradient comes closest to the true
-# ellipse, because its extents are nearly distances, and least squares of distances are what
-# Gaussian noise asks for. The others measure in other ways, and noise pulls their curves inwards or
-# outwards. How well is the unseen rest of the ellipse met?
+# The first rule answers a different question: what holds on X and *not on Y*? The ellipse holds on
+# both, so it is not an answer. Of the others, the gradient comes closest to the true ellipse,
+# because its extents are nearly distances, and least squares of distances suit Gaussian noise. The
+# others measure size differently, and noise pulls their curves inwards or outwards. How close do
+# they come to the unseen rest of the ellipse?
 
 for name, ideal in ideals.items():
     values = ideal.basis_.evaluate(Y)[:, 0]
@@ -66,7 +66,7 @@ for name, ideal in ideals.items():
     print(f"{name:18}  distance of Y from the curve, about {np.mean(np.abs(values / slopes)):.2f}")
 
 # %%
-# Shaded: where the polynomial is at most twice its extent.
+# In the shaded region, the polynomial is at most twice its extent.
 
 figure, axes = plt.subplots(2, 5, figsize=(11, 3.9), layout="constrained", height_ratios=[3, 2])
 window = np.meshgrid(np.linspace(-2.8, 2.8, 300), np.linspace(-1.9, 1.9, 200))

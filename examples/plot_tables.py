@@ -2,8 +2,8 @@
 Tables: a detector without choices, and a threshold with a guarantee
 ====================================================================
 
-``VanishingDetector()`` takes any table of numbers. Here its rows are tumours, described by
-thirty measurements. It learns from benign ones, and malignant ones are the anomalies.
+``VanishingDetector()`` takes any table of numbers. Here the rows are tumors, described by thirty
+measurements. The detector learns from benign tumors, and malignant ones are the anomalies.
 """
 
 # sphinx_gallery_thumbnail_path = "_static/thumbnails/tables.png"
@@ -21,15 +21,15 @@ benign, malignant = measurements[is_benign == 1], measurements[is_benign == 0]
 train, unseen_benign = train_test_split(benign, test_size=0.3, random_state=0)
 
 # %%
-# There is nothing to scale and nothing to choose. What the model consists of can be read:
+# There is nothing to scale and nothing to choose. ``chosen_`` describes the model:
 
 detector = VanishingDetector().fit(train)
 for line in detector.chosen_:
     print(line)
 
 # %%
-# Scores are larger for samples that are more normal, as scikit-learn has it. The area under the
-# curve says how often a benign tumour scores higher than a malignant one.
+# As in scikit-learn, more normal samples have larger scores. The area under the curve is the
+# probability that a benign tumor scores higher than a malignant one.
 
 
 def auc(detector, unseen_benign):
@@ -40,13 +40,13 @@ def auc(detector, unseen_benign):
 print(f"AUC: {auc(detector, unseen_benign):.3f}")
 
 # %%
-# To raise an alarm takes a threshold. Equations fit the rows that they were found on better than
-# any others, and with few rows and many columns much better, so by default the threshold is put
-# by rows that are left out of the fit in turn. That keeps false alarms few, but does not say how
-# few. ``contamination=0.05`` alone leaves five percent of the *training* rows below the threshold
-# and promises nothing about new rows. With ``calibration=0.3`` it does: three tenths of the rows
-# are kept out of the fit, the threshold is put by these, and a new benign tumour is an alarm with
-# probability 0.05 at most.
+# An alarm needs a threshold. Equations fit the training rows better than other rows, and much
+# better with few rows and many columns. So by default, the threshold comes from rows that are left
+# out of the fit in turn. This keeps false alarms rare, but without a guarantee.
+# ``contamination=0.05`` alone leaves five percent of the *training* rows below the threshold and
+# guarantees nothing about new rows. With ``calibration=0.3`` it does: three tenths of the rows are
+# held out, the threshold is set by these, and a new benign tumor causes an alarm with probability
+# at most 0.05.
 
 CHOICES = {
     "by default": {},
@@ -66,7 +66,8 @@ for name, parameters in CHOICES.items():
     print("{:21}  {:.3f}  {:12.3f}   {:15.3f}".format(name, *np.mean(found, axis=0)))
 
 # %%
-# The scores of the last split, and the threshold (``offset_``): what lies left of it is an alarm.
+# The scores of the last split, and the threshold (``offset_``): scores to the left of it are
+# alarms.
 
 figure, axis = plt.subplots(figsize=(7, 3.6), layout="constrained")
 bins = np.linspace(np.quantile(detector.score_samples(malignant), 0.02), 2, 41)

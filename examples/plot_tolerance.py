@@ -2,9 +2,9 @@
 Choosing the tolerance: the spectrum, and what lies in its gap
 ==============================================================
 
-The tolerance says how small on X a polynomial of size 1 must be to count as an equation. Look at
-the *spectrum* first, the extents of all polynomials of a degree: where it has a gap, any
-tolerance in the gap gives the same equations.
+A polynomial of size 1 counts as an equation if its extent on X is at most the tolerance. Look first
+at the *spectrum*, the extents of all polynomials of a degree: if it has a gap, any tolerance in the
+gap gives the same equations.
 """
 
 # sphinx_gallery_thumbnail_path = "_static/thumbnails/tolerance.png"
@@ -29,17 +29,18 @@ def spectrum(noise, tol=0):
 
 # %%
 # The points lie near a lemniscate, a curve of degree 4 in the shape of an eight, with more and more
-# noise. The gradient normalization, the default, measures in the units of X, so that the extent of
-# the right equation *is* the noise, until that is so large that the shape is lost. Twice the noise
-# is a good tolerance where the noise is known.
+# noise. The gradient normalization, the default, measures in the units of X, so the extent of the
+# right equation *is* the noise, until the noise is so large that the shape is lost. If the noise is
+# known, twice the noise is a good tolerance.
 
 print("noise    extents of degree 4")
 for noise in (0.0, 0.001, 0.01, 0.1):
     print(f"{noise:.3f}   ", "  ".join(f"{extent:7.0e}" for extent in spectrum(noise)))
 
 # %%
-# Where it is not known, ``tol="gap"`` looks for the gap: it splits each degree at its widest one,
-# if neighbours differ there by a factor of five or more, and finds nothing where there is none.
+# If it is not known, ``tol="gap"`` searches for the gap: it splits each degree at the widest gap,
+# if the extents on its two sides differ by a factor of five or more, and finds nothing if there is
+# no such gap.
 
 print("noise    degrees of the equations:  tol = 2 · noise    tol = 'gap'")
 for noise in (0.001, 0.003, 0.01, 0.03):
@@ -48,9 +49,9 @@ for noise in (0.001, 0.003, 0.01, 0.03):
     print(f"{noise:.3f} {degrees[0]!s:>42}    {degrees[1]!s:>11}")
 
 # %%
-# Below, the noise is 0.01. A tolerance below the noise finds nothing, one above it the curve, and
-# one that is too loose takes two cubics for equations that only come near the points. Then the
-# quartic is found as well, but the points that satisfy all equations are few.
+# Below, the noise is 0.01. A tolerance below the noise finds nothing, and one above it finds the
+# curve. One that is too large accepts two cubics that only come near the points. Then the quartic
+# is also found, but only few points satisfy all equations.
 
 figure, axes = plt.subplots(
     1, 4, figsize=(11, 3), layout="constrained", width_ratios=[1.25, 1, 1, 1]

@@ -2,11 +2,10 @@
 Tuning without labels
 =====================
 
-A detector has settings, such as the tolerance up to which a polynomial counts as vanishing.
-Where there are no anomalies to try it on, normal data has to do:
-``TransformationDetector.score`` is the mean score of held-out normal samples, and settings
-under which these score higher suit the data better. scikit-learn's ``GridSearchCV`` does the
-rest.
+A detector has settings, such as the tolerance up to which a polynomial counts as vanishing. If
+there are no anomalies to test it on, use normal data: ``TransformationDetector.score`` is the mean
+score of held-out normal samples, and settings under which these score higher suit the data better.
+scikit-learn's ``GridSearchCV`` does the rest.
 """
 
 # sphinx_gallery_thumbnail_path = "_static/thumbnails/tuning.png"
@@ -34,9 +33,9 @@ search = GridSearchCV(detector, grid, cv=3).fit(normal)
 print("chosen:", search.best_params_)
 
 # %%
-# No odd digit has been used so far. Was the choice a good one? The test images have labels, kept
-# aside until now. They give the area under the curve of every setting, which the search did not
-# know.
+# No odd digit has been used so far. Was the choice a good one? The test images have labels, which
+# were not used so far. They give the area under the curve for every setting, which the search did
+# not know.
 
 
 def auc(settings):
@@ -57,9 +56,9 @@ for settings, value, area in zip(tried, criterion, aucs, strict=True):
     )
 
 # %%
-# The search stays clear of the bad settings and finds a good one, not the best. Among settings of
-# one degree the criterion and the area mostly agree. Degree 3 is judged harshly: more than half
-# of its mean comes from one in twenty held-out images.
+# The search avoids the bad settings and finds a good one, but not the best. Among settings of one
+# degree the criterion and the area mostly agree. Degree 3 is judged harshly: more than half of its
+# mean comes from one in twenty held-out images.
 
 figure, axis = plt.subplots(figsize=(6, 3.4), layout="constrained")
 for degree, color, marker in ((1, "#0072B2", "o"), (2, "#E69F00", "s"), (3, "#009E73", "^")):
@@ -87,10 +86,10 @@ axis.spines[["top", "right"]].set_visible(False)
 plt.show()
 
 # %%
-# The criterion compares settings for one set of transformations. Across sets it says nothing: the
-# set that is easiest to tell apart has the best scores, whether or not it suits the data.
+# The criterion compares settings for one set of transformations. It cannot compare different sets:
+# the set that is easiest to distinguish has the best scores, whether or not it suits the data.
 # ``select_without_labels`` compares them: it leaves clusters of the normal images out in turn, and
-# asks which detector finds them strange.
+# checks which detector finds them anomalous.
 
 from vanishing.detectors import select_without_labels
 from vanishing.transformations import Translations

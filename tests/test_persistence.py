@@ -530,8 +530,8 @@ def load_bytes(content, folder):
         (lambda m: m.update(format_version=3), "version 3"),
         (lambda m: m.update(format_version=1), "version 1, and .* reads 2; .* fit the model again"),
         (lambda m: m.update(format_version=True), "version True"),
-        (lambda m: m.update(format="other"), "no model file"),
-        (lambda m: m["model"].update({"class": "os.system"}), "no kind"),
+        (lambda m: m.update(format="other"), "not a model file"),
+        (lambda m: m["model"].update({"class": "os.system"}), "not of a kind"),
         (lambda m: m.update(model=[]), "no model"),
         (lambda m: m.update(model=None), "no model"),
         (lambda m: m["model"]["parameters"].update(n_components=-1), "n_components"),
@@ -608,7 +608,7 @@ def test_strings_that_would_fill_the_memory(tmp_path):
     manifest = json.loads(text)
     strings = ["x" * 10**6] + [""] * 10**5  # 400 GB in an array
     manifest["model"]["parameters"]["n_components"] = {"strings": strings, "kind": "U"}
-    with pytest.raises(ModelFileError, match="too long strings"):
+    with pytest.raises(ModelFileError, match="strings that are too long"):
         load_bytes(pack(json.dumps(manifest), arrays), tmp_path)
 
 

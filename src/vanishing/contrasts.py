@@ -137,7 +137,7 @@ class Mixture(Contrast):
         shares = (1.0,) * len(contrasts) if weights is None else tuple(map(float, weights))
         if len(shares) != len(contrasts):
             raise ValueError(
-                f"weights must be as many as contrasts, got {len(shares)} weights for "
+                f"there must be as many weights as contrasts, got {len(shares)} weights for "
                 f"{len(contrasts)} contrasts"
             )
         for share in shares:

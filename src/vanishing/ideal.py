@@ -131,8 +131,9 @@ def warn_of_overflow(values: Array, what: str) -> Array:
     if beyond.size:
         more = f" and {beyond.size - 1} more" if beyond.size > 1 else ""
         warnings.warn(
-            f"{what} overflow on row {beyond[0]}{more}: too far from the rows of the fit, they are "
-            "infinite or NaN there; look for wrong cells in these rows, or leave them out",
+            f"{what} overflow on row {beyond[0]}{more}: such rows are too far from the training "
+            "rows, and their values are infinite or NaN; look for wrong cells there, or leave "
+            "these rows out",
             OverflowWarning,
             stacklevel=3,
         )
@@ -230,7 +231,7 @@ def check_discriminates(
         counts = ", ".join(f"{dropped} of degree {degree}" for degree, dropped in lost)
         raise ContrastError(
             f"every polynomial that vanishes on X also vanishes on the contrast ({counts}): the "
-            "contrast lies inside the variety of X, so nothing tells the two apart; choose a "
+            "contrast lies inside the variety of X, so no equation distinguishes the two; choose a "
             "contrast that breaks the relations of X, or raise tol or max_degree"
         )
 
@@ -243,7 +244,7 @@ def warn_of_undecided(found: Construction) -> None:
         stopped = "; the fit stopped there" if found.stop_reason == "undecided" else ""
         warnings.warn(
             f"rounding errors hide whether some polynomials vanish ({counts}): they count neither "
-            f"as equations nor as nonvanishing{stopped}. Centre and scale the columns of X, lower "
+            f"as equations nor as nonvanishing{stopped}. Center and scale the columns of X, lower "
             "max_degree, use more distinct contrast points, or set tol above the rounding errors",
             UndecidedWarning,
             stacklevel=4,
@@ -262,8 +263,8 @@ def warn_of_fragile(found: Construction, reduction: Reduction) -> None:
         counts = ", ".join(f"{step.fragile} of degree {step.degree}" for step in fragile)
         warnings.warn(
             f"the extents of some polynomials ({counts}) are equal to the tolerance up to rounding "
-            "errors: on another machine they may be decided otherwise, and with them all higher "
-            "degrees. Set tol between two extents (trace_[i].spectrum), or use double precision "
+            "errors: on another machine the decisions, and with them all higher degrees, may be "
+            "different. Set tol between two extents (trace_[i].spectrum), or use double precision "
             "and reduction='tsqr'",
             FragileWarning,
             stacklevel=4,
@@ -279,9 +280,10 @@ def warn_of_fragile(found: Construction, reduction: Reduction) -> None:
         margins = ", ".join(f"{step.rank_margin:.1f} at degree {step.degree}" for step in ranks)
         warnings.warn(
             "rounding errors nearly decide whether some polynomials depend on others "
-            f"(trace_[i].rank_margin is {margins}): on another machine ranks may differ, and with "
-            "them all higher degrees. Leave out columns that nearly depend on others, centre and "
-            "scale the columns, lower max_degree, or use double precision and reduction='tsqr'",
+            f"(trace_[i].rank_margin is {margins}): on another machine the ranks, and with them "
+            "all higher degrees, may be different. Leave out columns that nearly depend on "
+            "others, center and scale the columns, lower max_degree, or use double precision and "
+            "reduction='tsqr'",
             FragileWarning,
             stacklevel=4,
         )
@@ -312,8 +314,8 @@ def warn_of_interpolation(found: Construction, points: SampleSource) -> None:
                 stopped = f"the fit stopped at degree {len(found.trace)} for that reason; "
             warnings.warn(
                 f"at degree {step.degree} equations are sought among {step.candidates} "
-                f"products, but X has only {n_rows:g} rows: some are found whatever the data is, "
-                f"and need not hold on other rows; {stopped}fit more rows, reduce the number of "
+                f"products, but X has only {n_rows:g} rows: some are found for any data, and they "
+                f"may not hold on other rows; {stopped}fit more rows, reduce the number of "
                 "features (for instance by PCA), lower max_degree, or set tol=0 if the points are "
                 "exact",
                 InterpolationWarning,
@@ -680,8 +682,8 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         if seen is None:
             if hasattr(self, "basis_"):
                 warnings.warn(
-                    "partial_fit starts anew: it continues earlier calls of partial_fit only, and "
-                    "this model was fitted by fit, which keeps no rows",
+                    "partial_fit starts from scratch: it can only continue earlier calls of "
+                    "partial_fit, but this model was fitted with fit, which keeps no rows",
                     UserWarning,
                     stacklevel=3,
                 )
@@ -775,7 +777,7 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         if normalization is not None and normalization.uses_all_products:
             raise ValueError(
                 f"the {type(normalization).__name__} normalization measures coefficients on "
-                f"products, which {name} has none of: leave it out, or choose another one"
+                f"products, which {name} does not use: leave it out, or choose another one"
             )
         return BorderSettings(
             construction=construction,
@@ -813,7 +815,7 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
     def n_samples_seen_(self) -> float:
         """Number of rows of all calls of ``partial_fit``, or the sum of their weights."""
         if self._seen is None:
-            raise AttributeError("n_samples_seen_ exists after partial_fit only")
+            raise AttributeError("n_samples_seen_ exists only after partial_fit")
         return self._seen.points.n_rows
 
     def transform(self, X: Any, *, output: Output | None = None) -> Any:

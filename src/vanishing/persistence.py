@@ -99,8 +99,8 @@ def load(path: str | os.PathLike[str]) -> Any:
         if type(model) is Pipeline:
             check_pipeline(model)
         else:
-            require(type(model) in (*MODELS, *RECORDS), "it holds no model")
-        require(not arrays, f"it holds arrays that belong to nothing: {sorted(arrays)[:3]}")
+            require(type(model) in (*MODELS, *RECORDS), "it contains no model")
+        require(not arrays, f"it contains arrays that belong to nothing: {sorted(arrays)[:3]}")
     except ModelFileError as error:
         raise ModelFileError(f"{os.fspath(path)} cannot be read: {error}") from error
     return model
@@ -109,7 +109,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 def _check_version(manifest: Any) -> None:
     require(
         isinstance(manifest, dict) and manifest.get("format") == FORMAT,
-        "it is no model file: its manifest says something else",
+        "it is not a model file, according to its manifest",
     )
     found = manifest.get("format_version")
     require(
@@ -142,7 +142,7 @@ def unpack(file: IO[bytes], size: int) -> tuple[str, str, Arrays]:
     header_size = int.from_bytes(start, "little")
     require(
         len(start) == 8 and 0 < header_size <= min(LARGEST_HEADER, size - 8),
-        "this is no model file, or it is cut off: the length of its header does not fit",
+        "this is not a model file, or it is cut off: the length of its header does not match",
     )
     header = file.read(header_size)
     described = parse_json(header, "header")
@@ -152,7 +152,7 @@ def unpack(file: IO[bytes], size: int) -> tuple[str, str, Arrays]:
         and isinstance(manifest := metadata.get("manifest"), str)
         and isinstance(sha256 := metadata.get("sha256"), str)
     ):
-        raise ModelFileError("this is no model file: it has no manifest")
+        raise ModelFileError("this is not a model file: it has no manifest")
     content = start + header + file.read(size - 8 - header_size)
     try:
         # Checks that arrays have the size of their shape, do not overlap and fill the file.
@@ -167,7 +167,7 @@ def parse_json(text: str | bytes, what: str) -> Any:
     try:
         return json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"the {what} is no valid JSON: {error}") from error
+        raise ModelFileError(f"the {what} is not valid JSON: {error}") from error
 
 
 def _refuse_constant(name: str) -> float:
@@ -278,11 +278,13 @@ class Decoder:
             case {"tuple": list(items), **rest} if not rest:
                 return tuple(self.decode(items, path, fitted=fitted, depth=depth))
             case {"dict": dict(items), **rest} if not rest:
-                require(max(map(len, items), default=0) <= 100, f"{path} has too long keys")
+                require(
+                    max(map(len, items), default=0) <= 100, f"{path} has keys that are too long"
+                )
                 return self._decode_all(items, path, fitted=fitted, depth=depth)
             case {"class": str(name), **parts} if name in CLASSES:
                 return self._decode_object(CLASSES[name], parts, path, fitted=fitted, depth=depth)
-        raise ModelFileError(f"{path} is of no kind that model files know")
+        raise ModelFileError(f"{path} is not of a kind that model files support")
 
     def _decode_all(
         self, nodes: dict[str, Any], path: str, *, fitted: bool, depth: int
@@ -355,7 +357,7 @@ def _string_array(strings: list[str], kind: str, path: str) -> Any:
     if kind == "O":
         return np.array(strings, dtype=object)
     n_bytes = 4 * len(strings) * max(map(len, strings), default=0)
-    require(n_bytes <= LARGEST_STRINGS, f"{path} has too long strings")
+    require(n_bytes <= LARGEST_STRINGS, f"{path} has strings that are too long")
     return np.array(strings, dtype=np.str_)
 
 
@@ -379,7 +381,7 @@ def _check_names(
 def _check_types(values: Mapping[str, Any], types: Mapping[str, Any], path: str) -> None:
     for name, value in values.items():
         if name in types and not conforms(value, types[name]):
-            raise ModelFileError(f"{path}.{name} is not of the type that it has to be")
+            raise ModelFileError(f"{path}.{name} does not have the required type")
 
 
 # --- Whether the parts of a model fit each other --------------------------------------------------
@@ -632,7 +634,7 @@ def _check_view(view: View, widths: list[int]) -> None:
         fits &= view.metric is None or view.metric.shape == (width, width)
     if isinstance(view, LinearView):
         fits &= _fits_width(view, widths[images[0]])
-    require(fits and view.first_cluster >= 0, "a view has not the ideals of its images")
+    require(fits and view.first_cluster >= 0, "a view does not have the ideals of its images")
     for component in view.components:
         check_component(component)
         _check_widths([component.ideal], widths[images[0]])
@@ -685,7 +687,7 @@ def check_preprocessor(preprocessor: Any, width: int) -> int:
         return width
     name = type(preprocessor).__name__
     known = PCA | StandardScaler | Preprocessor
-    require(isinstance(preprocessor, known), f"{name} is no preprocessor")
+    require(isinstance(preprocessor, known), f"{name} is not a preprocessor")
     require(preprocessor.n_features_in_ == width, f"{name} does not fit {width} columns")
     _check_columns(preprocessor)
     if isinstance(preprocessor, Preprocessor):
@@ -760,7 +762,7 @@ def check_laws(laws: Laws) -> None:
         require(laws.units.shape == (width,), "the units of laws are not those of their columns")
         require(
             bool(np.all((laws.units >= 0) & (laws.units <= 1))),
-            "the units of laws are no last digits",
+            "the units of laws are not last digits",
         )
     _check_each(laws.equations, laws.names)
 

@@ -523,7 +523,7 @@ class Encoder:
             ]
             return items if kind is list else {"tuple": items}
         if kind is dict:
-            require(all(type(key) is str for key in value), f"{path} has keys that are no strings")
+            require(all(type(key) is str for key in value), f"{path} has keys that are not strings")
             return {"dict": self._encode_all(value, path, fitted=fitted)}
         name = get_file_name(kind)
         if kind in PREPROCESSORS or is_model(value) or is_preprocessor(value):
@@ -598,14 +598,14 @@ def _refusal(value: Any, path: str) -> str:
     if isinstance(value, str | int | float | list | tuple | np.ndarray):
         return f"{path} is {value!r}, which cannot be saved in a model file"
     if isinstance(value, CODE) or callable(value):
-        reason = "functions are code, which model files do not hold"
+        reason = "functions are code, which model files do not contain"
     elif hasattr(value, "fit"):
         reason = (
-            "of other estimators they keep PCA, StandardScaler, OrientedGradients and pipelines of "
-            "these"
+            "the only other estimators they support are PCA, StandardScaler, OrientedGradients and "
+            "pipelines of these"
         )
     else:
-        reason = "they keep classes of this library only"
+        reason = "they support only classes of this library"
     return f"{path} is a {name}, and cannot be saved in a model file: {reason}"
 
 

@@ -65,8 +65,8 @@ def distinct(transformations: Iterable[Transformation]) -> tuple[Transformation,
     for first, second in combinations(result, 2):
         if first == second:
             raise ValueError(
-                f"{first.name!r} and {second.name!r} are the same map, so that no method can "
-                f"tell them apart; leave one of the two out of the {len(result)} transformations"
+                f"{first.name!r} and {second.name!r} are the same map, so no method can "
+                f"distinguish them; leave one of the two out of the {len(result)} transformations"
             )
     return result
 
@@ -128,7 +128,7 @@ class FunctionTransformation(Transformations):
             names = tuple(self.names)
             if len(names) != len(functions):
                 raise ValueError(
-                    f"names must be as many as functions, got {len(names)} names for "
+                    f"there must be as many names as functions, got {len(names)} names for "
                     f"{len(functions)} functions"
                 )
             object.__setattr__(self, "names", names)
@@ -538,8 +538,8 @@ class Rotations(ImageTransformations):
         height, width = self.image_shape[:2]
         if height != width and any(angle % 180 for angle in angles):
             raise ValueError(
-                f"an image of shape {self.image_shape} is not square, so that it can be rotated by "
-                f"0 and 180 degrees only, got {angles}; pass angles=(0, 180)"
+                f"an image of shape {self.image_shape} is not square, so it can only be rotated by "
+                f"0 and 180 degrees, got {angles}; pass angles=(0, 180)"
             )
         object.__setattr__(self, "angles", tuple(int(angle) for angle in angles))
 

@@ -232,7 +232,7 @@ def test_fit_begins_anew_and_so_does_partial_fit_after_it():
     X = points()
     ideal = VanishingIdeal(tol=0.2).partial_fit(X[:50]).fit(X)
     assert not hasattr(ideal, "n_samples_seen_")
-    with pytest.warns(UserWarning, match="starts anew"):
+    with pytest.warns(UserWarning, match="starts from scratch"):
         ideal.partial_fit(X[:100])
     assert_same(ideal, VanishingIdeal(tol=0.2).fit(X[:100]), X)
 

@@ -149,7 +149,7 @@ def test_endings_in_capitals_and_files_of_nothing(tmp_path):
     write(points(), tmp_path / "x.NPY")
     assert as_source(tmp_path / "x.NPY").n_samples == 400
     (tmp_path / "empty.npy").touch()
-    with pytest.raises(ValueError, match=r"X cannot be opened: .*empty.npy is no plain array"):
+    with pytest.raises(ValueError, match=r"X cannot be opened: .*empty.npy is not a plain array"):
         as_source(tmp_path / "empty.npy")
     (tmp_path / "latin.csv").write_bytes("größe,b\n1,2\n".encode("latin-1"))
     assert as_source(tmp_path / "latin.csv").feature_names == ("größe", "b")

@@ -407,7 +407,7 @@ def test_a_damaged_sheet_is_no_table(tmp_path):
     with zipfile.ZipFile(tmp_path / "bad.xlsx", "w") as book:
         for name, content in parts.items():
             book.writestr(name, content)
-    with pytest.raises(TableError, match="is no Excel file that can be read"):
+    with pytest.raises(TableError, match="is not a readable Excel file"):
         read_table(tmp_path / "bad.xlsx")
 
 

@@ -41,7 +41,7 @@ def test_nothing_is_left_on_a_full_disk(tmp_path):
     for line in ran.stdout.splitlines():
         _, name, number, message = line.split(" ", 3)
         assert int(number) == errno.EFBIG
-        assert "no space is left there; make room" in message
+        assert "no space left on the device; free" in message
         assert message.endswith(f"{name}'"), message
     for ending in (".parquet", ".csv", ".npy", ".zarr"):
         assert as_source(tmp_path / f"there{ending}").n_samples == 10

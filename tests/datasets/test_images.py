@@ -255,7 +255,7 @@ def test_no_network(cache):
     with pytest.raises(ConnectionError) as error:
         load_mnist()  # nothing listens at the port of the small set's address
     assert "MNIST could not be downloaded from http://127.0.0.1:9" in str(error.value)
-    assert "give that folder as folder= or in the environment variable" in str(error.value)
+    assert "pass that folder as folder= or in the environment variable" in str(error.value)
 
 
 def test_no_pooch(monkeypatch):

@@ -191,9 +191,9 @@ def test_threshold_of_many_rows_is_that_of_a_sample():
 def test_fit_forgets_and_partial_fit_starts_anew():
     X = np.random.default_rng(0).normal(size=(60, 2))
     detector = ChristoffelDetector().partial_fit(X + 5).fit(X)
-    with pytest.raises(AttributeError, match="after partial_fit only"):
+    with pytest.raises(AttributeError, match="only after partial_fit"):
         _ = detector.n_samples_seen_
-    with pytest.warns(UserWarning, match="starts anew"):
+    with pytest.warns(UserWarning, match="starts from scratch"):
         detector.partial_fit(X)
     assert detector.n_samples_seen_ == 60
     detector.max_degree = 4

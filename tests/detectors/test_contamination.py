@@ -118,7 +118,7 @@ def test_transformation_detectors_are_taken():
 
 
 def test_refusals():
-    with pytest.raises(ValueError, match="calibration gives a guarantee"):
+    with pytest.raises(ValueError, match="calibration needs rows that are known"):
         fit_to_mixed(VanishingDetector(calibration=0.3, contamination=0.1), mixed())
     with pytest.raises(TypeError, match="got IsolationForest; score_unseen takes any"):
         fit_to_mixed(IsolationForest(), mixed())

@@ -145,7 +145,7 @@ def test_gradients_detect_more_than_pixels(digits):
 def test_scores_are_not_explained(digits):
     X = digits[0][:100]
     detector = image_detector(SHAPE, gradients=True, n_components=1, contamination=0.1).fit(X)
-    with pytest.raises(ValueError, match="have to be affine"):
+    with pytest.raises(ValueError, match="must be affine"):
         detector.explain(X[:1])
 
 
@@ -187,7 +187,7 @@ def test_pipelines_are_saved(digits, pipeline, tmp_path):
         ('{"tuple":[8,8]}', "8", "image_shape"),
         ('{"tuple":[8,8]}', '{"tuple":[8,8,1,1]}', "image_shape must be"),
         ('"n_features_in_":64', '"n_features_in_":63', "do not have 63 pixels"),
-        ('"n_features_in_":64', '"n_features_in_":"64"', "not of the type"),
+        ('"n_features_in_":64', '"n_features_in_":"64"', "required type"),
     ],
 )
 def test_files_of_other_images_are_refused(pipeline, tmp_path, old, new, message):

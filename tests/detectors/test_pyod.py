@@ -285,7 +285,7 @@ def assert_answers_are_the_same(loaded, each):
         ({"detector": VanishingDetector(contamination=0.1)}, "contamination of the detector"),
         (
             {"detector": TransformationDetector(contamination=0.1, calibration=0.3)},
-            "contamination and calibration of the detector.*give contamination to VanishingOD",
+            "contamination and calibration of the detector.*pass contamination to VanishingOD",
         ),
         ({"contamination": 0.7}, r"contamination must be a float in \(0, 0.5\].*got 0.7"),
         ({"contamination": 1}, "contamination must be a float.*got 1"),

@@ -174,7 +174,7 @@ def test_a_selection_lists_its_candidates_in_percent():
 @pytest.mark.parametrize(
     ("X", "message"),
     [
-        (np.ones((60, 3)), "all rows of X are the same, so they fall into no groups"),
+        (np.ones((60, 3)), "all rows of X are the same, so they form no groups"),
         (1e200 * np.random.default_rng(0).normal(size=(60, 3)), "too large to be squared"),
         (1e-200 * np.random.default_rng(0).normal(size=(60, 3)), "too small to be squared"),
     ],

@@ -159,7 +159,9 @@ def test_explanations_and_calibrations_that_make_no_sense():
         ValueError, match="n_equations must be a whole number of at least 0, got -1"
     ):
         detector.explain(X[:1], n_equations=-1)
-    with pytest.raises(ValueError, match="leaves 0 to calibrate on and 3 to fit; both need some"):
+    with pytest.raises(
+        ValueError, match="leaves 0 to calibrate on and 3 to fit to; both need at least one"
+    ):
         VanishingDetector(calibration=0.1, contamination=0.1).fit(X[:3])
 
 

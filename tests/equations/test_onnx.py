@@ -632,7 +632,7 @@ def test_types_are_checked():
 
 def test_models_beyond_the_format_are_refused(monkeypatch):
     monkeypatch.setattr("vanishing.equations.onnx_graph.LARGEST", 100)
-    refused("all that a file of ONNX can hold", VanishingIdeal(tol=0.4).fit(curve()))
+    refused("the largest size of an ONNX file", VanishingIdeal(tol=0.4).fit(curve()))
 
 
 def test_extra_is_named(monkeypatch):

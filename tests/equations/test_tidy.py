@@ -301,7 +301,7 @@ def test_far_from_the_origin(offset):
 def test_too_far_from_the_origin():
     X = make_variety("circle", 200, noise=NOISE) + 1e8
     whole = make_pipeline(StandardScaler(), VanishingIdeal(tol=0.01)).fit(X)
-    with pytest.raises(ValueError, match="take off the mean first"):
+    with pytest.raises(ValueError, match="subtract the mean first"):
         tidy(whole, X)
 
 
@@ -311,7 +311,7 @@ def test_too_far_from_the_origin():
         (np.zeros((5, 3)), {}, r"expected X of shape \(n_samples, 2\)"),
         (np.zeros((0, 2)), {}, "at least one row"),
         ([[np.nan, 0.0]], {}, "NaN or infinity"),
-        (np.zeros((5, 2)), {"drop": 1.0}, "drop must be a share"),
+        (np.zeros((5, 2)), {"drop": 1.0}, "drop must be a fraction"),
         (np.zeros((5, 2)), {"digits": 0}, "digits must be a whole number of at least 1"),
     ],
 )

@@ -600,7 +600,7 @@ def _squared(X):
     ids=["preprocessor", "transformation", "both"],
 )
 def test_maps_that_are_not_affine(detector):
-    with pytest.raises(ValueError, match=r"have to be affine.*leave the nonlinear step out"):
+    with pytest.raises(ValueError, match=r"must be affine.*leave the nonlinear step out"):
         detector.fit(NORMAL).explain(BROKEN)
 
 
@@ -609,7 +609,7 @@ def test_maps_that_are_affine_on_normal_data_only():
         FunctionTransformation([np.abs, np.negative]), ideal=contrastive(max_degree=1, tol=0.9)
     ).fit(NORMAL + 100)
     assert np.isfinite(detector.explain(BROKEN[:1] + 100)[0].attribution).all()
-    with pytest.raises(ValueError, match="have to be affine"):
+    with pytest.raises(ValueError, match="must be affine"):
         detector.explain([np.r_[-200.0, NORMAL[0, 1:] + 100]])
 
 

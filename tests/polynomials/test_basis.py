@@ -175,7 +175,7 @@ def test_maps_that_do_not_fit(ideal):
         AffineMap(np.ones((2, 3)), np.zeros(3))
     with pytest.raises(ValueError, match="the first map gives 3 coordinates, and the second"):
         AffineMap.identity(2).after(AffineMap.identity(3))
-    with pytest.raises(ValueError, match="has rank 1 only, so that it does not reach"):
+    with pytest.raises(ValueError, match="has only rank 1, so it does not reach"):
         AffineMap(np.ones((2, 3)), np.zeros(2)).preimage(np.array([0.0, 1.0]))
     empty = PolynomialBasis(3, ()).compose(AffineMap(np.ones((3, 4)), np.zeros(3)))
     assert (empty.n_features, empty.count()) == (4, 0)

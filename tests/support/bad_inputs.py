@@ -143,17 +143,17 @@ TABLES: dict[str, Callable[[], Any]] = {
     "all numbers times 1e300": lambda: parabola() * 1e300,
     "all numbers times 1e-300": lambda: parabola() * 1e-300,
     "subnormal numbers": lambda: parabola() * 1e-310,
-    "a column in units 1e12 as small": lambda: parabola() * [1, 1e12, 1],
-    "texts": lambda: np.array([["a", "b", "c"]] * 40),
-    "numbers as texts": lambda: parabola().astype(str),
-    "objects, one a text": lambda: with_cell("a", object),
+    "a column in units 1e12 times smaller": lambda: parabola() * [1, 1e12, 1],
+    "strings": lambda: np.array([["a", "b", "c"]] * 40),
+    "numbers as strings": lambda: parabola().astype(str),
+    "objects, one a string": lambda: with_cell("a", object),
     "objects, one None": lambda: with_cell(None, object),
     "Decimal": lambda: np.vectorize(Decimal)(parabola()),
     "Fraction": lambda: np.vectorize(Fraction)(parabola()),
     "complex numbers": lambda: parabola() + 1j,
     "dates": lambda: parabola().astype("datetime64[s]"),
-    "whole numbers": lambda: np.arange(120).reshape(40, 3),
-    "truth values": lambda: parabola() > 0,
+    "integers": lambda: np.arange(120).reshape(40, 3),
+    "booleans": lambda: parabola() > 0,
     "half precision": lambda: parabola().astype(np.float16),
     "a structured array": lambda: np.zeros(40, dtype=[("a", float), ("b", float)]),
     "a sparse matrix": lambda: scipy.sparse.csr_array(parabola()),
@@ -166,31 +166,31 @@ TABLES: dict[str, Callable[[], Any]] = {
     "a dictionary": lambda: {"a": [1.0, 2.0], "b": [2.0, 4.0]},
     "a generator": lambda: (row for row in parabola()),
     "an empty list": list,
-    "a path that is not there": lambda: "nowhere.csv",
+    "a path that does not exist": lambda: "nowhere.csv",
     "a frame with a column of text": lambda: frame(c="x"),
     "a frame with missing cells": lambda: frame(c=None),
     "a frame of categories": lambda: frame(c=pd.Categorical(["u", "v"] * 20)),
-    "a frame with two columns of one name": two_columns_of_one_name,
+    "a frame with two columns of the same name": two_columns_of_one_name,
     "a frame with a column of dates": lambda: frame(c=pd.date_range("2020", periods=40)),
     "a frame with a column of complex numbers": lambda: frame(c=np.full(40, 1j)),
-    "a frame of polars with a column of lists": lambda: pl.DataFrame({"a": [[1, 2]] * 40}),
+    "a polars frame with a column of lists": lambda: pl.DataFrame({"a": [[1, 2]] * 40}),
     "a frame without columns": lambda: pd.DataFrame(index=range(40)),
-    "a frame with a column without a name": lambda: frame().set_axis(["a", "", "c"], axis=1),
+    "a frame with an unnamed column": lambda: frame().set_axis(["a", "", "c"], axis=1),
     "objects, one a list": lambda: as_objects([1, 2]),
-    "whole numbers beyond 10³⁰⁸": lambda: as_objects(10**400),
-    "whole numbers beyond 2⁵³ that differ in their last digits": lambda: (
+    "integers beyond 10³⁰⁸": lambda: as_objects(10**400),
+    "integers beyond 2⁵³ that differ in their last digits": lambda: (
         2**60 + np.arange(120).reshape(40, 3)
     ),
     "a frame with names of several types": lambda: frame().set_axis(["a", 1, None], axis=1),
     "a series": lambda: frame()["a"],
-    "a lazy frame of polars": lambda: pl.DataFrame(parabola()).lazy(),
+    "a polars lazy frame": lambda: pl.DataFrame(parabola()).lazy(),
     "1e20 in a cell": lambda: with_cell(1e20),
     "the smallest int64 in a cell": lambda: np.where(
         np.arange(120).reshape(40, 3) == 5, np.iinfo(np.int64).min, np.arange(120).reshape(40, 3)
     ),
     "durations": lambda: parabola().astype("timedelta64[s]"),
-    "an array that cannot be written, in Fortran order": lambda: _read_only(parabola()),
-    "numbers in the byte order of other machines": lambda: parabola().astype(">f8"),
+    "a read-only array in Fortran order": lambda: _read_only(parabola()),
+    "numbers in non-native byte order": lambda: parabola().astype(">f8"),
     "a frame of sparse columns": lambda: frame().astype(pd.SparseDtype(float)),
     "a frame of nullable integers, one missing": lambda: frame(
         c=pd.array([None, *range(39)], dtype="Int64")
@@ -203,7 +203,8 @@ TABLES: dict[str, Callable[[], Any]] = {
 
 def fit_ideal(X, **parameters):
     found = VanishingIdeal(**parameters).fit(X)
-    return f"Fits {found.basis_.count()} equations."
+    number = found.basis_.count()
+    return f"Fits {number} equation{'s' * (number != 1)}."
 
 
 def fit_detector(X):
@@ -240,9 +241,9 @@ WEIGHTS: dict[str, Any] = {
     "infinite": np.full(40, np.inf),
     "too few": np.ones(39),
     "a table": np.ones((40, 2)),
-    "texts": np.array(["x"] * 40),
+    "strings": np.array(["x"] * 40),
     "a word": "balanced",
-    "too large to be added": np.full(40, 1e308),
+    "too large to be summed": np.full(40, 1e308),
 }
 CONTRASTS: dict[str, Callable[[], Any]] = {
     "none": lambda: None,
@@ -254,7 +255,7 @@ CONTRASTS: dict[str, Callable[[], Any]] = {
     "a sparse matrix": lambda: scipy.sparse.csr_array(points()),
     "X itself": parabola,
     "one row of X": lambda: parabola()[:1],
-    "a word that is no contrast": lambda: "uniform",
+    "a word that is not a contrast": lambda: "uniform",
 }
 NEW_ROWS: dict[str, Callable[[], Any]] = {
     "fewer columns": lambda: parabola()[:, :2],
@@ -265,9 +266,9 @@ NEW_ROWS: dict[str, Callable[[], Any]] = {
     "1e20 in a cell": lambda: with_cell(1e20),
     "1e300 in a cell": lambda: with_cell(1e300),
     "one dimension": lambda: parabola()[0],
-    "texts": lambda: np.array([["a", "b", "c"]]),
+    "strings": lambda: np.array([["a", "b", "c"]]),
     "a frame with other names": lambda: frame().set_axis(["u", "v", "w"], axis=1),
-    "a frame with its columns in another order": lambda: frame()[["b", "a", "c"]],
+    "a frame with its columns in a different order": lambda: frame()[["b", "a", "c"]],
     "a frame without a column": lambda: frame()[["a", "b"]],
 }
 
@@ -336,7 +337,7 @@ TRAJECTORIES: dict[str, Callable[[], Any]] = {
     "invariants of tables of different widths": lambda: discover_invariants(
         [_swing()[1], points()]
     ).summary(),
-    "groups of another length": lambda: discover_invariants(_swing()[1], [0, 1]).summary(),
+    "groups of a different length": lambda: discover_invariants(_swing()[1], [0, 1]).summary(),
     "equations with times that do not increase": lambda: discover_odes(
         _swing()[1], _swing()[0][::-1]
     ).summary(),
@@ -344,7 +345,7 @@ TRAJECTORIES: dict[str, Callable[[], Any]] = {
         _swing()[1], np.where(_swing()[0] > 3, np.nan, _swing()[0])
     ).summary(),
     "equations with too few times": lambda: discover_odes(_swing()[1], np.arange(3.0)).summary(),
-    "equations of columns of texts": lambda: discover_odes(
+    "equations of columns of strings": lambda: discover_odes(
         np.array([["a", "b"]] * 40), 0.1
     ).summary(),
     "equations of tables with rows of different lengths": lambda: discover_odes(
@@ -356,7 +357,7 @@ TRAJECTORIES: dict[str, Callable[[], Any]] = {
     "equations with times in units of 1e-200": lambda: discover_odes(
         _swing()[1], 1e-200 * _swing()[0]
     ).summary(),
-    "equations with dates for times": lambda: discover_odes(
+    "equations with dates as times": lambda: discover_odes(
         _swing()[1], pd.date_range("2020", periods=200)
     ).summary(),
     "equations with no terms": lambda: discover_odes(_swing()[1], 0.1, terms=[]).summary(),
@@ -413,12 +414,12 @@ def _flipped(content: bytes) -> bytes:
 def model_files() -> list[Case]:
     section = "Model files for `vanishing.load`"
     calls: dict[str, Callable[[], Any]] = {
-        "a path that is not there": _load(None),
+        "a path that does not exist": _load(None),
         "a folder": in_folder(vanishing.load),
         "an empty file": _load(b""),
-        "half a file": lambda: _load(model_file()[: len(model_file()) // 2])(),
+        "a truncated file": lambda: _load(model_file()[: len(model_file()) // 2])(),
         "a file with one bit flipped": lambda: _load(_flipped(model_file()))(),
-        "a file and something behind it": lambda: _load(model_file() + b"x")(),
+        "a file with something appended": lambda: _load(model_file() + b"x")(),
         "a pickle": lambda: _load(_a_pickle())(),
         "a table": _load(b"a,b\n1,2\n"),
         "noise": _load(np.random.default_rng(0).bytes(1000)),
@@ -454,28 +455,34 @@ def rows(*lines: str) -> bytes:
 
 #: Names and contents of files for the command line.
 FILES: dict[str, tuple[str, bytes | None]] = {
-    "a file that is not there": ("table.csv", None),
+    "a file that does not exist": ("table.csv", None),
     "a folder": ("folder", None),
     "an empty file": ("table.csv", b""),
     "a blank line": ("table.csv", b"\n\n"),
-    "a header alone": ("table.csv", b"a,b\n"),
+    "only a header": ("table.csv", b"a,b\n"),
     "one row": ("table.csv", b"a,b\n1,2\n"),
     "two rows": ("table.csv", b"a,b\n1,2\n2,4\n"),
     "one column": ("table.csv", rows("a", *map(str, range(40)))),
     "all rows equal": ("table.csv", rows("a,b", *["1,2"] * 40)),
     "a row with fewer cells": ("table.csv", rows("a,b", *["1,2"] * 20, "3")),
     "a row with more cells": ("table.csv", rows("a,b", *["1,2"] * 20, "3,4,5")),
-    "columns of text only": ("table.csv", rows("a,b", *["x,y"] * 20)),
-    "text far down in a column": ("table.csv", rows("a,b", *[f"{k},2" for k in range(40)], "x,2")),
+    "only text columns": ("table.csv", rows("a,b", *["x,y"] * 20)),
+    "text after many rows of a column": (
+        "table.csv",
+        rows("a,b", *[f"{k},2" for k in range(40)], "x,2"),
+    ),
     "a cell of 1e300": ("table.csv", rows("a,b", *[f"{k},{k * k}" for k in range(40)], "1e300,1")),
     "a cell of 1e999": ("table.csv", rows("a,b", *[f"{k},{k * k}" for k in range(40)], "1e999,1")),
-    "nothing but missing cells": ("table.csv", rows("a,b", *["NA,NA"] * 20)),
-    "two columns of one name": ("table.csv", rows("a,a", *[f"{k},{k * k}" for k in range(40)])),
-    "columns without a name": ("table.csv", rows(",", *[f"{k},{k * k}" for k in range(40)])),
-    "a quote that is not closed": ("table.csv", rows("a,b", *["1,2"] * 20, '"3,4', "5,6")),
+    "only missing cells": ("table.csv", rows("a,b", *["NA,NA"] * 20)),
+    "two columns of the same name": (
+        "table.csv",
+        rows("a,a", *[f"{k},{k * k}" for k in range(40)]),
+    ),
+    "unnamed columns": ("table.csv", rows(",", *[f"{k},{k * k}" for k in range(40)])),
+    "an unclosed quote": ("table.csv", rows("a,b", *["1,2"] * 20, '"3,4', "5,6")),
     "null bytes": ("table.csv", b"a,b\n1,2\n\x00\x00\n"),
-    "no text": ("table.csv", bytes(range(256)) * 20),
-    "half of UTF-16": ("table.csv", "a,b\n1,2\n3,4\n".encode("utf-16")[:-1]),
+    "a binary file": ("table.csv", bytes(range(256)) * 20),
+    "truncated UTF-16": ("table.csv", "a,b\n1,2\n3,4\n".encode("utf-16")[:-1]),
     "3,000 columns, 3 rows": (
         "table.csv",
         rows(*[",".join(map(str, line)) for line in [range(3000), *points(3, 3000).round(3)]]),
@@ -484,18 +491,18 @@ FILES: dict[str, tuple[str, bytes | None]] = {
         "table.csv",
         rows(f"{'n' * 10**6},b", *[f"{k},{2 * k}" for k in range(40)]),
     ),
-    "half a gzip file": ("table.csv.gz", b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\x00\x11"),
-    "a CSV file called .parquet": ("table.parquet", rows("a,b", *["1,2"] * 4)),
-    "half a Parquet file": ("table.parquet", b"PAR1" + bytes(100)),
-    "half an Arrow file": ("table.arrow", b"ARROW1\0\0" + bytes(100)),
+    "a truncated gzip file": ("table.csv.gz", b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\x00\x11"),
+    "a CSV file named .parquet": ("table.parquet", rows("a,b", *["1,2"] * 4)),
+    "a truncated Parquet file": ("table.parquet", b"PAR1" + bytes(100)),
+    "a truncated Arrow file": ("table.arrow", b"ARROW1\0\0" + bytes(100)),
     "an NPY file of a million million rows": ("table.npy", npy((10**12, 3))),
     "an NPY file of 10¹⁸ numbers": ("table.npy", npy((10**18,))),
-    "an NPY file cut short": ("table.npy", npy((100, 3))),
+    "a truncated NPY file": ("table.npy", npy((100, 3))),
     "an NPY file of objects": ("table.npy", _objects()),
     "an NPZ file of objects": ("table.npz", zipped("a.npy", _objects())),
     "an NPZ file without arrays": ("table.npz", zipped("readme", b"x")),
-    "half an NPZ file": ("table.npz", zipped("a.npy", npy((1, 8)))[:60]),
-    "a ZIP file called .xlsx": ("table.xlsx", zipped("readme", b"x")),
+    "a truncated NPZ file": ("table.npz", zipped("a.npy", npy((1, 8)))[:60]),
+    "a ZIP file named .xlsx": ("table.xlsx", zipped("readme", b"x")),
     "an old Excel file": ("table.xls", b"\xd0\xcf\x11\xe0"),
 }
 
@@ -538,18 +545,18 @@ def options() -> list[Case]:
     """Return wrong options of the command line, with a table that is good."""
     good = rows("a,b,c", *[f"{k},{k % 7},{k + k % 7}" for k in range(40)])
     calls = {
-        "a command that is not there": ["find", "{}"],
-        "an option that is not there": ["laws", "{}", "--degre", "2"],
+        "a command that does not exist": ["find", "{}"],
+        "an option that does not exist": ["laws", "{}", "--degre", "2"],
         "no file": ["laws"],
-        "a word for a number": ["fit", "{}", "--degree", "two"],
+        "a word instead of a number": ["fit", "{}", "--degree", "two"],
         "a number out of range": ["fit", "{}", "--degree", "0"],
-        "a column that is not there": ["laws", "{}", "--columns", "a,z"],
+        "a column that does not exist": ["laws", "{}", "--columns", "a,z"],
         "no column left": ["laws", "{}", "--drop", "a,b,c"],
-        "an id that is not there": ["detect", "{}", "--id", "name"],
-        "a row that is not there": ["explain", "{}", "--row", "99"],
-        "a model that is not there": ["score", "{}", "--model", "{}.safetensors"],
-        "a table for a model": ["show", "{}"],
-        "an output in a folder that is not there": ["detect", "{}", "--out", "{}x/o.csv"],
+        "an id column that does not exist": ["detect", "{}", "--id", "name"],
+        "a row that does not exist": ["explain", "{}", "--row", "99"],
+        "a model that does not exist": ["score", "{}", "--model", "{}.safetensors"],
+        "a table instead of a model": ["show", "{}"],
+        "an output in a folder that does not exist": ["detect", "{}", "--out", "{}x/o.csv"],
         "an output over the input": ["detect", "{}", "--out", "{}"],
         "an output of an unknown kind": ["detect", "{}", "--out", "{}.docx"],
         "training data with other columns": ["detect", "{}", "--train", "{}2"],
@@ -666,7 +673,8 @@ CASES: list[Case] = [
 
 def fit_contrastive(Y: Any) -> str:
     ideal = VanishingIdeal(normalization="contrastive", tol=0.01).fit(parabola(), contrast=Y)
-    return f"Fits {ideal.basis_.count()} equations."
+    number = ideal.basis_.count()
+    return f"Fits {number} equation{'s' * (number != 1)}."
 
 
 def _fit_quietly(detector: Any, parameters: dict[str, Any]) -> str:
@@ -679,12 +687,12 @@ def _fit_quietly(detector: Any, parameters: dict[str, Any]) -> str:
 INTRODUCTION = """\
 # Bad input
 
-What happens to input that is wrong, or at the edge of what makes sense. Errors say what was
-expected, what came and what to do. `tests/test_bad_input.py` tries all of it, and
-`python -m docs.make_bad_input` writes this page from the answers.
+This page lists what happens to input that is wrong or barely makes sense. Error messages say what
+was expected, what was passed and what to do. `tests/test_bad_input.py` tries every input on this
+page, and `python -m docs.make_bad_input` writes the page from the results.
 
-The answer is the error that is raised, or the result. On the command line, it is the exit code with
-the message; [](cli.md) lists the codes. Long answers are cut.
+The result is the error that is raised, or what the call returns. On the command line, it is the
+exit code with the message; [](cli.md) lists the codes. Long results are truncated.
 """
 
 
@@ -695,7 +703,7 @@ def write_page(answers: dict[str, str]) -> str:
     for case in CASES:
         if case.section != section:
             section = case.section
-            lines += [f"\n## {section}\n", "| Input | Answer |", "|---|---|"]
+            lines += [f"\n## {section}\n", "| Input | Result |", "|---|---|"]
         lines.append(page_line(case.what, answers[case.name]))
     return "\n".join(lines) + "\n"
 

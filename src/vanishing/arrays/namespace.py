@@ -161,7 +161,7 @@ def require_dense(data: Any, name: str) -> Any:
         if len(widths) > 1:
             raise ValueError(
                 f"the rows of {name} have from {min(widths)} to {max(widths)} cells, but all must "
-                "have as many; fill the gaps, or leave such rows out"
+                "have the same number; fill the gaps, or leave such rows out"
             )
     return unmask(data, name)
 
@@ -193,5 +193,5 @@ def _refuse_hidden(arrays: list[Any], name: str) -> None:
     if n_hidden:
         raise TypeError(
             f"{name} is a masked array, which hides {n_hidden} of its entries, but all are needed; "
-            "drop the rows that have some, or put numbers in their place by '.filled(...)'"
+            "drop the rows with hidden entries, or replace these by '.filled(...)'"
         )

@@ -213,7 +213,8 @@ def replace_atomic(path: str | os.PathLike[str], *, folder: bool = False) -> Ite
             if error.errno in FULL:
                 raise OSError(
                     error.errno,
-                    "no space is left there; make room, or choose another place (nothing was "
+                    "no space left on the device; free some space, or choose another place "
+                    "(nothing was "
                     "left behind)",
                     str(target),
                 ) from error

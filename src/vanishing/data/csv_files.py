@@ -41,7 +41,7 @@ Columns = Mapping[str, npt.NDArray[Any]]
 #: What users of the library can do about an error; the command line names its options instead.
 REMEDIES = {
     "array": "choose one with array=...",
-    "delimiter": "fix the row, or pass another delimiter than {delimiter!r} to read_table",
+    "delimiter": "fix the row, or pass a delimiter other than {delimiter!r} to read_table",
     "encoding": "save the file as UTF-8",
     "format": "name its kind by a suffix (.csv, .parquet, .npy, .npz)",
     "text": "choose other columns with as_source(path, columns=[...])",
@@ -592,7 +592,7 @@ class CsvFile(OpenTable):
             yield
         except UnicodeDecodeError as error:
             encoding = self.encoding or "UTF-8"
-            raise TableError(f"{self.where} is no {encoding} text: {error}", "encoding") from error
+            raise TableError(f"{self.where} is not {encoding} text: {error}", "encoding") from error
 
     def _open(self) -> Any:
         stream = open_stream(self._file)
@@ -649,7 +649,7 @@ class CsvFile(OpenTable):
             read = self.dialect.formats[j].read
             numbers = [read(cell or "") for cell in table.column(place).to_pylist()]
             if None in numbers:
-                raise arrow.ArrowInvalid("a number has another format than the first ones")
+                raise arrow.ArrowInvalid("a number has a different format than the first ones")
             table = table.set_column(place, str(j), arrow.array(numbers, arrow.float64()))
         return table
 
@@ -725,7 +725,7 @@ def _guess_encoding(beginning: bytes, where: str) -> str | None:
     if beginning.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"
     if b"\0" in beginning:
-        raise TableError(f"{where} is no text file", "format")
+        raise TableError(f"{where} is not a text file", "format")
     for encoding in (None, "cp1252"):  # UTF-8, or files of spreadsheets on Windows
         with suppress(UnicodeDecodeError):
             beginning.decode(encoding or "utf-8")

@@ -52,7 +52,7 @@ def read_sheet(content: bytes, where: str, *, sheet: str | None, header: bool | 
     try:
         book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
     except Exception as error:  # openpyxl raises whatever its parsers do
-        raise TableError(f"{where} is no Excel file that can be read: {error}") from error
+        raise TableError(f"{where} is not a readable Excel file: {error}") from error
     for each in book.worksheets:
         each.reset_dimensions()  # a sheet may claim all rows and columns that there can be
     titles = [each.title for each in book.worksheets]

@@ -146,7 +146,7 @@ def _as_source(
         return TableSource(split_dataset(data), columns=columns, name=name)
     if columns is not None:
         raise ValueError(
-            f"columns can be chosen for tables in files only, but {name} is a {type(data).__name__}"
+            f"columns can only be chosen for tables in files, but {name} is a {type(data).__name__}"
         )
     if isinstance(data, SampleSource):
         return data if data.name == name else data.named(name)
@@ -233,8 +233,8 @@ def validate_table(estimator: Any, X: Any, **options: Any) -> Any:
             ]
             where = f" of column {texts[0]}" if len(texts) == 1 else ""
             raise ValueError(
-                f"{error}: X must hold numbers only; leave the texts{where} out, or encode them, "
-                "for instance by OneHotEncoder"
+                f"{error}: X must hold numbers only; leave the strings{where} out, or encode them, "
+                "for instance with OneHotEncoder"
             ) from error
         if "setting an array element" in str(error) or "float() argument must be" in str(error):
             where = _describe_cell(X)

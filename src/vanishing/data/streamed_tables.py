@@ -390,7 +390,9 @@ def _open_npy(path: Path, name: str) -> NumpyFile:
     try:
         return NumpyFile(path)
     except (ValueError, EOFError) as error:
-        raise ValueError(f"{name} cannot be opened: {path} is no plain array: {error}") from error
+        raise ValueError(
+            f"{name} cannot be opened: {path} is not a plain array: {error}"
+        ) from error
 
 
 def _open_zarr(path: Path, name: str) -> Any:
@@ -469,7 +471,7 @@ def write(
         raise IsADirectoryError(f"{target} is a folder; name a file in it")
     if to_folder and target.exists() and not is_zarr_array(target):
         raise FileExistsError(
-            f"{target} is there already and is no single Zarr array; it is left alone"
+            f"{target} already exists and is not a single Zarr array; it was not changed"
         )
     source = as_source(data)
     n_columns = source.n_features

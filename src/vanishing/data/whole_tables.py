@@ -204,7 +204,7 @@ def _open_excel(
     except (TableError, ImportError):
         raise
     except Exception as error:  # openpyxl reads sheets late, and raises whatever its parsers do
-        raise TableError(f"{where} is no Excel file that can be read: {error}") from error
+        raise TableError(f"{where} is not a readable Excel file: {error}") from error
     index = (0,) if found.names is not None and not found.names[0] else ()
     return ColumnFile(
         where,
@@ -231,7 +231,7 @@ def _open_arrow(file: str | bytes, where: str, format: str) -> ColumnFile:
         raise
     except Exception as error:  # names that are no text, claims of much memory
         kind = format.capitalize()
-        raise TableError(f"{where} is no {kind} file that can be read: {error}") from error
+        raise TableError(f"{where} is not a readable {kind} file: {error}") from error
 
 
 def _count_bytes(content: Any, format: str) -> int:
@@ -258,7 +258,7 @@ def _open_numpy(file: str | bytes, where: str, array: str | None) -> ColumnFile:
     try:
         loaded = np.load(io.BytesIO(content), allow_pickle=False)
     except Exception as error:  # a header may claim anything
-        raise TableError(f"{where} is no NumPy file that can be read: {error}") from error
+        raise TableError(f"{where} is not a readable NumPy file: {error}") from error
     if isinstance(loaded, np.ndarray):
         return _split_array(loaded, where)
     found = {name: _load_member(loaded, name, where) for name in loaded}

@@ -112,8 +112,8 @@ class Archive:
         """Say how to get the files by hand."""
         files = ", ".join(f"{file}.gz" for file in self.sha256)
         return (
-            f"get {files} from {self.url}, put them into a folder, as they are or unpacked, and "
-            f"give that folder as folder= or in the environment variable {FOLDER_VARIABLE}"
+            f"get {files} from {self.url}, put them into a folder, compressed or unpacked, and "
+            f"pass that folder as folder= or in the environment variable {FOLDER_VARIABLE}"
         )
 
 

@@ -684,7 +684,7 @@ def make_variety(
     if not isinstance(variety.sampler, RationalSampler):
         without = [each for each in varieties() if not describe_variety(each).rational]
         raise ValueError(
-            f"{name!r} has no rational parametrization, so that exact=True cannot draw points on "
-            f"it; that is so for {' and '.join(map(repr, without))} only"
+            f"{name!r} has no rational parametrization, so exact=True cannot draw points on it; "
+            f"this is the case only for {' and '.join(map(repr, without))}"
         )
     return variety.sampler.draw_exact(rng, n_drawn)

@@ -301,7 +301,7 @@ class Detector(Saveable, OutlierMixin, BaseEstimator):
         if not 0 < n_held_out < n_rows - 1:
             raise ValueError(
                 f"calibration={self.calibration} of {n_rows} rows leaves {n_held_out} to calibrate "
-                f"on and {n_rows - n_held_out} to fit; both need some"
+                f"on and {n_rows - n_held_out} to fit to; both need at least one"
             )
         check_attainable(n_held_out, self.contamination)
         order = np.random.default_rng(self.random_state).permutation(n_rows)

@@ -311,8 +311,8 @@ class ChristoffelDetector(Detector):
         if self._ideal is None:
             if hasattr(self, "anomaly_score_"):
                 warnings.warn(
-                    "partial_fit starts anew: it continues earlier calls of partial_fit only, and "
-                    "this model was fitted by fit, which keeps no rows",
+                    "partial_fit starts from scratch: it can only continue earlier calls of "
+                    "partial_fit, but this model was fitted with fit, which keeps no rows",
                     UserWarning,
                     stacklevel=2,
                 )
@@ -351,7 +351,7 @@ class ChristoffelDetector(Detector):
     def n_samples_seen_(self) -> float:
         """Number of rows of all calls of ``partial_fit``, or the sum of their weights."""
         if self._ideal is None:
-            raise AttributeError("n_samples_seen_ exists after partial_fit only")
+            raise AttributeError("n_samples_seen_ exists only after partial_fit")
         return self._ideal.n_samples_seen_
 
     def _new_ideal(self) -> VanishingIdeal:
@@ -426,8 +426,9 @@ def _warn_of_few_rows(n_polynomials: int, n_rows: int) -> None:
     """Warn if there are so few rows that all of them have the same score."""
     if n_polynomials >= n_rows:
         warnings.warn(
-            f"X has {n_rows} rows, and as many independent polynomials: all rows have the same "
-            "score, and others are infinitely far; fit more rows, lower max_degree, or reduce the "
+            f"X has {n_rows} rows, and as many independent polynomials: all training rows have the "
+            "same score, and other rows are infinitely far away; fit more rows, lower max_degree, "
+            "or reduce the "
             "number of features (for instance by PCA)",
             InterpolationWarning,
             stacklevel=3,

@@ -130,8 +130,8 @@ def fit_to_mixed(
         )
     if detector.calibration is not None:
         raise ValueError(
-            "calibration gives a guarantee for rows like known normal ones, which these are not; "
-            "leave it out, or fit to known normal rows"
+            "calibration needs rows that are known to be normal, which these are not; leave it "
+            "out, or fit to known normal rows"
         )
     fitted: Detector = clone(detector)
     rows, rows_of = _checked(X)

@@ -68,7 +68,7 @@ def fit_component(
     if ideal is None and spectrum.size and spectrum.min() >= 1:
         warnings.warn(
             f"no equation is smaller on {name} than on the other copies (smallest ratio "
-            f"{spectrum.min():.3g}): scores will say little; choose other transformations",
+            f"{spectrum.min():.3g}): scores will not be informative; choose other transformations",
             UserWarning,
             stacklevel=2,
         )
@@ -484,6 +484,6 @@ def refuse_identical(
     for i, k in sorted(pairs):
         raise ValueError(
             f"transformations {i} ({transformations[i].name!r}) and {k} "
-            f"({transformations[k].name!r}) give identical copies of X, which cannot be told "
-            "apart; leave one of them out"
+            f"({transformations[k].name!r}) give identical copies of X, which cannot be "
+            "distinguished; leave one of them out"
         )

@@ -131,8 +131,8 @@ class VanishingOD(BaseDetector):
             usable = hasattr(contamination, "fit")
         if not usable:
             raise ValueError(
-                "contamination must be a float in (0, 0.5], the share of the training data that "
-                f"is labelled 1, or a thresholder of pythresh, got {contamination!r}"
+                "contamination must be a float in (0, 0.5], the fraction of the training data that "
+                f"is labeled 1, or a thresholder of pythresh, got {contamination!r}"
             )
         unused = [
             name
@@ -141,7 +141,7 @@ class VanishingOD(BaseDetector):
         ]
         if unused:
             raise ValueError(
-                f"{' and '.join(unused)} of the detector would have no effect: PyOD puts a "
-                "threshold of its own; leave that out, and give contamination to "
+                f"{' and '.join(unused)} of the detector would have no effect: PyOD sets its own "
+                "threshold; leave them out, and pass contamination to "
                 f"{type(self).__name__}"
             )

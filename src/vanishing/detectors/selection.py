@@ -144,7 +144,7 @@ def select_without_labels(
         )
         trials = _leave_groups_out(labels, left_out, make_row_picker(X, table), rng)
     elif groups is not None:
-        raise ValueError("groups are left out in turn without anomalies only; pass one of the two")
+        raise ValueError("groups are only used without anomalies; pass one of the two")
     else:
         trials = [_change_samples(table, anomalies, rng)]
     columns: list[FloatArray] = []
@@ -243,7 +243,7 @@ def _groups(
     """Return the group of each sample, as given or found by clustering, and which to leave out."""
     if groups is None:
         if not np.ptp(X, axis=0).any():
-            raise ValueError("all rows of X are the same, so they fall into no groups")
+            raise ValueError("all rows of X are the same, so they form no groups")
         if representation is None:
             representation = make_pipeline(StandardScaler(), PCA(0.9, svd_solver="full"))
         reduced = clone(representation).fit_transform(X)

@@ -255,7 +255,7 @@ class TransformationDetector(HasIdeal, Detector):
         if len(transformations) < 2:
             raise ValueError(
                 f"{chosen!r} has {len(transformations)} transformation, but the detector "
-                "tells transformed copies apart: at least two are required"
+                "distinguishes transformed copies: at least two are required"
             )
         if isinstance(rows, SampleSource):
             self._check_streams(resolutions)

@@ -75,8 +75,8 @@ def _row(numbers: Any) -> FloatArray:
 def _refuse_clip(scaler: Any) -> None:
     if getattr(scaler, "clip", False):
         raise TypeError(
-            f"{type(scaler).__name__}(clip=True) cannot be exported to ONNX: values that it cuts "
-            "off would not be seen as anomalous; fit it without clip"
+            f"{type(scaler).__name__}(clip=True) cannot be exported to ONNX: clipped values would "
+            "not be recognized as anomalous; fit it without clip"
         )
 
 
@@ -548,7 +548,7 @@ def _check_model(model: Any) -> None:
         raise TypeError(
             f"{type(model).__name__} cannot be exported to ONNX, only VanishingIdeal, "
             "ClassVanishingFeatures, detectors, PolynomialBasis and pipelines that end in one of "
-            "them; of a pipeline that goes on after one of them, export the steps before, as in "
+            "them; if a pipeline continues after one of them, export the steps before, as in "
             "to_onnx(pipeline[:-1])"
         )
     if hasattr(model, "fit"):

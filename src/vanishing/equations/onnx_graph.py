@@ -66,8 +66,8 @@ class Graph:
             self._n_bytes += array.nbytes
             if self._n_bytes > LARGEST:
                 raise ValueError(
-                    f"the matrices of the model take more than {format_bytes(LARGEST)}, which is "
-                    "all that a file of ONNX can hold; fit fewer clusters (n_components) or a "
+                    f"the matrices of the model take more than {format_bytes(LARGEST)}, the "
+                    "largest size of an ONNX file; fit fewer clusters (n_components) or a "
                     "smaller degree"
                 )
             name = self.new_name("constant")

@@ -511,7 +511,7 @@ def tidy(
     True
     """
     if drop is not None and check_real("drop", drop, zero=True) >= 1:
-        raise ValueError(f"drop must be a share, at least 0 and less than 1, got {drop}")
+        raise ValueError(f"drop must be a fraction, at least 0 and less than 1, got {drop}")
     if digits is not None:
         check_whole("digits", digits)
     equations = equations_of(model, feature_names, preprocessor=preprocessor)
@@ -532,7 +532,7 @@ def tidy(
         if sample.is_lost(fitted):
             raise ValueError(
                 f"an equation of degree {degree} has terms so large that rounding errors hide "
-                "it: X is far from the origin, compared with its spread; take off the mean first"
+                "it: X is far from the origin, compared with its spread; subtract the mean first"
             )
         uncertain = coordinates.kept_by(sample.directions(fitted, degree))
         single = coordinates.kept_by(np.diag(sample.roundings(fitted, degree)))

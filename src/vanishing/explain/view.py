@@ -488,8 +488,8 @@ def refuse_unless_equal(found: FloatArray, expected: FloatArray, origin: FloatAr
     if not np.abs(found - expected).max(initial=0) <= 1e-6 * size:
         raise ValueError(
             "explain carries the attribution back to the features through the transformations and "
-            "the preprocessor, which have to be affine for that (such as rotations, PCA, "
-            "StandardScaler), and these are not; leave the nonlinear step out of the detector and "
+            "the preprocessor, which must be affine (such as rotations, PCA, StandardScaler), but "
+            "these are not; leave the nonlinear step out of the detector and "
             "explain its output instead"
         )
 

@@ -145,7 +145,7 @@ def chosen_polynomials(ideal: VanishingIdeal, polynomials: Any) -> list[int]:
             (float(s.spectrum[0]) for s in ideal.trace_ if len(s.spectrum)), default=np.nan
         )
         raise ValueError(
-            f"nothing vanishes, so that there is no zero set: the smallest extent is "
+            f"nothing vanishes, so there is no zero set: the smallest extent is "
             f"{smallest:.3g}; raise tol or max_degree"
         )
     if polynomials is None:

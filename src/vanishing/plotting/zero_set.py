@@ -391,7 +391,7 @@ def _checked_limits(limits: Any, n_features: int, *points: FloatArray | None) ->
         return checked
     given = [each for each in points if each is not None]
     if not given:
-        raise ValueError("pass X, contrast or limits: an ideal does not know where its points are")
+        raise ValueError("pass X, contrast or limits: an ideal does not store its points")
     low, high = (end(np.vstack(given), axis=0) for end in (np.min, np.max))
     width = np.where(high > low, high - low, 1.0)
     return np.column_stack([low - ROOM * width, high + ROOM * width])

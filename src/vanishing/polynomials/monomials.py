@@ -297,8 +297,8 @@ class AffineMap:
             found, rank = start + step, int(rank_found)
         if rank < self.n_out:
             raise ValueError(
-                f"the map from {self.n_in} to {self.n_out} coordinates has rank {rank} only, so "
-                "that it does not reach every point"
+                f"the map from {self.n_in} to {self.n_out} coordinates has only rank {rank}, so it "
+                "does not reach every point"
             )
         return np.asarray(found)
 

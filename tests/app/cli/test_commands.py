@@ -190,7 +190,7 @@ def test_fit_with_contrast(call, tmp_path):
     assert "x0² + x1² - 1 = 0   (exact)" in call("fit", "arc.npy", "--contrast", "noise.npy").out
     done = call("fit", "arc.npy", "--contrast", "arc.npy")
     assert done.code == 3
-    assert "nothing tells the two apart" in done.err
+    assert "no equation distinguishes the two" in done.err
 
 
 def test_fit_of_classes(call, tmp_path):
@@ -586,7 +586,7 @@ def test_names_of_rows_that_are_none(call, tables, models):
     done = call("explain", "-", *arguments, given=named.encode())
     assert done.code == 3
     assert "has no row '999'" in done.err
-    assert "names its rows: r0, r1, r2, r3, r4, ...; pass one of these" in done.err
+    assert "names the rows: r0, r1, r2, r3, r4, ...; pass one of these" in done.err
     assert "np." not in done.err
 
 
@@ -790,7 +790,7 @@ def test_export_of_short_equations(call, tables, models):
     assert "def parabola" in done.out
     done = call("export", "ideal.safetensors", "latex", "--tol", "0.1", "--no-scale")
     assert done.code == 2
-    assert "--tol and --no-scale would have no effect: a model is fitted already" in done.err
+    assert "--tol and --no-scale would have no effect: the model is already fitted" in done.err
     done = call("export", "detector.safetensors", "latex", "--points", "normal.csv")
     assert done.code == 2
     assert "leave --points out" in done.err
@@ -930,8 +930,8 @@ def test_commands_that_info_suggests(call, ellipse):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"city\nRome\nOslo\n", "No column holds different numbers"),
-        (b"a,b\n1,2\n", "No column holds different numbers"),
+        (b"city\nRome\nOslo\n", "No column has numbers that vary"),
+        (b"a,b\n1,2\n", "No column has numbers that vary"),
         (b"a\n1\n2\n", "2 complete rows are too few to find equations"),
         (b"1e300,2\n-1e300,3\n", "standard input: 2 rows, 2 columns"),
         (b"a,a\n1,2\n", "two columns are called 'a'"),
@@ -1198,7 +1198,7 @@ def test_pictures_of_detectors_that_are_refused(call, tables, models):
 def test_exports_that_are_refused(call, models, tmp_path, terminal):
     done = call("export", "ideal.safetensors", "onnx", "--json")
     assert done.code == 2
-    assert "an ONNX graph is no text; name a file with --out" in done.err
+    assert "an ONNX graph is not text; name a file with --out" in done.err
     assert terminal("export", "ideal.safetensors", "onnx").code == 2
     write_csv(tmp_path / "three.csv", ["x", "y", "z"], np.eye(3))
     fit = call("fit", "three.csv", "--tol", "0", "-s", "three.safetensors")

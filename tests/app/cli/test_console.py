@@ -113,7 +113,7 @@ def test_a_terminal_gets_text_only(terminal, tables, models):
     arguments = ("score", "new.csv", "-m", "detector.safetensors", "--out", "-")
     done = terminal(*arguments, "--out-format", "npy")
     assert done.code == 2
-    assert "npy is no text for a terminal; name a file with --out" in done.err
+    assert "npy cannot be shown on a terminal; name a file with --out" in done.err
 
 
 def test_a_table_that_is_typed(terminal):

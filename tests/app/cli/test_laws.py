@@ -184,7 +184,7 @@ def test_currencies_and_typos(call, invoices):
     assert "read as numbers without '$' and ',': 'net', 'tax', 'gross'; without '%': 'rate'" in (
         done.err
     )
-    assert "rows are counted from 1 below the header: row 31 is line 32" in done.err
+    assert "rows are numbered from 1 below the header: row 31 is line 32" in done.err
 
 
 def test_typos_are_findings_of_every_command(call, invoices):
@@ -205,7 +205,7 @@ def test_typos_are_findings_of_every_command(call, invoices):
     assert cells[0]["fix"] == invoices
     assert "Row 17, tax: '$l2O.5' is not a number" in call("info", "invoices.csv").out
     done = call("fit", "invoices.csv", "--degree", "1")
-    assert "2 cells are not numbers and taken for missing (row 17, tax: '$l2O.5'" in done.err
+    assert "2 cells are not numbers; treated as missing (row 17, tax: '$l2O.5'" in done.err
 
 
 def test_typos_are_in_the_report(call, invoices, tmp_path):
@@ -254,7 +254,7 @@ def test_brackets_of_accountants(call, tmp_path):
     (tmp_path / "books.csv").write_text("\n".join(["in,out,profit", *lines]) + "\n")
     done = call("laws", "books.csv")
     assert "profit = in + out" in done.out
-    assert "without ',': 'in', 'out'; with brackets for minus signs: 'out'" in done.err
+    assert "without ',': 'in', 'out'; with parentheses for minus signs: 'out'" in done.err
 
 
 def test_constant_columns_of_normal_rows(call, tmp_path):

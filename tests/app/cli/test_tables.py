@@ -258,10 +258,10 @@ def test_rows_with_missing_values_are_skipped_when_told(tmp_path):
         ("a,b\n1,2\n", {"columns": "c"}, "no column 'c'; it has the columns 'a', 'b'"),
         ("a,b\n1,2\n", {"columns": "3"}, "a number from 1 to 2"),
         ("a,b\n1,2\n", {"drop": "1-2"}, "no column is left"),
-        ("a\0b", {}, "no text file"),
-        ("PAR1 is no magic", {}, "no Parquet file"),
-        (b"\x93NUMPY", {}, "no NumPy file"),
-        (b"PK\x03\x04", {}, "no NumPy file"),
+        ("a\0b", {}, "not a text file"),
+        ("PAR1 is no magic", {}, "not a readable Parquet file"),
+        (b"\x93NUMPY", {}, "not a readable NumPy file"),
+        (b"PK\x03\x04", {}, "not a readable NumPy file"),
     ],
 )
 def test_bad_tables_are_refused(tmp_path, content, options, said):
@@ -338,7 +338,7 @@ def test_a_workbook_from_a_pipe_and_files_that_are_none(tmp_path, monkeypatch):
     content = Path(workbook(tmp_path / "book.xlsx", One=[["a", "b"], [1, 2]])).read_bytes()
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
     assert read_table("-", Reading()).values.tolist() == [[1, 2]]
-    with pytest.raises(DataError, match="no Excel file that can be read"):
+    with pytest.raises(DataError, match="not a readable Excel file"):
         read(tmp_path, b"PK\x03\x04", name="bad.xlsx")
     with pytest.raises(DataError, match=r"save it as \.xlsx or \.csv"):
         read(tmp_path, b"\xd0\xcf\x11\xe0", name="old.xls")
@@ -384,7 +384,7 @@ def test_arrays_of_numpy(tmp_path):
     with pytest.raises(DataError, match="no array 'W'"):
         read_table(str(tmp_path / "two.npz"), Reading(array="W"))
     np.save(tmp_path / "objects.npy", np.array([{}], dtype=object), allow_pickle=True)
-    with pytest.raises(DataError, match="no NumPy file that can be read"):
+    with pytest.raises(DataError, match="not a readable NumPy file"):
         read_table(str(tmp_path / "objects.npy"), Reading())
 
 
@@ -399,7 +399,7 @@ def test_models_get_names_where_there_are_any(tmp_path):
 def test_notes_tell_what_was_guessed(tmp_path, capsys):
     """Only where there is something to tell."""
     read(tmp_path, "0,1\n1.5,2.5\n3.5,4.5\n")
-    assert "taken for names" in capsys.readouterr().err
+    assert "used as names" in capsys.readouterr().err
     read(tmp_path, "a,b\n1,2\n3,4\n")
     assert capsys.readouterr().err == ""
     for shape, told in (((3, 2, 2), True), ((3, 4), False)):
@@ -434,7 +434,7 @@ def test_outputs_are_checked_before_work(tmp_path, monkeypatch):
         check_outputs([str(tmp_path / "a"), str(tmp_path / "." / "a")], [])
     with monkeypatch.context() as patched:
         patched.setattr("os.access", lambda *_: False)  # root may write anything
-        with pytest.raises(OutputError, match="may not be written"):
+        with pytest.raises(OutputError, match="no permission"):
             check_outputs([str(tmp_path / "a.csv")], [])
     check_outputs(["/dev/null", "/dev/null", "-", None], [])
     with pytest.raises(UsageError, match=r"unknown kind of table '\.doc'"):
@@ -444,8 +444,8 @@ def test_outputs_are_checked_before_work(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("number", "said"),
     [
-        (errno.ENOSPC, "a.csv was not written: no space is left there; make room"),
-        (errno.EROFS, "a.csv was not written: it may not be written there; choose another"),
+        (errno.ENOSPC, "a.csv was not written: no space left on the device; free"),
+        (errno.EROFS, "a.csv was not written: writing there is not permitted; choose another"),
         (errno.EIO, f"a.csv was not written: {os.strerror(errno.EIO)}; choose another place"),
     ],
 )

@@ -26,7 +26,7 @@ def test_images(view):
     assert "normal" in page.locator("#verdict").inner_text()
     assert normal < 1 < strangest
     heat = page.locator("#heat").evaluate("canvas => canvas.toDataURL()")
-    page.get_by_role("button", name="Turn by 90°").click()
+    page.get_by_role("button", name="Rotate by 90°").click()
     view.settle()
     turned = score(page)
     assert turned > 3
@@ -37,7 +37,7 @@ def test_images(view):
     assert score(page) == turned
     assert page.evaluate("location.hash") == address
     for _ in range(3):
-        page.get_by_role("button", name="Turn by 90°").click()
+        page.get_by_role("button", name="Rotate by 90°").click()
         view.settle()
     assert score(page) == normal
 

@@ -251,7 +251,7 @@ def test_busy_server_is_asked_again(view):
 
     view.page.route("**/api/fit", handle)
     view.page.goto(f"{view.url}/points")
-    view.page.get_by_text("The server is busy. This page tries again by itself").wait_for()
+    view.page.get_by_text("The server is busy. This page will try again").wait_for()
     view.settle()
     assert view.equations("plain")
     assert view.page.locator("#alert").is_hidden()
@@ -263,7 +263,7 @@ def test_people_are_told_that_they_wait(view):
     held = []
     page.route("**/api/fit", lambda route: held.append(route))
     page.locator("#degree").press("ArrowRight")
-    page.get_by_text("This page is in line").wait_for()
+    page.get_by_text("This page is waiting").wait_for()
     held.pop().continue_()
     view.settle()
     assert page.locator("#alert").is_hidden()
@@ -281,7 +281,7 @@ def test_trouble_is_told(view, fails):
     )
     page.locator("#degree").press("ArrowRight")
     page.locator("#alert").wait_for()
-    told = "at most 5 s" if fails == "refused" else "does not answer"
+    told = "at most 5 s" if fails == "refused" else "does not respond"
     assert told in page.locator("#alert").inner_text()
     page.unroute("**/api/fit")
     view.press("#degree", "ArrowRight")

@@ -126,7 +126,7 @@ def test_sections_scores_and_rows(tmp_path, recipe, readings):
         assert name in headings
     n_anomalous = int((detector.predict(readings) == -1).sum())
     assert f"{n_anomalous} of 60 rows are anomalous" in page.words
-    assert f"{n_anomalous} anomalous rows, the highest score first" in page.words
+    assert f"{n_anomalous} anomalous rows, highest score first" in page.words
     worst = np.argsort(detector.score_samples(readings))[:2]
     assert set(worst) == {7, 23}
     score = -detector.score_samples(readings)[worst[0]]
@@ -295,7 +295,7 @@ def test_no_anomalies_and_one_kind_of_label(tmp_path, detector):
     typical = typical[detector.predict(typical) == 1]
     page = page_of(tmp_path, detector, typical, labels=np.zeros(len(typical)))
     assert "No row is above the threshold" in page.words
-    assert "All labels are the same, so that there is no ROC curve" in page.words
+    assert "All labels are the same, so there is no ROC curve" in page.words
 
 
 def test_constant_columns(tmp_path):
@@ -356,7 +356,7 @@ def test_other_containers(make, tmp_path, readings):
         ({"labels": ["normal"] * 60}, "1 for anomalies and 0 for normal rows.*got 'normal'"),
         ({"labels": [0, 1, 2] * 20}, r"got the values \[0.0, 1.0, 2.0\]"),
         ({"labels": [0, 1]}, r"labels must be one value for each of the 60 rows.*\(2,\)"),
-        ({"scores": np.full(60, np.nan)}, "scores hold NaN"),
+        ({"scores": np.full(60, np.nan)}, "scores contain NaN"),
         ({"scores": np.zeros(59)}, "scores must be one value for each of the 60 rows"),
         ({"ids": ["a"]}, "ids must name each of the 60 rows of X, got 1"),
         ({"feature_names": ["a"]}, "expected 3 feature names, got 1"),

@@ -235,7 +235,7 @@ def _drop(names: Sequence[str]) -> str:
 def remarks(found: Description) -> list[str]:
     """Return sentences about typos, units, duplicates, missing cells and the number of rows."""
     said = [
-        f"Row {each.row}, {each.column}: {each.text!r} is not a number, and taken for missing."
+        f"Row {each.row}, {each.column}: {each.text!r} is not a number and is treated as missing."
         for each in found.strays[:MOST_STRAYS]
     ]
     if len(found.strays) > MOST_STRAYS:
@@ -259,7 +259,7 @@ def remarks(found: Description) -> list[str]:
             "that the laws determine, the other commands leave the rows out."
         )
     if not found.numeric:
-        said.append("No column holds different numbers, so there is no equation to find.")
+        said.append("No column has numbers that vary, so there is no equation to find.")
         return said
     enough = [
         degree

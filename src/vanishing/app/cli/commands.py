@@ -68,7 +68,7 @@ def run(arguments: Sequence[str]) -> int:
         if error.errno not in FULL:
             return _unexpected(error)
         _close_stdout()  # files say so themselves
-        return _fail("standard output takes no more: no space is left there", Exit.OUTPUT)
+        return _fail("cannot write to standard output: no space left on the device", Exit.OUTPUT)
     except Exception as error:
         if hasattr(error, "format_message"):  # typer's own, whose class depends on its version
             return _fail(_usage(error), Exit.USAGE)
@@ -186,7 +186,7 @@ def make_app(arguments: Sequence[str] = ()) -> typer.Typer:
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},
-        epilog="Begin with: vanishing demo. Help on a command: vanishing laws --help",
+        epilog="To start: vanishing demo. Help for a command: vanishing laws --help",
     )
     app.callback()(_vanishing)
     named = {name for name in arguments[:1] if any(name in each for each in COMMANDS.values())}

@@ -58,7 +58,7 @@ def demo(
         emit(findings_record(findings, new) | {"files": sorted(map(str, folder.iterdir()))})
         return
     say(f"{files['normal.csv']}: {len(normal)} readings of a pump that runs well")
-    say("equations that they satisfy, found without being told of any:")
+    say("equations that they satisfy, found without any hint:")
     show_equations(detector, None, terms=12, table=normal, mix=True)
     say("  (power is torque times speed)\n")
     say(f"{files['new.csv']}: {len(new)} new readings, {len(FAULTS)} of them faulty")
@@ -125,7 +125,7 @@ def serve(
     port: Annotated[
         int,
         typer.Option(
-            "--port", "-p", min=0, max=65535, metavar="N", help="Port; 0 takes a free one."
+            "--port", "-p", min=0, max=65535, metavar="N", help="Port; 0 selects a free one."
         ),
     ] = 8765,
     host: Annotated[
@@ -133,7 +133,7 @@ def serve(
         typer.Option(
             "--host",
             metavar="ADDRESS",
-            help="Address; any but the default lets other machines in.",
+            help="Address; other machines can connect to any but the default.",
         ),
     ] = "127.0.0.1",
     open_browser: Annotated[
@@ -143,7 +143,7 @@ def serve(
 ) -> None:
     """Start the playground in the browser; Ctrl-C stops it.
 
-    Drop a table and see its laws, or draw points and see their equations at once.
+    Drop a table to see its laws, or draw points to see their equations.
     """
     start = required("vanishing.app.playground", "serve", extra="web")
     try:

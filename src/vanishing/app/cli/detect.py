@@ -53,7 +53,7 @@ Top = Annotated[int, option(OUTPUT, "--top", min=0, metavar="N", help="Rows to l
 
 def detect(
     data: Annotated[
-        str, typer.Argument(metavar="TABLE", help="Table of rows to judge, or - for a pipe.")
+        str, typer.Argument(metavar="TABLE", help="Table of rows to score, or - for a pipe.")
     ],
     reading: Reading,
     wanted: Equations,
@@ -108,7 +108,7 @@ def detect(
     )
 
     if anomalous is not None and label is None:
-        raise UsageError("--anomalous is a value of the column --label; name that too")
+        raise UsageError("--anomalous is a value of the --label column; pass --label, too")
     if json and out_file == "-":
         raise UsageError("--json and --out - would share standard output; name a file with --out")
     if report is not None:
@@ -220,7 +220,7 @@ def _read(
     if train is not None and model is not None:
         raise UsageError("--train fits a detector and --model is one; leave one of them out")
     if model is not None:
-        refuse_unused(wanted, threshold, reason="a model is fitted already")
+        refuse_unused(wanted, threshold, reason="the model is already fitted")
     check_inputs([data, train])
     if model is not None:
         fitted = load_model(model)
@@ -377,13 +377,13 @@ def _find_row(table: Any, name: str) -> int:
     if table.row_ids is None:
         called = name
         has = (
-            f"rows are numbered from {names[0]} to {names[-1]}, without the header, and those that "
-            "lack a value are left out"
+            f"rows are numbered from {names[0]} to {names[-1]}, without the header, and rows with "
+            "missing values are left out"
         )
         remedy = "pass such a number, or choose a column of names with --id"
     else:
         shown = ", ".join(names[:ROWS_NAMED]) + (", ..." if len(names) > ROWS_NAMED else "")
         called = repr(name)
-        has = f"the column that --id chose names its rows: {shown}"
+        has = f"the --id column names the rows: {shown}"
         remedy = "pass one of these, or leave --id out to pass the number of a row"
     raise DataError(f"{table.where} has no row {called}; {has}; {remedy}")

@@ -87,7 +87,7 @@ def fit(
         if kind == "classes":
             raise UsageError("--report is about equations or a detector, not about classes")
     if contrast is not None and kind != "ideal":
-        raise UsageError(f"--contrast goes with --kind ideal; a {kind} model makes its own")
+        raise UsageError(f"--contrast is for --kind ideal only; a {kind} model makes its own")
     if kind == "classes" and label is None:
         raise UsageError("--kind classes needs the column of the classes: --label COLUMN")
     if kind != "detector":
@@ -136,7 +136,7 @@ def fit(
         )
         say(f"\nsaved to {save}; try: vanishing {try_next}")
     else:
-        note("the model is not kept; --save model.safetensors does that")
+        note("the model is not saved; --save model.safetensors saves it")
 
 
 def _write_report(path: str, model: Any, table: Any) -> None:

@@ -63,7 +63,7 @@ def laws(
             "--trajectory",
             metavar="COLUMN",
             help="Column that names the trajectory of each row: look for what is constant along "
-            "each. Rows are in the order of time.",
+            "each. Rows must be in the order of time.",
         ),
     ] = None,
     out_file: Out = None,
@@ -141,8 +141,8 @@ def check(
 ) -> int:
     """Find the cells that break the laws, and what they should be.
 
-    The laws are those of --train, or of the table itself, most of which should then be sound.
-    Missing cells are filled in where the laws determine them.
+    The laws are those of --train, or of the table itself; most of its rows should then be
+    correct. Missing cells are filled in if the laws determine them.
     """
     _check_files([data, train], out_file, out_format, report, json=json)
     normal = None if train is None else _read(train, reading)

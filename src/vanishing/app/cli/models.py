@@ -68,7 +68,7 @@ def load_model(path: str) -> Any:
             f"there is no model file {path}; make one with vanishing fit ... --save {path}"
         ) from error
     except ModelFileError as error:
-        raise ModelError(f"{error}; make it anew with vanishing fit ... --save") from error
+        raise ModelError(f"{error}; make it again with vanishing fit ... --save") from error
     except OSError as error:
         raise ModelError(f"{path} cannot be read: {error.strerror or error}") from error
     if isinstance(model, RECORDS):
@@ -160,7 +160,7 @@ def anomaly_scores(model: Any, table: Table) -> FloatArray:
         )
     if isinstance(core(model), VanishingIdeal) and not has_equations(model):
         raise ModelError(
-            "the model has no equations, so that nothing can break them; fit again with a larger "
+            "the model has no equations, so no row can break them; fit again with a larger "
             "--tol or --degree"
         )
 
@@ -284,8 +284,8 @@ def make_ideal(wanted: Equations, *, contrastive: bool, tol: float | str = 0.1) 
             )
     if construction != "vca" and wanted.normalization == "vca":
         raise UsageError(
-            f"--normalization vca is about products that {construction} does not form; leave it "
-            "out, or choose --construction vca"
+            f"--normalization vca uses products, which {construction} does not form; leave it out, "
+            "or choose --construction vca"
         )
     return VanishingIdeal(**chosen)
 
@@ -323,7 +323,8 @@ def fit_equations(
         raise UsageError("--normalization contrastive needs a second table: --contrast Y.csv")
     if ideal.normalization != "contrastive" and other is not None:
         raise UsageError(
-            f"--normalization {ideal.normalization} uses no contrast; leave --contrast or it out"
+            f"--normalization {ideal.normalization} uses no contrast; leave out one of the two "
+            "options"
         )
     _refuse_huge(table)
     points, contrast = table.for_model, None if other is None else other.values
@@ -353,15 +354,14 @@ def fit_to_itself(table: Table, threshold: Threshold, wanted: Equations) -> Any:
     """Fit a detector to rows most of which are normal."""
     if threshold.calibration is not None:
         raise UsageError(
-            "--calibration gives a guarantee for rows like known normal ones: pass them with "
-            "--train"
+            "--calibration needs rows that are known to be normal: pass them with --train"
         )
     detector = _detector(table, threshold, wanted)
     _refuse_huge(table)
     is_recipe = isinstance(detector, VanishingDetector) and detector.ideal is None
     if is_recipe or len(table) < FEWEST_ROWS:  # which does not describe a single row
         return fit_detector(table, threshold, wanted)
-    note(f"no --train: {table.where} is judged by itself, in {N_FITS} fits")
+    note(f"no --train: {table.where} is compared with itself, in {N_FITS} fits")
     with library_errors(table.where), working("fitting parts of the rows", N_FITS) as step:
         return fit_to_mixed(detector, table.for_model, callback=lambda _: step(1))
 
@@ -389,7 +389,7 @@ def _detector(table: Table, threshold: Threshold, wanted: Equations) -> Any:
         return VanishingDetector(ideal, **options)
     if ideal is not None:
         raise UsageError(
-            "--image-shape chooses its own equations; leave --degree, --tol and the like out"
+            "--image-shape chooses its own equations; leave out --degree, --tol and similar options"
         )
     shape = _shape(threshold.image_shape)
     if shape[0] * shape[1] != table.values.shape[1]:

@@ -72,7 +72,7 @@ class Reading:
         option(
             LAYOUT,
             "--header/--no-header",
-            help="Whether the first line of a CSV file holds names.",
+            help="Whether the first line of a CSV file contains names.",
         ),
     ] = None
     delimiter: Annotated[
@@ -141,10 +141,10 @@ class Threshold:
         option(
             THRESHOLD,
             "--contamination",
-            metavar="SHARE",
-            help="Share of the training rows to call anomalous, at most 0.5. With 'auto': the "
-            "outliers of a box plot, or about one row in a hundred where there are none; fewer if "
-            "rows that are left out of the fit in turn score lower than the others.",
+            metavar="FRACTION",
+            help="Fraction of the training rows to call anomalous, at most 0.5. With 'auto': the "
+            "outliers of a box plot, or about one row in a hundred if there are none; fewer if "
+            "held-out rows score lower than the others.",
         ),
     ] = "auto"
     calibration: Annotated[
@@ -152,9 +152,9 @@ class Threshold:
         option(
             THRESHOLD,
             "--calibration",
-            metavar="SHARE",
-            help="Share of the training rows held out of the fit, so that --contamination bounds "
-            "the rate of false alarms.",
+            metavar="FRACTION",
+            help="Fraction of the training rows to hold out, so that --contamination bounds the "
+            "rate of false alarms.",
         ),
     ] = None
     image_shape: Annotated[
@@ -192,8 +192,9 @@ class Equations:
             "--tol",
             "-t",
             metavar="NUMBER",
-            help="Largest root mean square of an equation on the data, in spreads of the columns "
-            "if these are scaled. 'auto' finds the noise of the data, 'gap' a gap in the spectrum.",
+            help="Largest root mean square of an equation on the data, in units of the columns' "
+            "spreads if the columns are scaled. 'auto' finds the noise of the data, 'gap' a "
+            "gap in the spectrum.",
             show_default="auto; 0.1 for detectors, classes and --construction",
         ),
     ] = None
@@ -204,7 +205,7 @@ class Equations:
             "--normalization",
             "-n",
             metavar="NAME",
-            help=f"What fixes the size of an equation: {list_choices(Normalization)}.",
+            help=f"How the size of an equation is measured: {list_choices(Normalization)}.",
             show_default="gradient; contrastive with --contrast",
         ),
     ] = None
@@ -214,8 +215,8 @@ class Equations:
             EQUATIONS,
             "--construction",
             metavar="NAME",
-            help=f"How equations are found: {list_choices(Construction)}. All but vca give each "
-            "equation a leading term of its own.",
+            help=f"How equations are found: {list_choices(Construction)}. All except vca give each "
+            "equation its own leading term.",
             show_default="vca",
         ),
     ] = None
@@ -245,7 +246,7 @@ class Fitting:
         option(
             EQUATIONS,
             "--scale/--no-scale",
-            help="Standardize the columns first; equations are in the columns all the same.",
+            help="Standardize the columns first; equations are still in the original columns.",
         ),
     ] = True
     robust: Annotated[
@@ -255,7 +256,7 @@ class Fitting:
 
 
 SkipMissing = Annotated[
-    bool, option(COLUMNS, "--skip-missing", help="Leave out rows that lack a value.")
+    bool, option(COLUMNS, "--skip-missing", help="Leave out rows with missing values.")
 ]
 Raw = Annotated[
     bool,

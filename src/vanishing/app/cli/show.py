@@ -165,7 +165,7 @@ def _draw(path: str, model: Any, what: What, name: str | None, table: Any) -> No
         )
     if what == "equations" and table is None:
         raise UsageError(
-            "a model does not know where its points are: pass the table with --points to draw them"
+            "a model does not store its points: pass the table with --points to draw them"
         )
     points = None if table is None else preprocess(model, table.for_model)
     if (
@@ -205,7 +205,7 @@ def export(
             max=17,
             metavar="N",
             help="Digits of decimals, more where an equation needs them (not python, c, onnx).",
-            show_default="as many as the noise leaves",
+            show_default="as many as the noise allows",
         ),
     ] = None,
     raw: Raw = False,
@@ -257,14 +257,14 @@ def export(
     from vanishing.app.cli.tables import check_inputs, check_outputs, output_file, read_table
 
     if target == "onnx" and out == "-" and (json or sys.stdout.isatty()):
-        raise UsageError("an ONNX graph is no text; name a file with --out")
+        raise UsageError("an ONNX graph is not text; name a file with --out")
     if target == "rational" and points is None:
         raise UsageError("rational equations are proved on exact points: --points X.csv")
     _check_name(target, name)
     check_outputs([out], [model, points])
     table = None
     if is_model_file(model):
-        refuse_unused(wanted, fitting, reason="a model is fitted already")
+        refuse_unused(wanted, fitting, reason="the model is already fitted")
         fitted = load_model(model)
         if points is not None and target in ("sympy", "latex"):
             table = read_table(points, reading, model=fitted, gaps="skip")

@@ -38,7 +38,7 @@ COUNTERS = frozenset({"", "index", "no", "nr", "number", "obs", "row", "rowname"
 #: What to do about an error of the reader, in options of ours.
 REMEDIES = {
     "array": "choose one with --array",
-    "delimiter": "fix the row, or name another --delimiter than {delimiter!r}",
+    "delimiter": "fix the row, or pass a --delimiter other than {delimiter!r}",
     "encoding": "save the file in UTF-8",
     "format": "name its kind by a suffix (.csv, .xlsx, .parquet, .npy, .npz) or with --format",
     "text": "leave such columns out with --drop '{names}', or name them with --id or --label",
@@ -72,7 +72,7 @@ def choose(
     id_column = None if reading.id is None else _one(raw, reading.id, lenient=lenient)
     if reading.id is None and raw.index:
         id_column = raw.index[0]
-        note(f"{raw.where}: {raw.column_name(id_column)} is an index and taken for row names")
+        note(f"{raw.where}: {raw.column_name(id_column)} is an index and is used for row names")
     elif reading.id is None and reading.columns is None and model_names is None:
         id_column = _find_counter(raw)
     label_column = None if label is None else _one(raw, label, lenient=lenient)
@@ -99,7 +99,7 @@ def _find_counter(raw: OpenTable) -> int | None:
     cells = raw.texts(0).tolist()
     if cells not in ([str(i + start) for i in range(len(cells))] for start in (0, 1)):
         return None
-    note(f"{raw.where}: {raw.column_name(0)} numbers the rows and is taken for their names")
+    note(f"{raw.where}: {raw.column_name(0)} numbers the rows and is used for their names")
     return 0
 
 
@@ -283,7 +283,7 @@ def open_input(path: str, reading: Reading) -> OpenTable:
     if opened.names is None and reading.header is None:
         note(f"{where} has no header: its columns are called x0, x1, ... (or pass --header)")
     if opened.dialect.numbered and reading.header is None:
-        note(f"{where}: the numbers of its first line are taken for names (or --no-header)")
+        note(f"{where}: the numbers of its first line are used as names (or pass --no-header)")
     return opened
 
 
@@ -346,7 +346,7 @@ def _say_formats(opened: OpenTable, features: Sequence[int]) -> str:
     ]
     formats = sorted(opened.find_formats(features).items())
     if bracketed := [opened.shown_names[j] for j, form in formats if form.brackets]:
-        said.append(f"with brackets for minus signs: {_listed(bracketed)}")
+        said.append(f"with parentheses for minus signs: {_listed(bracketed)}")
     return "; ".join(said)
 
 
@@ -359,7 +359,7 @@ def _say_strays(strays: Sequence[Stray]) -> str:
     shown = "; ".join(f"row {each.row}, {each.column}: {each.text!r}" for each in strays[:3])
     more = f" and {len(strays) - 3} more" if len(strays) > 3 else ""
     cells = "1 cell is not a number" if len(strays) == 1 else f"{len(strays)} cells are not numbers"
-    return f"{cells} and taken for missing ({shown}{more})"
+    return f"{cells}; treated as missing ({shown}{more})"
 
 
 def _columns_of(model: Any) -> tuple[tuple[str, ...] | None, int | None]:
@@ -436,7 +436,7 @@ def describe_lines(table: Table, row: int) -> list[str]:
     if table.row_ids is not None or line in (None, row):
         return []
     return [
-        f"rows are counted from 1 below the header: row {row} is line {line} of {table.file_name}"
+        f"rows are numbered from 1 below the header: row {row} is line {line} of {table.file_name}"
     ]
 
 
@@ -447,7 +447,7 @@ def write_table(path: str, columns: Columns, *, format: str | None = None) -> No
     """Write columns of equal length to a file, or to standard output for "-"."""
     kind = output_format(path, format)
     if kind in ("npy", "npz", "parquet") and path == PIPE and sys.stdout.isatty():
-        raise UsageError(f"{kind} is no text for a terminal; name a file with --out")
+        raise UsageError(f"{kind} cannot be shown on a terminal; name a file with --out")
     with working(f"writing {path}"), output_file(path) as file:
         write_columns(file, [columns], kind)
 
@@ -472,7 +472,7 @@ def output_format(path: str, format: str | None) -> str:
 def check_outputs(outputs: Sequence[str | None], inputs: Sequence[str | None]) -> None:
     """Refuse files that cannot be written, before any work is done."""
     if list(inputs).count(PIPE) > 1:
-        raise UsageError("standard input can be read once; name a file in place of one -")
+        raise UsageError("standard input can be read only once; name a file instead of one -")
     used = {os.path.realpath(path) for path in inputs if path is not None and path != PIPE}
     seen: set[Path] = set()
     for path in outputs:
@@ -487,7 +487,7 @@ def check_outputs(outputs: Sequence[str | None], inputs: Sequence[str | None]) -
         if not place.parent.is_dir():
             raise OutputError(f"there is no folder {Path(path).parent}; make it first")
         if not os.access(place if there else place.parent, os.W_OK):
-            raise OutputError(f"{path} may not be written; choose another place")
+            raise OutputError(f"{path} cannot be written: no permission; choose another place")
         if str(place) in used:
             raise OutputError(f"{path} is also an input, which would be lost; choose another name")
         if place in seen:
@@ -528,9 +528,9 @@ def refusals(path: str) -> Iterator[None]:
         raise
     except OSError as error:
         if error.errno in FULL:
-            reason = "no space is left there; make room, or choose another place"
+            reason = "no space left on the device; free some space, or choose another place"
         elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-            reason = "it may not be written there; choose another place"
+            reason = "writing there is not permitted; choose another place"
         else:
             reason = f"{error.strerror or error}; choose another place"
         raise OutputError(f"{path} was not written: {reason}") from error

@@ -215,8 +215,8 @@ def parse_json(content: bytes) -> Any:
             422,
             "not-json",
             expected="JSON",
-            got=f"{len(content)} bytes that are none, or hold NaN or infinity",
-            remedy="Send numbers, lists and objects as RFC 8259 has them.",
+            got=f"{len(content)} bytes that are not JSON, or contain NaN or infinity",
+            remedy="Send numbers, lists and objects as defined in RFC 8259.",
         ) from None
 
 

@@ -137,7 +137,7 @@ def _check_origin(headers: dict[str, str]) -> None:
             "cross-origin",
             expected="a request from the playground's own page",
             got=f"one from {origin[:80]!r}" if origin else f"a {site[:20]!r} request",
-            remedy="Use the page itself, or a program that is no browser.",
+            remedy="Use the page itself, or a program that is not a browser.",
         )
 
 
@@ -281,7 +281,7 @@ PAGES = {
     "/images": {
         "name": "images",
         "title": "Images",
-        "description": "Handwritten digits: a detector that knows some of them, its scores, and "
+        "description": "Handwritten digits: a detector trained on some of them, its scores, and "
         "what each pixel adds to them.",
         "start": "pad",
         "start_words": "the image",
@@ -482,7 +482,7 @@ class Search:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer a request, unless too many others wait for the same."""
         if self._n_requests >= self.limits.searches + self.limits.queue:
-            raise busy("too many other tables that wait already")
+            raise busy("too many other tables that are already waiting")
         self._n_requests += 1
         try:
             await self._answer(scope, receive, send)
@@ -724,7 +724,7 @@ def _listening(host: str, port: int) -> socket.socket:
             raise
         reason = reasons[error.errno]
         raise OSError(
-            f"port {port} of {host} {reason} choose another port (0 takes a free one)"
+            f"port {port} of {host} {reason} choose another port (0 selects a free one)"
         ) from None
 
 

@@ -144,7 +144,7 @@ def _read(content: bytes, most_columns: int) -> ReadTable:
                 "too-many-columns",
                 expected=f"a table of at most {most_columns} columns",
                 got=f"{opened.n_columns}",
-                remedy="Keep those that may belong together.",
+                remedy="Keep columns that may be related.",
             )
         return _take_columns(opened)
     except TableError as error:
@@ -208,7 +208,7 @@ def _name_columns(opened: OpenTable) -> tuple[list[str], list[str]]:
     """Return a name for each column, all different, and what there is to say about them."""
     notes = []
     if opened.names is None:
-        notes.append("The first line holds no names: the columns are called x0, x1, ...")
+        notes.append("The first line contains no names: the columns are called x0, x1, ...")
     names: list[str] = []
     for j, name in enumerate(opened.shown_names):
         written = name if name.strip() else f"column {j + 1}"
@@ -216,7 +216,7 @@ def _name_columns(opened: OpenTable) -> tuple[list[str], list[str]]:
     if len(set(names)) < len(names):  # somebody calls a column "a (column 3)"
         names = [f"column {j + 1}" for j in range(len(names))]
     if twice := [name for name, n in Counter(opened.shown_names).items() if n > 1 and name]:
-        notes.append(f"Several columns are called {twice[0]!r}: they are told apart by number.")
+        notes.append(f"Several columns are called {twice[0]!r}: they are distinguished by number.")
     return names, notes
 
 
@@ -250,7 +250,7 @@ def read_columns(*, table: str, most_columns: int, most_rows: int) -> dict[str, 
     """
     read = _read(base64.b64decode(table), most_columns)
     if len(read.features) < 2:
-        raise _bad_table(f"Two columns of numbers are needed, and only {read.names[0]!r} is one")
+        raise _bad_table(f"Two columns of numbers are needed, but only {read.names[0]!r} is one")
     n_rows = len(read.values)
     n_taken = min(n_rows, most_rows, PICTURE_ROWS)
     rows = np.arange(n_taken) * n_rows // n_taken

@@ -38,7 +38,7 @@ HUNG_UP = 499
 #: What helps against work that takes too long, unless it is about points.
 TOO_SLOW = {
     "columns": "Keep a part of the rows.",
-    "laws": "Keep fewer columns, those that may belong together.",
+    "laws": "Keep fewer columns, those that may be related.",
 }
 #: It finds modules where this process does, and runs nobody's main script.
 BOOT = (
@@ -198,9 +198,13 @@ class Workers:
                 return worker
             await self._replace(worker)  # it ended while nobody looked
         if len(self._line) >= self.limits.queue:
-            raise busy(f"{len(self._line)} others that wait already", self._expected_seconds())
+            raise busy(
+                f"{len(self._line)} others that are already waiting", self._expected_seconds()
+            )
         if self._expected_seconds() > self.limits.queue_seconds:  # say so now rather than later
-            raise busy(f"{len(self._line)} others that wait already", self._expected_seconds())
+            raise busy(
+                f"{len(self._line)} others that are already waiting", self._expected_seconds()
+            )
         try:
             async with asyncio.timeout(self.limits.queue_seconds):
                 while (worker := await self._wait(client)).process.returncode is not None:
@@ -250,7 +254,7 @@ class Workers:
                 504,
                 "too-slow",
                 expected=f"work of at most {limit:g} s",
-                got="more, so that it was stopped",
+                got="more, so it was stopped",
                 remedy=TOO_SLOW.get(task, "Use fewer points or a lower degree."),
             ) from None
         except (asyncio.IncompleteReadError, ConnectionError):

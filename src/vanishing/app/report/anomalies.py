@@ -58,7 +58,7 @@ def anomalies_section(
     if not anomalous:
         found.append(element("p", f"No {unit} is above the threshold."))
     listed, folded = anomalous[:LISTED], anomalous[LISTED : LISTED + FOLDED]
-    caption = f"{format_count(len(anomalous), f'anomalous {unit}')}, the highest score first"
+    caption = f"{format_count(len(anomalous), f'anomalous {unit}')}, highest score first"
     if given.image_shape is None:
         found += _list_rows(given, explained, listed, caption)
         if folded:
@@ -108,7 +108,7 @@ def explain_anomalies(
     if expected > MOST_SECONDS:
         return {}, (
             f"Not explained: with {format_count(given.X.shape[1], 'column')} that would take about "
-            f"{number(expected, '.1g')} seconds a {given.unit}; detector.explain does it for those "
+            f"{number(expected, '.1g')} seconds per {given.unit}; use detector.explain for those "
             "that matter."
         )
     near = [row for row in rows if np.isfinite(given.scores[row])]
@@ -205,12 +205,12 @@ def _how_to_read(given: Given) -> str:
     if given.image_shape is not None:
         return (
             "Each image is compared with the nearest one that is as typical as nine of ten "
-            "training images. Colours say what each pixel adds to the score: orange raises it, "
+            "training images. Colors show what each pixel adds to the score: orange raises it, "
             "blue lowers it."
         )
     return (
         "Each row is compared with the nearest one that is as typical as nine of ten training "
-        "rows. Bars say what each column adds to the score: orange raises it, blue lowers it. "
+        "rows. Bars show what each column adds to the score: orange raises it, blue lowers it. "
         "Another column may be the cause: with few equations, changing any of several columns "
         "could fix the row."
     )

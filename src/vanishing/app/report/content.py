@@ -237,7 +237,9 @@ def check_given(
     found = detector.score_samples(X) if scores is None else scores
     normality = _vector("scores", move_to_host(found), n_rows).astype(np.float64)
     if np.isnan(normality).any():
-        raise ValueError("scores hold NaN; pass what detector.score_samples(X) returns, or None")
+        raise ValueError(
+            "scores contain NaN; pass the result of detector.score_samples(X), or None"
+        )
     kinds, one_class = _check_labels(labels, n_rows)
     names = tuple(get_feature_names(detector, feature_names))
     train_table = None if train is None else take_rows(detector, train)
@@ -306,8 +308,8 @@ def _check_labels(labels: Any, n_rows: int) -> tuple[BoolArray | None, bool]:
     values = set(np.unique(numbers).tolist())
     if not (values <= {0.0, 1.0} or values <= {-1.0, 1.0}):
         raise ValueError(
-            "labels must be 1 for anomalies and 0 for normal rows, or -1 and +1 as predict "
-            f"gives them, got the values {sorted(values)[:6]}"
+            "labels must be 1 for anomalies and 0 for normal rows, or -1 and +1 as returned by "
+            f"predict, got the values {sorted(values)[:6]}"
         )
     if len(values) < 2:
         return None, True
@@ -420,7 +422,7 @@ def summarize_columns(
     if train is not None:
         words += (
             f" The detector was fitted to {format_count(len(train), 'row')}; lines over the "
-            "histograms are theirs."
+            "histograms show these rows."
         )
     shown = list(range(n_columns))
     if n_columns > MOST_COLUMNS:

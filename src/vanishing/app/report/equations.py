@@ -254,22 +254,22 @@ def equations_section(
     if any(each.tidied for each in formulas):
         rounding = (
             f"Coefficients are rounded and terms left out as long as the noise of normal {unit}s "
-            "does not tell the difference"
+            "hides the change"
         )
     found: list[Element] = [
         element(
             "p",
             f"Normal {unit}s satisfy {format_count(total, 'equation')}, up to noise. {rounding}; "
-            "where there are many terms, dots stand for all but the largest.",
+            "if there are many terms, dots stand for all but the largest.",
         )
     ]
     if any(not each.in_columns for each in formulas):
         found.append(
             element(
                 "p",
-                "The variables u₁, u₂, … are the coordinates that the detector works in, after its "
-                "transformations and its preprocessing: in the columns themselves the formulas "
-                "would have too many terms.",
+                "The variables u₁, u₂, … are the coordinates of the detector, after its "
+                "transformations and its preprocessing: written in the original columns, the "
+                "formulas would have too many terms.",
             )
         )
     first, *others = [
@@ -343,7 +343,7 @@ def _list_equations(
 def spectrum_section(parts: Sequence[Part]) -> list[Element]:
     """Return a histogram of the extents of every degree of every part."""
     if not parts:
-        return [element("p", "There are no equations, and so there is no spectrum.")]
+        return [element("p", "There are no equations, so there is no spectrum.")]
     found = draw_spectra(
         {part.name: [each.ideal.trace_ for each in part.components] for part in parts[:MOST_PARTS]}
     )
@@ -361,8 +361,9 @@ def draw_spectra(traces: Mapping[str, Sequence[Sequence[Any]]]) -> list[Element]
         The traces of the ideals of each part, by its name.
     """
     words = (
-        "Each direction of a degree is a polynomial of size 1; its extent is the root mean square "
-        "on the rows that it was fitted to. Up to the tolerance it vanishes, and is an equation."
+        "Each direction of a degree is a polynomial of size 1; its extent is its root mean square "
+        "on the training rows. If the extent is at most the tolerance, the polynomial vanishes and "
+        "is an equation."
     )
     charts = [
         figure(*_spectrum(name, steps))

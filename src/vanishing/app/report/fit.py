@@ -139,8 +139,8 @@ def _list_equations(
     short = shorten_names(names, LONGEST_NAME)
     if tidied:
         words = (
-            "Terms are left out and coefficients rounded as long as the noise of the rows does not "
-            "tell the difference. How far rows are off is in root mean square."
+            "Terms are left out and coefficients rounded as long as the noise of the rows hides "
+            "the change. How far the rows are off is given in root mean square."
         )
         distances = [measure_distance(each, rows) for each in tidied]
         written = [
@@ -228,7 +228,7 @@ def _list_rows(
         class_="ranked small",
     )
     words = (
-        "A row that is many times as far off as is typical may be broken: vanishing check, or "
+        "A row that is off by many times the typical distance may be broken: vanishing check, or "
         "discover(X).check(X), finds the cell."
     )
     return [table, element("p", words, class_="note")]

@@ -125,7 +125,7 @@ def scores_section(given: Given) -> list[Element]:
         found.append(element("div", _roc(curves), _precision_recall(curves), class_="charts"))
     elif given.one_class:
         found.append(
-            element("p", "All labels are the same, so that there is no ROC curve.", class_="note")
+            element("p", "All labels are the same, so there is no ROC curve.", class_="note")
         )
     return found
 
@@ -135,8 +135,8 @@ def _meaning(given: Given) -> str:
     if not any(view.shift for view in given.detector.anomaly_score_.views):
         return ""
     return (
-        f" {given.unit.capitalize()}s that are as far off as normal ones usually are have scores "
-        "near 0; those that are closer have negative scores."
+        f" {given.unit.capitalize()}s with a typical deviation from the equations have scores near "
+        "0; smaller deviations give negative scores."
     )
 
 
@@ -167,7 +167,7 @@ def _histogram(given: Given) -> Element:
     counts = [np.histogram(np.clip(scores, low, high), edges)[0] for scores, _, _ in groups]
     legend = [_key(kind, words) for _, kind, words in reversed(groups)]
     if given.train_scores is not None:
-        legend.append(_key("train", "training data, in its own scale"))
+        legend.append(_key("train", "training data, on its own scale"))
     caption: list[object] = [legend]
     if beyond := int(np.sum(given.scores > high)):
         are = "a larger score is" if beyond == 1 else "larger scores are"

@@ -28,7 +28,7 @@ async function reach(address, options) {
     return await fetch(address, options);
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Error("The server does not answer; is it still running?");
+    throw new Error("The server does not respond; is it still running?");
   }
 }
 
@@ -94,7 +94,7 @@ async function readLines(response, onProgress) {
   }
   take(rest);
   if (!response.ok || last.error) throw refused(last, response);
-  if (last.progress) throw new Error("The server ended before it was done; is it still running?");
+  if (last.progress) throw new Error("The server stopped before it was done; is it still running?");
   return last;
 }
 
@@ -112,7 +112,7 @@ export function latest(work, { onError, onSettled, onWait, patience = 400, attem
     const controller = new AbortController();
     running = { controller, since: performance.now() };
     again = false;
-    const slow = setTimeout(() => onWait("The server is busy. This page is in line …"), SLOW);
+    const slow = setTimeout(() => onWait("The server is busy. This page is waiting …"), SLOW);
     try {
       await work(controller.signal);
       failures = 0;
@@ -120,7 +120,7 @@ export function latest(work, { onError, onSettled, onWait, patience = 400, attem
       if (error.name === "AbortError") {
         again = true;
       } else if (error.retryAfter > 0 && ++failures < attempts) {
-        onWait("The server is busy. This page tries again by itself …");
+        onWait("The server is busy. This page will try again …");
         await pause(error.retryAfter);
         again = true;
       } else {

@@ -54,7 +54,7 @@ async function openSample() {
     if (!response.ok) throw new Error();
     await open(new File([await response.blob()], SAMPLE.name));
   } catch {
-    complain("The example did not come; is the server still running?");
+    complain("The example could not be loaded; is the server still running?");
   }
 }
 
@@ -114,7 +114,7 @@ function verdict() {
 }
 
 function noLaw() {
-  return element("p", {}, `${found.summary} No short equation between these columns holds better than chance would have it. More rows, or a column that is missing here, may reveal one.`);
+  return element("p", {}, `${found.summary} No short equation between these columns holds better than by chance. More rows, or an additional column, may reveal one.`);
 }
 
 function lawButton(law, index) {
@@ -201,7 +201,7 @@ function showRows() {
   showTable(byId("table"), found, { onlyBroken });
   const nShown = found.numbers.length;
   byId("shown-rows").hidden = onlyBroken || nShown === found.nRows;
-  byId("shown-rows").textContent = `The first rows of ${found.nRows.toLocaleString("en")}${found.findings.length ? ", and those that break a law or lack a cell" : ""}.`;
+  byId("shown-rows").textContent = `The first rows of ${found.nRows.toLocaleString("en")}${found.findings.length ? ", and those that break a law or have missing cells" : ""}.`;
   markColumns();
   if (chosenFinding !== null) scrollToRow(byId("scroll"), found.findings[chosenFinding].row);
 }
@@ -234,7 +234,7 @@ function saveReport() {
 // --- start ---------------------------------------------------------------------------------------
 
 const input = byId("table-file");
-byId("limits").textContent = `Columns of text and dates are left out. The file goes to the server that this page comes from, which does not keep it; it may have up to ${numberText(about.tableBytes / 1e6)} MB.`;
+byId("limits").textContent = `Columns of text and dates are left out. The file is sent to the server of this page, which does not store it; it may have up to ${numberText(about.tableBytes / 1e6)} MB.`;
 byId("open").addEventListener("click", () => input.click());
 input.addEventListener("change", async () => {
   await open(input.files[0]);

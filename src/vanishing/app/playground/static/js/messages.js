@@ -30,8 +30,8 @@ export function announce(text) {
 export async function copyLink() {
   try {
     await navigator.clipboard.writeText(location.href);
-    say("The link is copied: it holds the points and all settings.");
+    say("The link is copied. It contains the points and all settings.");
   } catch {
-    say("The address of this page is the link: it holds the points and all settings.");
+    say("The address of this page is the link. It contains the points and all settings.");
   }
 }

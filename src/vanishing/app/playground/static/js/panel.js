@@ -14,7 +14,7 @@ const SHORT = {
 const PROBLEMS = {
   "no-points": "There are no points of X. Draw some, or choose a curve.",
   "no-contrast": "There are no points of Y to contrast with. Draw some, or choose a source.",
-  "contrast-within": "Whatever vanishes on X vanishes on Y too: no equation of this degree tells them apart.",
+  "contrast-within": "Whatever vanishes on X also vanishes on Y: no equation of this degree distinguishes them.",
 };
 const PLAIN_AXES = ["x", "y"].map((name) => ({ name, center: 0, scale: 1 }));
 const TELLS = 10; // times as large on Y as on X
