@@ -203,6 +203,7 @@ def compile_latex(formulas, folder):
     )
     assert done.returncode == 0, done.stdout.decode(errors="replace")[-2000:]
     assert b"SECRET" not in done.stdout
+    assert "SECRET" not in (folder / "page.log").read_text(errors="replace")
 
 
 def evaluate_latex(formula):
@@ -272,7 +273,6 @@ def test_latex_of_laws(folder):
     found = [law.latex for names in triples for law in laws_of(names)]
     assert len(found) == len(triples)
     compile_latex([" ".join(found)], folder)
-    assert "SECRET" not in (folder / "page.log").read_text(errors="replace")
 
 
 def test_latex_of_trajectories(folder):
