@@ -469,7 +469,7 @@ def _solve_beside_zeros(points: Side, form: Side, is_zero: BoolArray) -> Solutio
     zeros would seem to be known to be nonzero.
     """
     n_columns = len(is_zero)
-    zeros = _find_relations(np.eye(n_columns)[:, is_zero], points, form)
+    zeros = _echelon(_find_relations(np.eye(n_columns)[:, is_zero], points, form))
     sizes = form.factor @ zeros  # orthonormal
     rest = form.factor[:, ~is_zero]
     inside = solve_pair(
@@ -496,7 +496,7 @@ def _solve_beside_zeros(points: Side, form: Side, is_zero: BoolArray) -> Solutio
         full[~is_zero] = vectors
         return np.asarray(full - zeros @ (sizes.T @ (rest @ vectors)))
 
-    added, zeros = np.zeros(zeros.shape[1]), _echelon(zeros)
+    added = np.zeros(zeros.shape[1])
     reduced = None
     if inside.reduced is not None:
         reduced = fix_signs(np.hstack([zeros, extend(inside.reduced)]))
