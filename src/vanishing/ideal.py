@@ -396,7 +396,8 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
     output : {"abs", "signed", "nonvanishing"}, default="abs"
         Whether ``transform`` returns absolute values of the vanishing polynomials, their values,
         or the values of the nonvanishing polynomials without the constant 1. The latter are
-        uncorrelated on X, with mean 0 and variance 1.
+        uncorrelated on X, with mean 0 and variance 1, up to the noise that ``tol="auto"`` takes
+        out.
     memory_budget : int, default=2**31
         Bytes that the matrices of one degree may take. Degrees that need more multiply only the
         nonvanishing polynomials of largest extent further (``trace_`` and a warning say how many

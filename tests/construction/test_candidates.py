@@ -137,3 +137,19 @@ def test_all_products_need_no_memory_for_leading_forms():
     assert (len(chosen.left), chosen.left_out) == (20, 0)
     with pytest.raises(BudgetError, match="1540 leading monomials"):
         choose_candidates(20, blocks, products="independent", **options)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_all_products_beside_a_contrast_much_wider_than_the_points(seed):
+    """Equations of low degree are small there; F must not be made of large multiples of them."""
+    rng = np.random.default_rng(seed)
+    plane = rng.integers(-5, 6, (29, 2))
+    X = np.column_stack([plane, np.sum(plane**2, axis=1)])  # on a paraboloid
+    Y = rng.integers(-9, 10, (60, 3)) * np.array([6e6, 6e6, 5e7])
+    found, expected = (
+        VanishingIdeal(max_degree=4, tol=0, **options)
+        for options in ({"normalization": "contrastive", "products": "all"}, {})
+    )
+    steps = zip(found.fit(X, contrast=Y).trace_, expected.fit(X).trace_, strict=True)
+    for step, other in steps:
+        assert (step.nonvanishing, step.undecided) == (other.nonvanishing, 0)

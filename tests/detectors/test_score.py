@@ -98,6 +98,14 @@ def test_rounding_breaks_no_large_constant():
     np.testing.assert_array_equal(added > 0, [[False, False], [True, True]])
 
 
+@pytest.mark.parametrize("unit", [1e-300, 1e-5, 1e6, 1e300])
+def test_broken_constants_count_the_same_in_any_unit(unit):
+    constants = ConstantColumns(np.array([True, False]), np.array([-2.0, 0.5]), relative=True)
+    scaled = replace(constants, values=unit * constants.values)
+    X = np.array([[-2.0, 3.0], [-1.5, 3.0], [40.0, 3.0]])
+    np.testing.assert_allclose(scaled(unit * X), constants(X), rtol=1e-12)
+
+
 def test_blocks_have_a_row_at_least(monkeypatch):
     """Also where one row alone is more than a block should hold."""
     X = np.random.default_rng(0).normal(size=(40, 2))

@@ -263,6 +263,7 @@ def solve(points: Side, form: Form, near: Array | None = None) -> Solution:
     return replace(
         inside,
         vectors=fix_signs(u @ inside.vectors),
+        reduced=None if inside.reduced is None else fix_signs(u @ inside.reduced),
         unbounded=fix_signs(u @ inside.unbounded),
         dropped=inside.dropped + u.shape[0] - u.shape[1],
     )
@@ -405,20 +406,60 @@ def solve_pair(points: Side, form: Side) -> Solution:
     # If the size of a direction under the normalization is unknown, so is its extent.
     is_known = form.noise(found) <= KNOWN_SIZE
     negligible = np.where(is_known, np.maximum(points.negligible(found), rounding), 0.0)
+    zero = np.minimum(doubt, negligible)
     n_zero = n_columns - found.shape[1] - unbounded.shape[1]
     lost = min(lost, n_zero)
     return Solution(
         vectors=fix_signs(found),
         extents=extents,
-        noise=np.minimum(doubt, negligible),
+        noise=zero,
         doubt=doubt,
         unbounded=fix_signs(_echelon(unbounded)),
         dropped=n_zero - lost,
         lost=lost,
         condition=estimate_condition(triangle[:, :rank]),
+        reduced=_leave_out_relations(found, extents <= zero, points),
         margin=margin,
         n_certain=n_zero_on_points,
     )
+
+
+def _leave_out_relations(
+    vectors: FloatArray, is_exact: BoolArray, points: Side
+) -> FloatArray | None:
+    """Return the directions without large multiples of exact relations, for F.
+
+    All directions are orthogonal under the form. If a relation is small under it, as one of low
+    degree is on a contrast much wider than X, the others contain large multiples of it. These are
+    zero on the points, but products of F would then be nearly the same multiples of the relation,
+    and what distinguishes them would be lost in rounding errors.
+
+    Parameters
+    ----------
+    vectors : array of shape (n_columns, n_directions)
+    is_exact : bool array of shape (n_directions,)
+    points : Side
+
+    Returns
+    -------
+    array of shape (n_columns, n_directions) or None
+        None if no multiple is large.
+    """
+    others = vectors[:, ~is_exact]
+    if not is_exact.any() or not others.size:
+        return None
+    # Orthogonal in the units of the points: rounding errors there are what should be small.
+    units = np.where(points.scale > 0, points.scale, 1.0)[:, None]
+    relations = vectors[:, is_exact] * units
+    unit = qr(relations / norms(relations), mode="economic", check_finite=False)[0]
+    rest = others * units
+    rest = (rest - unit @ (unit.T @ rest)) / units
+    is_large = points.noise(others) > LARGE_MULTIPLES * points.noise(rest)
+    if not is_large.any():
+        return None
+    reduced = vectors.copy()
+    reduced[:, ~is_exact] = np.where(is_large, rest, others)
+    return fix_signs(reduced)
 
 
 def _solve_beside_zeros(points: Side, form: Side, is_zero: BoolArray) -> Solution:
@@ -428,7 +469,7 @@ def _solve_beside_zeros(points: Side, form: Side, is_zero: BoolArray) -> Solutio
     zeros would seem to be known to be nonzero.
     """
     n_columns = len(is_zero)
-    zeros = _find_relations(np.eye(n_columns)[:, is_zero], points, form)
+    zeros = _echelon(_find_relations(np.eye(n_columns)[:, is_zero], points, form))
     sizes = form.factor @ zeros  # orthonormal
     rest = form.factor[:, ~is_zero]
     inside = solve_pair(
@@ -456,9 +497,13 @@ def _solve_beside_zeros(points: Side, form: Side, is_zero: BoolArray) -> Solutio
         return np.asarray(full - zeros @ (sizes.T @ (rest @ vectors)))
 
     added = np.zeros(zeros.shape[1])
+    reduced = None
+    if inside.reduced is not None:
+        reduced = fix_signs(np.hstack([zeros, extend(inside.reduced)]))
     return replace(
         inside,
-        vectors=fix_signs(np.hstack([_echelon(zeros), extend(inside.vectors)])),
+        vectors=fix_signs(np.hstack([zeros, extend(inside.vectors)])),
+        reduced=reduced,
         extents=np.concatenate([added, inside.extents]),
         noise=np.concatenate([added, inside.noise]),
         doubt=np.concatenate([added, inside.doubt]),

@@ -675,7 +675,7 @@ def find_rank_margin(solved: Solved) -> RankMargin:
         Of the generalized problem, and of extents where the tolerance does not decide.
     """
     solution = solved.solution
-    if solution.reduced is not None:  # exact relations were found before the extents
+    if solved.form.coordinates is not None:  # exact relations were found before the extents
         return solution.margin
     by_rounding = np.flatnonzero((solved.bound < solution.doubt) & solved.is_decided)
     ascending = by_rounding[np.argsort(solution.extents[by_rounding], kind="stable")]

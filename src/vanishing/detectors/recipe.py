@@ -158,7 +158,7 @@ def fit_recipe(
     if constant.any():
         number = int(constant.sum())
         chosen.append(f"{number} constant column{'s' * (number != 1)}")
-        constants = ConstantColumns(constant, scaler.mean_, BROKEN_CONSTANT)
+        constants = ConstantColumns(constant, scaler.mean_, BROKEN_CONSTANT, relative=True)
     maps = tuple(member.applied for member in members)
     views = [replace(member.view, images=(i,)) for i, member in enumerate(members)]
     return Score(Coordinates(scaler, plain.columns, maps), views, constants), chosen, unseen

@@ -839,11 +839,15 @@ class ConstantColumns:
     values : array of shape (n_features,)
     least : float
         What a broken constant adds at least.
+    relative : bool
+        Whether distances are relative to the constants, so that units make no difference. They are
+        not in model files that do not say.
     """
 
     constant: BoolArray
     values: FloatArray
     least: float = 10.0
+    relative: bool = False
 
     def __call__(
         self, X: Array, /, features: IntArray | EllipsisType = ..., same: float = SAME
@@ -864,19 +868,28 @@ class ConstantColumns:
         constant = move_like(self.constant[features], X)
         distance = xp.abs(xp.where(constant, X - constants, xp.zeros_like(X)))
         broken = distance > same * move_like(self._sizes[features], X)
-        return xp.where(broken, self.least + xp.log1p(distance), xp.zeros_like(X))
+        units = move_like(self._units[features], X)
+        # log(1 + distance / unit), where the ratio might overflow.
+        added = self.least + (xp.log(units + distance) - xp.log(units))
+        return xp.where(broken, added, xp.zeros_like(X))
 
     @property
     def _sizes(self) -> FloatArray:
         """The size of each constant; 1 for zero, which has no units."""
         return np.where(self.values == 0, 1.0, np.abs(self.values))
 
+    @property
+    def _units(self) -> FloatArray:
+        """What the distance of each column is measured in."""
+        return self._sizes if self.relative else np.ones_like(self.values)
+
     def nodes(self, graph: "Graph", x: "Value") -> "Value":
         """Add what all columns together add."""
         columns = np.flatnonzero(self.constant)
         distance = (x.take(columns, axis=1) - self.values[columns]).apply("Abs")
         kept = distance <= max(SAME, graph.rounding) * self._sizes[columns]
-        added = (distance + 1.0).apply("Log") + self.least
+        units = self._units[columns]
+        added = (distance + units).apply("Log") + (self.least - np.log(units))
         # What is no number does not keep a constant.
         return graph.where(kept, 0.0, added).reduce("Sum", axis=1)
 
