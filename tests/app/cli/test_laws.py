@@ -332,3 +332,17 @@ def test_rows_that_cannot_be_checked(call, tmp_path):
     table.write_text("m,v,p\n" + 5 * ",,\n")
     done = call("check", str(table), "--train", str(train))
     assert "No row can be checked; 5 rows lack cells that the laws need." in done.out
+    done = call("check", str(table), "--train", str(train), "--fail-on-broken")
+    assert done.code == 3
+    assert "no row can be checked, since every row lacks cells that the laws need" in done.err
+    done = call("check", str(table), "--train", str(train), "--fail-on-broken", "--json")
+    assert done.code == 3
+    assert len(json.loads(done.out)["unchecked"]) == 5
+
+
+def test_a_gate_needs_laws(call, tmp_path):
+    table = tmp_path / "table.csv"
+    table.write_text("a,b\n" + "\n".join(f"{i * 7 % 31},{i * i % 17}" for i in range(60)))
+    done = call("check", str(table), "--fail-on-broken")
+    assert done.code == 3
+    assert "no row can be checked, since there are no laws" in done.err

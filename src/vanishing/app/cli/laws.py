@@ -134,7 +134,7 @@ def check(
         option(
             OUTPUT,
             "--fail-on-broken",
-            help="Exit with 1 if a row breaks a law, or a cell is a typo.",
+            help="Exit with 1 if a row breaks a law or a cell is a typo, 3 if no row can be checked.",
         ),
     ] = False,
     json: Json = False,
@@ -172,8 +172,15 @@ def check(
         if not len(found):
             _note_detect(data)
         _note_files(out_file, report)
-    is_broken = checked.broken.any() or checked.has_texts
-    return Exit.ANOMALIES if fail_on_broken and is_broken else Exit.DONE
+    if not fail_on_broken:
+        return Exit.DONE
+    if checked.broken.any() or checked.has_texts:
+        return Exit.ANOMALIES
+    if not len(found) or len(checked.unchecked) == len(table):
+        reason = "every row lacks cells that the laws need" if len(found) else "there are no laws"
+        remedy = "fill in the cells" if len(found) else "pass a table that has some as --train"
+        raise DataError(f"{table.where}: no row can be checked, since {reason}; {remedy}")
+    return Exit.DONE
 
 
 def _show_broken(checked: Any, table: Any, top: int) -> None:
