@@ -896,3 +896,23 @@ def test_values_far_off_make_no_law(seed):
     far = rng.random(table.shape) < 0.08
     table = np.where(far, table * rng.choice([0.1, 10], table.shape) + 1, table)
     assert len(discover(table)) == 0
+
+
+@pytest.mark.parametrize("kind", ["date32[day][pyarrow]", "timestamp[s][pyarrow]"])
+def test_dates_beyond_the_year_9999(kind, tmp_path):
+    pytest.importorskip("pyarrow")
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(60, 2)), columns=["a", "b"]).assign(
+        c=lambda each: each.a + each.b
+    )
+    step, number = (1, "int32") if kind.startswith("date") else (86400, "int64")
+    days = pd.Series((3_500_000 + np.arange(60)) * step, dtype=f"{number}[pyarrow]")
+    table["day"] = days.astype(kind)
+    laws = discover(table)
+    assert [str(law) for law in laws] == ["c = a + b"]
+    assert laws.notes == ("day is set aside: dates",)
+    table.to_parquet(tmp_path / "table.parquet")
+    laws = discover(tmp_path / "table.parquet")
+    assert [str(law) for law in laws] == ["c = a + b"]
+    assert "day is set aside" in laws.notes[0]
+    assert "11552-09-04" in laws.notes[0]

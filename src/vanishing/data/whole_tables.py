@@ -79,9 +79,11 @@ class ColumnFile(OpenTable):
                 if written is not None:
                     self.written[j] = written
                     continue
-            cells = ((row, cell) for row, cell in enumerate(column, start=1) if cell.is_valid)
-            row, cell = next(cells, (0, column.type))
-            found.append((j, f"{str(cell)[:30]!r} in row {row}" if row else f"type {cell}"))
+            row = next((row for row, cell in enumerate(column) if cell.is_valid), None)
+            example = f"type {column.type}"
+            if row is not None:
+                example = f"{str(_list_cells(column[row : row + 1])[0])[:30]!r} in row {row + 1}"
+            found.append((j, example))
         return found
 
     def find_first_line(self, n_rows: int) -> int | None:
@@ -99,10 +101,18 @@ class ColumnFile(OpenTable):
 
     def texts(self, column: int) -> Texts:
         """Return a column as people write it: 3 rather than 3.0."""
-        cells = self._columns[column].to_pylist()
+        cells = _list_cells(self._columns[column])
         if all(isinstance(cell, float) and cell.is_integer() for cell in cells):
             cells = list(map(int, cells))
         return np.array(["" if cell is None else str(cell) for cell in cells], dtype=object)
+
+
+def _list_cells(column: Any) -> list[Any]:
+    """Return the cells of a column of Arrow, as texts if they are dates beyond the year 9999."""
+    try:
+        return list(column.to_pylist())
+    except OverflowError:
+        return list(column.cast("string").to_pylist())
 
 
 # --- Opening a file of any kind -------------------------------------------------------------------

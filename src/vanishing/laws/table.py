@@ -154,8 +154,10 @@ def _from_frame(X: Any) -> NumericTable:
     _refuse_equal_names([str(label) for label in labels])
     for name in labels:
         column = X[name]
-        values = _as_numpy(column)
-        problem = _problem(values)
+        # Arrow's dates beyond the year 9999 have no counterpart in Python.
+        problem = _problem(getattr(column, "dtype", None))
+        values = None if problem else _as_numpy(column)
+        problem = problem or _problem(values.dtype)
         numbers = None if problem else _numbers(column, values)
         if numbers is None and not problem and (written := _read_texts(values)) is not None:
             numbers = written.values
@@ -198,12 +200,11 @@ def _read_texts(values: Any) -> WrittenColumn | None:
     return read_texts([None if each is None else str(each) for each in cells])
 
 
-def _problem(values: Any) -> str | None:
-    if values.dtype.kind == "c":
+def _problem(dtype: Any) -> str | None:
+    kind = getattr(dtype, "kind", None)  # polars has its own types
+    if kind == "c":
         return "complex; give its real and imaginary parts as columns"
-    if values.dtype.kind in "mM":
-        return "dates"
-    return None
+    return "dates" if kind in ("m", "M") else None
 
 
 def _numbers(column: Any, values: Any) -> FloatArray | None:
@@ -239,7 +240,7 @@ def _from_array(X: Any) -> NumericTable:
     names = [f"x{j}" for j in range(array.shape[1])]
     kept, columns = [], []
     for j in range(array.shape[1]):
-        problem = _problem(array)
+        problem = _problem(array.dtype)
         numbers = None if problem else _numbers(array, array[:, j])
         if numbers is None:
             notes.append(f"{names[j]} is set aside: {problem or 'not numeric'}")
