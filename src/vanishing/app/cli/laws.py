@@ -134,7 +134,7 @@ def check(
         option(
             OUTPUT,
             "--fail-on-broken",
-            help="Exit with 1 if a row breaks a law or a cell is a typo, 3 if no row can be checked.",
+            help="Exit with 1 if a row breaks a law or a cell is a typo, 3 if none can be checked.",
         ),
     ] = False,
     json: Json = False,
