@@ -87,9 +87,9 @@ MOST_RATIOS = 3 * 10**6
 MOST_STARTS = 6
 #: Smallest angle, as its sine, between the gradients of a law and those of known ones.
 SMALLEST_ANGLE = 0.25
-#: Largest share of rows that break a law, and one that is long and not linear. More are no errors,
-#: but rows of another kind.
-MOST_BROKEN, MOST_BROKEN_OF_LONG = 0.15, 0.1
+#: Largest share of wrong cells in the columns of a law, and of rows that break one that is long and
+#: not linear. More are no errors, but rows of another kind.
+MOST_WRONG, MOST_BROKEN_OF_LONG = 0.075, 0.1
 #: Distance from a law, in units of the noise, beyond which it is no rounding.
 BEYOND_ROUNDING = 1e-3
 #: Size of a term, in units of the noise, up to which the law may hold without it.
@@ -762,7 +762,9 @@ class Search:
         if relation.noise > most or (relation.noise > EXACT and self._is_rough(relation)):
             return relation, None
         is_simple = len(relation.exponents) <= 3 or relation.degree == 1
-        most_broken = MOST_BROKEN if is_simple else MOST_BROKEN_OF_LONG
+        # One wrong cell breaks a row: the more columns a law has, the more rows break it.
+        by_columns = 1 - (1 - MOST_WRONG) ** len(relation.columns)
+        most_broken = by_columns if is_simple else MOST_BROKEN_OF_LONG
         broken = np.average(find_broken(relation), weights=self.row_weights)
         if broken > most_broken:  # not those that a rare term explains
             broken = np.average(find_broken(self._complete(relation)), weights=self.row_weights)
