@@ -307,7 +307,11 @@ MOST_OUTLIERS, LESS_NOISE, STILL_LESS = 0.3, 0.75, 0.5
 
 
 def find_outliers(
-    rows: FloatArray, units: FloatArray, normals: list[FloatArray], rng: np.random.Generator
+    rows: FloatArray,
+    units: FloatArray,
+    normals: list[FloatArray],
+    rng: np.random.Generator,
+    rounding: float = 0.0,
 ) -> BoolArray | None:
     """Return the rows that a polynomial of low degree leaves out, if they hide a relation.
 
@@ -323,6 +327,8 @@ def find_outliers(
     normals : list of arrays of shape (n_rows, n_columns)
         Directions of the gradients of known laws: those are not looked for again.
     rng : numpy.random.Generator
+    rounding : float
+        Deviations that rounding may cause: where too few rows are exact, these are no outliers.
 
     Returns
     -------
@@ -356,11 +362,11 @@ def find_outliers(
         closest = sorted(draws, key=_middle)[:CONCENTRATED]
         drawn = min((concentrate(concentrate(each)) for each in closest), key=_middle)
         for _ in range(3):
-            sound = np.abs(drawn) <= OUTLYING * max(_middle(drawn), EXACT / 10)
+            sound = _find_sound(drawn, rounding)
             if sound.mean() < 1 - MOST_OUTLIERS:
                 break
             drawn = deviate(sound)
-        sound = np.abs(drawn) <= OUTLYING * max(_middle(drawn), EXACT / 10)
+        sound = _find_sound(drawn, rounding)
         before, after = float(np.sqrt(np.mean(everything**2))), _middle(drawn)
         most = EXACT if is_short else LESS_NOISE * before
         hidden = sound.mean() >= 1 - MOST_OUTLIERS and after < min(most, LESS_NOISE * before)
@@ -369,6 +375,15 @@ def find_outliers(
         if hidden and not sound.all() and (found is None or after < STILL_LESS * found[0]):
             found = after, ~sound
     return None if found is None else found[1]
+
+
+def _find_sound(deviations: FloatArray, rounding: float) -> BoolArray:
+    """Return the rows that are no outliers, with those that are off by rounding if need be."""
+    most = OUTLYING * max(_middle(deviations), EXACT / 10)
+    sound = np.abs(deviations) <= most
+    if sound.mean() < 1 - MOST_OUTLIERS:
+        sound = np.abs(deviations) <= max(most, rounding)
+    return np.asarray(sound)
 
 
 def project_out(gradients: FloatArray, normals: list[FloatArray]) -> FloatArray:
