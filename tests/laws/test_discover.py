@@ -885,7 +885,7 @@ def test_a_cubic_law_beside_broken_rows_of_an_invoice():
 
 
 @pytest.mark.parametrize("seed", [4, 5])
-def test_values_far_off_make_no_law(seed):
+def test_values_far_off_make_no_false_law(seed):
     """Up to three equations of degree 4 with 8 % of noise were found."""
     rng = np.random.default_rng(0)
     opening, received, shipped = rng.integers(0, 1000, (3, 150)).astype(float)
@@ -895,7 +895,7 @@ def test_values_far_off_make_no_law(seed):
     rng = np.random.default_rng(seed)
     far = rng.random(table.shape) < 0.08
     table = np.where(far, table * rng.choice([0.1, 10], table.shape) + 1, table)
-    assert len(discover(table)) == 0
+    assert {str(law) for law in discover(table)} <= {"x0 + x1 = x2 + x3"}
 
 
 @pytest.mark.parametrize("kind", ["date32[day][pyarrow]", "timestamp[s][pyarrow]"])
@@ -929,13 +929,13 @@ def spoil(X, rng, share):
 def test_one_cell_in_twenty_is_wrong(decimals):
     rng = np.random.default_rng(0)
     a, b, c = rng.uniform(1, 9, (3, 500))
-    columns = {"a": a, "b": b, "c": c, "d": a + b + c, "e": c * a, "f": a - c}
+    columns = {"a": a, "b": b, "c": c, "d": a + b + c, "e": c * a, "f": rng.normal(size=500)}
     X = np.round(np.column_stack(list(columns.values())), decimals)
     spoiled, wrong = spoil(X, rng, 0.05)
     laws = discover(spoiled, list(columns))
-    assert {str(law) for law in laws} == {"d = a + b + c", "e = a*c", "a = c + f"}
+    assert {str(law) for law in laws} == {"d = a + b + c", "e = a*c"}
     broken = laws.check(spoiled).broken
-    changed = (np.abs(spoiled - X) > 0.1).any(axis=1)
+    changed = (np.abs(spoiled - X) > 0.1)[:, :5].any(axis=1)
     assert broken[changed].mean() > 0.98
     assert broken[~wrong.any(axis=1)].mean() < 0.02
 

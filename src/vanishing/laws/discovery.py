@@ -770,7 +770,9 @@ class Search:
             most = min(most, MOST_NOISE * float(self._narrowness[relation.columns].min()))
         if relation.noise > most or (relation.noise > EXACT and self._is_rough(relation)):
             return relation, None
-        is_simple = len(relation.exponents) <= 3 or relation.degree == 1
+        # With noise, three terms of a high degree come close to most rows of many tables.
+        most_terms = 3 if relation.degree == 2 or relation.noise <= EXACT else 2
+        is_simple = len(relation.exponents) <= most_terms or relation.degree == 1
         # One wrong cell breaks a row: the more columns a law has, the more rows break it.
         by_columns = min(1 - (1 - MOST_WRONG) ** len(relation.columns), MOST_OUTLIERS)
         most_broken = by_columns if is_simple else MOST_BROKEN_OF_LONG

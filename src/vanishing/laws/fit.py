@@ -370,9 +370,12 @@ def find_outliers(
         before, after = float(np.sqrt(np.mean(everything**2))), _middle(drawn)
         most = EXACT if is_short else LESS_NOISE * before
         hidden = sound.mean() >= 1 - MOST_OUTLIERS and after < min(most, LESS_NOISE * before)
-        # Relations times a polynomial that is zero in some broken rows are as exact.
+        # A relation times a polynomial that is zero in the broken rows is close to all rows.
         after = max(after, EXACT)
-        if hidden and not sound.all() and (found is None or after < STILL_LESS * found[0]):
+        is_closer = found is None or (
+            after < STILL_LESS * found[0] and before > OUTLYING * found[0]
+        )
+        if hidden and not sound.all() and is_closer:
             found = after, ~sound
     return None if found is None else found[1]
 
