@@ -885,7 +885,7 @@ def test_a_cubic_law_beside_broken_rows_of_an_invoice():
 
 
 @pytest.mark.parametrize("seed", [4, 5])
-def test_values_far_off_make_no_law(seed):
+def test_values_far_off_make_no_false_law(seed):
     """Up to three equations of degree 4 with 8 % of noise were found."""
     rng = np.random.default_rng(0)
     opening, received, shipped = rng.integers(0, 1000, (3, 150)).astype(float)
@@ -895,7 +895,7 @@ def test_values_far_off_make_no_law(seed):
     rng = np.random.default_rng(seed)
     far = rng.random(table.shape) < 0.08
     table = np.where(far, table * rng.choice([0.1, 10], table.shape) + 1, table)
-    assert len(discover(table)) == 0
+    assert {str(law) for law in discover(table)} <= {"x0 + x1 = x2 + x3"}
 
 
 @pytest.mark.parametrize("n_rows", [41, 300])
@@ -926,3 +926,39 @@ def test_dates_beyond_the_year_9999(kind, tmp_path):
     assert [str(law) for law in laws] == ["c = a + b"]
     assert "day is set aside" in laws.notes[0]
     assert "11552-09-04" in laws.notes[0]
+
+
+def spoil(X, rng, share):
+    """Replace cells by those of other rows, or by ten times their value."""
+    wrong = rng.uniform(size=X.shape) < share
+    others = rng.permuted(X, axis=0)
+    return np.where(wrong, np.where(rng.uniform(size=X.shape) < 0.5, 10 * X, others), X), wrong
+
+
+@pytest.mark.parametrize("decimals", [2, 15])
+def test_one_cell_in_twenty_is_wrong(decimals):
+    rng = np.random.default_rng(0)
+    a, b, c = rng.uniform(1, 9, (3, 500))
+    columns = {"a": a, "b": b, "c": c, "d": a + b + c, "e": c * a, "f": rng.normal(size=500)}
+    X = np.round(np.column_stack(list(columns.values())), decimals)
+    spoiled, wrong = spoil(X, rng, 0.05)
+    laws = discover(spoiled, list(columns))
+    assert {str(law) for law in laws} == {"d = a + b + c", "e = a*c"}
+    broken = laws.check(spoiled).broken
+    changed = (np.abs(spoiled - X) > 0.1)[:, :5].any(axis=1)
+    assert broken[changed].mean() > 0.98
+    assert broken[~wrong.any(axis=1)].mean() < 0.02
+
+
+def test_wrong_cells_make_no_law():
+    rng = np.random.default_rng(1)
+    for _ in range(5):
+        X, _ = spoil(rng.lognormal(1, 0.6, (300, 5)), rng, 0.05)
+        assert not len(discover(X))
+
+
+def test_sums_of_small_prices():
+    rng = np.random.default_rng(2)
+    parts = np.round(rng.uniform(1, 9, (3, 400)), 3)
+    X = np.round(np.column_stack([*parts, parts.sum(axis=0)]), 2)  # a third is off by a cent
+    assert [str(law) for law in discover(X, ["a", "b", "c", "d"])] == ["d = a + b + c"]

@@ -12,6 +12,7 @@ from scipy.special import stdtr
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.arrays.parameters import check_whole
+from vanishing.equations.text import last_digits
 from vanishing.laws.fit import (
     EXACT,
     LEAST_DEVIATION,
@@ -87,11 +88,12 @@ MOST_RATIOS = 3 * 10**6
 MOST_STARTS = 6
 #: Smallest angle, as its sine, between the gradients of a law and those of known ones.
 SMALLEST_ANGLE = 0.25
-#: Largest share of rows that break a law, and one that is long and not linear. More are no errors,
-#: but rows of another kind.
-MOST_BROKEN, MOST_BROKEN_OF_LONG = 0.15, 0.1
-#: Distance from a law, in units of the noise, beyond which it is no rounding.
-BEYOND_ROUNDING = 1e-3
+#: Largest share of wrong cells in the columns of a law, and of rows that break one that is long and
+#: not linear. More are no errors, but rows of another kind.
+MOST_WRONG, MOST_BROKEN_OF_LONG = 0.075, 0.1
+#: Distance from a law, in units of the noise, up to which it may be rounding, and units of the last
+#: digit, in spreads, up to which numbers are rounded. Others are counts, which are exact.
+BEYOND_ROUNDING, LARGEST_DIGIT = 1e-3, 0.01
 #: Size of a term, in units of the noise, up to which the law may hold without it.
 SMALL_TERM = 20.0
 #: Rows that break a law which a further term must explain: where the law is exact but for rounding,
@@ -126,6 +128,8 @@ class Search:
     fewest_terms : int
     proportional : bool
         Whether the noise of a cell is in proportion to its value; otherwise to the column's spread.
+    half_digits : array of shape (n_columns,)
+        What rounding changes at most.
     incomplete, least_noise : dict of bytes to bytes, and of bytes to float
         For laws with a term that is zero in most rows, by their exponents: those without it, and
         the noise of the rows that have it.
@@ -144,6 +148,7 @@ class Search:
     level: float | None = None
     callback: Callable[[int, float], object] | None = None
     proportional: bool = False
+    half_digits: FloatArray = field(default_factory=lambda: np.zeros(1))
     found: list[tuple[Relation, float]] = field(default_factory=list)
     n_tested: int = 0
     _normals: list[FloatArray] = field(default_factory=list)
@@ -246,9 +251,11 @@ class Search:
         outliers = self._find_outliers()
         everything = np.ones(len(self.rows), dtype=bool)
         # A known law times a polynomial that is zero in the rows that break it is zero everywhere.
-        kept = np.logical_and.reduce([everything, *(law.sound for law, _ in self.found)])
-        if kept.mean() < 1 - MOST_OUTLIERS or not self._vary(kept):
-            kept = everything
+        laws = [law for law, _ in self.found]
+        for flags in ([law.sound for law in laws], [~self._find_broken(law) for law in laws], []):
+            kept = np.logical_and.reduce([everything, *flags])
+            if kept.mean() >= 1 - MOST_OUTLIERS and self._vary(kept):
+                break
         tried = [kept]
         if outliers is not None and self._vary(kept & ~outliers):
             tried = [kept & ~outliers, kept]
@@ -271,7 +278,9 @@ class Search:
         frequent = [np.unique(column, return_counts=True)[1].max() for column in self.rows.T]
         columns = np.flatnonzero(np.array(frequent) > FREQUENT * len(self.rows))
         known = [*self._normals, *self._directions(columns)]
-        return find_outliers(self.rows, self.units, known, self.rng)
+        # |∇g·h| / |∇g| is no larger than the length of h.
+        rounding = float(np.linalg.norm(self.half_digits / self.spreads))
+        return find_outliers(self.rows, self.units, known, self.rng, rounding)
 
     def _start(self, rows: IntArray) -> None:
         """Compute the moments of some rows."""
@@ -560,7 +569,7 @@ class Search:
             self.least_noise[exponents.tobytes()] = noise
             longer = self.fit(exponents, start=explained)
             is_close = longer.noise <= max(SAME_NOISE * relation.noise, ROUNDED)
-            if not is_close or find_broken(longer).sum() >= find_broken(relation).sum():
+            if not is_close or self._find_broken(longer).sum() >= self._find_broken(relation).sum():
                 break
             relation = longer
         return relation
@@ -572,7 +581,7 @@ class Search:
         -------
         (term, rows that keep the law with it, their largest deviation)
         """
-        broken = find_broken(relation)
+        broken = self._find_broken(relation)
         fewest = FEWEST_EXACT if relation.noise <= ROUNDED else FEWEST_NOISY
         if broken.sum() < fewest:
             return None
@@ -761,14 +770,18 @@ class Search:
             most = min(most, MOST_NOISE * float(self._narrowness[relation.columns].min()))
         if relation.noise > most or (relation.noise > EXACT and self._is_rough(relation)):
             return relation, None
-        is_simple = len(relation.exponents) <= 3 or relation.degree == 1
-        most_broken = MOST_BROKEN if is_simple else MOST_BROKEN_OF_LONG
-        broken = np.average(find_broken(relation), weights=self.row_weights)
+        # With noise, three terms of a high degree come close to most rows of many tables.
+        most_terms = 3 if relation.degree == 2 or relation.noise <= EXACT else 2
+        is_simple = len(relation.exponents) <= most_terms or relation.degree == 1
+        # One wrong cell breaks a row: the more columns a law has, the more rows break it.
+        by_columns = min(1 - (1 - MOST_WRONG) ** len(relation.columns), MOST_OUTLIERS)
+        most_broken = by_columns if is_simple else MOST_BROKEN_OF_LONG
+        broken = np.average(self._find_broken(relation), weights=self.row_weights)
         if broken > most_broken:  # not those that a rare term explains
-            broken = np.average(find_broken(self._complete(relation)), weights=self.row_weights)
+            broken = np.average(
+                self._find_broken(self._complete(relation)), weights=self.row_weights
+            )
         if broken > most_broken:
-            return relation, None
-        if np.average(relation.sound, weights=self.row_weights) < 1 - MOST_OUTLIERS:
             return relation, None
         if not self._is_reduced(relation):
             return relation, None
@@ -776,6 +789,20 @@ class Search:
         if p_value > SIGNIFICANT:
             return relation, None
         return relation, p_value
+
+    def _find_broken(self, relation: Relation) -> BoolArray:
+        """Return the rows that break a law.
+
+        Where most rows are exact, others are off by rounding: these are not broken.
+        """
+        broken = ~relation.sound & (np.abs(relation.deviations) > BEYOND_ROUNDING)
+        if relation.noise > EXACT or not self.half_digits.any() or not broken.any():
+            return broken
+        terms, rows = relation.exponents, self.rows[broken]
+        off = np.abs(evaluate(terms, rows) @ relation.coefficients)
+        slopes = differentiate(terms, rows, self.half_digits) @ relation.coefficients
+        broken[broken] = off > np.abs(slopes).sum(axis=1) * (1 + EXACT)
+        return broken
 
     def _is_reduced(self, relation: Relation) -> bool:
         """Say whether no term of a relation is a rounding error, and it is not a square of another.
@@ -913,14 +940,6 @@ def _median_sine(first: FloatArray, second: FloatArray) -> float:
     return float(np.median(np.sqrt(np.clip(1 - cosines**2, 0, None))))
 
 
-def find_broken(relation: Relation) -> BoolArray:
-    """Return the rows that break a law.
-
-    Where most rows are exact, others are off by rounding: these are not broken.
-    """
-    return ~relation.sound & (np.abs(relation.deviations) > BEYOND_ROUNDING)
-
-
 def per_degree(n_terms: int) -> float:
     """Return the noise by which a law of a higher degree must be smaller, for each degree."""
     return PER_DEGREE_OF_TWO if n_terms == 2 else PER_DEGREE
@@ -985,14 +1004,17 @@ def find_relations(
     if len(chosen) > most_rows:
         chosen = np.sort(rng.choice(chosen, most_rows, replace=False))
     powers = highest_powers(rows[chosen], spreads)
+    digits = last_digits(rows[chosen]) / sizes
+    half_digits = np.where(digits <= LARGEST_DIGIT * spreads, digits / 2, 0.0)
     table = scaled[chosen], units, weights[chosen], degree, powers, rng, level, callback
     ratio = _compare_sizes(scaled[chosen])
-    search = Search(*table, proportional=noise is None and ratio > VERY_WIDE)
+    is_wide = noise is None and ratio > VERY_WIDE
+    search = Search(*table, is_wide, half_digits)
     search.run()
     if noise is None and ratio > WIDE and not search.is_exact():
         same = search.with_other_noise()
         if not search.found or _log_likelihood(same) > _log_likelihood(search):
-            other = Search(*table, proportional=not search.proportional)
+            other = Search(*table, not search.proportional, half_digits)
             other.take_exact(same)
             other.run()
             search = max([search, same, other], key=_log_likelihood)

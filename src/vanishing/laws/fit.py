@@ -221,8 +221,10 @@ def explained_share(
     columns: a polynomial in all columns but ``target`` predicts them in rows that it was not
     fitted to.
     """
-    others = np.delete((rows - rows.mean(axis=0)) / spreads, target, axis=1)
-    others = np.clip(others, -4, 4)
+    # A few cells that are far off widen a spread, and decide about what is fitted.
+    low, middle, high = np.quantile(rows, [0.25, 0.5, 0.75], axis=0)
+    usual = np.where(high > low, np.minimum((high - low) / 1.349, spreads), spreads)
+    others = np.clip(np.delete((rows - middle) / usual, target, axis=1), -4, 4)
     # Where other laws hold, their residuals are noise of the same columns: only directions in
     # which the columns vary by more than noise may predict.
     left, singular, _ = np.linalg.svd(others - others.mean(axis=0), full_matrices=False)
@@ -246,6 +248,7 @@ def explained_share(
         gram = known.T @ known + 1e-9 * len(known) * np.eye(design.shape[1])
         coefficients = np.linalg.solve(gram, known.T @ clipped[~out])
         predicted[out] = design[out] @ coefficients
+    predicted = np.clip(predicted, clipped.min(), clipped.max())
     total = np.mean(clipped**2)
     gains = clipped**2 - (clipped - predicted) ** 2
     return float(gains.mean() / total), float(gains.std() / np.sqrt(n_rows) / total)
@@ -295,21 +298,26 @@ def _products(others: FloatArray, degree: int) -> FloatArray:
 
 #: Monomials of the polynomials that outliers are looked for with.
 MOST_DENSE = 64
-#: Random sets of rows that polynomials are fitted to.
-DRAWS = 24
+#: Random sets of rows that polynomials are fitted to, those of them that are concentrated, and the
+#: rows for each term that this takes.
+DRAWS, CONCENTRATED, ROWS_PER_TERM = 60, 6, 10
 #: Largest share of outliers, by how much less the noise must be without them, and by how much less
 #: at a higher degree.
 MOST_OUTLIERS, LESS_NOISE, STILL_LESS = 0.3, 0.75, 0.5
 
 
 def find_outliers(
-    rows: FloatArray, units: FloatArray, normals: list[FloatArray], rng: np.random.Generator
+    rows: FloatArray,
+    units: FloatArray,
+    normals: list[FloatArray],
+    rng: np.random.Generator,
+    rounding: float = 0.0,
 ) -> BoolArray | None:
     """Return the rows that a polynomial of low degree leaves out, if they hide a relation.
 
     A few broken rows lift the extent of every law. Polynomials are fitted to random sets of rows,
-    of which some have no broken ones; the one that comes closest to most rows, by the median of
-    its deviations, is fitted again to the rows that it passes (a concentration step).
+    of which some have no broken ones; those that come closest to most rows, by the median of their
+    deviations, are fitted again to the rows that they pass (concentration steps).
 
     Parameters
     ----------
@@ -319,6 +327,8 @@ def find_outliers(
     normals : list of arrays of shape (n_rows, n_columns)
         Directions of the gradients of known laws: those are not looked for again.
     rng : numpy.random.Generator
+    rounding : float
+        Deviations that rounding may cause: where too few rows are exact, these are no outliers.
 
     Returns
     -------
@@ -330,7 +340,7 @@ def find_outliers(
         exponents = monomials(rows.shape[1], degree).exponents
         # With few rows for each term only exact relations can be told from chance.
         is_short = len(exponents) > len(rows) / 3
-        size = len(exponents) + 4 if is_short else min(2 * len(exponents) + 10, len(rows) // 2)
+        size = len(exponents) + 4  # more are rarely sound together
         most_terms = min(MOST_DENSE, len(rows) / (1.6 if degree == 1 else 4))
         if len(exponents) > most_terms or size >= len(rows):
             break
@@ -343,21 +353,40 @@ def find_outliers(
             steepness = limit_steepness(np.linalg.norm(gradients @ coefficients, axis=1))  # noqa: B023
             return np.asarray(values @ coefficients / steepness)  # noqa: B023
 
+        def concentrate(deviations: FloatArray) -> FloatArray:
+            closest = np.argsort(np.abs(deviations))[: round((1 - MOST_OUTLIERS) * len(rows))]
+            return deviate(rng.permutation(closest)[: ROWS_PER_TERM * len(exponents)])  # noqa: B023
+
         everything = deviate(np.ones(len(rows), dtype=bool))
-        draws = [rng.choice(len(rows), size, replace=False) for _ in range(DRAWS)]
-        drawn = min((deviate(draw) for draw in draws), key=_middle)
+        draws = [deviate(rng.choice(len(rows), size, replace=False)) for _ in range(DRAWS)]
+        closest = sorted(draws, key=_middle)[:CONCENTRATED]
+        drawn = min((concentrate(concentrate(each)) for each in closest), key=_middle)
         for _ in range(3):
-            sound = np.abs(drawn) <= OUTLYING * max(_middle(drawn), EXACT / 10)
+            sound = _find_sound(drawn, rounding)
             if sound.mean() < 1 - MOST_OUTLIERS:
                 break
             drawn = deviate(sound)
-        sound = np.abs(drawn) <= OUTLYING * max(_middle(drawn), EXACT / 10)
+        sound = _find_sound(drawn, rounding)
         before, after = float(np.sqrt(np.mean(everything**2))), _middle(drawn)
         most = EXACT if is_short else LESS_NOISE * before
         hidden = sound.mean() >= 1 - MOST_OUTLIERS and after < min(most, LESS_NOISE * before)
-        if hidden and not sound.all() and (found is None or after < STILL_LESS * found[0]):
+        # A relation times a polynomial that is zero in the broken rows is close to all rows.
+        after = max(after, EXACT)
+        is_closer = found is None or (
+            after < STILL_LESS * found[0] and before > OUTLYING * found[0]
+        )
+        if hidden and not sound.all() and is_closer:
             found = after, ~sound
     return None if found is None else found[1]
+
+
+def _find_sound(deviations: FloatArray, rounding: float) -> BoolArray:
+    """Return the rows that are no outliers, with those that are off by rounding if need be."""
+    most = OUTLYING * max(_middle(deviations), EXACT / 10)
+    sound = np.abs(deviations) <= most
+    if sound.mean() < 1 - MOST_OUTLIERS:
+        sound = np.abs(deviations) <= max(most, rounding)
+    return np.asarray(sound)
 
 
 def project_out(gradients: FloatArray, normals: list[FloatArray]) -> FloatArray:

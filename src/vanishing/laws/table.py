@@ -156,7 +156,7 @@ def _from_frame(X: Any) -> NumericTable:
         column = X[name]
         # Arrow's dates beyond the year 9999 have no counterpart in Python.
         problem = _problem(getattr(column, "dtype", None))
-        values = None if problem else _as_numpy(column)
+        values: Any = None if problem else _as_numpy(column)
         problem = problem or _problem(values.dtype)
         numbers = None if problem else _numbers(column, values)
         if numbers is None and not problem and (written := _read_texts(values)) is not None:
