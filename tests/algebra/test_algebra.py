@@ -447,3 +447,20 @@ def test_minimal_generators_of_two_clusters():
     construction = AbmGradient()
     ideal = VanishingIdeal(max_degree=5, tol=0, construction=construction, generators="minimal")
     assert ideal.fit(X).basis_.degrees().tolist() == [4, 4, 4]
+
+
+@pytest.mark.parametrize("normalization", ["coefficient", "gradient-weighted", "vca"])
+def test_minimal_generators_in_single_precision(normalization):
+    """Multiples that differ by single rounding errors seemed to be independent."""
+    points = [[0, -5], [0, 4], [4, 0], [0, -1]], [[3, 0], [5, 4], [-4, 5], [1, -4]]
+    for products in ("independent", "all"):
+        for X in map(np.array, points):
+            ideal = VanishingIdeal(
+                max_degree=4,
+                tol=0,
+                products=products,
+                normalization=normalization,
+                generators="minimal",
+            )
+            exact = ideal.fit(X.astype(np.float64)).basis_.degrees().tolist()
+            assert ideal.fit(X.astype(np.float32)).basis_.degrees().tolist() == exact

@@ -171,7 +171,7 @@ TIMES_NOISE = 2.0
 #: Forms further away are different, however large the noise is.
 OTHER_FORM = 0.1
 #: Sizes up to so many times the tolerance are errors if all others are larger by this factor again,
-#: unless they are far above the noise.
+#: unless they are above the tolerance and far above the noise, which single precision may exceed.
 GAP = 100.0
 #: Bytes that the multiples of one degree may take.
 LARGEST_MULTIPLES = 2**31
@@ -301,7 +301,7 @@ def _span(columns: FloatArray, tol: float, noise: float) -> FloatArray:
     """Return a basis of the span of columns."""
     left, singular, _ = np.linalg.svd(columns, full_matrices=False)
     rank = _count(singular, tol, np.full(len(singular), noise))
-    doubtful = np.flatnonzero(singular[:rank] < min(GAP * tol, GAP * GAP * noise))
+    doubtful = np.flatnonzero(singular[:rank] < min(GAP * tol, max(tol, GAP * GAP * noise)))
     if doubtful.size and doubtful[0] > 0 and singular[doubtful[0] - 1] > GAP * GAP * tol:
         rank = int(doubtful[0])
     return np.asarray(left[:, :rank])

@@ -8,7 +8,7 @@ import pytest
 from tests.support.paths import ROOT
 
 ACCOUNTS = str(ROOT / "examples" / "data" / "accounts.csv")
-LAWS = ["sales = units*price", "costs = wages + material + rent", "sales = costs + profit"]
+LAWS = ["sales = units*price", "sales = costs + profit", "costs = wages + material + rent"]
 
 
 def test_laws_need_no_option(call):
