@@ -1,12 +1,13 @@
 """Tables in several files, whose columns differ from file to file."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from vanishing import VanishingIdeal
-from vanishing.data import as_source
+from vanishing.data import as_source, read_table
 
 pa = pytest.importorskip("pyarrow")
 feather = pytest.importorskip("pyarrow.feather")
@@ -127,3 +128,12 @@ def test_the_schema_of_a_dataset_is_its_users(tmp_path):
     paths = write(tmp_path / "t", {"x": ["1"]}, {"x": [2.0]})
     opened = dataset.dataset(list(map(str, paths)), schema=pa.schema([("x", pa.float64())]))
     np.testing.assert_array_equal(rows_of(as_source(opened))[:, 0], [1, 2])
+
+
+def test_the_first_of_several_indices_names_the_rows(tmp_path):
+    index = pd.MultiIndex.from_product([["north", "south"], range(3)], names=["place", "day"])
+    path = tmp_path / "table.parquet"
+    pd.DataFrame({"a": np.arange(6.0), "b": np.ones(6)}, index=index).to_parquet(path)
+    table = read_table(path)
+    assert table.names == ("a", "b")
+    assert table.row_ids.tolist() == ["north"] * 3 + ["south"] * 3

@@ -737,3 +737,15 @@ def test_a_fix_is_another_number():
     table[::7, 2] += 0.02
     for found in laws.check(table):
         assert all(fix.fix != fix.value for fix in (*found.fixes, *found.alternatives))
+
+
+def test_fixes_have_the_digits_of_the_table_that_is_checked():
+    rng = np.random.default_rng(0)
+    cents, fine = np.round(rng.uniform(1, 5, (60, 2)), 2), np.round(rng.uniform(1, 5, (40, 2)), 4)
+    laws = discover(np.column_stack([cents, cents.sum(axis=1)]), ["a", "b", "total"])
+    X = np.column_stack([fine, fine.sum(axis=1)]).round(4)
+    X[3, 2] += 1
+    (found,) = laws.check(X)
+    fixes = {fix.column: fix for fix in (*found.fixes, *found.alternatives)}
+    assert {fix.decimals for fix in fixes.values()} == {4}
+    assert fixes["total"].fix == pytest.approx(fine[3].sum(), abs=1e-9)

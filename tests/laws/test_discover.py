@@ -962,3 +962,9 @@ def test_sums_of_small_prices():
     parts = np.round(rng.uniform(1, 9, (3, 400)), 3)
     X = np.round(np.column_stack([*parts, parts.sum(axis=0)]), 2)  # a third is off by a cent
     assert [str(law) for law in discover(X, ["a", "b", "c", "d"])] == ["d = a + b + c"]
+
+
+def test_a_column_of_zeros():
+    a, b = np.random.default_rng(0).uniform(1, 5, (2, 60))
+    laws = discover(np.column_stack([a, b, a * b, np.zeros(60)]))
+    assert {str(law) for law in laws} == {"x3 = 0", "x2 = x0*x1"}
