@@ -13,7 +13,7 @@ must end with its exit code and one line, and leave the old file or the new one,
 
 *Full*: the disk takes only a part of the new version: by the limit on the size of files
 (``RLIMIT_FSIZE``), and on a small tmpfs where one may be mounted. The old file must be as it was,
-the error must say that no space is left, and nothing else may be in the folder.
+the error must say that there is no space left, and nothing else may be in the folder.
 
 Processes are forked after everything is imported, so that a kill costs milliseconds.
 
@@ -270,7 +270,7 @@ def write_and_exit(target, version, prepare, begun, said):
             code = target.write(version)
     except OSError as error:
         print(error, file=sys.stderr)
-        code = OUTPUT if "no space is left" in str(error) else 71
+        code = OUTPUT if "no space left" in str(error) else 71
     except KeyboardInterrupt:
         code = 130
     except BaseException:
@@ -363,7 +363,7 @@ def judge_full(target, process, found, others=()):
     found["refused"] += code == OUTPUT
     found["damaged"] += target.version() != 0
     found["left behind"] += target.others() != list(others)
-    if code != OUTPUT or "no space is left" not in said or "Traceback" in said:
+    if code != OUTPUT or "no space left" not in said or "Traceback" in said:
         count_failure(found, code, said)
 
 
