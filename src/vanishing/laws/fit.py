@@ -6,7 +6,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
-from vanishing.laws.search import center, even_weights
+from vanishing.laws.search import center, even_weights, find_singular_vectors
 from vanishing.polynomials.monomials import count, monomials
 
 #: Reweightings of the rows, at most, and the change of the deviations, in units of the noise, at
@@ -206,9 +206,9 @@ def _smallest(values: FloatArray, gradients: FloatArray, weights: FloatArray) ->
     slopes = (roots[:, None, None] * gradients / size).reshape(-1, len(size))
     squares, vectors = np.linalg.eigh(slopes.T @ slopes)
     bottom = np.sqrt(np.clip(squares, 0, None))[:, None] * vectors.T
-    left, singular, right = np.linalg.svd(np.vstack([top, bottom]), full_matrices=False)
+    left, singular, right = find_singular_vectors(np.vstack([top, bottom]))
     kept = singular > 1e-7 * singular[0]  # not what follows from known laws
-    _, _, directions = np.linalg.svd(left[: len(top), kept], full_matrices=False)
+    _, _, directions = find_singular_vectors(left[: len(top), kept])
     return np.asarray((directions[-1] / singular[kept]) @ right[kept] / size)
 
 
@@ -227,7 +227,7 @@ def explained_share(
     others = np.clip(np.delete((rows - middle) / usual, target, axis=1), -4, 4)
     # Where other laws hold, their residuals are noise of the same columns: only directions in
     # which the columns vary by more than noise may predict.
-    left, singular, _ = np.linalg.svd(others - others.mean(axis=0), full_matrices=False)
+    left, singular, _ = find_singular_vectors(others - others.mean(axis=0))
     varying = singular > max(0.1, 4 * np.sqrt(np.mean(deviations**2))) * np.sqrt(len(rows))
     others = left[:, varying] * np.sqrt(len(rows))
     if not others.shape[1]:
@@ -280,9 +280,7 @@ def _without_noise(design: FloatArray, deviations: FloatArray) -> FloatArray:
     """
     centered = design - design.mean(axis=0)
     sizes = np.sqrt(np.mean(centered**2, axis=0))
-    left, singular, _ = np.linalg.svd(
-        centered / np.where(sizes > 0, sizes, 1.0), full_matrices=False
-    )
+    left, singular, _ = find_singular_vectors(centered / np.where(sizes > 0, sizes, 1.0))
     noise = float(np.sqrt(np.mean(deviations**2)))
     varying = singular > max(LEAST_VARIATION, NOISE_IN_FEATURES * noise) * np.sqrt(len(design))
     constant = np.ones((len(design), 1))

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+from scipy.linalg import svd
 from scipy.optimize import linprog
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
@@ -223,6 +224,19 @@ def even_weights(values: FloatArray, least: float = SMALL_ROW) -> FloatArray:
     return np.asarray(weights / weights.sum())
 
 
+def find_singular_vectors(matrix: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the singular value decomposition with as few vectors as there are values.
+
+    The fast method of LAPACK does not always converge where many values are close to 0 or 1, as
+    those of orthonormal factors are. The slower one does.
+    """
+    try:
+        left, singular, right = np.linalg.svd(matrix, full_matrices=False)
+    except np.linalg.LinAlgError:
+        left, singular, right = svd(matrix, full_matrices=False, lapack_driver="gesvd")
+    return left, singular, right
+
+
 def smallest_extent(terms: Terms) -> float:
     """Return the smallest extent of any polynomial with these terms."""
     extents, _ = solve(terms)
@@ -241,10 +255,10 @@ def solve(terms: Terms) -> tuple[FloatArray, FloatArray]:
     top = terms.factor / size
     squares, vectors = np.linalg.eigh(terms.gradients / np.outer(size, size))
     bottom = np.sqrt(np.clip(squares, 0, None))[:, None] * vectors.T
-    left, singular, right = np.linalg.svd(np.vstack([top, bottom]), full_matrices=False)
+    left, singular, right = find_singular_vectors(np.vstack([top, bottom]))
     # Products of laws have tiny values and tiny gradients: their ratio is rounding.
     kept = singular > LEAST_SIZE * singular[0]
-    _, sines, turned = np.linalg.svd(left[: len(top), kept], full_matrices=False)
+    _, sines, turned = find_singular_vectors(left[: len(top), kept])
     extents = sines / np.sqrt(np.clip(1 - sines**2, 1e-300, None))
     return extents, (turned / singular[kept]) @ right[kept] / size
 
