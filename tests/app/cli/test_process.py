@@ -277,3 +277,19 @@ def test_standard_output_that_takes_no_more(tables, models, tmp_path):
             )
         assert done.returncode == 5, done.stderr
         assert b"no space" in done.stderr
+
+
+AT_THE_END = """
+import os, signal, sys
+from vanishing.app.cli import main
+sys.argv = ["vanishing", "--version"]
+code = main()
+os.kill(os.getpid(), signal.SIGINT)
+sys.exit(code)
+"""
+
+
+@pytest.mark.programs
+def test_an_interruption_when_all_is_done_is_too_late():
+    done = subprocess.run([sys.executable, "-c", AT_THE_END], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -3,6 +3,7 @@
 import atexit
 import json
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -54,4 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sys.stderr.write("vanishing: interrupted: nothing was left half written\n")
     except SystemExit as done:  # how typer ends when a shell asks for completions
         code = int(done.code or 0)
+    if arguments is None:
+        # All is done and written: Ctrl-C would only print a traceback while the process ends.
+        with suppress(ValueError):  # not the main thread
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
     return code
