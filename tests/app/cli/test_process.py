@@ -289,32 +289,7 @@ sys.exit(code)
 """
 
 
+@pytest.mark.programs
 def test_an_interruption_when_all_is_done_is_too_late():
     done = subprocess.run([sys.executable, "-c", AT_THE_END], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
-
-
-IN_A_DESTRUCTOR = """
-import sys, time
-from vanishing.app import cli
-from vanishing.app.cli import commands
-
-class Interrupted:
-    def __del__(self):
-        raise KeyboardInterrupt
-
-def run(arguments):
-    Interrupted()
-    time.sleep(20)
-    return 0
-
-commands.run = run
-sys.argv = ["vanishing", "info"]
-sys.exit(cli.main())
-"""
-
-
-def test_an_interruption_in_a_destructor_is_not_lost():
-    done = subprocess.run([sys.executable, "-c", IN_A_DESTRUCTOR], capture_output=True, text=True)
-    expected = "vanishing: interrupted: nothing was left half written\n"
-    assert (done.returncode, done.stderr) == (130, expected)

@@ -1,12 +1,10 @@
 """The command line: ``vanishing``, or ``python -m vanishing``."""
 
-import _thread
 import atexit
 import json
 import os
 import signal
 import sys
-import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib.util import find_spec
@@ -47,7 +45,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Arrow's thread pools abort now and then, long after all is done, and spoil the exit code
         # (apache/arrow#34314).
         atexit.register(leave)
-        sys.unraisablehook = _interrupt_again
     try:
         from vanishing.app.cli.commands import run
 
@@ -63,15 +60,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with suppress(ValueError):  # not the main thread
             signal.signal(signal.SIGINT, signal.SIG_IGN)
     return code
-
-
-def _interrupt_again(unraisable: "sys.UnraisableHookArgs") -> None:
-    """Interrupt again, a moment later, if Ctrl-C came where Python drops exceptions.
-
-    It only prints exceptions of destructors and callbacks, and the command would continue.
-    """
-    if not issubclass(unraisable.exc_type, KeyboardInterrupt):
-        sys.__unraisablehook__(unraisable)
-        return
-    with suppress(RuntimeError):  # the process ends: no new thread
-        threading.Timer(0.01, _thread.interrupt_main).start()
