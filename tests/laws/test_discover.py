@@ -968,3 +968,12 @@ def test_a_column_of_zeros():
     a, b = np.random.default_rng(0).uniform(1, 5, (2, 60))
     laws = discover(np.column_stack([a, b, a * b, np.zeros(60)]))
     assert {str(law) for law in laws} == {"x3 = 0", "x2 = x0*x1"}
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_rows_in_which_all_terms_are_zero_are_not_evidence(seed):
+    rng = np.random.default_rng(seed)
+    a, b = rng.integers(1, 100, 20).astype(float), np.zeros(20)
+    b[rng.choice(20, 3, replace=False)] = rng.integers(1, 50, 3)
+    laws = discover(np.column_stack([a, b, a * b, rng.normal(size=20)]), list("abcd"))
+    assert not laws.check([[7.0, 0.0, 0.0, 0.1]]).broken.any()

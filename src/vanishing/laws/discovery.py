@@ -710,6 +710,8 @@ class Search:
         if self._normals and not few[relation.columns].all():
             # A column of few values is a law of its own: what follows from it is not new either.
             slopes = project_out(slopes[:, :, None], self._directions(np.flatnonzero(few)))[:, :, 0]
+        if not steep.any():  # the gradient is zero in every row: this restricts nothing
+            return False
         sines = np.linalg.norm(slopes[steep], axis=1) / length[steep]
         return bool(np.median(sines) > SMALLEST_ANGLE)
 
@@ -854,9 +856,11 @@ class Search:
 
         The law is fitted to every other row and tested on the rest: there its deviations are
         compared with those after a permutation of each column alone. The largest of the p-values
-        counts, so that a law needs every column it names.
+        counts, so that a law needs every column it names. Rows in which all terms are zero keep
+        any law of these terms: they are not evidence.
         """
-        rows = np.flatnonzero((self.row_weights > 0) & relation.sound)
+        speaks = evaluate(relation.exponents, self.rows).any(axis=1)
+        rows = np.flatnonzero((self.row_weights > 0) & relation.sound & speaks)
         rows = self.rng.permutation(rows)
         if len(rows) > 2000:
             rows = rows[:2000]
