@@ -856,17 +856,22 @@ class Search:
 
         The law is fitted to every other row and tested on the rest: there its deviations are
         compared with those after a permutation of each column alone. The largest of the p-values
-        counts, so that a law needs every column it names. Rows in which all terms are zero keep
-        any law of these terms: they are not evidence.
+        counts, so that a law needs every column it names. Rows in which all terms are zero do not
+        determine coefficients: half of the others is among those that it is fitted to.
         """
-        speaks = evaluate(relation.exponents, self.rows).any(axis=1)
-        rows = np.flatnonzero((self.row_weights > 0) & relation.sound & speaks)
+        rows = np.flatnonzero((self.row_weights > 0) & relation.sound)
         rows = self.rng.permutation(rows)
         if len(rows) > 2000:
             rows = rows[:2000]
         half = len(rows) // 2
-        if half < len(relation.exponents) + 1:
+        speaks = evaluate(relation.exponents, self.rows[rows]).any(axis=1)
+        if min(half, speaks.sum() // 2) < len(relation.exponents) + 1:
             return 1.0
+        if not speaks.all():
+            places = np.empty(len(rows))  # in an order in which both kinds are spread evenly
+            for kind in (speaks, ~speaks):
+                places[kind] = np.arange(kind.sum()) / max(kind.sum(), 1)
+            rows = rows[np.argsort(places, kind="stable")]
         fitted = fit_relation(
             self.rows[rows[:half]],
             self.units[rows[:half]],
@@ -1035,7 +1040,8 @@ def find_relations(
                 proportional=search.proportional,
                 least_noise=search.least_noise.get(relation.exponents.tobytes(), LEAST_DEVIATION),
             )
-        relations.append((full, p_value, sizes, scaled))
+        if full.coefficients.all():  # otherwise a term is zero wherever the law holds
+            relations.append((full, p_value, sizes, scaled))
     return relations, notes, search.proportional
 
 

@@ -448,11 +448,10 @@ def _simplest(
         # Of c_i / c_u: variance by its derivatives.
         slopes = np.eye(len(ratios)) / coefficients[unit]
         slopes[:, unit] -= ratios / coefficients[unit]
-        errors = np.sqrt(np.clip(np.diag(slopes @ covariance @ slopes.T), 0, None))
-        ratios, errors = factors * ratios, factors * errors
-        errors = np.maximum(errors, 4e-15 * np.abs(ratios))
-        errors[unit] = 0.0
-        fractions = [_fraction(r, e) for r, e in zip(ratios, errors, strict=True)]
+        scaled = factors[:, None] * slopes
+        ratios, errors, fractions = _simplify_jointly(
+            factors * ratios, scaled @ covariance @ scaled.T, unit
+        )
         n_rough = sum(fraction is None for fraction in fractions)
         weight = sum(f.numerator.bit_length() + f.denominator for f in fractions if f is not None)
         sizes = np.log(np.abs(ratios[with_columns]))
@@ -478,6 +477,49 @@ def _simplest(
     if values[np.argmax(np.abs(values) > 0)] < 0 and not rough.any():
         values = -values
     return values, np.where(rough, errors * float(factor), 0.0)
+
+
+def _simplify_jointly(
+    ratios: FloatArray, covariance: FloatArray, unit: int
+) -> tuple[FloatArray, FloatArray, list[Fraction | None]]:
+    """Replace coefficients by simple numbers, the best known first, and refit the others each time.
+
+    Errors of coefficients are correlated: with one of them rounded on its own, the law fits
+    no row. Given that coefficient i is f instead of r_i, the others are normal with the mean
+    r + C_i (f - r_i) / C_ii and the covariance C - C_i C_i' / C_ii. Each step is within a few of
+    these conditional errors, so that all of them together move the residuals by little.
+
+    Returns
+    -------
+    ratios, errors : arrays of shape (n_terms,)
+        Of the coefficients that are not simple, given those that are.
+    fractions : list of Fraction or None
+    """
+    ratios, covariance = ratios.copy(), covariance.copy()
+    fractions: list[Fraction | None] = [None] * len(ratios)
+    fractions[unit] = Fraction(1)
+    found = True
+    while found:
+        found = False
+        rounding = 4e-15 * np.abs(ratios)  # of the fit itself
+        errors = np.maximum(np.sqrt(np.clip(np.diag(covariance), 0, None)), rounding)
+        relative = errors / np.maximum(np.abs(ratios), np.finfo(float).tiny)
+        for i in np.argsort(relative, kind="stable").tolist():
+            if fractions[i] is not None:
+                continue
+            fraction = _fraction(float(ratios[i]), float(errors[i]))
+            if fraction is None:
+                continue
+            fractions[i], found = fraction, True
+            if covariance[i, i] > 0:
+                gain = covariance[:, i] / covariance[i, i]
+                ratios = ratios + gain * (float(fraction) - ratios[i])
+                covariance = covariance - np.outer(gain, covariance[i])
+            ratios[i] = float(fraction)
+            covariance[i, :] = covariance[:, i] = 0.0
+            break
+    errors[[each is not None for each in fractions]] = 0.0
+    return ratios, errors, fractions
 
 
 def _fraction(value: float, error: float) -> Fraction | None:
