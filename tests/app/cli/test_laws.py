@@ -346,3 +346,19 @@ def test_a_gate_needs_laws(call, tmp_path):
     done = call("check", str(table), "--fail-on-broken")
     assert done.code == 3
     assert "no row can be checked, since there are no laws" in done.err
+
+
+def test_every_command_counts_rows_alike(call, tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [f"r{i},{a:.3f},{b:.3f}" for i, (a, b) in enumerate(rng.uniform(1, 9, (50, 2)))]
+    rows[40] = "r40,1e300,2"
+    (tmp_path / "huge.csv").write_text("\n".join(["name,a,b", *rows]) + "\n")
+    for command in ("laws", "check", "detect"):
+        assert "row 41" in call(command, "huge.csv").err
+        assert "row r40" in call(command, "huge.csv", "--id", "name").err
+    sound = "\n".join(["name,a,b", *rows[:40]]) + "\n"
+    (tmp_path / "sound.csv").write_text(sound)
+    (tmp_path / "gap.csv").write_text(f"{sound}r40,,2\n")
+    call("fit", "sound.csv", "--drop", "name", "--save", "model.safetensors")
+    done = call("score", "gap.csv", "--model", "model.safetensors", "--id", "name")
+    assert "row r40 has no value" in done.err

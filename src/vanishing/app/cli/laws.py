@@ -299,8 +299,9 @@ def discover_laws(table: Any, degree: int | None = None) -> Any:
     is_divided = table.labels is not None
     name = "discover_invariants" if is_divided else "discover"
     discover = required("vanishing.laws", name, extra="cli")
-    groups = {"groups": table.labels} if is_divided else {}
-    names = table.shown_names
+    X, options = table, {}
+    if is_divided:
+        X, options = table.values, {"groups": table.labels, "feature_names": table.shown_names}
     with working("looking for a law", 1.0) as step:
 
         def show(n_found: int, share: float) -> None:
@@ -308,22 +309,14 @@ def discover_laws(table: Any, degree: int | None = None) -> Any:
             step(done=share, what=said)
 
         try:
-            return discover(
-                table.values, feature_names=names, max_degree=degree, callback=show, **groups
-            )
+            return discover(X, max_degree=degree, callback=show, **options)
         except ValueError as error:
             raise DataError(f"{table.where}: {error}") from error
 
 
 def _check(found: Any, table: Any) -> Any:
-    names = [table.row_name(i) for i in range(len(table))]
     with working("checking the rows", len(table)) as step:
-        return found.check(
-            _take_columns(found, table),
-            row_names=names,
-            texts=_texts_of(table),
-            callback=lambda n: step(done=n),
-        )
+        return found.check(table, callback=lambda n: step(done=n))
 
 
 def _take_columns(found: Any, table: Any) -> Any:

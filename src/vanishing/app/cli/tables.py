@@ -207,7 +207,6 @@ def read_table(
         opened = open_input(path, reading)
         chosen = choose(opened, reading, label=label, model_names=known_names, lenient=secondary)
         features = chosen.features
-        aside: tuple[SetAside, ...] = ()
         if set_aside and reading.columns is None and known_names is None:
             features, aside = opened.set_texts_aside(features)
             if aside:
@@ -232,7 +231,6 @@ def read_table(
             values,
             names if model is None else known_names,
             None if chosen.id is None else opened.texts(chosen.id),
-            aside,
             labels=None if chosen.label is None else opened.texts(chosen.label),
             where=opened.where,
             strays=strays,
@@ -412,7 +410,7 @@ def _without_gaps(table: Table, shown: Sequence[str], *, skip: bool) -> Table:
         what = f"{text!r}, which is not a number,"
     others = f" ({n_bad} such rows in all)" if n_bad > 1 else ""
     raise DataError(
-        f"{table.where}: row {row + 1} has {what} in {shown[column]}{others}; fill it in, leave "
+        f"{table.where}: row {table.row_name(row)} has {what} in {shown[column]}{others}; fill it in, leave "
         "such rows out with --skip-missing, or the column with --drop"
     )
 
