@@ -173,6 +173,7 @@ def open_table(
     if format == "csv":
         opened = CsvFile(file, where, delimiter=delimiter, header=header)
         if not opened.dialect.n_sampled:
+            opened.refuse_open_quotes()
             raise TableError(f"{where} has no rows, only a header; at least one is required")
         return opened
     if format in ("parquet", "feather"):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, move_to_host, require_dense
-from vanishing.data.csv_files import describe_lines_above
+from vanishing.data.csv_files import TableError, describe_lines_above
 from vanishing.data.source import check_weights, close_after, get_columns
 from vanishing.data.whole_tables import Table, read_table
 from vanishing.data.written_numbers import WrittenColumn, read_texts
@@ -121,12 +121,12 @@ def refuse_sizes(
         largest = float(sizes.max(initial=0.0))
         if largest > most:
             row = int(sizes.argmax())
-            raise ValueError(
+            raise TableError(
                 f"column {name!r} holds {column[row]:.3g} in {place(row)}, too large for products "
                 "of columns; use another unit, or leave such rows out"
             )
         if 0 < largest < 1 / most:
-            raise ValueError(
+            raise TableError(
                 f"column {name!r} holds numbers up to {largest:.3g} only, too small for products "
                 "of columns; use another unit"
             )

@@ -224,6 +224,39 @@ def test_tables_that_are_refused(server, task):
     assert_refused(server.client.get(f"/api/{task}"), 405, "wrong-method")
 
 
+def test_numbers_too_small_for_products_are_refused_with_a_status(server):
+    table = "\n".join(["a,b", *(f"{i},{i}e-320" for i in range(1, 40))])
+    answer = send(server, table)
+    assert_refused(answer, 422, "bad-table")
+    assert answer.json()["message"] == (
+        "Column 'b' holds numbers up to 3.9e-319 only, too small for products of columns; use "
+        "another unit."
+    )
+    rows = sums()
+    rows[5] = "1e90,1,2"
+    answer = send(server, "\n".join(rows))
+    assert_refused(answer, 422, "bad-table")
+    assert "1e+90 in row 5, too large" in answer.json()["message"]
+    rows[5] = "1e60,1,2"
+    assert send(server, "\n".join(rows)).is_success  # as on the command line
+
+
+@pytest.mark.parametrize("task", ["laws", "columns"])
+def test_rows_that_are_too_long_are_explained(server, task):
+    def ask(rows):
+        headers = {"Content-Type": "text/csv"}
+        return server.client.post(f"/api/{task}", content="\n".join(rows), headers=headers)
+
+    rows = sums(150_000)
+    rows[10] = '12,"5,3'
+    answer = ask(rows)
+    assert_refused(answer, 422, "bad-table")
+    assert "a quote in line 11 is not closed" in answer.json()["message"]
+    answer = ask(sums(names="a,b," + 4_000_000 * "c"))
+    assert_refused(answer, 422, "bad-table")
+    assert "line 1 has 4,000,005 characters, more than" in answer.json()["message"]
+
+
 def slow_table():
     """A table that is searched for seconds."""
     values = np.random.default_rng(0).normal(size=(3000, 20)).round(5)

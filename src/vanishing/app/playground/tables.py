@@ -4,7 +4,8 @@ import base64
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,8 @@ import numpy as np
 from vanishing.app.playground.requests import RefusalError
 from vanishing.app.report import write_laws_report
 from vanishing.arrays.namespace import FloatArray
-from vanishing.data.csv_files import OpenTable, SetAside, TableError
-from vanishing.data.whole_tables import MAGIC, open_table
+from vanishing.data.csv_files import OpenTable, SetAside, Stray, TableError
+from vanishing.data.whole_tables import MAGIC, Table, open_table
 from vanishing.equations.text import Term, as_given
 from vanishing.laws.check import BrokenRow, Check, Fix
 from vanishing.laws.fit import EXACT
@@ -63,19 +64,16 @@ def find_laws(*, table: str, most_columns: int, report: Report) -> dict[str, Any
         cells), "rows" of the table as text, by the "numbers" of these rows, and a "report" in HTML.
     """
     read = _read(base64.b64decode(table), most_columns)
+    rows = Table(read.values, tuple(read.names), np.array(read.row_names), strays=read.strays)
     progress = _Progress(report)
-    progress("search", 0.0, now=True)
-    laws = discover(
-        read.values,
-        read.names,
-        callback=lambda found, share: progress("search", share, found=found),
-    )
+    # No progress before the search begins: a table that is refused has a status of its own.
+    with _refusals():
+        laws = discover(
+            rows, callback=lambda found, share: progress("search", share, found=found)
+        )
     progress("check", 0.0, found=len(laws), now=True)
-    places = [read.names.index(name) for name in laws.names]
     check = laws.check(
-        read.values[:, places],
-        row_names=read.row_names,
-        callback=lambda n: progress("check", n / len(read.values), found=len(laws)),
+        rows, callback=lambda n: progress("check", n / len(read.values), found=len(laws))
     )
     return _describe(read, laws, check)
 
@@ -115,6 +113,8 @@ class ReadTable:
     named_by : str or None
         The column that names them; None where they are counted from 1.
     set_aside : tuple of SetAside
+    strays : tuple of Stray
+        Cells of the numeric columns that hold something else.
     notes : list of str
     """
 
@@ -125,6 +125,7 @@ class ReadTable:
     row_names: Sequence[str]
     named_by: str | None
     set_aside: tuple[SetAside, ...]
+    strays: tuple[Stray, ...]
     notes: list[str]
 
     @property
@@ -136,7 +137,7 @@ class ReadTable:
 def _read(content: bytes, most_columns: int) -> ReadTable:
     if content[:4] in MAGIC:
         raise _bad_table("The file is not text but a spreadsheet or a binary table", "format")
-    try:
+    with _refusals():
         opened = open_table(content, where="the table", format="csv")
         if opened.n_columns > most_columns:
             raise RefusalError(
@@ -147,6 +148,13 @@ def _read(content: bytes, most_columns: int) -> ReadTable:
                 remedy="Keep columns that may be related.",
             )
         return _take_columns(opened)
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """Turn an error about the table into a refusal."""
+    try:
+        yield
     except TableError as error:
         raise _bad_table(error.problem, error.remedy) from error
 
@@ -173,7 +181,6 @@ def _take_columns(opened: OpenTable) -> ReadTable:
     with np.errstate(invalid="ignore"):
         values = opened.numbers(features)
     values = np.where(np.isinf(values), np.nan, values)
-    _refuse_huge([columns[j] for j in features], values)
     texts: dict[int, Sequence[str]] = {
         j: opened.texts(j).tolist() for j in every if j not in features
     }
@@ -189,19 +196,10 @@ def _take_columns(opened: OpenTable) -> ReadTable:
         each._replace(name=columns[j])
         for j, each in zip((j for j in texts if j not in index), set_aside, strict=True)
     )
-    return ReadTable(columns, features, values, texts, names, named_by, aside, notes)
-
-
-def _refuse_huge(names: Sequence[str], values: FloatArray) -> None:
-    """Refuse numbers whose powers overflow."""
-    huge = np.argwhere(np.abs(values) > LARGEST_NUMBER)
-    if len(huge):
-        row, j = huge[0].tolist()
-        raise _bad_table(
-            f"{names[j]!r} is {values[row, j]:.3g} in row {row + 1}, which is more than "
-            f"{LARGEST_NUMBER:g}",
-            "number",
-        )
+    strays = tuple(
+        each._replace(column=columns[j]) for j in features for each in opened.find_strays([j])
+    )
+    return ReadTable(columns, features, values, texts, names, named_by, aside, strays, notes)
 
 
 def _name_columns(opened: OpenTable) -> tuple[list[str], list[str]]:
@@ -251,6 +249,7 @@ def read_columns(*, table: str, most_columns: int, most_rows: int) -> dict[str, 
     read = _read(base64.b64decode(table), most_columns)
     if len(read.features) < 2:
         raise _bad_table(f"Two columns of numbers are needed, but only {read.names[0]!r} is one")
+    _refuse_huge(read)
     n_rows = len(read.values)
     n_taken = min(n_rows, most_rows, PICTURE_ROWS)
     rows = np.arange(n_taken) * n_rows // n_taken
@@ -270,6 +269,18 @@ def read_columns(*, table: str, most_columns: int, most_rows: int) -> dict[str, 
         members = [places[text] for text in texts] if groups else []
         columns.append({"name": name, "numbers": numbers, "groups": groups, "members": members})
     return {"nRows": n_rows, "columns": columns}
+
+
+def _refuse_huge(read: ReadTable) -> None:
+    """Refuse numbers whose differences overflow."""
+    huge = np.argwhere(np.abs(read.values) > LARGEST_NUMBER)
+    if len(huge):
+        row, j = huge[0].tolist()
+        raise _bad_table(
+            f"{read.names[j]!r} is {read.values[row, j]:.3g} in row {read.row_names[row]}, which "
+            f"is more than {LARGEST_NUMBER:g}",
+            "number",
+        )
 
 
 # --- What the page of laws shows ------------------------------------------------------------------
