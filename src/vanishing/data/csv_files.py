@@ -334,7 +334,12 @@ def describe_lines_above(number: int) -> str:
 
 
 def _describe(example: str) -> str:
-    """Say whether an example, such as "'Rome' in row 1", is a date or another text."""
+    """Say whether an example, such as "'Rome' in row 1", is a formula, a date or another text."""
+    if example.startswith(("'=", '"=')):
+        return (
+            f"formulas without calculated values, {example}; open and save the file once in a "
+            "spreadsheet program"
+        )
     try:
         datetime.fromisoformat(example.partition("'")[2].partition("'")[0])
     except ValueError:
@@ -356,6 +361,8 @@ class OpenTable(ABC):
         Columns that hold the index of a pandas frame.
     n_above : int
         Lines of a text file above the header, such as a title, that are left out.
+    sheet : SheetChoice or None
+        Which sheet of an Excel file is read.
     written : dict of int to WrittenColumn
         Columns of texts that were read as numbers.
     """
@@ -365,6 +372,7 @@ class OpenTable(ABC):
     n_columns: int
     index: tuple[int, ...] = ()
     n_above: int = 0
+    sheet: Any = None
 
     def __init__(self) -> None:
         self.written: dict[int, WrittenColumn] = {}

@@ -146,6 +146,8 @@ def _is_chunked(X: Any) -> bool:
 def _from_table(read: Table) -> NumericTable:
     """Return a table that was read from a file: its rows are numbered from 1, or have names."""
     notes = [describe_lines_above(read.n_above)] if read.n_above else []
+    if read.sheet and (chosen := read.sheet.describe("read_table(path, sheet=...)")):
+        notes.append(chosen)
     notes += [f"{each.name} is set aside: {each.reason}" for each in read.set_aside]
     names = [str(name) for name in read.shown_names]
     rows = [read.row_name(i) for i in range(len(read))]

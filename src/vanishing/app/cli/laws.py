@@ -296,10 +296,12 @@ def _read(path: str, reading: Reading, like: Any = None, label: str | None = Non
 
 def discover_laws(table: Any, degree: int | None = None) -> Any:
     """Look for the laws of a table, or for invariants where it has labels, with progress."""
+    from dataclasses import replace
+
     is_divided = table.labels is not None
     name = "discover_invariants" if is_divided else "discover"
     discover = required("vanishing.laws", name, extra="cli")
-    X, options = table, {}
+    X, options = replace(table, set_aside=()), {}  # there is a note on these columns already
     if is_divided:
         X, options = table.values, {"groups": table.labels, "feature_names": table.shown_names}
     with working("looking for a law", 1.0) as step:

@@ -207,6 +207,7 @@ def read_table(
         opened = open_input(path, reading)
         chosen = choose(opened, reading, label=label, model_names=known_names, lenient=secondary)
         features = chosen.features
+        aside: tuple[SetAside, ...] = ()
         if set_aside and reading.columns is None and known_names is None:
             features, aside = opened.set_texts_aside(features)
             if aside:
@@ -231,6 +232,7 @@ def read_table(
             values,
             names if model is None else known_names,
             None if chosen.id is None else opened.texts(chosen.id),
+            aside,
             labels=None if chosen.label is None else opened.texts(chosen.label),
             where=opened.where,
             strays=strays,
@@ -270,9 +272,8 @@ def open_input(path: str, reading: Reading) -> OpenTable:
     if not isinstance(opened, CsvFile):
         if opened.row_shape:
             note(f"{where}: each array of shape {opened.row_shape} is one row")
-        if opened.other_sheets:
-            others = ", ".join(map(repr, opened.other_sheets))
-            note(f"{where}: sheet {opened.sheet!r} is read; --sheet reads another ({others})")
+        if opened.sheet and (chosen := opened.sheet.describe("--sheet")):
+            note(f"{where}: {chosen}")
         return opened
     if opened.encoding not in (None, "utf-16"):
         note(f"{where} is not in UTF-8: read as Windows text ({opened.encoding})")
@@ -324,10 +325,15 @@ def _say_left_out(aside: Sequence[SetAside]) -> str:
     if len(aside) == 1:
         return f"column {aside[0].name!r} is left out ({aside[0].reason})"
     kinds = {reason.partition(",")[0] for _, reason in aside}
+    remedies = "".join(sorted({f"; {more}" for _, reason in aside if (more := _remedy(reason))}))
     what = " and ".join("dates" if kind == "date" else kind for kind in sorted(kinds))
     shown = ", ".join(repr(name) for name, _ in aside[:5])
     more = f" and {len(aside) - 5} more" if len(aside) > 5 else ""
-    return f"columns of {what} are left out: {shown}{more}"
+    return f"columns of {what} are left out: {shown}{more}{remedies}"
+
+
+def _remedy(reason: str) -> str:
+    return reason.rpartition(" in row ")[2].partition("; ")[2]
 
 
 def _say_formats(opened: OpenTable, features: Sequence[int]) -> str:
