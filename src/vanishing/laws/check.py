@@ -91,6 +91,9 @@ class Fix:
     decimals: int | None = None
     text: str = ""
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "fix", self.fix + 0.0)  # 0 instead of -0
+
     @property
     def interval(self) -> tuple[float, float]:
         """Where the right value lies with a probability of 95 %."""
@@ -220,10 +223,10 @@ class Check:
         if not self.laws:
             said = "There are no laws to check"
         elif n_broken:
-            said = f"{n_broken} of {self.n_rows} rows break{'s' * (n_broken == 1)} a law"
+            said = f"{self._count(n_broken)} break{'s' * (n_broken == 1)} a law"
         elif n_kept:
-            count = f"All {n_kept}" if n_kept == self.n_rows else f"{n_kept} of {self.n_rows}"
-            said = f"{count} rows keep{'s' * (n_kept == 1)} the laws"
+            count = f"All {n_kept} rows" if n_kept == self.n_rows > 1 else self._count(n_kept)
+            said = f"{count} keep{'s' * (n_kept == 1)} the laws"
         else:
             said = "No row can be checked" if self.n_rows else "There are no rows to check"
         if lost := self._describe_lost():
@@ -233,6 +236,9 @@ class Check:
         if n_filled:
             said += f"; {n_filled} missing cell{'s' * (n_filled != 1)} can be filled in"
         return f"{said}."
+
+    def _count(self, number: int) -> str:
+        return "The row" if self.n_rows == 1 else f"{number} of {self.n_rows} rows"
 
     def _describe_lost(self) -> str:
         """Say how many rows the laws say nothing about."""

@@ -362,3 +362,30 @@ def test_every_command_counts_rows_alike(call, tmp_path):
     call("fit", "sound.csv", "--drop", "name", "--save", "model.safetensors")
     done = call("score", "gap.csv", "--model", "model.safetensors", "--id", "name")
     assert "row r40 has no value" in done.err
+
+
+def test_missing_cells_are_listed_apart(call, tmp_path):
+    rows = [[a, b, a + b] for a, b in np.random.default_rng(0).integers(1, 99, (40, 2)).tolist()]
+    rows[4][2] += 50
+    missing = rows[20][1]
+    rows[20][1] = ""
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,c", *(",".join(map(str, r)) for r in rows)]))
+    done = call("check", "t.csv", "--report", "page.html")
+    _, _, summary, *rest = done.out.splitlines()[1:]
+    assert summary == "1 of 40 rows breaks a law; 1 missing cell can be filled in."
+    assert rest[0] == "Broken cells:"
+    assert rest[1].startswith("  row 5: ")
+    assert rest[2:] == ["Missing cells:", f"  row 21: b is missing; it is {missing} by [1]."]
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    broken, missing = page.index("Broken cells</h2>"), page.index("Missing cells</h2>")
+    assert broken < page.index('row-name">5<') < missing < page.index('row-name">21<')
+    assert "1 row, furthest off first" in page
+    assert "row with missing cells" in page
+
+
+def test_words_for_a_single_row(call, tmp_path):
+    rows = np.random.default_rng(0).integers(1, 99, (40, 2)).tolist()
+    (tmp_path / "train.csv").write_text("\n".join(["a,b,c", *(f"{a},{b},{a + b}" for a, b in rows)]))
+    for cells, said in (("1,2,3", "The row keeps the laws."), ("1,2,9", "The row breaks a law.")):
+        (tmp_path / "one.csv").write_text(f"a,b,c\n{cells}\n")
+        assert f"\n{said}\n" in call("check", "one.csv", "--train", "train.csv").out

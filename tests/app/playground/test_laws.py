@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import threading
 import time
 
@@ -98,10 +99,31 @@ def test_missing_cells_are_filled_and_numbers_have_the_same_decimals():
     found = find("\n".join(rows))
     assert (found["nBroken"], found["nFilled"]) == (0, 1)
     (finding,) = found["findings"]
-    assert finding["isMissing"]
+    assert finding["kind"] == "missing"
     assert finding["fixes"] == [{"column": "b", "value": "", "fix": first[1]}]
     assert found["rows"][0] == [first[0], "", first[2], "0.0"]
     assert found["rows"][3][3] == "3.3"
+
+
+def test_missing_cells_typos_and_broken_rows_are_kept_apart():
+    rows = sums()
+    a, b, total = rows[3].split(",")
+    rows[3] = f"{a},,{total}"
+    rows[6] = "1O," + rows[6].partition(",")[2]
+    rows[9] += "1"
+    found = find("\n".join(rows))
+    assert (found["nBroken"], found["nTexts"], found["nFilled"]) == (1, 1, 1)
+    assert [(each["kind"], each["row"]) for each in found["findings"]] == [
+        ("broken", 8),
+        ("text", 5),
+        ("missing", 2),
+    ]
+    assert found["findings"][1]["fixes"][0]["value"] == "'1O'"
+    assert "a '1O' is not a number; it is" in found["findings"][1]["sentence"]
+    assert found["rows"][5][0] == "1O"
+    headings = re.findall(r"<h2[^>]*>(.*?)</h2>", found["report"])
+    expected = ["Broken cells", "Cells that are not numbers", "Missing cells", "Laws"]
+    assert [re.sub("<.*?>", "", each) for each in headings][:4] == expected
 
 
 def test_a_column_that_is_mostly_missing_is_left_out():

@@ -184,17 +184,21 @@ def check(
 
 
 def _show_broken(checked: Any, table: Any, top: int) -> None:
-    """Print a sentence for each broken row, those that are furthest off first."""
+    """Print a sentence for each row: broken ones, furthest off first, then missing cells."""
     from vanishing.app.cli.tables import note_lines
+    from vanishing.app.wording import split_findings
 
     say(checked.summary())
-    ranked = checked.ranked()
-    for sentence in ranked.sentences(numbered=True)[:top]:
-        say(fit_width(f"  {sentence}"))
-    if len(checked.rows) > top:
-        say(f"  ... and {len(checked.rows) - top} more of {len(checked.rows)} rows (--top, --out)")
-    if checked.rows and top:
-        note_lines(table, int(table.rows[ranked[0].row]))
+    found = split_findings(checked.ranked())
+    for kind, title, part in found:
+        if kind != "broken" or len(found) > 1:
+            say(f"{title}:")
+        for sentence in part.sentences(numbered=True)[:top]:
+            say(fit_width(f"  {sentence}"))
+        if len(part) > top:
+            say(f"  ... and {len(part) - top} more of {len(part)} rows (--top, --out)")
+    if found and top:
+        note_lines(table, int(table.rows[found[0].check[0].row]))
 
 
 # --- Cells that are not numbers, and what the laws say they are -----------------------------------
@@ -388,7 +392,7 @@ def _cells(checked: Any, table: Any) -> dict[str, list[Any]]:
         shared = {
             "law": "; ".join(str(checked.laws[k]) for k in found.laws),
             "alternatives": "; ".join(
-                f"{fix.column} = {fix.fix:.12g}" for fix in found.alternatives
+                f"{fix.column} = {fix.typed[1]}" for fix in found.alternatives
             ),
         }
         for fix in found.fixes or (None,):

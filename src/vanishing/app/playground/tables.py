@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from vanishing.app.playground.requests import RefusalError
 from vanishing.app.report import write_laws_report
+from vanishing.app.wording import split_findings
 from vanishing.arrays.namespace import FloatArray
 from vanishing.data.csv_files import OpenTable, SetAside, Stray, TableError
 from vanishing.data.whole_tables import MAGIC, Table, open_table
@@ -287,18 +288,23 @@ def _refuse_huge(read: ReadTable) -> None:
 
 
 def _describe(read: ReadTable, laws: Laws, check: Check) -> dict[str, Any]:
-    findings = check.rows[:MOST_FINDINGS]
-    sentences = replace(check, rows=findings).sentences()
+    found = {each.kind: each.check for each in split_findings(check)}
+    findings = [
+        _finding(row, kind, _sentence(sentence))
+        for kind, part in found.items()
+        for row, sentence in zip(part, part.sentences(), strict=True)
+    ][:MOST_FINDINGS]
     first = min(MOST_ROWS, len(read.values))
-    numbers = [*range(first), *sorted({f.row for f in findings if f.row >= first})]
-    broken = Counter(k for found in check if not found.is_missing for k in found.laws)
+    numbers = [*range(first), *sorted({f["row"] for f in findings if f["row"] >= first})]
+    broken = Counter(k for row in found.get("broken", ()) for k in row.laws)
     aside = [f"{each.name} is left out: {each.reason}." for each in read.set_aside]
     return {
         "summary": laws.summary(),
         "notes": [*read.notes, *aside, *(f"{note}." for note in laws.notes)],
         "nRows": len(read.values),
         "nBroken": int(check.broken.sum()),
-        "nFilled": len({found.row for found in check if found.is_missing}),
+        "nTexts": len(found.get("text", ())),
+        "nFilled": len(found.get("missing", ())),
         "nUnchecked": len(check.unchecked),
         "nFindings": len(check),
         "namedBy": read.named_by,
@@ -306,10 +312,7 @@ def _describe(read: ReadTable, laws: Laws, check: Check) -> dict[str, Any]:
             {"name": name, "isNumber": j in read.features} for j, name in enumerate(read.columns)
         ],
         "laws": [_law(law, broken[k], laws.proportional) for k, law in enumerate(laws)],
-        "findings": [
-            _finding(found, _sentence(sentence))
-            for found, sentence in zip(findings, sentences, strict=True)
-        ],
+        "findings": findings,
         "numbers": numbers,
         "rowNames": [read.row_names[row] for row in numbers],
         "rows": _rows(read, numbers),
@@ -343,12 +346,12 @@ def _term(term: Term) -> dict[str, Any]:
     return {"isNegative": term.is_negative, "number": term.number, "powers": term.powers}
 
 
-def _finding(found: BrokenRow, sentence: str) -> dict[str, Any]:
+def _finding(found: BrokenRow, kind: str, sentence: str) -> dict[str, Any]:
     return {
         "row": found.row,
+        "kind": kind,
         "sentence": sentence,
         "laws": found.laws,
-        "isMissing": found.is_missing,
         "fixes": [_fix(fix) for fix in found.fixes],
         "alternatives": [_fix(fix) for fix in found.alternatives],
     }
@@ -366,11 +369,15 @@ def _fix(fix: Fix) -> dict[str, Any]:
 def _rows(read: ReadTable, numbers: Sequence[int]) -> list[tuple[str, ...]]:
     """Return the cells of some rows as text."""
     columns: list[Iterable[str]] = []
-    for j in range(len(read.columns)):
+    for j, name in enumerate(read.columns):
         if j in read.texts:
             columns.append([_shorten(read.texts[j][row]) for row in numbers])
         else:
-            columns.append(_write_numbers(read.values[numbers, read.features.index(j)]))
+            written = _write_numbers(read.values[numbers, read.features.index(j)])
+            texts = {each.row - 1: each.text for each in read.strays if each.column == name}
+            columns.append(
+                [_shorten(texts.get(row, text)) for row, text in zip(numbers, written, strict=True)]
+            )
     return list(zip(*columns, strict=True))
 
 
