@@ -37,7 +37,9 @@ class SheetChoice(NamedTuple):
         if not self.others:
             return ""
         why = "" if self.is_first else ", the first with a table of numbers"
-        return f"sheet {self.title!r} is read{why}; {remedy} reads another ({', '.join(self.others)})"
+        return (
+            f"sheet {self.title!r} is read{why}; {remedy} reads another ({', '.join(self.others)})"
+        )
 
 
 class Sheet(NamedTuple):
@@ -123,9 +125,7 @@ def _find_table(sheets: Sequence[Any]) -> tuple[list[Row], list[int]]:
     ``sheets`` is the sheet with values, and the same with formulas if there are any.
     """
     cells = _take_formulas(sheets) if len(sheets) > 1 else sheets[0].iter_rows(values_only=True)
-    every = [
-        [None if cell is None or _is_missing(cell) else cell for cell in row] for row in cells
-    ]
+    every = [[None if cell is None or _is_missing(cell) else cell for cell in row] for row in cells]
     places = [i for i, row in enumerate(every, 1) if any(cell is not None for cell in row)]
     rows = [every[i - 1] for i in places]
     if not rows:

@@ -197,7 +197,8 @@ class Laws(Equations):
         -------
         list of SymPy expressions
             From each law that names the column, those that SymPy finds. Numbers have the digits
-            that they have in the laws; ``Law.expression`` has all of them.
+            that they have in the laws; ``Law.expression`` has all of them. If a formula is a
+            fraction with such numbers, the first term of its denominator has the coefficient 1.
         """
         sympy = import_extra("sympy", extra="symbolic", purpose="Laws.solve_for")
         if name not in self.names:
@@ -205,11 +206,7 @@ class Laws(Equations):
         formulas: list[Any] = []
         for law in self.equations:
             if name in law.columns:
-                try:
-                    solutions = sympy.solve(law.expression, sympy.Symbol(name))
-                except NotImplementedError:
-                    continue
-                for solution in solutions:
+                for solution in _solve(law.expression, sympy.Symbol(name)):
                     tidy = law.round_numbers(solution)
                     if tidy not in formulas:
                         formulas.append(tidy)
@@ -270,6 +267,39 @@ class Laws(Equations):
         ax.set_ylim(len(self.equations) - 0.3, -0.6)
         ax.set_title(self.summary(), fontsize="medium", loc="left")
         return ax
+
+
+def _solve(polynomial: Any, symbol: Any) -> list[Any]:
+    """Return the roots of a SymPy polynomial in one of its symbols.
+
+    SymPy solves for letters in place of decimal numbers: it would turn these into fractions of huge
+    integers, which roots then are full of.
+    """
+    sympy = import_extra("sympy", extra="symbolic", purpose="Laws.solve_for")
+    numbers = polynomial.atoms(sympy.Float)
+    letters = {each: sympy.Dummy(positive=True) for each in {abs(each) for each in numbers}}
+    signed = {each: sympy.sign(each) * letters[abs(each)] for each in numbers}
+    try:
+        roots = sympy.solve(polynomial.xreplace(signed), symbol)
+    except NotImplementedError:
+        return []
+    values = {letter: each for each, letter in letters.items()}
+    return [_divide_by_leading(root.xreplace(values)) if values else root for root in roots]
+
+
+def _divide_by_leading(root: Any) -> Any:
+    """Return a fraction of polynomials with 1 as the first coefficient of its denominator."""
+    sympy = import_extra("sympy", extra="symbolic", purpose="Laws.solve_for")
+    top, bottom = sympy.fraction(sympy.together(root))
+    symbols = sorted(root.free_symbols, key=str)
+    if not all(each.is_polynomial(*symbols) for each in (top, bottom)):
+        return root
+    if not bottom.free_symbols:
+        return sympy.expand(root)
+    (first, leading), *rest = sympy.Poly(bottom, *symbols).terms()
+    coefficients = {first: sympy.Integer(1)} | {powers: each / leading for powers, each in rest}
+    divided = sympy.Poly.from_dict(coefficients, *symbols, domain="EX").as_expr()
+    return sympy.expand(top / leading) / divided
 
 
 def _list(names: Sequence[str]) -> str:

@@ -385,7 +385,9 @@ def test_missing_cells_are_listed_apart(call, tmp_path):
 
 def test_words_for_a_single_row(call, tmp_path):
     rows = np.random.default_rng(0).integers(1, 99, (40, 2)).tolist()
-    (tmp_path / "train.csv").write_text("\n".join(["a,b,c", *(f"{a},{b},{a + b}" for a, b in rows)]))
+    (tmp_path / "train.csv").write_text(
+        "\n".join(["a,b,c", *(f"{a},{b},{a + b}" for a, b in rows)])
+    )
     for cells, said in (("1,2,3", "The row keeps the laws."), ("1,2,9", "The row breaks a law.")):
         (tmp_path / "one.csv").write_text(f"a,b,c\n{cells}\n")
         assert f"\n{said}\n" in call("check", "one.csv", "--train", "train.csv").out

@@ -69,9 +69,7 @@ def find_laws(*, table: str, most_columns: int, report: Report) -> dict[str, Any
     progress = _Progress(report)
     # No progress before the search begins: a table that is refused has a status of its own.
     with _refusals():
-        laws = discover(
-            rows, callback=lambda found, share: progress("search", share, found=found)
-        )
+        laws = discover(rows, callback=lambda found, share: progress("search", share, found=found))
     progress("check", 0.0, found=len(laws), now=True)
     check = laws.check(
         rows, callback=lambda n: progress("check", n / len(read.values), found=len(laws))

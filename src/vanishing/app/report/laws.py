@@ -74,7 +74,10 @@ def write_laws_report(
         if len(laws):
             figures.append((f"{n_broken:,}", f"of {check.n_rows:,} rows break a law"))
             figures += [
-                (f"{len(each.check):,}", f"row{'s' * (len(each.check) > 1)} with {LACKS[each.kind]}")
+                (
+                    f"{len(each.check):,}",
+                    f"row{'s' * (len(each.check) > 1)} with {LACKS[each.kind]}",
+                )
                 for each in found
                 if each.kind in LACKS
             ]
