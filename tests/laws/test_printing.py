@@ -149,3 +149,19 @@ def test_roots_are_in_the_scale_of_the_data():
         assert all(0.01 < abs(each) < 100 for each in root.atoms(sympy.Float))
     laws = make_laws(("x", "y"), exponents, [2.0, 3.0, -1.0], [0.0, 0.0, 0.0])
     assert [str(each) for each in laws.solve_for("y")] == ["x*(2*x + 3)"]
+
+
+def test_records_are_printed_in_one_line():
+    X = np.random.default_rng(0).integers(1, 99, (60, 2))
+    X = np.column_stack([X, X.sum(axis=1)]).astype(float)
+    laws = discover(X, ["a", "b", "c"])
+    broken = X.copy()
+    broken[7, 2] += 50
+    broken[9, 1] = np.nan
+    first, second = laws.check(broken)
+    a, b, c = broken[7].astype(int).tolist()
+    assert f"c {c} to {c - 50}" in repr(first)
+    assert repr(first).startswith("<BrokenRow 7: ")
+    assert repr(second) == f"<BrokenRow 9: b missing to {X[9, 1]:g}>"
+    assert repr(laws[0].support) == "<Support: 60 rows, columns a, b, c>"
+    assert "\n" not in repr(first) + repr(second) + repr(first.fixes[0])

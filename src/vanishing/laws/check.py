@@ -123,7 +123,7 @@ class Fix:
         return repr(self.text) if self.text else value, fix
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BrokenRow:
     """A row that breaks laws, or lacks cells that the laws determine.
 
@@ -152,6 +152,14 @@ class BrokenRow:
     alternatives: tuple[Fix, ...] = ()
     is_missing: bool = False
     score: float = 0.0
+
+    def __repr__(self) -> str:
+        found = [
+            f"{printable(fix.column)} {' to '.join(filter(None, fix.typed))}"
+            for fix in (*self.fixes, *self.alternatives)
+        ]
+        cells = (", or " if self.alternatives else " and ").join(found) or "no fix"
+        return f"<BrokenRow {printable(str(self.name))}: {cells}>"
 
 
 @dataclass(frozen=True)
