@@ -756,3 +756,12 @@ def test_zero_has_no_sign():
     assert Fix("a", 5.25, -0.004, 0.0, 1.0, decimals=2).typed == ("5.25", "0")
     assert Fix("a", np.nan, -0.02, 3.0, 1.0).typed == ("missing", "0")
     assert str(Fix("a", 5.0, -0.0, 0.0, 1.0).fix) == "0.0"
+
+
+def test_two_cells_that_change_together():
+    a, b, d = np.random.default_rng(0).integers(1, 99, (3, 60)).astype(float)
+    X = np.column_stack([a, b, 2 * a, a + b, d, b - d])
+    laws = discover(X, list("abcdef"))
+    X[5, [0, 2]] += 7.0
+    (sentence,) = laws.check(X).sentences()
+    assert sentence == "row 5: breaks 2*a = c and d = a + b; change a 12 to 5 and c 17 to 10."

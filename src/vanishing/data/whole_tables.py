@@ -499,8 +499,7 @@ def read_table(
         others = [j for j in range(opened.n_columns) if j not in index]
         wanted, set_aside = opened.set_texts_aside(others)
         if not wanted:
-            reasons = "; ".join(f"{each.name!r} is {each.reason}" for each in set_aside[:3])
-            raise TableError(f"{opened.where} has no column of numbers: {reasons or 'it is empty'}")
+            raise no_numbers(opened.where, set_aside)
     else:
         wanted = [shown.index(name) for name in columns]
     values = opened.numbers(wanted)
@@ -515,6 +514,12 @@ def read_table(
         n_above=opened.n_above,
         sheet=opened.sheet,
     )
+
+
+def no_numbers(where: str, set_aside: Sequence[SetAside]) -> TableError:
+    """Return the error about a table without a column of numbers."""
+    reasons = "; ".join(f"{each.name!r} is {each.reason}" for each in set_aside[:3])
+    return TableError(f"{where} has no column of numbers: {reasons or 'it is empty'}")
 
 
 # --- Writing columns ------------------------------------------------------------------------------

@@ -234,7 +234,7 @@ class Check:
             said = f"{self._count(n_broken)} break{'s' * (n_broken == 1)} a law"
         elif n_kept:
             count = f"All {n_kept} rows" if n_kept == self.n_rows > 1 else self._count(n_kept)
-            said = f"{count} keep{'s' * (n_kept == 1)} the laws"
+            said = f"{count} keep{'s' * (n_kept == 1)} the law{'s' * (len(self.laws) != 1)}"
         else:
             said = "No row can be checked" if self.n_rows else "There are no rows to check"
         if lost := self._describe_lost():
@@ -283,16 +283,15 @@ class Check:
             return where + "; ".join(_fill_sentences(found.fixes, laws)) + "."
         if not found.fixes:
             return f"{where}breaks {laws}; no one or two cells would fix it."
-        if found.alternatives:
-            every = [*found.fixes, *found.alternatives]
-            ways = ", or ".join(
+        every = [*found.fixes, *found.alternatives]
+        if len(every) > 1:
+            # Of two cells that change together, one may be in other laws only.
+            ways = (", or " if found.alternatives else " and ").join(
                 "{} {} to {}".format(printable(fix.column), *fix.typed) for fix in every
             )
             return f"{where}breaks {laws}; change {ways}."
-        parts = [f"{printable(fix.column)} {fix.typed[0]}" for fix in found.fixes]
-        values = " and ".join(fix.typed[1] for fix in found.fixes)
-        verb = "breaks" if len(parts) == 1 else "break"
-        return f"{where}{' and '.join(parts)} {verb} {laws}; {values} would fix it."
+        value, fix = every[0].typed
+        return f"{where}{printable(every[0].column)} {value} breaks {laws}; {fix} would fix it."
 
     def __str__(self) -> str:
         shown = replace(self, rows=self.rows[:MOST_PRINTED]).sentences()

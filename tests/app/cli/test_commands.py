@@ -116,7 +116,8 @@ def test_fit_needs_no_option(call, ellipse):
     assert right / ratio == pytest.approx(2e-3**2, rel=0.02)
     assert off == pytest.approx(80, rel=0.1)
     assert done.err == (
-        "note: ellipse.csv: columns of dates and text are left out: 'day', 'where'\n"
+        "note: ellipse.csv: columns of dates and text are left out: 'day' ('2026-01-05' in row 1), "
+        "'where' ('pump 0' in row 1)\n"
     )
     record = json.loads(call("fit", "ellipse.csv", "--json").out)
     assert record["noise"]["share"] == pytest.approx(0.008, rel=0.1)

@@ -326,7 +326,7 @@ def test_rows_that_cannot_be_checked(call, tmp_path):
     train.write_text("\n".join(["m,v,p", *lines]))
     table.write_text("m,v,p\n1.5,2,3\n,,2.5\n2,,5\n")
     done = call("check", str(table), "--train", str(train))
-    assert "1 of 3 rows keeps the laws; 1 row lacks cells that the laws need" in done.out
+    assert "1 of 3 rows keeps the law; 1 row lacks cells that the laws need" in done.out
     record = json.loads(call("check", str(table), "--train", str(train), "--json").out)
     assert [each["row"] for each in record["unchecked"]] == [2, 3]
     table.write_text("m,v,p\n" + 5 * ",,\n")
@@ -388,6 +388,6 @@ def test_words_for_a_single_row(call, tmp_path):
     (tmp_path / "train.csv").write_text(
         "\n".join(["a,b,c", *(f"{a},{b},{a + b}" for a, b in rows)])
     )
-    for cells, said in (("1,2,3", "The row keeps the laws."), ("1,2,9", "The row breaks a law.")):
+    for cells, said in (("1,2,3", "The row keeps the law."), ("1,2,9", "The row breaks a law.")):
         (tmp_path / "one.csv").write_text(f"a,b,c\n{cells}\n")
         assert f"\n{said}\n" in call("check", "one.csv", "--train", "train.csv").out

@@ -212,7 +212,10 @@ def test_columns_of_text_are_set_aside_when_told(tmp_path, capsys):
     table = read_table(str(path), Reading(), set_aside=True)
     assert table.names == ("x", "y")
     assert [each.name for each in table.set_aside] == ["day", "city"]
-    assert "columns of dates and text are left out: 'day', 'city'" in capsys.readouterr().err
+    assert (
+        "columns of dates and text are left out: 'day' ('2026-01-05' in row 1), 'city' ('Rome' in row 1)"
+        in " ".join(capsys.readouterr().err.split())
+    )
     path.write_text("1,Rome,2\n3,Oslo,4\n")  # the same places of a table without names
     nameless = Reading(header=False)
     other = read_table(str(path), nameless, set_aside=True)
@@ -370,8 +373,8 @@ def test_formulas_without_calculated_values_are_named(tmp_path, call):
     several[0] = ["a", "b", "c", "d", "e"]
     workbook(tmp_path / "several.xlsx", Sums=several)
     assert (
-        "columns of formulas without calculated values and text are left out: 'c', 'd', 'e'; open "
-        "and save the file once in a spreadsheet program"
+        "columns of formulas without calculated values and text are left out: 'c' ('=A2+B2' in "
+        "row 1), 'd' ('=A2+B2' in row 1), 'e' ('text' in row 1); open and save the file once in a spreadsheet program"
     ) in " ".join(call("laws", "several.xlsx").err.split())
 
 
@@ -547,7 +550,7 @@ def test_readers_that_are_gone_are_no_failed_files():
 def test_a_table_of_texts_alone_is_refused(tmp_path):
     path = tmp_path / "data.csv"
     path.write_text("city,day\nRome,Mon\nOslo,Tue\n")
-    with pytest.raises(DataError, match=r"data.csv has no column of numbers"):
+    with pytest.raises(DataError, match=r"no column of numbers: 'city' is text, 'Rome' in row 1"):
         read_table(str(path), Reading(), set_aside=True)
 
 

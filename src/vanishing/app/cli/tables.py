@@ -25,7 +25,7 @@ from vanishing.data.csv_files import (
     TableError,
     describe_lines_above,
 )
-from vanishing.data.whole_tables import SUFFIXES, Table, open_table, write_columns
+from vanishing.data.whole_tables import SUFFIXES, Table, no_numbers, open_table, write_columns
 
 PIPE = "-"
 
@@ -210,10 +210,10 @@ def read_table(
         aside: tuple[SetAside, ...] = ()
         if set_aside and reading.columns is None and known_names is None:
             features, aside = opened.set_texts_aside(features)
+            if not features:
+                raise no_numbers(opened.where, aside)
             if aside:
                 note(f"{opened.where}: {_say_left_out(aside)}")
-            if not features:
-                raise DataError(f"{opened.where} has no column of numbers")
         if known_width not in (None, len(features)):
             raise DataError(
                 f"{opened.where} has {len(features)} columns to use, expected {known_width} "
@@ -325,15 +325,19 @@ def _say_left_out(aside: Sequence[SetAside]) -> str:
     if len(aside) == 1:
         return f"column {aside[0].name!r} is left out ({aside[0].reason})"
     kinds = {reason.partition(",")[0] for _, reason in aside}
-    remedies = "".join(sorted({f"; {more}" for _, reason in aside if (more := _remedy(reason))}))
     what = " and ".join("dates" if kind == "date" else kind for kind in sorted(kinds))
-    shown = ", ".join(repr(name) for name, _ in aside[:5])
+    told = [(name, *_split_reason(reason)) for name, reason in aside]
+    shown = ", ".join(f"{name!r} ({example})" for name, example, _ in told[:5])
+    remedies = "".join(f"; {each}" for each in dict.fromkeys(more for *_, more in told) if each)
     more = f" and {len(aside) - 5} more" if len(aside) > 5 else ""
     return f"columns of {what} are left out: {shown}{more}{remedies}"
 
 
-def _remedy(reason: str) -> str:
-    return reason.rpartition(" in row ")[2].partition("; ")[2]
+def _split_reason(reason: str) -> tuple[str, str]:
+    """Return the example and the remedy of "text, 'Rome' in row 1; remedy"."""
+    text, row, rest = reason.partition(", ")[2].rpartition(" in row ")
+    number, _, remedy = rest.partition("; ")
+    return (f"{text}{row}{number}", remedy) if row else (rest, "")
 
 
 def _say_formats(opened: OpenTable, features: Sequence[int]) -> str:

@@ -28,7 +28,7 @@ from vanishing.laws.laws import Laws, discover
 REMEDIES = {
     "delimiter": "correct the row and open the file again",
     "encoding": "save the file as UTF-8",
-    "format": "save the table as CSV",
+    "format": "save the table as CSV, or pass the file to vanishing check on the command line",
     "number": "correct it, or use another unit",
     "text": "leave such columns out of the file",
 }
