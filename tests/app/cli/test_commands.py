@@ -416,7 +416,7 @@ def test_rows_with_missing_values(call, tables, models, tmp_path):
     assert [row[0] for row in rows] == [*map(str, range(1, 21)), "22"]
     done = call("detect", "new.csv", "-m", "detector.safetensors")
     assert "of 21 rows are anomalous" in done.out
-    assert "1 of 22 rows lack a value and are left out" in done.err
+    assert "1 of 22 rows lacks a value and is left out" in done.err
 
 
 def test_labels_that_are_not_clear_are_refused_before_the_fit(call, tables, monkeypatch):

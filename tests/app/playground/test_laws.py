@@ -107,7 +107,7 @@ def test_missing_cells_are_filled_and_numbers_have_the_same_decimals():
 
 def test_missing_cells_typos_and_broken_rows_are_kept_apart():
     rows = sums()
-    a, b, total = rows[3].split(",")
+    a, _, total = rows[3].split(",")
     rows[3] = f"{a},,{total}"
     rows[6] = "1O," + rows[6].partition(",")[2]
     rows[9] += "1"

@@ -410,7 +410,9 @@ def _without_gaps(table: Table, shown: Sequence[str], *, skip: bool) -> Table:
         if n_bad == len(table):
             raise DataError(f"{table.where}: every row has a missing value; drop columns instead")
         what = "finite value" if np.isinf(table.values).any() else "value"
-        note(f"{table.where}: {n_bad} of {len(table)} rows lack a {what} and are left out")
+        verbs = ("lacks", "is") if n_bad == 1 else ("lack", "are")
+        said = "{} of {} rows {} a {} and {} left out"
+        note(f"{table.where}: {said.format(n_bad, len(table), verbs[0], what, verbs[1])}")
         return replace(table.keep(complete), unfiltered=table)
     row = int(np.argmin(complete))
     column = int(np.argmin(finite[row]))
@@ -420,8 +422,8 @@ def _without_gaps(table: Table, shown: Sequence[str], *, skip: bool) -> Table:
         what = f"{text!r}, which is not a number,"
     others = f" ({n_bad} such rows in all)" if n_bad > 1 else ""
     raise DataError(
-        f"{table.where}: row {table.row_name(row)} has {what} in {shown[column]}{others}; fill it in, leave "
-        "such rows out with --skip-missing, or the column with --drop"
+        f"{table.where}: row {table.row_name(row)} has {what} in {shown[column]}{others}; fill it "
+        "in, leave such rows out with --skip-missing, or the column with --drop"
     )
 
 
