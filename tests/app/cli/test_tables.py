@@ -212,9 +212,7 @@ def test_columns_of_text_are_set_aside_when_told(tmp_path, capsys):
     table = read_table(str(path), Reading(), set_aside=True)
     assert table.names == ("x", "y")
     assert [each.name for each in table.set_aside] == ["day", "city"]
-    said = (
-        "columns of dates and text are left out: 'day' ('2026-01-05' in row 1), 'city' ('Rome'"
-    )
+    said = "columns of dates and text are left out: 'day' ('2026-01-05' in row 1), 'city' ('Rome'"
     assert said in " ".join(capsys.readouterr().err.split())
     path.write_text("1,Rome,2\n3,Oslo,4\n")  # the same places of a table without names
     nameless = Reading(header=False)
