@@ -456,3 +456,14 @@ def test_numbers_of_a_sheet_stay_as_they_are(tmp_path):
     book.save(tmp_path / "book.xlsx")
     table = read_table(tmp_path / "book.xlsx")
     np.testing.assert_array_equal(table.values, [[1.234, 1e-7], [2.345, 2.5], [12.345, 3]])
+
+
+@pytest.mark.parametrize("n_rows", [20, 200_000])
+@pytest.mark.parametrize("line", [1, 9])
+def test_a_quote_that_is_not_closed_is_named_by_its_line(tmp_path, n_rows, line):
+    lines = ["a,b,c", *(f"{i},{2 * i},{3 * i}" for i in range(n_rows))]
+    lines[line - 1] = 'a,"b,c'
+    path = tmp_path / "table.csv"
+    path.write_text("\n".join(lines) + "\n")
+    with pytest.raises(ValueError, match=rf"a quote in line {line} is not closed.*; close it"):
+        read_table(path)

@@ -396,11 +396,11 @@ def test_bad_rows_of_files_are_named_by_file_and_row(tmp_path, monkeypatch):
     X = surface()
     X[250, 1] = np.nan
     with pytest.raises(
-        ValueError, match=r"chunk 5 \(.*part-2\.parquet, rows 50 to 99\) of X contains NaN in 1"
+        ValueError, match=r"chunk 5 \(.*part-2\.parquet, rows 51 to 100\) of X contains NaN in 1"
     ):
         fit(parquet_folder(X, tmp_path))
     source = as_source(zarr_array(X, tmp_path, chunks=(100, 3)))
-    with pytest.raises(ValueError, match=r"x\.zarr, rows 0 to 299\) of X contains NaN"):
+    with pytest.raises(ValueError, match=r"x\.zarr, rows 1 to 300\) of X contains NaN"):
         fit(source)
 
 
@@ -441,7 +441,7 @@ def test_chunk_of_zarr_that_is_damaged_is_named(tmp_path):
     files = sorted(p for p in path.rglob("*") if p.is_file() and p.name != "zarr.json")
     files[1].write_bytes(b"no chunk")
     with pytest.raises(
-        Exception, match=r"chunk 1 of X could not be read \(after .*rows 0 to 199999"
+        Exception, match=r"chunk 1 of X could not be read \(after .*rows 1 to 200000"
     ):
         fit(path)
 

@@ -119,7 +119,7 @@ def test_a_later_file_that_is_none(tmp_path):
 
 def test_missing_entries_are_named_with_their_file(tmp_path):
     write(tmp_path / "t", {"x": [1, 2]}, {"x": [0.5, None]})
-    with pytest.raises(ValueError, match=r"b\.parquet, rows 0 to 1\) of X contains NaN"):
+    with pytest.raises(ValueError, match=r"b\.parquet, rows 1 to 2\) of X contains NaN"):
         rows_of(as_source(tmp_path / "t"))
 
 

@@ -369,3 +369,27 @@ def test_equations_with_decimals_are_no_products():
     (equation,) = tidy(VanishingIdeal(max_degree=1, tol=0.01).fit(X), X)
     assert any(isinstance(c, float) for c in equation.coefficients)
     assert equation.factored() is equation
+
+
+def test_tidy_equations_are_printed_in_one_line():
+    angle = np.random.default_rng(0).uniform(0, 6, 200)
+    X = np.column_stack([np.cos(angle), np.sin(angle)])
+    (circle,) = tidy(VanishingIdeal(max_degree=2, tol=1e-6).fit(X), X, ["x", "my y"])
+    assert str(circle) == "x^2 + [my y]^2 - 1 = 0"
+    assert repr(circle) == "<TidyEquation: x^2 + [my y]^2 - 1 = 0>"
+    lines = TidyEquation(
+        ("x", "y"),
+        2,
+        np.array([[2, 0], [1, 1]]),
+        (2, -1),
+        np.zeros(2),
+        0,
+        0.0,
+        1,
+        0.0,
+        0.0,
+        0.0,
+        1.0,
+    )
+    assert str(lines) == "2*x^2 - x*y = 0"
+    assert str(lines.factored()) == "x*(2*x - y) = 0"

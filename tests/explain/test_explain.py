@@ -17,6 +17,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from tests.support.cases import NORMALIZATIONS
 
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
+from vanishing.app.wording import list_changes
 from vanishing.detectors import ChristoffelDetector
 from vanishing.detectors.score import VIEWS as KINDS
 from vanishing.detectors.score import (
@@ -28,6 +29,7 @@ from vanishing.detectors.score import (
     NormView,
     SpanView,
 )
+from vanishing.explain import Explanation
 from vanishing.transformations import AnyOf, FunctionTransformation, Rotations, Translations
 
 N_SENSORS = 8
@@ -652,3 +654,20 @@ def test_equations_of_wide_tables_are_named():
     view = detector.anomaly_score_.views[0]
     z = detector.anomaly_score_.parts[0].coordinates(row)
     np.testing.assert_allclose(squares, view.measure(z)[0, 0])
+
+
+def test_a_change_in_digits_that_the_column_does_not_have_is_none():
+    explanation = Explanation(
+        sample=np.array([1942.38, 19.0, 0.5]),
+        counterfactual=np.array([1942.37999, 16.0, 0.500001]),
+        score=2.0,
+        counterfactual_score=1.0,
+        attribution=np.array([0.4, 0.5, 0.1]),
+        equations=(),
+        feature_names=("net", "rate", "share"),
+        units=np.array([0.01, 1.0, 0.0]),
+    )
+    assert explanation.format_values(0) == ("1942.38", "unchanged")
+    assert explanation.format_values(1) == ("19", "16")
+    assert explanation.format_values(2) == ("0.5", "0.500001")  # not rounded
+    assert [change.name for change in list_changes(explanation)] == ["rate", "share"]

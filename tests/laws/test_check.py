@@ -749,3 +749,19 @@ def test_fixes_have_the_digits_of_the_table_that_is_checked():
     fixes = {fix.column: fix for fix in (*found.fixes, *found.alternatives)}
     assert {fix.decimals for fix in fixes.values()} == {4}
     assert fixes["total"].fix == pytest.approx(fine[3].sum(), abs=1e-9)
+
+
+def test_zero_has_no_sign():
+    assert Fix("a", 5.0, -0.0, 0.0, 1.0, decimals=0).typed == ("5", "0")
+    assert Fix("a", 5.25, -0.004, 0.0, 1.0, decimals=2).typed == ("5.25", "0")
+    assert Fix("a", np.nan, -0.02, 3.0, 1.0).typed == ("missing", "0")
+    assert str(Fix("a", 5.0, -0.0, 0.0, 1.0).fix) == "0.0"
+
+
+def test_two_cells_that_change_together():
+    a, b, d = np.random.default_rng(0).integers(1, 99, (3, 60)).astype(float)
+    X = np.column_stack([a, b, 2 * a, a + b, d, b - d])
+    laws = discover(X, list("abcdef"))
+    X[5, [0, 2]] += 7.0
+    (sentence,) = laws.check(X).sentences()
+    assert sentence == "row 5: breaks 2*a = c and d = a + b; change a 12 to 5 and c 17 to 10."

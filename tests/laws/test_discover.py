@@ -9,6 +9,7 @@ import sympy
 
 import vanishing
 from vanishing import discover
+from vanishing.data import read_table
 from vanishing.laws import Laws
 from vanishing.laws.discovery import HIGHEST_DEGREE, Search, choose_degree, highest_powers
 
@@ -977,3 +978,27 @@ def test_rows_in_which_all_terms_are_zero_are_not_evidence(seed):
     b[rng.choice(20, 3, replace=False)] = rng.integers(1, 50, 3)
     laws = discover(np.column_stack([a, b, a * b, rng.normal(size=20)]), list("abcd"))
     assert not laws.check([[7.0, 0.0, 0.0, 0.1]]).broken.any()
+
+
+def test_rows_of_files_are_numbered_from_one(tmp_path):
+    a, b = np.random.default_rng(0).integers(1, 100, (2, 40))
+    total = a + b
+    total[9] += 50
+    path = tmp_path / "sums.csv"
+    lines = [f"{x},{y},{z}" for x, y, z in zip(a, b, total, strict=True)]
+    path.write_text("\n".join(["a,b,total", *lines]) + "\n")
+    table = read_table(path)
+    laws = discover(table)
+    assert [str(law) for law in laws] == ["total = a + b"]
+    for X in (path, table):
+        (broken,) = laws.check(X)
+        assert (broken.row, str(broken.name)) == (9, "10")
+    (broken,) = laws.check(table.keep(np.arange(5, 40)))
+    assert (broken.row, str(broken.name)) == (4, "10")
+    lines[19] = "1e300,1,2"
+    path.write_text("\n".join(["a,b,total", *lines]) + "\n")
+    for X in (path, read_table(path)):
+        with pytest.raises(ValueError, match="1e\\+300 in row 20, too large"):
+            discover(X)
+    with pytest.raises(ValueError, match="1e\\+300 in row 19, too large"):
+        discover(read_table(path).values)

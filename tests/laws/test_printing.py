@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import sympy
 
 from vanishing import discover
-from vanishing.laws import Law, discover_invariants
+from vanishing.laws import Law, Laws, discover_invariants
 
 
 @pytest.fixture(scope="module")
@@ -111,3 +112,56 @@ def test_both_sides_have_terms_without_a_minus_sign(coefficients):
               np.arange(9))  # fmt: skip
     assert "-" not in str(law)
     assert not any(term.is_negative for side in law.sides for term in side)
+
+
+def make_laws(names, exponents, coefficients, errors):
+    law = Law(
+        names,
+        np.array(exponents),
+        np.array(coefficients),
+        np.array(errors),
+        extent=0.01,
+        p_value=0.0,
+        rows=np.arange(300),
+    )
+    ranges = np.array([np.zeros(len(names)), np.ones(len(names))])
+    whole = np.zeros(len(names), dtype=bool)
+    return Laws((law,), 0.01, names, np.ones(len(names)), ranges, whole, 300)
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.2377, 2.377e4])
+def test_formulas_are_in_the_scale_of_the_data(scale):
+    """v = 4.207*S/(1.703 + S), whatever number the law is multiplied by."""
+    pytest.importorskip("sympy")
+    coefficients = scale * np.array([1.0, 1.7034, -4.2071])
+    errors = scale * np.array([0.0, 0.002, 0.004])
+    laws = make_laws(("S", "v"), [[1, 1], [0, 1], [1, 0]], coefficients, errors)
+    assert [str(each) for each in laws.solve_for("v")] == ["4.207*S/(S + 1.703)"]
+    assert [str(each) for each in laws.solve_for("S")] == ["-1.703*v/(v - 4.207)"]
+
+
+def test_roots_are_in_the_scale_of_the_data():
+    pytest.importorskip("sympy")
+    exponents = [[2, 0], [1, 0], [0, 1]]
+    laws = make_laws(("x", "y"), exponents, [1.3699, 0.7132, -1.0], [0.001, 0.001, 0.0])
+    assert [str(each) for each in laws.solve_for("y")] == ["1.37*x**2 + 0.7132*x"]
+    for root in laws.solve_for("x"):
+        assert all(0.01 < abs(each) < 100 for each in root.atoms(sympy.Float))
+    laws = make_laws(("x", "y"), exponents, [2.0, 3.0, -1.0], [0.0, 0.0, 0.0])
+    assert [str(each) for each in laws.solve_for("y")] == ["x*(2*x + 3)"]
+
+
+def test_records_are_printed_in_one_line():
+    X = np.random.default_rng(0).integers(1, 99, (60, 2))
+    X = np.column_stack([X, X.sum(axis=1)]).astype(float)
+    laws = discover(X, ["a", "b", "c"])
+    broken = X.copy()
+    broken[7, 2] += 50
+    broken[9, 1] = np.nan
+    first, second = laws.check(broken)
+    c = int(broken[7, 2])
+    assert f"c {c} to {c - 50}" in repr(first)
+    assert repr(first).startswith("<BrokenRow 7: ")
+    assert repr(second) == f"<BrokenRow 9: b missing to {X[9, 1]:g}>"
+    assert repr(laws[0].support) == "<Support: 60 rows, columns a, b, c>"
+    assert "\n" not in repr(first) + repr(second) + repr(first.fixes[0])

@@ -334,7 +334,12 @@ def describe_lines_above(number: int) -> str:
 
 
 def _describe(example: str) -> str:
-    """Say whether an example, such as "'Rome' in row 1", is a date or another text."""
+    """Say whether an example, such as "'Rome' in row 1", is a formula, a date or another text."""
+    if example.startswith(("'=", '"=')):
+        return (
+            f"formulas without calculated values, {example}; open and save the file once in a "
+            "spreadsheet program"
+        )
     try:
         datetime.fromisoformat(example.partition("'")[2].partition("'")[0])
     except ValueError:
@@ -356,6 +361,8 @@ class OpenTable(ABC):
         Columns that hold the index of a pandas frame.
     n_above : int
         Lines of a text file above the header, such as a title, that are left out.
+    sheet : SheetChoice or None
+        Which sheet of an Excel file is read.
     written : dict of int to WrittenColumn
         Columns of texts that were read as numbers.
     """
@@ -365,6 +372,7 @@ class OpenTable(ABC):
     n_columns: int
     index: tuple[int, ...] = ()
     n_above: int = 0
+    sheet: Any = None
 
     def __init__(self) -> None:
         self.written: dict[int, WrittenColumn] = {}
@@ -613,7 +621,7 @@ class CsvFile(OpenTable):
                 skip_rows=self.n_above + int(has_header and self.dialect.commented),
                 skip_rows_after_names=int(has_header and not self.dialect.commented),
                 use_threads=skip_row is None,
-                block_size=max(CSV_BLOCK, CELL_BYTES * self.n_columns),
+                block_size=self._block_size,
             ),
             arrow_csv.ParseOptions(
                 delimiter=self.dialect.delimiter,
@@ -627,6 +635,10 @@ class CsvFile(OpenTable):
                 decimal_point=self.dialect.decimal,
             ),
         ]
+
+    @property
+    def _block_size(self) -> int:
+        return max(CSV_BLOCK, CELL_BYTES * self.n_columns)
 
     def _type(self, column: int) -> Any:
         arrow = import_arrow()
@@ -653,8 +665,34 @@ class CsvFile(OpenTable):
             table = table.set_column(place, str(j), arrow.array(numbers, arrow.float64()))
         return table
 
+    def refuse_open_quotes(self) -> None:
+        """Name the line of a quote that is not closed, or of a row that is too long to be read."""
+        with self._open() as stream:
+            content = b"".join(iter(lambda: stream.read(CSV_BLOCK), b"")).decode("utf-8", "replace")
+        # At \n alone, as in guess_dialect.
+        lines = re.findall(r"[^\n]*\n|[^\n]+", content)
+        reader = csv.reader(lines, delimiter=self.dialect.delimiter, strict=True)
+        start = 0
+        try:
+            for _ in reader:
+                start = reader.line_num
+        except csv.Error:  # the file ends inside quotes, or a cell is longer than 128 kB
+            if reader.line_num > start + 1:
+                raise TableError(
+                    f"{self.where}: a quote in line {start + 1} is not closed, so that the lines "
+                    "after it become one cell; close it, or delete it"
+                ) from None
+        for number, line in enumerate(lines, start=1):
+            if len(line) > self._block_size:
+                raise TableError(
+                    f"{self.where}: line {number} has {len(line):,} characters, more than the "
+                    f"{self._block_size:,} that fit into a row of {self.n_columns} columns; "
+                    "shorten its texts"
+                )
+
     def _refuse_ragged(self) -> None:
         """Name the first row of another length, if there is one."""
+        self.refuse_open_quotes()
         arrow = import_arrow()
         found: list[Any] = []
 

@@ -1,13 +1,15 @@
 """Sheets of Excel files, read as columns."""
 
 import io
-from collections.abc import Sequence
+import re
+import zipfile
+from collections.abc import Iterator, Sequence
 from datetime import date, datetime
 from typing import Any, NamedTuple
 
 from vanishing.arrays.namespace import import_extra
-from vanishing.data.csv_files import TableError, import_arrow
-from vanishing.data.written_numbers import MISSING, is_number
+from vanishing.data.csv_files import TableError, import_arrow, is_numeric
+from vanishing.data.written_numbers import MISSING, is_number, read_texts
 
 #: What Excel shows where a formula fails.
 FAILED = frozenset(
@@ -20,22 +22,41 @@ PART_OF_TABLE = 0.5
 Row = Sequence[Any]
 
 
-class Sheet(NamedTuple):
-    """A table, with the names of its columns if it has any.
+class SheetChoice(NamedTuple):
+    """Which sheet of a file was read: its title, and the others that hold data.
 
-    ``others`` are the other sheets of the file that hold data. ``first_line`` is the row of the
-    sheet that is the first one below the names; None where empty rows were left out.
+    ``is_first`` is False if sheets without numbers come before it.
     """
 
     title: str
+    others: list[str]
+    is_first: bool = True
+
+    def describe(self, remedy: str) -> str:
+        """Say which sheet was read, and how to read another; nothing if it is the only one."""
+        if not self.others:
+            return ""
+        why = "" if self.is_first else ", the first with a table of numbers"
+        return (
+            f"sheet {self.title!r} is read{why}; {remedy} reads another ({', '.join(self.others)})"
+        )
+
+
+class Sheet(NamedTuple):
+    """A table, with the names of its columns if it has any.
+
+    ``first_line`` is the row of the sheet that is the first one below the names; None where empty
+    rows were left out.
+    """
+
+    choice: SheetChoice
     names: list[str] | None
     columns: list[Any]
-    others: list[str]
     first_line: int | None
 
 
 def read_sheet(content: bytes, where: str, *, sheet: str | None, header: bool | None) -> Sheet:
-    """Read a sheet: the one that is named, or the first that holds data.
+    """Read a sheet: the one that is named, or the first visible one with a table of numbers.
 
     Parameters
     ----------
@@ -48,45 +69,63 @@ def read_sheet(content: bytes, where: str, *, sheet: str | None, header: bool | 
     header : bool or None
         Whether the first row holds names; guessed for None.
     """
+    books = [_open_book(content, where, data_only=True)]
+    if _has_formulas(content):
+        books.append(_open_book(content, where, data_only=False))
+    titles = [each.title for each in books[0].worksheets]
+    hidden = [each.title for each in books[0].worksheets if each.sheet_state != "visible"]
+    if sheet is None:
+        chosen = [title for title in titles if title not in hidden] or titles
+    elif sheet in titles:
+        chosen = [sheet]
+    elif sheet.isdecimal() and 1 <= int(sheet) <= len(titles):
+        chosen = [titles[int(sheet) - 1]]
+    else:
+        listed = ", ".join(map(repr, titles))
+        raise TableError(f"{where} has no sheet {sheet!r}; it has {listed}")
+    found = {title: _find_table([book[title] for book in books]) for title in chosen}
+    filled = [title for title, (rows, _) in found.items() if rows]
+    if not filled:
+        raise TableError(f"{where} holds no table: its sheets are empty")
+    split = {title: _split_columns(*found[title], header) for title in filled}
+    title = next((title for title in filled if _holds_numbers(split[title][1])), filled[0])
+    names, columns, places = split[title]
+    if not places:
+        raise TableError(f"{where} has no rows, only a header; at least one is required")
+    others = [repr(other) for other in filled if other != title]
+    if sheet is None:
+        others += [f"hidden: {other!r}" for other in hidden if other not in chosen]
+    follow = places == list(range(places[0], places[0] + len(places)))
+    choice = SheetChoice(title, others, title == filled[0])
+    return Sheet(choice, names, columns, places[0] if follow else None)
+
+
+def _open_book(content: bytes, where: str, *, data_only: bool) -> Any:
+    """Open a workbook with the values of its formulas, or with the formulas themselves."""
     openpyxl = import_extra("openpyxl", extra="excel", purpose="reading Excel files")
     try:
-        book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
+        book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=data_only)
     except Exception as error:  # openpyxl raises whatever its parsers do
         raise TableError(f"{where} is not a readable Excel file: {error}") from error
     for each in book.worksheets:
         each.reset_dimensions()  # a sheet may claim all rows and columns that there can be
-    titles = [each.title for each in book.worksheets]
-    chosen = book.worksheets
-    if sheet is not None:
-        chosen = [each for each in book.worksheets if each.title == sheet]
-        if not chosen and sheet.isdecimal() and 1 <= int(sheet) <= len(titles):
-            chosen = [book.worksheets[int(sheet) - 1]]
-        if not chosen:
-            listed = ", ".join(map(repr, titles))
-            raise TableError(f"{where} has no sheet {sheet!r}; it has {listed}")
-    filled = [(each.title, found) for each in chosen if (found := _find_table(each))[0]]
-    if not filled:
-        raise TableError(f"{where} holds no table: its sheets are empty")
-    title, (rows, places) = filled[0]
-    if header is None:
-        header = any(isinstance(cell, str) and not is_number(cell, ".") for cell in rows[0])
-    names = [_write(cell) for cell in rows[0]] if header else None
-    rows = rows[1:] if header else rows
-    if not rows:
-        raise TableError(f"{where} has no rows, only a header; at least one is required")
-    columns = [_make_column([row[j] for row in rows]) for j in range(len(rows[0]))]
-    places = places[int(header) :]
-    follow = places == list(range(places[0], places[0] + len(places)))
-    others = [name for name, _ in filled[1:]]
-    return Sheet(title, names, columns, others, places[0] if follow else None)
+    return book
 
 
-def _find_table(sheet: Any) -> tuple[list[Row], list[int]]:
-    """Return the rows of the table on a sheet, without empty rows and titles, and their numbers."""
-    every = [
-        [None if cell is None or _is_missing(cell) else cell for cell in row]
-        for row in sheet.iter_rows(values_only=True)
-    ]
+def _has_formulas(content: bytes) -> bool:
+    """Say whether some sheet has formulas; most tables need not be read twice."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        sheets = [name for name in archive.namelist() if name.startswith("xl/worksheets/")]
+        return any(re.search(rb"<(\w+:)?f[ >]", archive.read(name)) for name in sheets)
+
+
+def _find_table(sheets: Sequence[Any]) -> tuple[list[Row], list[int]]:
+    """Return the rows of the table on a sheet, without empty rows and titles, and their numbers.
+
+    ``sheets`` is the sheet with values, and the same with formulas if there are any.
+    """
+    cells = _take_formulas(sheets) if len(sheets) > 1 else sheets[0].iter_rows(values_only=True)
+    every = [[None if cell is None or _is_missing(cell) else cell for cell in row] for row in cells]
     places = [i for i, row in enumerate(every, 1) if any(cell is not None for cell in row)]
     rows = [every[i - 1] for i in places]
     if not rows:
@@ -98,6 +137,38 @@ def _find_table(sheet: Any) -> tuple[list[Row], list[int]]:
     rows = [[*row, *[None] * (width - len(row))] for row in rows]
     used = [j for j in range(width) if any(row[j] is not None for row in rows)]
     return [[row[j] for j in used] for row in rows], places
+
+
+def _take_formulas(sheets: Sequence[Any]) -> Iterator[Row]:
+    """Yield rows of cells: the value of a formula, or its text if no program has computed it."""
+    for values, formulas in zip(*(sheet.iter_rows() for sheet in sheets), strict=True):
+        # What a formula leaves empty has the type of a text.
+        yield [
+            getattr(formula.value, "text", formula.value)
+            if cell.value is None and cell.data_type == "n" and formula.data_type == "f"
+            else cell.value
+            for cell, formula in zip(values, formulas, strict=True)
+        ]
+
+
+def _split_columns(
+    rows: list[Row], places: list[int], header: bool | None
+) -> tuple[list[str] | None, list[Any], list[int]]:
+    """Return the names of the columns, the columns, and the numbers of their rows."""
+    if header is None:
+        header = any(isinstance(cell, str) and not is_number(cell, ".") for cell in rows[0])
+    names = [_write(cell) for cell in rows[0]] if header else None
+    columns = [_make_column([row[j] for row in rows[int(header) :]]) for j in range(len(rows[0]))]
+    return names, columns, places[int(header) :]
+
+
+def _holds_numbers(columns: Sequence[Any]) -> bool:
+    return any(
+        is_numeric(column.type)
+        or ("string" in str(column.type) and read_texts(column.to_pylist()) is not None)
+        for column in columns
+        if column.null_count < len(column)
+    )
 
 
 def _is_missing(cell: Any) -> bool:

@@ -254,7 +254,8 @@ class TableSource(StreamedSource):
                 start = start if path == before else 0
                 before, stop = path, start + len(rows)
                 place = f"{path}, " if path else ""
-                yield Chunk(rows, f"{place}rows {start} to {stop - 1}")
+                first = 1 if path else 0  # rows of files are numbered from 1
+                yield Chunk(rows, f"{place}rows {start + first} to {stop - 1 + first}")
                 start = stop
 
     def _rows(self, columns: Sequence[Any]) -> FloatArray:

@@ -328,13 +328,14 @@ class StoredArraySource(StreamedSource):
     def _read(self) -> Iterator[Chunk]:
         step, n_rows = self._chunk_rows, self.n_samples
         file = f"{self._file}, " if self._file else ""
+        first = 1 if file else 0  # rows of files are numbered from 1
         array = _opened_anew(self.array)
         for start in range(0, n_rows, step):
             stop = min(start + step, n_rows)
             rows = array[start:stop]
             if isinstance(rows, np.memmap):
                 rows = np.array(rows)  # read now, by this thread
-            yield Chunk(rows, f"{file}rows {start} to {stop - 1}")
+            yield Chunk(rows, f"{file}rows {start + first} to {stop - 1 + first}")
         _opened_anew(self.array)
 
 

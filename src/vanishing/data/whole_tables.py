@@ -30,7 +30,7 @@ from vanishing.data.csv_files import (
     is_numeric,
     open_stream,
 )
-from vanishing.data.excel_files import read_sheet
+from vanishing.data.excel_files import SheetChoice, read_sheet
 from vanishing.data.written_numbers import is_number, read_texts
 from vanishing.polynomials.monomials import variable_names
 
@@ -40,9 +40,8 @@ from vanishing.polynomials.monomials import variable_names
 class ColumnFile(OpenTable):
     """Columns of Arrow in memory.
 
-    ``row_shape`` is the shape of what became a row; ``sheet`` is the one that was read of an Excel
-    file, ``other_sheets`` those that hold data as well, and ``first_line`` the row of the sheet
-    that is the first one of the table.
+    ``row_shape`` is the shape of what became a row; ``sheet`` says which one was read of an Excel
+    file, and ``first_line`` is the row of the sheet that is the first one of the table.
     """
 
     def __init__(
@@ -53,8 +52,7 @@ class ColumnFile(OpenTable):
         *,
         index: tuple[int, ...] = (),
         row_shape: tuple[int, ...] = (),
-        sheet: str | None = None,
-        other_sheets: Sequence[str] = (),
+        sheet: SheetChoice | None = None,
         first_line: int | None = None,
     ) -> None:
         super().__init__()
@@ -63,7 +61,7 @@ class ColumnFile(OpenTable):
         self.n_columns = len(columns)
         self.index = index
         self.row_shape = row_shape
-        self.sheet, self.other_sheets = sheet, other_sheets
+        self.sheet = sheet
         self._first_line = first_line
         self._columns = columns
 
@@ -79,10 +77,11 @@ class ColumnFile(OpenTable):
                 if written is not None:
                     self.written[j] = written
                     continue
-            row = next((row for row, cell in enumerate(column) if cell.is_valid), None)
             example = f"type {column.type}"
-            if row is not None:
-                example = f"{str(_list_cells(column[row : row + 1])[0])[:30]!r} in row {row + 1}"
+            for row, cell in enumerate(_list_cells(column)):
+                if cell is not None and not is_number(str(cell), "."):
+                    example = f"{str(cell)[:30]!r} in row {row + 1}"
+                    break
             found.append((j, example))
         return found
 
@@ -155,7 +154,8 @@ def open_table(
     array : str, optional
         Which array of an NPZ file; needed where it has several tables.
     sheet : str, optional
-        Name of a sheet of an Excel file, or its number from 1; by default the first with data.
+        Name of a sheet of an Excel file, or its number from 1; by default the first one that is not
+        hidden and holds a table of numbers.
     """
     if not isinstance(file, bytes):
         file = os.fspath(file)
@@ -173,6 +173,7 @@ def open_table(
     if format == "csv":
         opened = CsvFile(file, where, delimiter=delimiter, header=header)
         if not opened.dialect.n_sampled:
+            opened.refuse_open_quotes()
             raise TableError(f"{where} has no rows, only a header; at least one is required")
         return opened
     if format in ("parquet", "feather"):
@@ -221,8 +222,7 @@ def _open_excel(
         found.names,
         found.columns,
         index=index,
-        sheet=found.title,
-        other_sheets=found.others,
+        sheet=found.choice,
         first_line=found.first_line,
     )
 
@@ -349,6 +349,8 @@ class Table:
         The line of the file that holds row 1; None unless every row is one line.
     n_above : int
         Lines of a text file above the header, such as a title, that were left out.
+    sheet : SheetChoice or None
+        Which sheet of an Excel file was read.
     unfiltered : Table or None
         The table with the rows that lack a value, if some were left out.
     """
@@ -363,6 +365,7 @@ class Table:
     strays: tuple[Stray, ...] = ()
     first_line: int | None = None
     n_above: int = 0
+    sheet: SheetChoice | None = None
     unfiltered: "Table | None" = None
 
     def __post_init__(self) -> None:
@@ -496,8 +499,7 @@ def read_table(
         others = [j for j in range(opened.n_columns) if j not in index]
         wanted, set_aside = opened.set_texts_aside(others)
         if not wanted:
-            reasons = "; ".join(f"{each.name!r} is {each.reason}" for each in set_aside[:3])
-            raise TableError(f"{opened.where} has no column of numbers: {reasons or 'it is empty'}")
+            raise no_numbers(opened.where, set_aside)
     else:
         wanted = [shown.index(name) for name in columns]
     values = opened.numbers(wanted)
@@ -510,7 +512,14 @@ def read_table(
         strays=opened.find_strays(wanted),
         first_line=opened.find_first_line(len(values)),
         n_above=opened.n_above,
+        sheet=opened.sheet,
     )
+
+
+def no_numbers(where: str, set_aside: Sequence[SetAside]) -> TableError:
+    """Return the error about a table without a column of numbers."""
+    reasons = "; ".join(f"{each.name!r} is {each.reason}" for each in set_aside[:3])
+    return TableError(f"{where} has no column of numbers: {reasons or 'it is empty'}")
 
 
 # --- Writing columns ------------------------------------------------------------------------------

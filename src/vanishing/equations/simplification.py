@@ -26,7 +26,7 @@ from vanishing.equations.rational import (
     reduced_modulo,
     simplest_fraction,
 )
-from vanishing.equations.text import Sum
+from vanishing.equations.text import Notation, Sum, plain_symbol
 from vanishing.equations.uncertainty import Sample
 from vanishing.polynomials.monomials import count, monomials, multiples, normalize_columns
 
@@ -214,7 +214,7 @@ def _least_certain(polynomial: Adjustable) -> int:
 # --- One equation in a readable form, and what is known of it -------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TidyEquation:
     """A vanishing polynomial that was made readable.
 
@@ -293,6 +293,16 @@ class TidyEquation:
             names = {sympy.Symbol(n): latex for n, latex in zip(self.names, symbols, strict=True)}
             return str(sympy.latex(self.expression, symbol_names=names))
         return LATEX.write(Sum(self.exponents, self.coefficients, MOST_DIGITS), symbols)
+
+    def __str__(self) -> str:
+        if self.is_product:
+            return f"{str(self.expression).replace('**', '^')} = 0"
+        names = list(map(plain_symbol, self.names))
+        terms = Sum(self.exponents, self.coefficients, MOST_DIGITS)
+        return f"{Notation(times='*').write(terms, names)} = 0"
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self}>"
 
     def evaluate(self, x: Any) -> FloatArray:
         """Return the values at points.

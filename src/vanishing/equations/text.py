@@ -103,7 +103,9 @@ def _within(value: float, error: float) -> str:
 
 def exact_number(value: float) -> str:
     """Write the fewest digits that give the same number again, as it is in a file."""
-    if value == 0 or 1e-4 <= abs(value) < 1e16:
+    if value == 0:
+        return "0"  # also for -0
+    if 1e-4 <= abs(value) < 1e16:
         return np.format_float_positional(value, trim="-").replace("-", "−")
     return repr(float(value)).replace("-", "−")
 

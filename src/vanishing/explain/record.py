@@ -184,9 +184,11 @@ class Explanation:
         tuple of str
         """
         value, fix = float(self.sample[j]), float(self.counterfactual[j])
-        if not self.changed[j]:
-            return as_given(value), UNCHANGED
         decimals = None if self.units is None else count_decimals(self.units[j])
+        # A change in digits that the column does not have is none.
+        is_hidden = decimals is not None and round(fix, decimals) == round(value, decimals)
+        if not self.changed[j] or is_hidden:
+            return as_given(value), UNCHANGED
         return changed_number(value, fix, decimals)
 
     def format_change(self, j: int) -> str:

@@ -91,6 +91,9 @@ class Fix:
     decimals: int | None = None
     text: str = ""
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "fix", self.fix + 0.0)  # 0 instead of -0
+
     @property
     def interval(self) -> tuple[float, float]:
         """Where the right value lies with a probability of 95 %."""
@@ -120,7 +123,7 @@ class Fix:
         return repr(self.text) if self.text else value, fix
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BrokenRow:
     """A row that breaks laws, or lacks cells that the laws determine.
 
@@ -149,6 +152,14 @@ class BrokenRow:
     alternatives: tuple[Fix, ...] = ()
     is_missing: bool = False
     score: float = 0.0
+
+    def __repr__(self) -> str:
+        found = [
+            f"{printable(fix.column)} {' to '.join(filter(None, fix.typed))}"
+            for fix in (*self.fixes, *self.alternatives)
+        ]
+        cells = (", or " if self.alternatives else " and ").join(found) or "no fix"
+        return f"<BrokenRow {printable(str(self.name))}: {cells}>"
 
 
 @dataclass(frozen=True)
@@ -220,10 +231,10 @@ class Check:
         if not self.laws:
             said = "There are no laws to check"
         elif n_broken:
-            said = f"{n_broken} of {self.n_rows} rows break{'s' * (n_broken == 1)} a law"
+            said = f"{self._count(n_broken)} break{'s' * (n_broken == 1)} a law"
         elif n_kept:
-            count = f"All {n_kept}" if n_kept == self.n_rows else f"{n_kept} of {self.n_rows}"
-            said = f"{count} rows keep{'s' * (n_kept == 1)} the laws"
+            count = f"All {n_kept} rows" if n_kept == self.n_rows > 1 else self._count(n_kept)
+            said = f"{count} keep{'s' * (n_kept == 1)} the law{'s' * (len(self.laws) != 1)}"
         else:
             said = "No row can be checked" if self.n_rows else "There are no rows to check"
         if lost := self._describe_lost():
@@ -233,6 +244,9 @@ class Check:
         if n_filled:
             said += f"; {n_filled} missing cell{'s' * (n_filled != 1)} can be filled in"
         return f"{said}."
+
+    def _count(self, number: int) -> str:
+        return "The row" if self.n_rows == 1 else f"{number} of {self.n_rows} rows"
 
     def _describe_lost(self) -> str:
         """Say how many rows the laws say nothing about."""
@@ -269,16 +283,15 @@ class Check:
             return where + "; ".join(_fill_sentences(found.fixes, laws)) + "."
         if not found.fixes:
             return f"{where}breaks {laws}; no one or two cells would fix it."
-        if found.alternatives:
-            every = [*found.fixes, *found.alternatives]
-            ways = ", or ".join(
+        every = [*found.fixes, *found.alternatives]
+        if len(every) > 1:
+            # Of two cells that change together, one may be in other laws only.
+            ways = (", or " if found.alternatives else " and ").join(
                 "{} {} to {}".format(printable(fix.column), *fix.typed) for fix in every
             )
             return f"{where}breaks {laws}; change {ways}."
-        parts = [f"{printable(fix.column)} {fix.typed[0]}" for fix in found.fixes]
-        values = " and ".join(fix.typed[1] for fix in found.fixes)
-        verb = "breaks" if len(parts) == 1 else "break"
-        return f"{where}{' and '.join(parts)} {verb} {laws}; {values} would fix it."
+        value, fix = every[0].typed
+        return f"{where}{printable(every[0].column)} {value} breaks {laws}; {fix} would fix it."
 
     def __str__(self) -> str:
         shown = replace(self, rows=self.rows[:MOST_PRINTED]).sentences()

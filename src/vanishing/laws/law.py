@@ -35,6 +35,11 @@ class Support(NamedTuple):
     rows: IntArray
     columns: tuple[str, ...]
 
+    def __repr__(self) -> str:
+        return (
+            f"<Support: {len(self.rows)} rows, columns {', '.join(map(printable, self.columns))}>"
+        )
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Law:

@@ -9,6 +9,7 @@ import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
 from vanishing.data.source import have_lost_digits
+from vanishing.data.whole_tables import Table
 from vanishing.equations.text import last_digits
 from vanishing.laws.check import Check, Checker
 from vanishing.laws.discovery import check_options, choose_degree, find_relations
@@ -158,7 +159,7 @@ class Laws(Equations):
 
     def _take_columns(self, table: NumericTable, X: Any) -> FloatArray:
         """Return the columns of the laws from a table, by name where it has names."""
-        has_names = isinstance(X, (str, os.PathLike)) or hasattr(X, "columns")
+        has_names = isinstance(X, (str, os.PathLike, Table)) or hasattr(X, "columns")
         needed = sorted({name for law in self.equations for name in law.columns})
         if has_names:
             missing = [name for name in needed if name not in table.names]
@@ -196,7 +197,8 @@ class Laws(Equations):
         -------
         list of SymPy expressions
             From each law that names the column, those that SymPy finds. Numbers have the digits
-            that they have in the laws; ``Law.expression`` has all of them.
+            that they have in the laws; ``Law.expression`` has all of them. If a formula is a
+            fraction with such numbers, the first term of its denominator has the coefficient 1.
         """
         sympy = import_extra("sympy", extra="symbolic", purpose="Laws.solve_for")
         if name not in self.names:
@@ -204,11 +206,7 @@ class Laws(Equations):
         formulas: list[Any] = []
         for law in self.equations:
             if name in law.columns:
-                try:
-                    solutions = sympy.solve(law.expression, sympy.Symbol(name))
-                except NotImplementedError:
-                    continue
-                for solution in solutions:
+                for solution in _solve(law.expression, sympy.Symbol(name)):
                     tidy = law.round_numbers(solution)
                     if tidy not in formulas:
                         formulas.append(tidy)
@@ -271,6 +269,39 @@ class Laws(Equations):
         return ax
 
 
+def _solve(polynomial: Any, symbol: Any) -> list[Any]:
+    """Return the roots of a SymPy polynomial in one of its symbols.
+
+    SymPy solves for letters in place of decimal numbers: it would turn these into fractions of huge
+    integers, which roots then are full of.
+    """
+    sympy = import_extra("sympy", extra="symbolic", purpose="Laws.solve_for")
+    numbers = polynomial.atoms(sympy.Float)
+    letters = {each: sympy.Dummy(positive=True) for each in {abs(each) for each in numbers}}
+    signed = {each: sympy.sign(each) * letters[abs(each)] for each in numbers}
+    try:
+        roots = sympy.solve(polynomial.xreplace(signed), symbol)
+    except NotImplementedError:
+        return []
+    values = {letter: each for each, letter in letters.items()}
+    return [_divide_by_leading(root.xreplace(values)) if values else root for root in roots]
+
+
+def _divide_by_leading(root: Any) -> Any:
+    """Return a fraction of polynomials with 1 as the first coefficient of its denominator."""
+    sympy = import_extra("sympy", extra="symbolic", purpose="Laws.solve_for")
+    top, bottom = sympy.fraction(sympy.together(root))
+    symbols = sorted(root.free_symbols, key=str)
+    if not all(each.is_polynomial(*symbols) for each in (top, bottom)):
+        return root
+    if not bottom.free_symbols:
+        return sympy.expand(root)
+    (first, leading), *rest = sympy.Poly(bottom, *symbols).terms()
+    coefficients = {first: sympy.Integer(1)} | {powers: each / leading for powers, each in rest}
+    divided = sympy.Poly.from_dict(coefficients, *symbols, domain="EX").as_expr()
+    return sympy.expand(top / leading) / divided
+
+
 def _list(names: Sequence[str]) -> str:
     shown = ", ".join(repr(str(name)) for name in names[:8])
     return shown + (f" and {len(names) - 8} more" if len(names) > 8 else "")
@@ -294,7 +325,7 @@ def discover(
 
     Parameters
     ----------
-    X : array-like, frame, path, chunks or source, of shape (n_rows, n_columns)
+    X : array-like, frame, path, Table, chunks or source, of shape (n_rows, n_columns)
         Columns of text and dates are set aside, rows with missing cells are left out.
     feature_names : sequence of str, optional
         Names of the columns.

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, move_to_host, require_dense
-from vanishing.data.csv_files import describe_lines_above
+from vanishing.data.csv_files import TableError, describe_lines_above
 from vanishing.data.source import check_weights, close_after, get_columns
-from vanishing.data.whole_tables import read_table
+from vanishing.data.whole_tables import Table, read_table
 from vanishing.data.written_numbers import WrittenColumn, read_texts
 
 #: Rows that are kept of a table that does not fit into memory.
@@ -58,20 +58,16 @@ def take_table(X: Any, feature_names: Any = None, sample_weight: Any = None) -> 
 
     Parameters
     ----------
-    X : array-like, frame, path, chunks or source
+    X : array-like, frame, path, Table, chunks or source
         Of shape (n_rows, n_columns). Columns of text and of dates are set aside.
     feature_names : sequence of str, optional
         Instead of those that the table has.
     sample_weight : array-like of shape (n_rows,), optional
     """
     if isinstance(X, (str, os.PathLike)) and os.path.isfile(X) and os.path.getsize(X) <= MOST_BYTES:
-        read = read_table(X)
-        notes = [describe_lines_above(read.n_above)] if read.n_above else []
-        notes += [f"{each.name} is set aside: {each.reason}" for each in read.set_aside]
-        names = [str(name) for name in read.shown_names]
-        rows = [read.row_name(i) for i in range(len(read))]
-        texts = {(each.row - 1, each.column): each.text for each in read.strays}
-        table = NumericTable(read.values, names, rows, np.ones(len(read)), notes, texts)
+        table = _from_table(read_table(X))
+    elif isinstance(X, Table):
+        table = _from_table(X)
     elif isinstance(X, (str, os.PathLike)) or _is_chunked(X):
         table = _sample(X)
     elif hasattr(X, "columns") and hasattr(X, "__getitem__"):
@@ -125,12 +121,12 @@ def refuse_sizes(
         largest = float(sizes.max(initial=0.0))
         if largest > most:
             row = int(sizes.argmax())
-            raise ValueError(
+            raise TableError(
                 f"column {name!r} holds {column[row]:.3g} in {place(row)}, too large for products "
                 "of columns; use another unit, or leave such rows out"
             )
         if 0 < largest < 1 / most:
-            raise ValueError(
+            raise TableError(
                 f"column {name!r} holds numbers up to {largest:.3g} only, too small for products "
                 "of columns; use another unit"
             )
@@ -145,6 +141,21 @@ def _is_chunked(X: Any) -> bool:
     from vanishing.data.inputs import is_chunked
 
     return is_chunked(X)
+
+
+def _from_table(read: Table) -> NumericTable:
+    """Return a table that was read from a file: its rows are numbered from 1, or have names."""
+    notes = [describe_lines_above(read.n_above)] if read.n_above else []
+    if read.sheet and (chosen := read.sheet.describe("read_table(path, sheet=...)")):
+        notes.append(chosen)
+    notes += [f"{each.name} is set aside: {each.reason}" for each in read.set_aside]
+    names = [str(name) for name in read.shown_names]
+    rows = [read.row_name(i) for i in range(len(read))]
+    places = {int(number): i for i, number in enumerate(read.rows)}
+    texts = {
+        (places[each.row], each.column): each.text for each in read.strays if each.row in places
+    }
+    return NumericTable(read.values, names, rows, np.ones(len(read)), notes, texts)
 
 
 def _from_frame(X: Any) -> NumericTable:
@@ -260,12 +271,13 @@ def _sample(X: Any) -> NumericTable:
     kept: FloatArray | None = None
     keys = np.empty(0)
     n_rows = 0
+    first = int(isinstance(X, (str, os.PathLike)))  # rows of files are numbered from 1
     numbers = np.empty(0, dtype=np.intp)
     with close_after(source.blocks(BLOCK)) as blocks:
         for block in blocks:
             rows = np.asarray(move_to_host(block), dtype=float)
             keys = np.concatenate([keys, rng.random(len(rows))])
-            numbers = np.concatenate([numbers, np.arange(n_rows, n_rows + len(rows))])
+            numbers = np.concatenate([numbers, first + np.arange(n_rows, n_rows + len(rows))])
             kept = rows if kept is None else np.concatenate([kept, rows])
             n_rows += len(rows)
             if len(keys) > 2 * MOST_ROWS:

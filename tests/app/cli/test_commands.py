@@ -116,7 +116,8 @@ def test_fit_needs_no_option(call, ellipse):
     assert right / ratio == pytest.approx(2e-3**2, rel=0.02)
     assert off == pytest.approx(80, rel=0.1)
     assert done.err == (
-        "note: ellipse.csv: columns of dates and text are left out: 'day', 'where'\n"
+        "note: ellipse.csv: columns of dates and text are left out: 'day' ('2026-01-05' in row 1), "
+        "'where' ('pump 0' in row 1)\n"
     )
     record = json.loads(call("fit", "ellipse.csv", "--json").out)
     assert record["noise"]["share"] == pytest.approx(0.008, rel=0.1)
@@ -415,7 +416,7 @@ def test_rows_with_missing_values(call, tables, models, tmp_path):
     assert [row[0] for row in rows] == [*map(str, range(1, 21)), "22"]
     done = call("detect", "new.csv", "-m", "detector.safetensors")
     assert "of 21 rows are anomalous" in done.out
-    assert "1 of 22 rows lack a value and are left out" in done.err
+    assert "1 of 22 rows lacks a value and is left out" in done.err
 
 
 def test_labels_that_are_not_clear_are_refused_before_the_fit(call, tables, monkeypatch):

@@ -326,7 +326,7 @@ def test_rows_that_cannot_be_checked(call, tmp_path):
     train.write_text("\n".join(["m,v,p", *lines]))
     table.write_text("m,v,p\n1.5,2,3\n,,2.5\n2,,5\n")
     done = call("check", str(table), "--train", str(train))
-    assert "1 of 3 rows keeps the laws; 1 row lacks cells that the laws need" in done.out
+    assert "1 of 3 rows keeps the law; 1 row lacks cells that the laws need" in done.out
     record = json.loads(call("check", str(table), "--train", str(train), "--json").out)
     assert [each["row"] for each in record["unchecked"]] == [2, 3]
     table.write_text("m,v,p\n" + 5 * ",,\n")
@@ -346,3 +346,48 @@ def test_a_gate_needs_laws(call, tmp_path):
     done = call("check", str(table), "--fail-on-broken")
     assert done.code == 3
     assert "no row can be checked, since there are no laws" in done.err
+
+
+def test_every_command_counts_rows_alike(call, tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [f"r{i},{a:.3f},{b:.3f}" for i, (a, b) in enumerate(rng.uniform(1, 9, (50, 2)))]
+    rows[40] = "r40,1e300,2"
+    (tmp_path / "huge.csv").write_text("\n".join(["name,a,b", *rows]) + "\n")
+    for command in ("laws", "check", "detect"):
+        assert "row 41" in call(command, "huge.csv").err
+        assert "row r40" in call(command, "huge.csv", "--id", "name").err
+    sound = "\n".join(["name,a,b", *rows[:40]]) + "\n"
+    (tmp_path / "sound.csv").write_text(sound)
+    (tmp_path / "gap.csv").write_text(f"{sound}r40,,2\n")
+    call("fit", "sound.csv", "--drop", "name", "--save", "model.safetensors")
+    done = call("score", "gap.csv", "--model", "model.safetensors", "--id", "name")
+    assert "row r40 has no value" in done.err
+
+
+def test_missing_cells_are_listed_apart(call, tmp_path):
+    rows = [[a, b, a + b] for a, b in np.random.default_rng(0).integers(1, 99, (40, 2)).tolist()]
+    rows[4][2] += 50
+    missing = rows[20][1]
+    rows[20][1] = ""
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,c", *(",".join(map(str, r)) for r in rows)]))
+    done = call("check", "t.csv", "--report", "page.html")
+    _, _, summary, *rest = done.out.splitlines()[1:]
+    assert summary == "1 of 40 rows breaks a law; 1 missing cell can be filled in."
+    assert rest[0] == "Broken cells:"
+    assert rest[1].startswith("  row 5: ")
+    assert rest[2:] == ["Missing cells:", f"  row 21: b is missing; it is {missing} by [1]."]
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    broken, missing = page.index("Broken cells</h2>"), page.index("Missing cells</h2>")
+    assert broken < page.index('row-name">5<') < missing < page.index('row-name">21<')
+    assert "1 row, furthest off first" in page
+    assert "row with missing cells" in page
+
+
+def test_words_for_a_single_row(call, tmp_path):
+    rows = np.random.default_rng(0).integers(1, 99, (40, 2)).tolist()
+    (tmp_path / "train.csv").write_text(
+        "\n".join(["a,b,c", *(f"{a},{b},{a + b}" for a, b in rows)])
+    )
+    for cells, said in (("1,2,3", "The row keeps the law."), ("1,2,9", "The row breaks a law.")):
+        (tmp_path / "one.csv").write_text(f"a,b,c\n{cells}\n")
+        assert f"\n{said}\n" in call("check", "one.csv", "--train", "train.csv").out

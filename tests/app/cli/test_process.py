@@ -256,7 +256,7 @@ def test_tables_written_by_hand(program, tmp_path):
         file.write("0.5,\n")
     done = program("detect", "data.csv")
     assert done.code == 0
-    assert "data.csv: 1 of 61 rows lack a value and are left out" in done.err
+    assert "data.csv: 1 of 61 rows lacks a value and is left out" in done.err
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")

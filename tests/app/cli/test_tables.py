@@ -5,6 +5,7 @@ import gzip
 import io
 import os
 import sys
+import zipfile
 from datetime import date
 from pathlib import Path
 
@@ -15,9 +16,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import vanishing
 from vanishing.app.cli.console import DataError, OutputError, UsageError
 from vanishing.app.cli.options import Reading
 from vanishing.app.cli.tables import check_outputs, read_table, refusals, write_table
+from vanishing.data import TableError
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False, width=64)
 NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=8)
@@ -209,7 +212,8 @@ def test_columns_of_text_are_set_aside_when_told(tmp_path, capsys):
     table = read_table(str(path), Reading(), set_aside=True)
     assert table.names == ("x", "y")
     assert [each.name for each in table.set_aside] == ["day", "city"]
-    assert "columns of dates and text are left out: 'day', 'city'" in capsys.readouterr().err
+    said = "columns of dates and text are left out: 'day' ('2026-01-05' in row 1), 'city' ('Rome'"
+    assert said in " ".join(capsys.readouterr().err.split())
     path.write_text("1,Rome,2\n3,Oslo,4\n")  # the same places of a table without names
     nameless = Reading(header=False)
     other = read_table(str(path), nameless, set_aside=True)
@@ -317,6 +321,88 @@ def test_sheets_are_tables(tmp_path, capsys):
         assert table.values.tolist() == [[1, 2], [3, 4]]
     with pytest.raises(DataError, match="no sheet 'x'; it has 'Empty', 'Prices', 'Other'"):
         read_table(path, Reading(sheet="x"))
+
+
+SUMS = [["a", "b", "total"], *([i, i * i % 7, i + i * i % 7] for i in range(1, 30))]
+
+
+def test_hidden_sheets_and_covers_are_skipped(tmp_path, call):
+    openpyxl = pytest.importorskip("openpyxl")
+    cover = [["Sales of 2026"], [], ["Author", "Ann"], ["Date", "2026-01-05"]]
+    old = [["x", "y"], *([i, 5] for i in range(20))]
+    path = workbook(tmp_path / "book.xlsx", Old=old, Cover=cover, Sums=SUMS, More=SUMS)
+    book = openpyxl.load_workbook(path)
+    book["Old"].sheet_state = "hidden"
+    book.save(path)
+    others = "('Cover', 'More', hidden: 'Old')"
+    said = "sheet 'Sums' is read, the first with a table of numbers; {} reads another " + others
+    for command in ("laws", "check", "detect", "info"):
+        done = call(command, "book.xlsx")
+        assert done.code == 0
+        assert said.format("--sheet") in " ".join(done.err.split())
+    assert "total = a + b" in call("laws", "book.xlsx").out
+    laws = vanishing.discover(path)
+    assert [str(law) for law in laws] == ["total = a + b"]
+    assert laws.notes == (said.format("read_table(path, sheet=...)"),)
+    done = call("info", "book.xlsx", "--sheet", "Old")
+    assert "sheet" not in done.err
+    assert "20 rows, 2 columns" in done.out
+    with pytest.raises(DataError, match="column 2 has no name"):
+        read_table(path, Reading(sheet="Cover"))
+
+
+def test_formulas_without_calculated_values_are_named(tmp_path, call):
+    formulas = [f"=A{i + 1}+B{i + 1}" for i in range(1, 30)]
+    rows = [SUMS[0], *([a, b, text] for (a, b, _), text in zip(SUMS[1:], formulas, strict=True))]
+    path = workbook(tmp_path / "book.xlsx", Sums=rows)
+    reason = (
+        "formulas without calculated values, '=A2+B2' in row 1; open and save the file once in a "
+        "spreadsheet program"
+    )
+    for command in ("laws", "check", "detect"):
+        done = call(command, "book.xlsx")
+        assert f"column 'total' is left out ({reason})" in " ".join(done.err.split())
+        assert "missing" not in done.err
+    assert vanishing.discover(path).notes[:1] == (f"total is set aside: {reason}",)
+    assert "formulas without calculated values" in call("info", "book.xlsx").out
+    with pytest.raises(TableError, match="'c' is formulas without calculated values"):
+        vanishing.discover(workbook(tmp_path / "none.xlsx", Sums=[["c"], ["=1+1"], ["=1+2"]]))
+    several = [[*row, row[2], "text"] for row in rows]
+    several[0] = ["a", "b", "c", "d", "e"]
+    workbook(tmp_path / "several.xlsx", Sums=several)
+    assert (
+        "columns of formulas without calculated values and text are left out: 'c' ('=A2+B2' in "
+        "row 1), 'd' ('=A2+B2' in row 1), 'e' ('text' in row 1); open and save the file once in a "
+        "spreadsheet program"
+    ) in " ".join(call("laws", "several.xlsx").err.split())
+
+
+def test_a_few_formulas_without_values_are_cells_without_numbers(tmp_path, call):
+    rows = [list(row) for row in SUMS]
+    rows[4][2] = "=A5+B5"
+    workbook(tmp_path / "book.xlsx", Sums=rows)
+    out = call("check", "book.xlsx").out
+    assert f"row 4: total '=A5+B5' is not a number; it is {sum(rows[4][:2])} by [1]." in out
+
+
+def test_calculated_formulas_are_read(tmp_path):
+    """A formula may have a number, or nothing, as its value."""
+    path = workbook(tmp_path / "book.xlsx", One=[["a", "b"], [1, "=A2*2"], [2, "=A3*2"], [3, 6]])
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    name = "xl/worksheets/sheet1.xml"
+    text = parts[name].decode()
+    text = text.replace("<f>A2*2</f><v />", "<f>A2*2</f><v>2</v>").replace(
+        '<c r="B3"><f>A3*2</f><v />', '<c r="B3" t="str"><f>A3*2</f><v></v>'
+    )
+    assert 't="str"' in text
+    assert "<v>2</v>" in text
+    parts[name] = text.encode()
+    with zipfile.ZipFile(path, "w") as archive:
+        for part, content in parts.items():
+            archive.writestr(part, content)
+    table = read_table(path, Reading(), gaps="keep")
+    np.testing.assert_array_equal(table.values, [[1, 2], [2, np.nan], [3, 6]])
 
 
 def test_titles_empty_rows_and_failed_formulas_of_sheets(tmp_path):
@@ -463,7 +549,7 @@ def test_readers_that_are_gone_are_no_failed_files():
 def test_a_table_of_texts_alone_is_refused(tmp_path):
     path = tmp_path / "data.csv"
     path.write_text("city,day\nRome,Mon\nOslo,Tue\n")
-    with pytest.raises(DataError, match=r"data.csv has no column of numbers"):
+    with pytest.raises(DataError, match=r"no column of numbers: 'city' is text, 'Rome' in row 1"):
         read_table(str(path), Reading(), set_aside=True)
 
 

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import threading
 import time
 
@@ -98,10 +99,31 @@ def test_missing_cells_are_filled_and_numbers_have_the_same_decimals():
     found = find("\n".join(rows))
     assert (found["nBroken"], found["nFilled"]) == (0, 1)
     (finding,) = found["findings"]
-    assert finding["isMissing"]
+    assert finding["kind"] == "missing"
     assert finding["fixes"] == [{"column": "b", "value": "", "fix": first[1]}]
     assert found["rows"][0] == [first[0], "", first[2], "0.0"]
     assert found["rows"][3][3] == "3.3"
+
+
+def test_missing_cells_typos_and_broken_rows_are_kept_apart():
+    rows = sums()
+    a, _, total = rows[3].split(",")
+    rows[3] = f"{a},,{total}"
+    rows[6] = "1O," + rows[6].partition(",")[2]
+    rows[9] += "1"
+    found = find("\n".join(rows))
+    assert (found["nBroken"], found["nTexts"], found["nFilled"]) == (1, 1, 1)
+    assert [(each["kind"], each["row"]) for each in found["findings"]] == [
+        ("broken", 8),
+        ("text", 5),
+        ("missing", 2),
+    ]
+    assert found["findings"][1]["fixes"][0]["value"] == "'1O'"
+    assert "a '1O' is not a number; it is" in found["findings"][1]["sentence"]
+    assert found["rows"][5][0] == "1O"
+    headings = re.findall(r"<h2[^>]*>(.*?)</h2>", found["report"])
+    expected = ["Broken cells", "Cells that are not numbers", "Missing cells", "Laws"]
+    assert [re.sub("<.*?>", "", each) for each in headings][:4] == expected
 
 
 def test_a_column_that_is_mostly_missing_is_left_out():
@@ -222,6 +244,39 @@ def test_tables_that_are_refused(server, task):
     evil = {"Origin": "http://evil.example"}
     assert_refused(ask(b"a,b\n1,2\n", **evil), 403, "cross-origin")
     assert_refused(server.client.get(f"/api/{task}"), 405, "wrong-method")
+
+
+def test_numbers_too_small_for_products_are_refused_with_a_status(server):
+    table = "\n".join(["a,b", *(f"{i},{i}e-320" for i in range(1, 40))])
+    answer = send(server, table)
+    assert_refused(answer, 422, "bad-table")
+    assert answer.json()["message"] == (
+        "Column 'b' holds numbers up to 3.9e-319 only, too small for products of columns; use "
+        "another unit."
+    )
+    rows = sums()
+    rows[5] = "1e90,1,2"
+    answer = send(server, "\n".join(rows))
+    assert_refused(answer, 422, "bad-table")
+    assert "1e+90 in row 5, too large" in answer.json()["message"]
+    rows[5] = "1e60,1,2"
+    assert send(server, "\n".join(rows)).is_success  # as on the command line
+
+
+@pytest.mark.parametrize("task", ["laws", "columns"])
+def test_rows_that_are_too_long_are_explained(server, task):
+    def ask(rows):
+        headers = {"Content-Type": "text/csv"}
+        return server.client.post(f"/api/{task}", content="\n".join(rows), headers=headers)
+
+    rows = sums(150_000)
+    rows[10] = '12,"5,3'
+    answer = ask(rows)
+    assert_refused(answer, 422, "bad-table")
+    assert "a quote in line 11 is not closed" in answer.json()["message"]
+    answer = ask(sums(names="a,b," + 4_000_000 * "c"))
+    assert_refused(answer, 422, "bad-table")
+    assert "line 1 has 4,000,005 characters, more than" in answer.json()["message"]
 
 
 def slow_table():

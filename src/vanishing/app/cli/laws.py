@@ -184,17 +184,21 @@ def check(
 
 
 def _show_broken(checked: Any, table: Any, top: int) -> None:
-    """Print a sentence for each broken row, those that are furthest off first."""
+    """Print a sentence for each row: broken ones, furthest off first, then missing cells."""
     from vanishing.app.cli.tables import note_lines
+    from vanishing.app.wording import split_findings
 
     say(checked.summary())
-    ranked = checked.ranked()
-    for sentence in ranked.sentences(numbered=True)[:top]:
-        say(fit_width(f"  {sentence}"))
-    if len(checked.rows) > top:
-        say(f"  ... and {len(checked.rows) - top} more of {len(checked.rows)} rows (--top, --out)")
-    if checked.rows and top:
-        note_lines(table, int(table.rows[ranked[0].row]))
+    found = split_findings(checked.ranked())
+    for kind, title, part in found:
+        if kind != "broken" or len(found) > 1:
+            say(f"{title}:")
+        for sentence in part.sentences(numbered=True)[:top]:
+            say(fit_width(f"  {sentence}"))
+        if len(part) > top:
+            say(f"  ... and {len(part) - top} more of {len(part)} rows (--top, --out)")
+    if found and top:
+        note_lines(table, int(table.rows[found[0].check[0].row]))
 
 
 # --- Cells that are not numbers, and what the laws say they are -----------------------------------
@@ -296,11 +300,14 @@ def _read(path: str, reading: Reading, like: Any = None, label: str | None = Non
 
 def discover_laws(table: Any, degree: int | None = None) -> Any:
     """Look for the laws of a table, or for invariants where it has labels, with progress."""
+    from dataclasses import replace
+
     is_divided = table.labels is not None
     name = "discover_invariants" if is_divided else "discover"
     discover = required("vanishing.laws", name, extra="cli")
-    groups = {"groups": table.labels} if is_divided else {}
-    names = table.shown_names
+    X, options = replace(table, set_aside=()), {}  # there is a note on these columns already
+    if is_divided:
+        X, options = table.values, {"groups": table.labels, "feature_names": table.shown_names}
     with working("looking for a law", 1.0) as step:
 
         def show(n_found: int, share: float) -> None:
@@ -308,22 +315,14 @@ def discover_laws(table: Any, degree: int | None = None) -> Any:
             step(done=share, what=said)
 
         try:
-            return discover(
-                table.values, feature_names=names, max_degree=degree, callback=show, **groups
-            )
+            return discover(X, max_degree=degree, callback=show, **options)
         except ValueError as error:
             raise DataError(f"{table.where}: {error}") from error
 
 
 def _check(found: Any, table: Any) -> Any:
-    names = [table.row_name(i) for i in range(len(table))]
     with working("checking the rows", len(table)) as step:
-        return found.check(
-            _take_columns(found, table),
-            row_names=names,
-            texts=_texts_of(table),
-            callback=lambda n: step(done=n),
-        )
+        return found.check(table, callback=lambda n: step(done=n))
 
 
 def _take_columns(found: Any, table: Any) -> Any:
@@ -393,7 +392,7 @@ def _cells(checked: Any, table: Any) -> dict[str, list[Any]]:
         shared = {
             "law": "; ".join(str(checked.laws[k]) for k in found.laws),
             "alternatives": "; ".join(
-                f"{fix.column} = {fix.fix:.12g}" for fix in found.alternatives
+                f"{fix.column} = {fix.typed[1]}" for fix in found.alternatives
             ),
         }
         for fix in found.fixes or (None,):

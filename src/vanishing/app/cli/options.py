@@ -94,7 +94,7 @@ class Reading:
             LAYOUT,
             "--sheet",
             metavar="NAME",
-            help="Sheet of an Excel file; by default the first with data.",
+            help="Sheet of an Excel file; by default the first with a table of numbers.",
         ),
     ] = None
     array: Annotated[

@@ -25,7 +25,7 @@ from vanishing.data.csv_files import (
     TableError,
     describe_lines_above,
 )
-from vanishing.data.whole_tables import SUFFIXES, Table, open_table, write_columns
+from vanishing.data.whole_tables import SUFFIXES, Table, no_numbers, open_table, write_columns
 
 PIPE = "-"
 
@@ -210,10 +210,10 @@ def read_table(
         aside: tuple[SetAside, ...] = ()
         if set_aside and reading.columns is None and known_names is None:
             features, aside = opened.set_texts_aside(features)
+            if not features:
+                raise no_numbers(opened.where, aside)
             if aside:
                 note(f"{opened.where}: {_say_left_out(aside)}")
-            if not features:
-                raise DataError(f"{opened.where} has no column of numbers")
         if known_width not in (None, len(features)):
             raise DataError(
                 f"{opened.where} has {len(features)} columns to use, expected {known_width} "
@@ -272,9 +272,8 @@ def open_input(path: str, reading: Reading) -> OpenTable:
     if not isinstance(opened, CsvFile):
         if opened.row_shape:
             note(f"{where}: each array of shape {opened.row_shape} is one row")
-        if opened.other_sheets:
-            others = ", ".join(map(repr, opened.other_sheets))
-            note(f"{where}: sheet {opened.sheet!r} is read; --sheet reads another ({others})")
+        if opened.sheet and (chosen := opened.sheet.describe("--sheet")):
+            note(f"{where}: {chosen}")
         return opened
     if opened.encoding not in (None, "utf-16"):
         note(f"{where} is not in UTF-8: read as Windows text ({opened.encoding})")
@@ -327,9 +326,18 @@ def _say_left_out(aside: Sequence[SetAside]) -> str:
         return f"column {aside[0].name!r} is left out ({aside[0].reason})"
     kinds = {reason.partition(",")[0] for _, reason in aside}
     what = " and ".join("dates" if kind == "date" else kind for kind in sorted(kinds))
-    shown = ", ".join(repr(name) for name, _ in aside[:5])
+    told = [(name, *_split_reason(reason)) for name, reason in aside]
+    shown = ", ".join(f"{name!r} ({example})" for name, example, _ in told[:5])
+    remedies = "".join(f"; {each}" for each in dict.fromkeys(more for *_, more in told) if each)
     more = f" and {len(aside) - 5} more" if len(aside) > 5 else ""
-    return f"columns of {what} are left out: {shown}{more}"
+    return f"columns of {what} are left out: {shown}{more}{remedies}"
+
+
+def _split_reason(reason: str) -> tuple[str, str]:
+    """Return the example and the remedy of "text, 'Rome' in row 1; remedy"."""
+    text, row, rest = reason.partition(", ")[2].rpartition(" in row ")
+    number, _, remedy = rest.partition("; ")
+    return (f"{text}{row}{number}", remedy) if row else (rest, "")
 
 
 def _say_formats(opened: OpenTable, features: Sequence[int]) -> str:
@@ -402,7 +410,9 @@ def _without_gaps(table: Table, shown: Sequence[str], *, skip: bool) -> Table:
         if n_bad == len(table):
             raise DataError(f"{table.where}: every row has a missing value; drop columns instead")
         what = "finite value" if np.isinf(table.values).any() else "value"
-        note(f"{table.where}: {n_bad} of {len(table)} rows lack a {what} and are left out")
+        verbs = ("lacks", "is") if n_bad == 1 else ("lack", "are")
+        said = "{} of {} rows {} a {} and {} left out"
+        note(f"{table.where}: {said.format(n_bad, len(table), verbs[0], what, verbs[1])}")
         return replace(table.keep(complete), unfiltered=table)
     row = int(np.argmin(complete))
     column = int(np.argmin(finite[row]))
@@ -412,8 +422,8 @@ def _without_gaps(table: Table, shown: Sequence[str], *, skip: bool) -> Table:
         what = f"{text!r}, which is not a number,"
     others = f" ({n_bad} such rows in all)" if n_bad > 1 else ""
     raise DataError(
-        f"{table.where}: row {row + 1} has {what} in {shown[column]}{others}; fill it in, leave "
-        "such rows out with --skip-missing, or the column with --drop"
+        f"{table.where}: row {table.row_name(row)} has {what} in {shown[column]}{others}; fill it "
+        "in, leave such rows out with --skip-missing, or the column with --drop"
     )
 
 

@@ -4,8 +4,9 @@ import base64
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,10 @@ import numpy as np
 
 from vanishing.app.playground.requests import RefusalError
 from vanishing.app.report import write_laws_report
+from vanishing.app.wording import split_findings
 from vanishing.arrays.namespace import FloatArray
-from vanishing.data.csv_files import OpenTable, SetAside, TableError
-from vanishing.data.whole_tables import MAGIC, open_table
+from vanishing.data.csv_files import OpenTable, SetAside, Stray, TableError
+from vanishing.data.whole_tables import MAGIC, Table, open_table
 from vanishing.equations.text import Term, as_given
 from vanishing.laws.check import BrokenRow, Check, Fix
 from vanishing.laws.fit import EXACT
@@ -26,7 +28,7 @@ from vanishing.laws.laws import Laws, discover
 REMEDIES = {
     "delimiter": "correct the row and open the file again",
     "encoding": "save the file as UTF-8",
-    "format": "save the table as CSV",
+    "format": "save the table as CSV, or pass the file to vanishing check on the command line",
     "number": "correct it, or use another unit",
     "text": "leave such columns out of the file",
 }
@@ -63,19 +65,14 @@ def find_laws(*, table: str, most_columns: int, report: Report) -> dict[str, Any
         cells), "rows" of the table as text, by the "numbers" of these rows, and a "report" in HTML.
     """
     read = _read(base64.b64decode(table), most_columns)
+    rows = Table(read.values, tuple(read.names), np.array(read.row_names), strays=read.strays)
     progress = _Progress(report)
-    progress("search", 0.0, now=True)
-    laws = discover(
-        read.values,
-        read.names,
-        callback=lambda found, share: progress("search", share, found=found),
-    )
+    # No progress before the search begins: a table that is refused has a status of its own.
+    with _refusals():
+        laws = discover(rows, callback=lambda found, share: progress("search", share, found=found))
     progress("check", 0.0, found=len(laws), now=True)
-    places = [read.names.index(name) for name in laws.names]
     check = laws.check(
-        read.values[:, places],
-        row_names=read.row_names,
-        callback=lambda n: progress("check", n / len(read.values), found=len(laws)),
+        rows, callback=lambda n: progress("check", n / len(read.values), found=len(laws))
     )
     return _describe(read, laws, check)
 
@@ -115,6 +112,8 @@ class ReadTable:
     named_by : str or None
         The column that names them; None where they are counted from 1.
     set_aside : tuple of SetAside
+    strays : tuple of Stray
+        Cells of the numeric columns that hold something else.
     notes : list of str
     """
 
@@ -125,6 +124,7 @@ class ReadTable:
     row_names: Sequence[str]
     named_by: str | None
     set_aside: tuple[SetAside, ...]
+    strays: tuple[Stray, ...]
     notes: list[str]
 
     @property
@@ -136,7 +136,7 @@ class ReadTable:
 def _read(content: bytes, most_columns: int) -> ReadTable:
     if content[:4] in MAGIC:
         raise _bad_table("The file is not text but a spreadsheet or a binary table", "format")
-    try:
+    with _refusals():
         opened = open_table(content, where="the table", format="csv")
         if opened.n_columns > most_columns:
             raise RefusalError(
@@ -147,6 +147,13 @@ def _read(content: bytes, most_columns: int) -> ReadTable:
                 remedy="Keep columns that may be related.",
             )
         return _take_columns(opened)
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """Turn an error about the table into a refusal."""
+    try:
+        yield
     except TableError as error:
         raise _bad_table(error.problem, error.remedy) from error
 
@@ -173,7 +180,6 @@ def _take_columns(opened: OpenTable) -> ReadTable:
     with np.errstate(invalid="ignore"):
         values = opened.numbers(features)
     values = np.where(np.isinf(values), np.nan, values)
-    _refuse_huge([columns[j] for j in features], values)
     texts: dict[int, Sequence[str]] = {
         j: opened.texts(j).tolist() for j in every if j not in features
     }
@@ -189,19 +195,10 @@ def _take_columns(opened: OpenTable) -> ReadTable:
         each._replace(name=columns[j])
         for j, each in zip((j for j in texts if j not in index), set_aside, strict=True)
     )
-    return ReadTable(columns, features, values, texts, names, named_by, aside, notes)
-
-
-def _refuse_huge(names: Sequence[str], values: FloatArray) -> None:
-    """Refuse numbers whose powers overflow."""
-    huge = np.argwhere(np.abs(values) > LARGEST_NUMBER)
-    if len(huge):
-        row, j = huge[0].tolist()
-        raise _bad_table(
-            f"{names[j]!r} is {values[row, j]:.3g} in row {row + 1}, which is more than "
-            f"{LARGEST_NUMBER:g}",
-            "number",
-        )
+    strays = tuple(
+        each._replace(column=columns[j]) for j in features for each in opened.find_strays([j])
+    )
+    return ReadTable(columns, features, values, texts, names, named_by, aside, strays, notes)
 
 
 def _name_columns(opened: OpenTable) -> tuple[list[str], list[str]]:
@@ -251,6 +248,7 @@ def read_columns(*, table: str, most_columns: int, most_rows: int) -> dict[str, 
     read = _read(base64.b64decode(table), most_columns)
     if len(read.features) < 2:
         raise _bad_table(f"Two columns of numbers are needed, but only {read.names[0]!r} is one")
+    _refuse_huge(read)
     n_rows = len(read.values)
     n_taken = min(n_rows, most_rows, PICTURE_ROWS)
     rows = np.arange(n_taken) * n_rows // n_taken
@@ -272,22 +270,39 @@ def read_columns(*, table: str, most_columns: int, most_rows: int) -> dict[str, 
     return {"nRows": n_rows, "columns": columns}
 
 
+def _refuse_huge(read: ReadTable) -> None:
+    """Refuse numbers whose differences overflow."""
+    huge = np.argwhere(np.abs(read.values) > LARGEST_NUMBER)
+    if len(huge):
+        row, j = huge[0].tolist()
+        raise _bad_table(
+            f"{read.names[j]!r} is {read.values[row, j]:.3g} in row {read.row_names[row]}, which "
+            f"is more than {LARGEST_NUMBER:g}",
+            "number",
+        )
+
+
 # --- What the page of laws shows ------------------------------------------------------------------
 
 
 def _describe(read: ReadTable, laws: Laws, check: Check) -> dict[str, Any]:
-    findings = check.rows[:MOST_FINDINGS]
-    sentences = replace(check, rows=findings).sentences()
+    found = {each.kind: each.check for each in split_findings(check)}
+    findings = [
+        _finding(row, kind, _sentence(sentence))
+        for kind, part in found.items()
+        for row, sentence in zip(part, part.sentences(), strict=True)
+    ][:MOST_FINDINGS]
     first = min(MOST_ROWS, len(read.values))
-    numbers = [*range(first), *sorted({f.row for f in findings if f.row >= first})]
-    broken = Counter(k for found in check if not found.is_missing for k in found.laws)
+    numbers = [*range(first), *sorted({f["row"] for f in findings if f["row"] >= first})]
+    broken = Counter(k for row in found.get("broken", ()) for k in row.laws)
     aside = [f"{each.name} is left out: {each.reason}." for each in read.set_aside]
     return {
         "summary": laws.summary(),
         "notes": [*read.notes, *aside, *(f"{note}." for note in laws.notes)],
         "nRows": len(read.values),
         "nBroken": int(check.broken.sum()),
-        "nFilled": len({found.row for found in check if found.is_missing}),
+        "nTexts": len(found.get("text", ())),
+        "nFilled": len(found.get("missing", ())),
         "nUnchecked": len(check.unchecked),
         "nFindings": len(check),
         "namedBy": read.named_by,
@@ -295,10 +310,7 @@ def _describe(read: ReadTable, laws: Laws, check: Check) -> dict[str, Any]:
             {"name": name, "isNumber": j in read.features} for j, name in enumerate(read.columns)
         ],
         "laws": [_law(law, broken[k], laws.proportional) for k, law in enumerate(laws)],
-        "findings": [
-            _finding(found, _sentence(sentence))
-            for found, sentence in zip(findings, sentences, strict=True)
-        ],
+        "findings": findings,
         "numbers": numbers,
         "rowNames": [read.row_names[row] for row in numbers],
         "rows": _rows(read, numbers),
@@ -332,12 +344,12 @@ def _term(term: Term) -> dict[str, Any]:
     return {"isNegative": term.is_negative, "number": term.number, "powers": term.powers}
 
 
-def _finding(found: BrokenRow, sentence: str) -> dict[str, Any]:
+def _finding(found: BrokenRow, kind: str, sentence: str) -> dict[str, Any]:
     return {
         "row": found.row,
+        "kind": kind,
         "sentence": sentence,
         "laws": found.laws,
-        "isMissing": found.is_missing,
         "fixes": [_fix(fix) for fix in found.fixes],
         "alternatives": [_fix(fix) for fix in found.alternatives],
     }
@@ -355,11 +367,15 @@ def _fix(fix: Fix) -> dict[str, Any]:
 def _rows(read: ReadTable, numbers: Sequence[int]) -> list[tuple[str, ...]]:
     """Return the cells of some rows as text."""
     columns: list[Iterable[str]] = []
-    for j in range(len(read.columns)):
+    for j, name in enumerate(read.columns):
         if j in read.texts:
             columns.append([_shorten(read.texts[j][row]) for row in numbers])
         else:
-            columns.append(_write_numbers(read.values[numbers, read.features.index(j)]))
+            written = _write_numbers(read.values[numbers, read.features.index(j)])
+            texts = {each.row - 1: each.text for each in read.strays if each.column == name}
+            columns.append(
+                [_shorten(texts.get(row, text)) for row, text in zip(numbers, written, strict=True)]
+            )
     return list(zip(*columns, strict=True))
 
 

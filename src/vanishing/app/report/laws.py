@@ -16,6 +16,7 @@ from vanishing.app.report.content import (
     write_change,
 )
 from vanishing.app.report.page import check_folder, write_page
+from vanishing.app.wording import Findings, split_findings
 from vanishing.arrays.namespace import FloatArray
 from vanishing.equations.mathml import Child, Element, element
 from vanishing.laws.fit import EXACT
@@ -27,6 +28,8 @@ LISTED, FOLDED = 50, 450
 LAWS = 2
 #: What to do where there is no law.
 DETECT = "The command vanishing detect finds rows that are unlike the others."
+#: What rows have that break no law.
+LACKS = {"text": "cells that are not numbers", "missing": "missing cells"}
 #: Smaller p-values are not told apart.
 LEAST = 1e-9
 
@@ -64,14 +67,20 @@ def write_laws_report(
     sections = [("laws", "Laws", _laws_section(laws))]
     lead = laws.summary()
     if check is not None:
-        if cells := _cells_section(check):
-            heading = "Cells that are not numbers" if check.has_texts else "Missing cells"
-            heading = "Broken cells" if check.broken.any() else heading
-            sections.insert(0, ("cells", heading, cells))
+        found = split_findings(check.ranked())
+        sections[:0] = [(each.kind, each.title, _cells_section(each)) for each in found]
         sections[-1][2].insert(0, element("p", laws.summary()))
         n_broken = int(check.broken.sum())
         if len(laws):
             figures.append((f"{n_broken:,}", f"of {check.n_rows:,} rows break a law"))
+            figures += [
+                (
+                    f"{len(each.check):,}",
+                    f"row{'s' * (len(each.check) > 1)} with {LACKS[each.kind]}",
+                )
+                for each in found
+                if each.kind in LACKS
+            ]
             lead = check.summary()
         else:
             lead = " ".join([lead, *([check.summary()] if check.rows else []), DETECT])
@@ -123,18 +132,15 @@ def _write_law(law: Any) -> Element:
     return element("span", children, class_="law")
 
 
-def _cells_section(check: Any) -> list[Element]:
-    ranked = check.ranked()
-    if not len(ranked):
-        return []
-    n_broken = int(check.broken.sum())
-    caption = f"{format_count(len(ranked), 'row')}, furthest off first" if n_broken else "Filled in"
-    parts = [_table_of_cells(check, ranked.rows[:LISTED], caption)]
-    if following := ranked.rows[LISTED : LISTED + FOLDED]:
+def _cells_section(found: Findings) -> list[Element]:
+    check, rows = found.check, found.check.rows
+    caption = format_count(len(rows), "row") + ", furthest off first" * (found.kind == "broken")
+    parts = [_table_of_cells(check, rows[:LISTED], caption)]
+    if following := rows[LISTED : LISTED + FOLDED]:
         caption = f"The {format_count(len(following), 'row')} that follow"
         parts.append(fold(caption, _table_of_cells(check, following, caption)))
-    if len(ranked) > LISTED + FOLDED:
-        words = f"The first {LISTED + FOLDED} of {len(ranked):,} rows are shown."
+    if len(rows) > LISTED + FOLDED:
+        words = f"The first {LISTED + FOLDED} of {len(rows):,} rows are shown."
         parts.append(element("p", words, class_="note"))
     return parts
 

@@ -9,6 +9,7 @@ import { scrollToRow, showTable } from "./table.js";
 const byId = (id) => document.getElementById(id);
 const SAMPLE = { name: "accounts.csv", hash: "#example" };
 const LEAST_CHANCE = 1e-9;
+const KINDS = { broken: "Broken cells", text: "Cells that are not numbers", missing: "Missing cells" };
 const VIEW = document.getElementsByName("view");
 
 const about = await ask("/api/about").catch((error) => {
@@ -95,7 +96,7 @@ function show() {
   byId("shell").textContent = shell();
   byId("python").textContent = python();
   byId("views").hidden = !found.findings.length;
-  byId("view-broken").textContent = found.nFilled && !found.nBroken ? "filled rows" : "broken rows";
+  byId("view-broken").textContent = found.nBroken ? "broken rows" : "incomplete rows";
   VIEW[0].checked = true;
   showRows();
   if (found.findings.length) choose(0);
@@ -103,14 +104,15 @@ function show() {
 }
 
 function verdict() {
-  const { laws, nRows, nBroken, nFilled, nUnchecked, columns } = found;
+  const { laws, nRows, nBroken, nTexts, nFilled, nUnchecked, columns } = found;
   const size = `${counted(nRows, "row")}, ${counted(columns.length, "column")}: `;
   if (!laws.length) return [size, element("b", {}, "no law"), "."];
-  const filled = nFilled ? [", and ", element("b", {}, `${counted(nFilled, "row")} with missing cells`), " can be completed"] : [];
+  const texts = nTexts ? ["; ", element("b", {}, counted(nTexts, "row")), " with cells that are not numbers"] : [];
+  const filled = nFilled ? ["; ", element("b", {}, counted(nFilled, "row")), " with missing cells that can be filled in"] : [];
   const broken = nBroken
     ? [" and ", element("b", {}, `${counted(nBroken, "row")} that ${nBroken === 1 ? "breaks" : "break"} ${laws.length === 1 ? "it" : "them"}`)]
     : [`, which ${nUnchecked ? "all rows that can be checked" : "all rows"} keep`];
-  return [size, element("b", {}, counted(laws.length, "law")), ...broken, ...filled, "."];
+  return [size, element("b", {}, counted(laws.length, "law")), ...broken, ...texts, ...filled, "."];
 }
 
 function noLaw() {
@@ -164,18 +166,24 @@ function readNumber(text) {
   return exponent === undefined ? mantissa : `${mantissa} × 10${superscript(Number(exponent))}`;
 }
 
+// A list for each kind of finding; the server sends them in the same order.
 function showFindings() {
-  const { findings, nBroken, nFilled, nFindings } = found;
-  byId("broken").hidden = !findings.length;
-  byId("broken-title").textContent = nBroken && nFilled ? "Broken rows and missing cells" : nBroken ? "Broken rows" : "Missing cells";
-  byId("findings").replaceChildren(...findings.map(findingItem));
+  const { findings, nFindings } = found;
+  const lists = Object.entries(KINDS).flatMap(([kind, title]) => {
+    const items = findings.flatMap((finding, index) => (finding.kind === kind ? [findingItem(finding, index)] : []));
+    if (!items.length) return [];
+    const list = element("ul", { className: "findings" }, ...items);
+    list.setAttribute("aria-labelledby", `${kind}-title`);
+    return [element("h3", { id: `${kind}-title` }, title), list];
+  });
+  byId("findings").replaceChildren(...lists);
   byId("more-findings").hidden = findings.length === nFindings;
   byId("more-findings").textContent = `These are the first ${findings.length} of ${nFindings}.`;
 }
 
 function findingItem(finding, index) {
   const what = element("span", { className: "what" });
-  const one = ({ column, value, fix }) => [`${column} `, value ? element("s", {}, value) : "is missing", " → ", element("ins", {}, fix)];
+  const one = ({ column, value, fix }) => [`${column} `, value ? element("s", {}, value) : "is missing", ...(fix ? [" → ", element("ins", {}, fix)] : [])];
   if (!finding.fixes.length) what.append(`breaks ${counted(finding.laws.length, "law")}`);
   finding.fixes.forEach((fix, k) => what.append(...(k ? [", "] : []), ...one(fix)));
   finding.alternatives.slice(0, 2).forEach((fix) => what.append(" or ", ...one(fix)));
@@ -192,7 +200,7 @@ const rowName = (row) => `${found.namedBy === null ? "row " : ""}${found.rowName
 
 function choose(index) {
   chosenFinding = index;
-  for (const [k, item] of [...byId("findings").children].entries()) item.firstChild.setAttribute("aria-pressed", k === index);
+  for (const [k, button] of byId("findings").querySelectorAll("button").entries()) button.setAttribute("aria-pressed", k === index);
   scrollToRow(byId("scroll"), found.findings[index].row);
 }
 

@@ -28,11 +28,11 @@ function cell(tag, text, properties = {}) {
 function rowOf(number, texts, columns, about) {
   const row = document.createElement("tr");
   row.dataset.row = number;
-  if (about.length) row.className = about.every(({ isMissing }) => isMissing) ? "bad filled" : "bad";
+  if (about.length) row.className = about.every(({ kind }) => kind !== "broken") ? "bad filled" : "bad";
   row.append(cell("th", String(number + 1), { scope: "row" }));
   const fixes = new Map();
-  for (const { isMissing, fixes: certain, alternatives } of about) {
-    for (const fix of certain) fixes.set(fix.column, { ...fix, kind: isMissing ? "filled" : alternatives.length ? "perhaps" : "wrong" });
+  for (const { kind, fixes: certain, alternatives } of about) {
+    for (const fix of certain) fixes.set(fix.column, { ...fix, kind: kind !== "broken" ? "filled" : alternatives.length ? "perhaps" : "wrong" });
     for (const fix of alternatives) fixes.set(fix.column, { ...fix, kind: "perhaps" });
   }
   texts.forEach((text, j) => {
@@ -53,12 +53,12 @@ function mark(made, { fix, kind }, text) {
   better.textContent = fix;
   const now = document.createElement("s");
   now.textContent = text;
-  made.replaceChildren(...(text ? [now, " "] : []), better);
+  made.replaceChildren(...(text ? [now, " "] : []), ...(fix ? [better] : []));
 }
 
-function reason({ sentence, isMissing }, nColumns) {
+function reason({ sentence, kind }, nColumns) {
   const row = document.createElement("tr");
-  row.className = isMissing ? "why filled" : "why";
+  row.className = kind === "broken" ? "why" : "why filled";
   const said = cell("span", sentence, { className: "sentence" });
   const wide = cell("td", "", { colSpan: nColumns });
   wide.append(said);
