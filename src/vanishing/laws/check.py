@@ -406,12 +406,21 @@ class Checker:
         return noise
 
     def scores(self, X: FloatArray, without: int | None = None) -> FloatArray:
-        """Return g / s of every law in every row, shape (n_rows, n_laws)."""
+        """Return g / s of every law in every row, shape (n_rows, n_laws).
+
+        Of a law without noise, s is the share of what rounding may change that makes a row that is
+        off by more broken.
+        """
         scores = np.column_stack(
-            [_score(law, X, self.law_noise(k, X, without)) for k, law in enumerate(self.laws)]
+            [
+                _score(law, X, self.law_noise(k, X, without))
+                if law.resolution is None
+                else self.threshold * law.values(X) / tolerate(law, X)
+                for k, law in enumerate(self.laws)
+            ]
         )
         for k, law in enumerate(self.laws):
-            if law.extent > EXACT and self.rounded_units[k].any():
+            if law.resolution is None and law.extent > EXACT and self.rounded_units[k].any():
                 # Numbers as they are written: what rounding explains is no error.
                 most = np.abs(law.gradients(X)) @ self.rounded_units[k] / 2
                 explained = np.abs(law.values(X)) <= most * (1 + ROUNDING)
@@ -874,6 +883,18 @@ def _differ_by_one(text: str, other: str) -> bool:
     end = len(commonprefix([text[::-1], other[::-1]]))  # noqa: RUF071
     text, other = text[: len(text) - end], other[: len(other) - end]
     return max(len(text), len(other)) <= 1 or (len(text) == 2 and text == other[::-1])
+
+
+def tolerate(law: Law, X: FloatArray) -> FloatArray:
+    """Return how far a law without noise may be off in each row.
+
+    That is half a unit of the last digit of each rounded cell, to first order, and the rounding
+    errors of the computation: ½ Σ_j |∂_j g| δ_j + 10⁻⁹ Σ |terms|.
+    """
+    assert law.resolution is not None
+    sizes = np.abs(law.coefficients * evaluate(law.exponents, X)).sum(axis=1)
+    rounding = np.abs(law.gradients(X)) @ law.resolution / 2
+    return np.asarray(rounding * (1 + ROUNDING) + ROUNDING * sizes + 1e-150)
 
 
 def law_cells(law: Law, x: FloatArray) -> FloatArray:

@@ -970,6 +970,7 @@ def find_relations(
     seed: int = 0,
     most_rows: int = 3000,
     callback: Callable[[int, float], object] | None = None,
+    is_over: type[Exception] | tuple[()] = (),
 ) -> tuple[list[tuple[Relation, float, FloatArray, FloatArray]], list[str], bool]:
     """Find the laws of a table.
 
@@ -986,6 +987,8 @@ def find_relations(
         Rows that are searched; the relations are fitted to all.
     callback : callable, optional
         As in ``discover``.
+    is_over : type of exception, optional
+        Which the callback raises to end the search.
 
     Returns
     -------
@@ -1019,14 +1022,17 @@ def find_relations(
     ratio = _compare_sizes(scaled[chosen])
     is_wide = noise is None and ratio > VERY_WIDE
     search = Search(*table, is_wide, half_digits)
-    search.run()
-    if noise is None and ratio > WIDE and not search.is_exact():
-        same = search.with_other_noise()
-        if not search.found or _log_likelihood(same) > _log_likelihood(search):
-            other = Search(*table, not search.proportional, half_digits)
-            other.take_exact(same)
-            other.run()
-            search = max([search, same, other], key=_log_likelihood)
+    try:
+        search.run()
+        if noise is None and ratio > WIDE and not search.is_exact():
+            same = search.with_other_noise()
+            if not search.found or _log_likelihood(same) > _log_likelihood(search):
+                other = Search(*table, not search.proportional, half_digits)
+                other.take_exact(same)
+                other.run()
+                search = max([search, same, other], key=_log_likelihood)
+    except is_over:
+        notes.append("the time was over before all laws with noise were looked for; set time_limit")
     relations = []
     for relation, p_value in search.found:
         full = relation

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from html import escape
 from math import gcd, lcm
@@ -59,10 +59,15 @@ class Law:
         Root mean square distance of the rows from the law, relative to the columns' spreads, or to
         the values where the noise is in proportion to them.
     p_value : float
-        How likely a law is found that fits as well if one of its columns is shuffled; corrected for
-        the number of candidates.
+        How likely chance makes an equation fit as well; corrected for the number of candidates. If
+        the law has ``bits``, it is 2 to the power of minus these.
     rows : int array
         Numbers of the rows on which it holds.
+    bits : float, optional
+        What the law saves when one of its columns is written down from the others.
+    resolution : array of shape (n_columns,), optional
+        Of a law without noise: units of the last digits that rounding changes, such as 0.01; zeros
+        if it holds to the last digit.
     """
 
     names: tuple[str, ...]
@@ -72,6 +77,8 @@ class Law:
     extent: float
     p_value: float
     rows: IntArray
+    bits: float | None = field(default=None, kw_only=True)
+    resolution: FloatArray | None = field(default=None, kw_only=True)
 
     @property
     def degree(self) -> int:
@@ -324,6 +331,13 @@ def count_digits(value: float, error: float) -> int:
     if error <= 0:
         return 12
     return int(np.clip(np.ceil(np.log10(abs(value) / error)) + 1, 2, 12))
+
+
+def write_whole(coefficients: FloatArray, exponents: IntArray) -> FloatArray:
+    """Return the coefficients of a law times a factor that makes them whole numbers, if one does."""
+    ones = np.ones(len(coefficients))
+    units = {int(i): ones for i in np.flatnonzero(exponents.any(axis=1))}
+    return _simplest(coefficients, np.zeros((len(ones), len(ones))), units)[0]
 
 
 def make_law(

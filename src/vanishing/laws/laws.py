@@ -1,8 +1,10 @@
 """``discover``: the laws of a table, without a setting."""
 
+import math
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,14 +13,17 @@ from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_e
 from vanishing.data.source import have_lost_digits
 from vanishing.data.whole_tables import Table
 from vanishing.equations.text import last_digits
-from vanishing.laws.check import Check, Checker
+from vanishing.laws.check import Check, Checker, tolerate
 from vanishing.laws.discovery import check_options, choose_degree, find_relations
 from vanishing.laws.fit import EXACT, evaluate
-from vanishing.laws.law import Equations, Law, make_law
+from vanishing.laws.cells import Cells
+from vanishing.laws.law import Equations, Law, make_law, write_whole
+from vanishing.laws.model import Evidence
+from vanishing.laws.selection import select_laws
 from vanishing.laws.table import NumericTable, frame_like, refuse_sizes, take_table, whole_columns
 
-#: Rows below which nothing can be said.
-FEWEST_ROWS = 8
+#: Rows below which nothing can be said of laws with noise, and of laws without.
+FEWEST_ROWS, FEWEST_EXACT_ROWS = 8, 5
 #: Rows that the search looks at; coefficients are fitted to all.
 SEARCHED_ROWS = 3000
 #: Share of missing cells above which a column is set aside.
@@ -315,6 +320,7 @@ def discover(
     noise: Any = None,
     sample_weight: Any = None,
     random_state: int | None = None,
+    time_limit: float | None = 20.0,
     callback: Callable[[int, float], object] | None = None,
 ) -> Laws:
     """Find the polynomial equations that the columns of a table satisfy.
@@ -326,7 +332,8 @@ def discover(
     Parameters
     ----------
     X : array-like, frame, path, Table, chunks or source, of shape (n_rows, n_columns)
-        Columns of text and dates are set aside, rows with missing cells are left out.
+        Columns of text and dates are set aside. A row with missing cells counts for the laws of its
+        other columns.
     feature_names : sequence of str, optional
         Names of the columns.
     max_degree : int, optional
@@ -336,7 +343,10 @@ def discover(
         unit. Estimated by default.
     sample_weight : array-like of shape (n_rows,), optional
     random_state : int, optional
-        Seed of the permutations that p-values are computed from.
+        Seed of the rows that are drawn, and of the permutations that p-values are computed from.
+    time_limit : float, optional
+        Seconds after which the search ends, about; None for no limit. ``notes`` say if something
+        was not tried.
     callback : callable, optional
         Called with the number of laws that are found so far, and the share of the search for the
         next one that is done, 0 to 1.
@@ -362,37 +372,31 @@ def discover(
       2*E = m*v^2
     """
     check_options(max_degree, random_state)
+    _check_time_limit(time_limit)
+    deadline = time.monotonic() + (math.inf if time_limit is None else time_limit)
     table = take_table(X, feature_names, sample_weight)
     _leave_out_rows(table, table.sample_weight > 0)
-    _leave_out_missing(table)
+    _leave_out_empty(table)
     _set_rounded_aside(table)
     degree = choose_degree(len(table.names), max_degree, notes=[])  # find_relations tells of it
-    refuse_sizes(table.names, table.values, degree, lambda row: f"row {table.row_names[row]}")
-    _leave_out_gross_errors(table)
+    refuse_sizes(
+        table.names, np.nan_to_num(table.values), degree, lambda row: f"row {table.row_names[row]}"
+    )
     _check_noise(noise, len(table.names))
     values, weights = table.values, table.sample_weight
     names = tuple(table.names)
     n_rows = len(values)
-    if n_rows and len(names):
-        # In units in which squares neither overflow nor underflow.
-        largest = np.abs(values).max(axis=0)
-        scaled = values / np.where(largest > 0, largest, 1.0)
-        centred = scaled - np.average(scaled, axis=0, weights=weights)
-        spreads = largest * np.sqrt(np.average(centred**2, axis=0, weights=weights))
-        ranges = np.array([values.min(axis=0), values.max(axis=0)])
-    else:
-        spreads, ranges = np.zeros(len(names)), np.zeros((2, len(names)))
+    spreads, ranges = _describe(values, weights)
     whole = whole_columns(values)
     equations: list[Law] = []
     level, proportional = float("nan"), False
-    if n_rows < FEWEST_ROWS:
+    if n_rows < FEWEST_EXACT_ROWS:
         table.notes.append(
-            f"{n_rows} rows are too few for a law: at least {FEWEST_ROWS} are needed"
+            f"{n_rows} rows are too few for a law: at least {FEWEST_EXACT_ROWS} are needed"
         )
     else:
-        equations, level, proportional = _search(
-            table, values, weights, spreads, max_degree, noise, random_state, callback
-        )
+        search = _Search(table, spreads, max_degree, noise, random_state, deadline, callback)
+        equations, level, proportional = search.run()
     given = noise if noise is not None and np.ndim(noise) else None
     return Laws(
         tuple(equations),
@@ -403,9 +407,32 @@ def discover(
         whole,
         n_rows,
         tuple(table.notes),
-        last_digits(values) if n_rows else None,
+        last_digits(np.nan_to_num(values)) if n_rows else None,
         proportional,
     )
+
+
+def _check_time_limit(time_limit: Any) -> None:
+    if time_limit is not None and not (isinstance(time_limit, (int, float)) and time_limit > 0):
+        raise ValueError(f"time_limit must be a number of seconds or None, got {time_limit!r}")
+
+
+def _describe(values: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the spreads of columns, and their smallest and largest values; blanks do not count."""
+    if not values.size:
+        return np.zeros(values.shape[1]), np.zeros((2, values.shape[1]))
+    present = np.isfinite(values)
+    known = np.where(present, values, 0.0)
+    # In units in which squares neither overflow nor underflow.
+    largest = np.abs(known).max(axis=0)
+    scaled = known / np.where(largest > 0, largest, 1.0)
+    counted = weights[:, None] * present
+    total = np.maximum(counted.sum(axis=0), np.finfo(float).tiny)
+    centred = scaled - np.sum(counted * scaled, axis=0) / total
+    spreads = largest * np.sqrt(np.sum(counted * centred**2, axis=0) / total)
+    low = np.where(present, values, np.inf).min(axis=0)
+    high = np.where(present, values, -np.inf).max(axis=0)
+    return spreads, np.array([low, high])
 
 
 def _check_noise(noise: Any, n_columns: int) -> None:
@@ -423,36 +450,25 @@ def _check_noise(noise: Any, n_columns: int) -> None:
         )
 
 
-def _leave_out_missing(table: NumericTable) -> None:
-    """Set columns with many missing cells aside, and leave out rows with any."""
+def _leave_out_empty(table: NumericTable) -> None:
+    """Set columns without a number aside."""
     table.values = np.where(np.isinf(table.values), np.nan, table.values)
-    if not len(table.values):
-        return
-    absent = np.isnan(table.values).mean(axis=0)
-    for j in sorted(np.flatnonzero(absent > MOST_MISSING), reverse=True):
-        hint = "; if blanks mean 0, write 0 there" if absent[j] < 1 else ""
-        note = f"{table.names[j]} is set aside: {absent[j]:.0%} of it is missing{hint}"
-        table.drop([int(j)], note)
-    complete = np.asarray(~np.isnan(table.values).any(axis=1))
-    if not complete.all():
-        n_left_out = int(np.sum(~complete))
-        have = "has" if n_left_out == 1 else "have"
-        table.notes.append(
-            f"{n_left_out} of {len(complete)} rows {have} cells without a number; no law "
-            f"was fitted to {'it' if n_left_out == 1 else 'them'}"
-        )
-        _leave_out_rows(table, complete)
+    if len(table.values):
+        for j in reversed(np.flatnonzero(np.isnan(table.values).all(axis=0)).tolist()):
+            table.drop([j], f"{table.names[j]} is set aside: 100% of it is missing")
 
 
-def _leave_out_gross_errors(table: NumericTable) -> None:
+def _leave_out_gross_errors(table: NumericTable) -> BoolArray:
     """Leave out a few rows with a number that is beyond comparison with the rest of its column.
+
+    Returns which rows are kept.
 
     Beside 1e12, numbers around 1 are all the same: laws of the other rows would be lost in the
     rounding errors of that one, or hold because it dwarfs all others.
     """
     n_rows = len(table.values)
     if n_rows < FEWEST_ROWS:
-        return
+        return np.ones(n_rows, dtype=bool)
     distances = np.abs(table.values - np.median(table.values, axis=0))
     usual = np.sort(distances, axis=0)[-1 - max(1, int(FEW * n_rows))]
     gross = (usual > 0) & (distances > BEYOND * usual)
@@ -461,7 +477,9 @@ def _leave_out_gross_errors(table: NumericTable) -> None:
         "beyond comparison with the other rows"
         for i, j in np.argwhere(gross)[:MOST_NOTED].tolist()
     )
-    _leave_out_rows(table, np.asarray(~gross.any(axis=1)))
+    kept = np.asarray(~gross.any(axis=1))
+    _leave_out_rows(table, kept)
+    return kept
 
 
 def _leave_out_rows(table: NumericTable, kept: BoolArray) -> None:
@@ -474,7 +492,7 @@ def _leave_out_rows(table: NumericTable, kept: BoolArray) -> None:
 
 def _set_rounded_aside(table: NumericTable) -> None:
     """Set columns aside whose numbers differ in digits that floating-point numbers do not have."""
-    for j in reversed(np.flatnonzero(have_lost_digits(table.values)).tolist()):
+    for j in reversed(np.flatnonzero(have_lost_digits(np.nan_to_num(table.values))).tolist()):
         note = (
             f"{table.names[j]} is set aside: its numbers, about {table.values[0, j]:.3g}, differ "
             "in digits that floating-point numbers do not have; subtract a constant from them"
@@ -482,64 +500,137 @@ def _set_rounded_aside(table: NumericTable) -> None:
         table.drop([j], note)
 
 
-def _search(
-    table: NumericTable,
-    values: FloatArray,
-    weights: FloatArray,
-    spreads: FloatArray,
-    max_degree: int | None,
-    noise: Any,
-    random_state: int | None,
-    callback: Callable[[int, float], object] | None,
-) -> tuple[list[Law], float, bool]:
-    names = tuple(table.names)
-    laws: list[Law] = []
-    constant = spreads <= CONSTANT * np.abs(values).max(axis=0, initial=0.0)
-    for j in np.flatnonzero(constant):
-        laws.append(_constant_law(names, int(j), float(values[0, j]), len(values)))
-    varying = np.flatnonzero(~constant)
-    if len(varying) < 2:
-        return laws, 0.0 if laws else float("nan"), False
-    given = None
-    if noise is not None:
-        levels = np.broadcast_to(np.asarray(noise, dtype=float), (len(names),))
-        given = levels[varying] if np.ndim(noise) else levels[varying] * spreads[varying]
-    found, notes, proportional = find_relations(
-        values[:, varying],
-        max_degree=max_degree,
-        noise=given,
-        row_weights=weights,
-        seed=0 if random_state is None else random_state,
-        most_rows=SEARCHED_ROWS,
-        callback=callback,
-    )
-    table.notes.extend(notes)
-    numbers = np.arange(len(values))
-    varying_names, written = tuple(names[j] for j in varying), values[:, varying]
-    digits = written, last_digits(written)
-    for relation, p_value, sizes, scaled in found:
-        exponents = np.zeros((len(relation.exponents), len(names)), dtype=np.intp)
-        terms = evaluate(relation.exponents, scaled)
-        law = make_law(relation, sizes, terms, varying_names, p_value, numbers, digits)
-        exponents[:, varying] = law.exponents
-        laws.append(
-            Law(
-                names,
-                exponents,
-                law.coefficients,
-                law.standard_errors,
-                law.extent,
-                p_value,
-                law.rows,
-            )
+class _TimeIsOver(Exception):
+    """Ends a search; what was found is kept."""
+
+
+@dataclass
+class _Search:
+    """The search for all laws of a table: constants, laws without noise, laws with noise."""
+
+    table: NumericTable
+    spreads: FloatArray
+    max_degree: int | None
+    noise: Any
+    random_state: int | None
+    deadline: float
+    callback: Callable[[int, float], object] | None
+
+    def run(self) -> tuple[list[Law], float, bool]:
+        """Return the laws, the level of the noise, and whether it is in proportion to the values."""
+        values = self.table.values
+        present = np.isfinite(values)
+        largest = np.abs(np.where(present, values, 0.0)).max(axis=0)
+        constant = self.spreads <= CONSTANT * largest
+        usual = present.mean(axis=0) >= 1 - MOST_MISSING
+        laws = [self._make_constant(int(j)) for j in np.flatnonzero(constant & usual)]
+        varying = np.flatnonzero(~constant)
+        exact, cells, is_complete = select_laws(
+            np.where(constant, np.nan, values),
+            max_degree=self.max_degree,
+            seed=0 if self.random_state is None else self.random_state,
+            deadline=self.deadline,
+            callback=lambda share: self._report(len(laws), share / 2),
         )
-    extents = [law.extent for law in laws]
-    level = float(np.sqrt(np.mean(np.square(extents)))) if extents else float("nan")
-    return laws, 0.0 if level < EXACT else level, proportional and level >= EXACT
+        laws += [self._make_exact(evidence, cells) for evidence in exact]
+        targets = {evidence.target for evidence in exact}
+        free = np.array([j for j in varying.tolist() if j not in targets and usual[j]], dtype=np.intp)
+        noisy: list[Law] = []
+        proportional = False
+        if not is_complete:
+            self.table.notes.append("the time was over before everything was tried; set time_limit")
+        elif len(free) > 1:
+            noisy, proportional = self._find_noisy(free, len(laws))
+        if not noisy:
+            return laws, 0.0 if laws else float("nan"), False
+        level = float(np.sqrt(np.mean([law.extent**2 for law in noisy])))
+        return laws + noisy, 0.0 if level < EXACT else level, proportional and level >= EXACT
 
+    def _report(self, n_laws: int, share: float) -> None:
+        if self.callback is not None:
+            self.callback(n_laws, share)
+        if time.monotonic() > self.deadline:
+            raise _TimeIsOver
 
-def _constant_law(names: tuple[str, ...], column: int, value: float, n_rows: int) -> Law:
-    exponents = np.zeros((2, len(names)), dtype=np.intp)
-    exponents[0, column] = 1
-    rows: IntArray = np.arange(n_rows)
-    return Law(names, exponents, np.array([1.0, -value]), np.zeros(2), 0.0, 0.0, rows)
+    def _make_constant(self, column: int) -> Law:
+        names = tuple(self.table.names)
+        cells = self.table.values[:, column]
+        rows = np.flatnonzero(np.isfinite(cells))
+        exponents = np.zeros((2, len(names)), dtype=np.intp)
+        exponents[0, column] = 1
+        coefficients = np.array([1.0, -cells[rows[0]]])
+        return Law(
+            names, exponents, coefficients, np.zeros(2), 0.0, 0.0, rows,
+            resolution=np.zeros(len(names)),
+        )  # fmt: skip
+
+    def _make_exact(self, evidence: Evidence, cells: Cells) -> Law:
+        """Return a law without noise in the form in which people write it."""
+        candidate, names = evidence.candidate, tuple(self.table.names)
+        exponents = np.zeros((len(candidate.terms), len(names)), dtype=np.intp)
+        for i, term in enumerate(candidate.terms):
+            for j, power in term:
+                exponents[i, j] = power
+        coefficients = write_whole(np.array(candidate.coefficients), exponents)
+        columns = list(candidate.columns)
+        rows = np.flatnonzero(cells.present[:, columns].all(axis=1))
+        resolution = np.zeros(len(names))
+        if evidence.is_rounded:
+            resolution[columns] = cells.resolution[columns]
+        law = Law(
+            names, exponents, coefficients, np.zeros(len(coefficients)), 0.0,
+            min(1.0, 2.0**-evidence.bits), rows, bits=evidence.bits, resolution=resolution,
+        )  # fmt: skip
+        values = np.nan_to_num(cells.values[rows])
+        off, slopes = law.values(values), law.gradients(values)
+        kept = np.abs(off) <= tolerate(law, values)
+        steepness = np.linalg.norm(slopes * self.spreads, axis=1)
+        steep = kept & (steepness > 0)
+        extent = np.sqrt(np.mean((off[steep] / steepness[steep]) ** 2)) if steep.any() else 0.0
+        return replace(law, rows=rows[kept], extent=float(extent))
+
+    def _find_noisy(self, columns: IntArray, n_laws: int) -> tuple[list[Law], bool]:
+        """Return laws with noise among columns that no other law determines."""
+        names = tuple(self.table.names)
+        part = replace(
+            self.table,
+            values=self.table.values[:, columns],
+            names=[names[j] for j in columns],
+            notes=[],
+        )
+        complete = np.isfinite(part.values).all(axis=1)
+        numbers = np.flatnonzero(complete)
+        _leave_out_rows(part, complete)
+        numbers = numbers[_leave_out_gross_errors(part)]
+        if len(part.values) < FEWEST_ROWS or not (np.ptp(part.values, axis=0) > 0).all():
+            return [], False
+        if not complete.all():
+            self.table.notes.append(
+                f"laws with noise were looked for in the {int(complete.sum())} of {len(complete)} "
+                "rows without missing cells"
+            )
+        self.table.notes.extend(part.notes)
+        given = None
+        if self.noise is not None:
+            levels = np.broadcast_to(np.asarray(self.noise, dtype=float), (len(names),))[columns]
+            given = levels if np.ndim(self.noise) else levels * self.spreads[columns]
+        found, notes, proportional = find_relations(
+            part.values,
+            max_degree=self.max_degree,
+            noise=given,
+            row_weights=part.sample_weight,
+            seed=0 if self.random_state is None else self.random_state,
+            most_rows=SEARCHED_ROWS,
+            callback=lambda found, share: self._report(n_laws + found, (1 + share) / 2),
+            is_over=_TimeIsOver,
+        )
+        self.table.notes.extend(notes)
+        digits = part.values, last_digits(part.values)
+        laws = []
+        for relation, p_value, sizes, scaled in found:
+            terms = evaluate(relation.exponents, scaled)
+            law = make_law(relation, sizes, terms, tuple(part.names), p_value, numbers, digits)
+            exponents = np.zeros((len(relation.exponents), len(names)), dtype=np.intp)
+            exponents[:, columns] = law.exponents
+            laws.append(replace(law, names=names, exponents=exponents))
+        return laws, proportional

@@ -1,0 +1,183 @@
+"""The cells of a table: numbers, blanks, resolution, and how likely each is without any law.
+
+A law is worth what it saves when a column is written down from the others (``model.py``). That needs
+the length of the column on its own: -log₂ p₀ bits a cell. Real columns are neither continuous nor
+discrete. They hold many zeros and a few hundred amounts, so that a density pays 20 bits for every
+0 = 0, and frequencies pay nothing for amounts that occur once. So
+
+    p₀(x) = w (c_x - 1) / (n - 1) + (1 - w) max(δ f(x), 2⁻³⁰)
+
+with the count c_x of a value, a density f from neighboring values, the resolution δ of the column,
+and the weight w of the largest likelihood. The floor keeps one exact law of long numbers from
+outweighing everything else.
+"""
+
+import numpy as np
+from scipy.special import ndtr
+
+from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
+
+#: Rounding error of a sum or product of a few floating-point numbers, relative to its terms.
+ROUNDING = 2.0**-50
+#: A cell is worth at most 30 bits: nine digits, more than people read.
+LEAST_PROBABILITY = 2.0**-30
+#: Digits that tell numbers apart; those beyond are rounding errors of what was computed before.
+SIGNIFICANT_DIGITS = 12
+#: Rounds of expectation maximization for one weight between 0 and 1.
+ROUNDS = 16
+
+
+class Cells:
+    """The numbers of a table as laws see them.
+
+    Parameters
+    ----------
+    values : array of shape (n_rows, n_columns)
+        NaN where a cell is blank.
+    resolution : array of shape (n_columns,), optional
+        Units of the last digits; by default those of ``values``.
+
+    Attributes
+    ----------
+    present : boolean array of shape (n_rows, n_columns)
+    varying : int array
+        Columns with more than one value.
+    log_alone : array of shape (n_rows, n_columns)
+        log₂ p₀ of each cell, 0 where it is blank.
+    """
+
+    def __init__(self, values: FloatArray, resolution: FloatArray | None = None) -> None:
+        self.values = values
+        self.present: BoolArray = np.isfinite(values)
+        if resolution is None:
+            resolution = np.array([find_resolution(column) for column in values.T])
+        self.resolution = resolution
+        self.log_alone = np.zeros(values.shape)
+        self.spreads = np.zeros(values.shape[1])
+        #: log₂ of the probability of each cell, told by the rows above and below.
+        self.log_between = np.zeros(values.shape)
+        #: Number of each value among those of its column, -1 where a cell is blank.
+        self.levels: IntArray = np.full(values.shape, -1, dtype=np.intp)
+        for j, (column, there) in enumerate(zip(values.T, self.present.T, strict=True)):
+            if there.sum() > 1:
+                self._describe(j, column[there], there)
+        self.varying: IntArray = np.flatnonzero(self.levels.max(axis=0, initial=-1) > 0)
+        self._looked_up: dict[tuple[int, int], FloatArray] = {}
+
+    def _describe(self, j: int, x: FloatArray, there: BoolArray) -> None:
+        places = np.round(x / self.resolution[j])
+        distinct, levels, counts = np.unique(places, return_inverse=True, return_counts=True)
+        self.levels[there, j] = levels
+        self.log_alone[there, j] = _log_alone(distinct, counts)[levels]
+        self.spreads[j] = robust_spread(x)
+        # Nothing of a column that counts years is left open by the years above and below.
+        padded = np.concatenate([2 * x[:1] - x[1:2], x, 2 * x[-1:] - x[-2:-1]])
+        off = np.abs(x - (padded[:-2] + padded[2:]) / 2)
+        unit = self.resolution[j]
+        noise = np.hypot(robust_spread(np.concatenate([off, -off])), unit / np.sqrt(12))
+        self.log_between[there, j] = np.log2(round_normal(off, noise, unit))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+        return self.values.shape[0], self.values.shape[1]
+
+    def log_without_law(self, target: int, columns: list[int], rows: IntArray) -> FloatArray:
+        """Return log₂ of the probability of cells of a column that no law of some columns explains.
+
+        Beside the column on its own, each of the other columns may tell what stood beside its value
+        in other rows: rows that repeat themselves are not evidence, even if a further column, which
+        has nothing to do with the law, is different in each of them.
+        """
+        best = self.log_alone[rows, target]
+        for k in columns:
+            if k != target:
+                code = self._look_up(target, k, rows)
+                if code.sum() > best.sum():
+                    best = code
+        return np.asarray(best)
+
+    def _look_up(self, target: int, column: int, rows: IntArray) -> FloatArray:
+        every = len(rows) == len(self.values)
+        if every and (target, column) in self._looked_up:
+            return self._looked_up[target, column]
+        code = _log_given(
+            self.levels[rows, target], self.levels[rows, column], self.log_alone[rows, target]
+        )
+        if every:
+            self._looked_up[target, column] = code
+        return code
+
+
+def round_normal(off: FloatArray, noise: FloatArray | float, unit: float) -> FloatArray:
+    """Return the probability of a rounded number that is off by some distance with normal noise."""
+    with np.errstate(all="ignore"):
+        likelihood = ndtr((unit / 2 - off) / noise) - ndtr((-unit / 2 - off) / noise)
+    return np.asarray(np.maximum(likelihood, np.finfo(float).tiny))
+
+
+def find_resolution(column: FloatArray) -> float:
+    """Return the unit of the last digit of a column, not below what floating-point numbers resolve.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vanishing.laws.cells import find_resolution
+    >>> find_resolution(np.array([1.25, 0.5, 3.0, np.nan]))
+    0.01
+    """
+    x = column[np.isfinite(column) & (column != 0)]
+    if not len(x):
+        return 1.0
+    written = [f"{value:.{SIGNIFICANT_DIGITS - 1}e}".split("e") for value in np.unique(x).tolist()]
+    decimals = max(
+        len(digits.rstrip("0").partition(".")[2]) - int(power) for digits, power in written
+    )
+    return float(max(10.0**-decimals, 8 * ROUNDING * np.abs(x).max()))
+
+
+def robust_spread(x: FloatArray) -> float:
+    """Return half of the range of the middle two thirds, or the standard deviation if that is 0."""
+    low, high = np.quantile(x, [0.16, 0.84])  # one standard deviation on each side
+    return float((high - low) / 2 if high > low else x.std())
+
+
+def _log_alone(places: FloatArray, counts: IntArray) -> FloatArray:
+    """Return log₂ p₀ of each distinct value, in units of the resolution."""
+    n, m = int(counts.sum()), len(places)
+    if m == 1:
+        return np.zeros(1)
+    n_neighbors = min(max(2, int(np.sqrt(m))), m - 1)
+    first = np.clip(np.arange(m) - n_neighbors // 2, 0, m - 1 - n_neighbors)
+    widths = np.maximum(places[first + n_neighbors] - places[first], n_neighbors)
+    density = np.clip(n_neighbors / m / widths, LEAST_PROBABILITY, 1.0)
+    return _mix((counts - 1) / (n - 1), density, counts)
+
+
+def _log_given(x: IntArray, other: IntArray, log_alone: FloatArray) -> FloatArray:
+    """Return log₂ of the probability of levels, looked up at the levels of another column."""
+    code = log_alone.copy()
+    both = (x >= 0) & (other >= 0)
+    x, other = x[both], other[both]
+    if not len(x):
+        return code
+    n_beside = np.bincount(other)[other]
+    _, pairs, n_pairs = np.unique(
+        x * (other.max() + 1) + other, return_inverse=True, return_counts=True
+    )
+    seen = n_beside > 1
+    if not seen.any():
+        return code
+    frequency = (n_pairs[pairs.ravel()][seen] - 1) / (n_beside[seen] - 1)
+    places = np.flatnonzero(both)[seen]
+    code[places] = _mix(frequency, 2.0 ** log_alone[places], np.ones(len(places)))
+    return code
+
+
+def _mix(first: FloatArray, second: FloatArray, counts: FloatArray | IntArray) -> FloatArray:
+    """Return log₂ of the mixture of two probabilities that makes the cells most likely."""
+    n, weight = float(counts.sum()), 0.5
+    for _ in range(ROUNDS):
+        share = weight * first / (weight * first + (1 - weight) * second)
+        weight = min(max(float(counts @ share) / n, 1 / (n + 1)), n / (n + 1))
+    return np.asarray(np.log2(weight * first + (1 - weight) * second))

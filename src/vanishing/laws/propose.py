@@ -1,0 +1,543 @@
+"""Proposals: equations that might be laws. Anybody may propose, only ``model.judge`` decides.
+
+Each proposer looks at some rows in which its own columns are present, and yields what most of them
+keep up to rounding. False proposals cost time and nothing else, so they need not be avoided.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from itertools import combinations
+
+import numpy as np
+from scipy.optimize import linprog
+
+from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
+from vanishing.laws.cells import ROUNDING, Cells
+from vanishing.laws.model import DENOMINATORS, Candidate, Term, measure_number
+
+#: Rows that most proposers look at. Chance rarely keeps an equation in so many.
+SOME_ROWS = 40
+#: Share of these rows that keep an equation which is worth a closer look.
+MOST = 0.75
+#: Numbers that are compared at once, 32 MB of them.
+AT_ONCE = 4 * 10**6
+#: Combinations of columns that are tried one by one.
+MOST_COMBINATIONS = 40_000
+#: Digits of a coefficient beyond those that floating-point arithmetic may have changed.
+DIGITS = 13
+
+
+class Proposer:
+    """Proposes equations of the columns of a table.
+
+    Parameters
+    ----------
+    cells : Cells
+    rng : numpy.random.Generator
+        Draws the rows that are looked at.
+    """
+
+    def __init__(self, cells: Cells, rng: np.random.Generator) -> None:
+        self.cells = cells
+        self.rng = rng
+        n_rows = len(cells.values)
+        self.rows: IntArray = np.arange(n_rows)
+        if n_rows > SOME_ROWS:
+            self.rows = np.sort(rng.choice(n_rows, SOME_ROWS, replace=False))
+        self.some = cells.values[self.rows]
+        #: Bits that a row may give, at most.
+        self.worth = -cells.log_alone[self.rows] * (n_rows / len(self.rows))
+
+    def proposers(self) -> list[Callable[[], Iterable[Candidate]]]:
+        """Return functions that propose, the cheapest first."""
+        return [
+            self.ratios_and_differences,
+            self.sums_and_products,
+            self.totals_of_neighbors,
+            self.ratios_of_products,
+            self.sums_of_four,
+            self.combinations_of_three,
+            self.sparse_combinations,
+            self.quotients,
+            self.shifted_quotients,
+        ]
+
+    # --- Two columns ------------------------------------------------------------------------------
+
+    def ratios_and_differences(self) -> Iterator[Candidate]:
+        """Propose y = k x, y = x + k, y = k - x and y = x²."""
+        units = self.cells.resolution
+        for a, b in combinations(self.cells.varying.tolist(), 2):
+            both = self.cells.present[:, [a, b]].all(axis=1)
+            x, y = self.cells.values[both, a], self.cells.values[both, b]
+            nonzero = (x != 0) & (y != 0)
+            if nonzero.sum() > 1:
+                for ratio in _find_ratios(x[nonzero], y[nonzero], units[a], units[b]):
+                    yield linear([b, a], [1.0, -ratio])
+            for sign in (1.0, -1.0):
+                shifts = y - sign * x
+                if len(shifts) and (middle := float(np.median(shifts))):
+                    near = np.abs(shifts - middle) <= (units[a] + units[b]) / 2
+                    if np.mean(near) >= MOST:
+                        yield linear([b, a], [1.0, -sign], -tidy(middle, 1e-11))
+            for base, square, p, q in ((a, b, x, y), (b, a, y, x)):
+                near = np.abs(p**2 - q) <= np.abs(p) * units[base] + units[square]
+                if len(p) and np.mean(near) >= MOST:
+                    yield Candidate((((base, 2),), ((square, 1),)), (1.0, -1.0))
+
+    # --- Three columns ----------------------------------------------------------------------------
+
+    def sums_and_products(self) -> Iterator[Candidate]:
+        """Propose c = a + b and c = a b for all pairs."""
+        columns, units = self.cells.varying, self.cells.resolution[self.cells.varying]
+        some, worth = self.some[:, columns], self.worth[:, columns]
+        first, second = np.triu_indices(len(columns), 1)
+        step = max(1, AT_ONCE // max(some.size, 1))
+        for start in range(0, len(first), step):
+            a, b = first[start : start + step], second[start : start + step]
+            x, y = some[:, a], some[:, b]
+            for is_sum in (True, False):
+                value = x + y if is_sum else x * y
+                size = np.abs(x) + np.abs(y) if is_sum else np.abs(value)
+                unit = units[a] + units[b] if is_sum else np.abs(x) * units[b] + np.abs(y) * units[a]
+                most = np.broadcast_to(unit / 2, value.shape) + 16 * ROUNDING * size
+                with np.errstate(invalid="ignore"):
+                    off = np.abs(value[:, :, None] - some[:, None, :])
+                    kept = off <= most[:, :, None] + units / 2
+                known = np.isfinite(off).sum(axis=0)
+                gain = np.maximum(
+                    np.einsum("rpc,rc->pc", kept, worth),
+                    np.maximum(
+                        np.einsum("rpc,rp->pc", kept, worth[:, a]),
+                        np.einsum("rpc,rp->pc", kept, worth[:, b]),
+                    ),
+                )
+                good = (kept.sum(axis=0) >= MOST * known) & (gain > self._least_gain(3))
+                for pair, c in np.argwhere(good).tolist():
+                    i, j, k = (int(columns[each]) for each in (a[pair], b[pair], c))
+                    if k in (i, j):
+                        continue
+                    if is_sum:
+                        yield linear([i, j, k], [1.0, 1.0, -1.0])
+                    else:
+                        yield Candidate((multiply(i, j), ((k, 1),)), (1.0, -1.0))
+
+    def _least_gain(self, n_terms: int) -> float:
+        """Return the bits that a law of some terms costs at least."""
+        return float(n_terms * np.log2(max(len(self.cells.varying), 2)))
+
+    def ratios_of_products(self) -> Iterator[Candidate]:
+        """Propose c = k a b and c = k a², by logarithms."""
+        columns, units = self.cells.varying, self.cells.resolution
+        with np.errstate(divide="ignore"):
+            logs = np.log(np.abs(self.some))
+        logs[~np.isfinite(logs)] = np.nan
+        with np.errstate(invalid="ignore", over="ignore"):
+            relative = units / np.abs(self.some)
+        first, second = np.triu_indices(len(columns))
+        a, b = columns[first], columns[second]
+        products = logs[:, a] + logs[:, b]
+        errors = relative[:, a] + relative[:, b]
+        for c in columns.tolist():
+            ratios = products - logs[:, [c]]
+            middle = _median(ratios)
+            with np.errstate(invalid="ignore"):
+                near = np.abs(ratios - middle) <= errors + relative[:, [c]] + 1e-13
+            known = np.isfinite(ratios).sum(axis=0)
+            good = (known > 3) & (near.sum(axis=0) >= MOST * known)
+            for i, j in zip(a[good].tolist(), b[good].tolist(), strict=True):
+                if c not in (i, j):
+                    yield from self._scale_product(multiply(i, j), None, c)
+
+    def _scale_product(self, term: Term, other: tuple[Term, float] | None, column: int) -> Iterator[Candidate]:
+        """Propose column = k (term + sign other) with the numbers k that rounding allows."""
+        terms = (term,) if other is None else (term, other[0])
+        signs = (1.0,) if other is None else (1.0, other[1])
+        product = Candidate(terms, signs)
+        columns = [*product.columns, column]
+        rows = self.cells.values[self.cells.present[:, columns].all(axis=1)]
+        x, y = product.evaluate_terms(rows).sum(axis=1), rows[:, column]
+        nonzero = (x != 0) & (y != 0)
+        units = self.cells.resolution
+        errors = sum(np.abs(product.differentiate(rows, j)) * units[j] for j in product.columns)
+        if nonzero.sum() > 1:
+            for k in _find_ratios(x[nonzero], y[nonzero], np.asarray(errors)[nonzero], units[column]):
+                yield Candidate((*terms, ((column, 1),)), (*(k * sign for sign in signs), -1.0))
+
+    def combinations_of_three(self) -> Iterator[Candidate]:
+        """Propose linear equations of two or three columns with any coefficients."""
+        for size, has_constant in ((2, True), (3, False), (3, True)):
+            if math.comb(len(self.cells.varying), size) > MOST_COMBINATIONS:
+                continue
+            chosen = np.array(list(combinations(self.cells.varying.tolist(), size)), dtype=np.intp)
+            for some in np.array_split(chosen, 1 + len(chosen) // 2000):
+                if len(some):
+                    yield from self._find_null_vectors(some, has_constant)
+
+    def _find_null_vectors(self, chosen: IntArray, has_constant: bool) -> Iterator[Candidate]:
+        values = np.moveaxis(self.some[:, chosen], 0, 1)
+        complete = np.isfinite(values).all(axis=2)
+        values = np.where(complete[:, :, None], values, 0.0)
+        if has_constant:
+            values = np.concatenate([values, complete[:, :, None].astype(float)], axis=2)
+        sizes = np.sqrt(np.sum(values**2, axis=1))
+        sizes[sizes == 0] = 1.0
+        _, singular, right = np.linalg.svd(values / sizes[:, None], full_matrices=False)
+        if singular.shape[1] < values.shape[2]:
+            return
+        # Small beside the others, as rounding makes it, not the only one that is.
+        close = (singular[:, -1] < 1e-3) & (singular[:, -2] > 30 * singular[:, -1] + 1e-4)
+        for i in np.flatnonzero(close & (complete.sum(axis=1) > values.shape[2] + 1)).tolist():
+            yield from self._refine(chosen[i], right[i, -1] / sizes[i], has_constant)
+
+    def _refine(self, columns: IntArray, coefficients: FloatArray, has_constant: bool) -> Iterator[Candidate]:
+        """Propose a linear equation with coefficients that are fitted to the rows that keep it."""
+        complete = self.cells.present[:, columns].all(axis=1)
+        values, units = self.cells.values[np.ix_(complete, columns)], self.cells.resolution[columns]
+        if has_constant:
+            values = np.column_stack([values, np.ones(len(values))])
+            units = np.append(units, 0.0)
+
+        def measure(found: FloatArray) -> tuple[FloatArray, FloatArray]:
+            rounding = np.abs(found) @ units / 2
+            return np.abs(values @ found), rounding + 64 * ROUNDING * np.abs(values) @ np.abs(found)
+
+        for _ in range(4):
+            off, most = measure(coefficients)
+            near = off <= np.maximum(most, np.quantile(off, MOST))
+            if near.sum() <= len(coefficients):
+                return
+            sizes = np.sqrt(np.mean(values[near] ** 2, axis=0))
+            sizes[sizes == 0] = 1.0
+            _, _, right = np.linalg.svd(values[near] / sizes, full_matrices=False)
+            coefficients = right[-1] / sizes
+        off, most = measure(coefficients)
+        sizes = np.abs(values * coefficients).max(axis=0)
+        if np.mean(off <= 4 * most) < MOST or (sizes <= 8 * np.median(most)).any():
+            return
+        for unit in range(len(columns)):
+            ratios = coefficients / coefficients[unit]
+            errors = _estimate_errors(values, ratios, units, unit)
+            found = [tidy(r, e) for r, e in zip(ratios.tolist(), errors.tolist(), strict=True)]
+            constant = found.pop() if has_constant else 0.0
+            yield linear(columns.tolist(), found, constant)
+        exact = [tidy(value, 0.0) for value in (coefficients / coefficients[0]).tolist()]
+        constant = exact.pop() if has_constant else 0.0
+        yield linear(columns.tolist(), exact, constant)
+
+    # --- Four columns and more --------------------------------------------------------------------
+
+    def totals_of_neighbors(self) -> Iterator[Candidate]:
+        """Propose totals over columns that stand side by side, as differences of running sums."""
+        n_columns, units = self.some.shape[1], self.cells.resolution
+        known = np.isfinite(self.some)
+
+        def run(values: FloatArray | BoolArray) -> FloatArray:
+            return np.insert(np.cumsum(values, axis=-1, dtype=float), 0, 0.0, axis=-1)
+
+        sums, sizes = run(np.where(known, self.some, 0.0)), run(np.where(known, np.abs(self.some), 0.0))
+        blanks, digits = run(~known), run(units)
+        for length in range(3, n_columns):
+            first = np.arange(n_columns - length + 1)
+            last = first + length
+            total = np.where(blanks[:, last] > blanks[:, first], np.nan, sums[:, last] - sums[:, first])
+            most = (digits[last] - digits[first]) / 2 + 16 * ROUNDING * sizes[:, last]
+            for c in self.cells.varying.tolist():
+                with np.errstate(invalid="ignore"):
+                    off = np.abs(total - self.some[:, [c]])
+                    kept = off <= most + units[c] / 2 + 16 * ROUNDING * np.abs(self.some[:, [c]])
+                n_known = np.isfinite(off).sum(axis=0)
+                good = (n_known > 2) & (kept.sum(axis=0) >= MOST * n_known)
+                for start in first[good].tolist():
+                    summed = [j for j in range(start, start + length) if self._is_nonzero(j)]
+                    if not start <= c < start + length and len(summed) > 1:
+                        yield linear([*summed, c], [1.0] * len(summed) + [-1.0])
+
+    def _is_nonzero(self, column: int) -> bool:
+        return bool(np.nan_to_num(self.cells.values[:, column]).any())
+
+    def sums_of_four(self) -> Iterator[Candidate]:
+        """Propose a ± b = ± c ± d by meeting in the middle.
+
+        What holds in each row holds for random combinations of rows too. So each column becomes a
+        few numbers, and equal sums of two of these are found by sorting. Of several draws of rows,
+        some have no wrong cell.
+        """
+        for n_rows in (20, 8, 8, 8):
+            drawn = self._draw_complete(n_rows)
+            if drawn is not None:
+                yield from self._match_sums(*drawn)
+
+    def _draw_complete(self, n_rows: int) -> tuple[IntArray, IntArray] | None:
+        """Draw rows, and the columns that are present and vary in them."""
+        present = self.cells.present
+        start = int(self.rng.integers(len(present)))
+        order = self.rng.permutation(np.flatnonzero((present >= present[start]).all(axis=1)))
+        rows = order[:n_rows]
+        varies = np.ptp(np.where(present[start], self.cells.values[rows], 0.0), axis=0) > 0
+        columns = np.flatnonzero(varies & present[start])
+        most = math.isqrt(2 * MOST_COMBINATIONS)
+        return (rows, columns) if len(rows) > 4 and 4 <= len(columns) <= most else None
+
+    def _match_sums(self, rows: IntArray, columns: IntArray) -> Iterator[Candidate]:
+        values = self.cells.values[np.ix_(rows, columns)]
+        mixing = self.rng.normal(size=(3, len(rows)))
+        numbers, sizes = mixing @ values, np.abs(mixing) @ np.abs(values)
+        errors = np.linalg.norm(mixing, axis=1)[:, None] * self.cells.resolution[columns] / 2
+        errors = errors + 64 * ROUNDING * sizes
+        a, b = np.triu_indices(len(columns), 1)
+        sums = np.hstack([numbers[:, a] + numbers[:, b], numbers[:, a] - numbers[:, b]])
+        errors = np.tile(errors[:, a] + errors[:, b], 2)
+        signs, a, b = np.repeat([1.0, -1.0], len(a)), np.tile(a, 2), np.tile(b, 2)
+        order = np.argsort(sums[0])
+        margin = 3 * float(np.median(errors[0]))
+        for flip in (1.0, -1.0):
+            low, high = (
+                np.searchsorted(sums[0], flip * sums[0] + side * margin, sorter=order)
+                for side in (-1, 1)
+            )
+            counts = high - low
+            if counts.sum() > AT_ONCE:
+                continue
+            left = np.repeat(np.arange(len(counts)), counts)
+            offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+            right = order[np.repeat(low, counts) + offsets]
+            for k in range(len(sums)):
+                off = np.abs(sums[k, left] - flip * sums[k, right])
+                near = (left < right) & (off <= 2 * (errors[k, left] + errors[k, right]))
+                left, right = left[near], right[near]
+            for i, j in zip(left.tolist(), right.tolist(), strict=True):
+                total: dict[int, float] = {}
+                parts = ((a[i], 1.0), (b[i], signs[i]), (a[j], -flip), (b[j], -flip * signs[j]))
+                for place, sign in parts:
+                    column = int(columns[place])
+                    total[column] = total.get(column, 0.0) + sign
+                yield linear(list(total), list(total.values()))
+
+    def sparse_combinations(self) -> Iterator[Candidate]:
+        """Propose the shortest linear equation of each column, by linear programming.
+
+        The columns that are present wherever some column is have a null space, in which the vector
+        with the smallest sum of absolute values is nearly always the one with the fewest terms.
+        """
+        tried = set()
+        for j in self.cells.varying.tolist():
+            rows = np.flatnonzero(self.cells.present[:, j])
+            columns = self.cells.varying[self.cells.present[np.ix_(rows, self.cells.varying)].all(axis=0)]
+            key = rows.tobytes(), columns.tobytes()
+            if key in tried or len(columns) < 3:
+                continue
+            tried.add(key)
+            yield from self._find_sparse(rows, columns)
+            for _ in range(2):  # some draws have no wrong cell
+                some = self.rng.permutation(rows)[: max(len(columns) + 4, len(rows) // 2)]
+                yield from self._find_sparse(some, columns)
+
+    def _find_sparse(self, rows: IntArray, columns: IntArray) -> Iterator[Candidate]:
+        values = np.column_stack([self.cells.values[np.ix_(rows, columns)], np.ones(len(rows))])
+        n_rows, n_terms = values.shape
+        if n_rows <= n_terms:
+            return
+        sizes = np.abs(values).max(axis=0)
+        sizes[sizes == 0] = 1.0
+        _, singular, right = np.linalg.svd(values / sizes, full_matrices=False)
+        rounding = float(np.median(self.cells.resolution[columns] / sizes[:-1]))
+        null = right[singular <= max(1e-11 * singular[0], rounding * math.sqrt(n_rows))].T
+        for j in range(len(columns) if null.size else 0):
+            if np.linalg.norm(null[j]) < 1e-6:
+                continue
+            vector = _find_shortest(null, j)
+            if vector is None:
+                continue
+            vector = np.where(np.abs(vector) > 1e-7 * np.abs(vector).max(), vector, 0.0) / sizes
+            used = np.flatnonzero(vector[:-1])
+            if len(used) > 1:
+                kept = np.append(used, n_terms - 1) if vector[-1] else used
+                yield from self._refine(columns[used], vector[kept], bool(vector[-1]))
+
+    # --- A column divided by another --------------------------------------------------------------
+
+    def quotients(self) -> Iterator[Candidate]:
+        """Propose a = k b (c ± d)."""
+        columns, units = self.cells.varying, self.cells.resolution
+        n_columns = len(columns)
+        if n_columns**2 * math.comb(n_columns, 2) > 100 * MOST_COMBINATIONS:
+            return
+        first, second = np.triu_indices(n_columns, 1)
+        c, d = columns[first], columns[second]
+        for sign in (1.0, -1.0):
+            sums = self.some[:, c] + sign * self.some[:, d]
+            unit = (units[c] + units[d]) / 2
+            size = np.abs(self.some[:, c]) + np.abs(self.some[:, d])
+            for b in columns.tolist():
+                factor = self.some[:, [b]]
+                products = factor * sums
+                of_sums = np.abs(factor) * (unit + 32 * ROUNDING * size)
+                most = of_sums + np.abs(sums) * units[b] / 2
+                for a in columns.tolist():
+                    if a == b:
+                        continue
+                    for place in self._match_ratio(a, products, most).tolist():
+                        i, j = int(c[place]), int(d[place])
+                        if a not in (i, j) and b not in (i, j):
+                            yield from self._scale_product(multiply(b, i), (multiply(b, j), sign), a)
+
+    def _match_ratio(self, column: int, products: FloatArray, errors: FloatArray) -> IntArray:
+        """Return the products that a column is a multiple of, those worth most first, a few."""
+        target = self.some[:, [column]]
+        with np.errstate(all="ignore"):
+            ratios = target / products
+        ratios[~np.isfinite(ratios) | (ratios == 0)] = np.nan
+        known = np.isfinite(ratios)
+        some = np.flatnonzero(known.sum(axis=0) > 3)
+        k = _median(ratios[:, some])
+        with np.errstate(invalid="ignore"):
+            off = np.abs(target - k * products[:, some])
+            kept = off <= self.cells.resolution[column] / 2 + np.abs(k) * errors[:, some]
+        kept &= known[:, some]
+        worth = self.worth[:, column] @ kept
+        good = kept.sum(axis=0) >= MOST * known[:, some].sum(axis=0)
+        good &= worth > self._least_gain(4)
+        return some[good][np.argsort(-worth[good], kind="stable")[:5]]
+
+    def shifted_quotients(self) -> Iterator[Candidate]:
+        """Propose a = b (k c + m), such as net = gross (1 - rate)."""
+        columns = self.cells.varying
+        if len(columns) ** 3 > 10 * MOST_COMBINATIONS:
+            return
+        for b in columns.tolist():
+            with np.errstate(all="ignore"):
+                ratios = self.some / self.some[:, [b]]
+            ratios[~np.isfinite(ratios)] = np.nan
+            for a in columns.tolist():
+                if a != b:
+                    for c in self._find_lines(ratios[:, a], columns):
+                        if c not in (a, b):
+                            yield from self._shift(a, b, c)
+
+    def _find_lines(self, ratio: FloatArray, columns: IntArray) -> list[int]:
+        """Return the columns of which a ratio is nearly a linear function."""
+        rows = np.flatnonzero(np.isfinite(ratio))
+        if len(rows) < 5:
+            return []
+        x, y = self.some[np.ix_(rows, columns)], ratio[rows, None]
+        known = np.isfinite(x)
+        x, y = np.where(known, x, 0.0), np.where(known, y, 0.0)
+        n = np.maximum(known.sum(axis=0), 1)
+        x, y = (np.where(known, each - each.sum(axis=0) / n, 0.0) for each in (x, y))
+        squares, spread = np.sum(x**2, axis=0), np.sqrt(np.sum(y**2, axis=0) / n)
+        slope = np.sum(x * y, axis=0) / np.where(squares > 0, squares, 1.0)
+        off = np.median(np.abs(y - slope * x), axis=0)
+        close = (off <= 1e-3 * spread) & (squares > 0) & (spread > 0) & (n > 4)
+        return [int(j) for j in columns[close]]
+
+    def _shift(self, a: int, b: int, c: int) -> Iterator[Candidate]:
+        rows = self.cells.present[:, [a, b, c]].all(axis=1) & (self.cells.values[:, b] != 0)
+        values = self.cells.values[rows]
+        ratio = values[:, a] / values[:, b]
+        design = np.column_stack([values[:, c], np.ones(len(values))])
+        near = np.ones(len(values), dtype=bool)
+        for _ in range(4):
+            found = np.linalg.lstsq(design[near], ratio[near], rcond=None)[0]
+            off = np.abs(ratio - design @ found)
+            near = off <= np.quantile(off, MOST)
+        for error in (1e-10, 1e-6):
+            k, m = (tidy(float(value), error) for value in found)
+            if k and m:
+                terms = (multiply(b, c), ((b, 1),), ((a, 1),))
+                yield Candidate(terms, (k, m, -1.0))
+
+
+def multiply(a: int, b: int) -> Term:
+    """Return the product of two columns."""
+    return ((a, 2),) if a == b else ((min(a, b), 1), (max(a, b), 1))
+
+
+def linear(columns: list[int], coefficients: list[float], constant: float = 0.0) -> Candidate:
+    """Return a linear equation, without columns whose coefficients are zero."""
+    terms: list[Term] = [((j, 1),) for j in columns]
+    numbers = [*coefficients, constant]
+    terms.append(())
+    kept = [i for i, number in enumerate(numbers) if number]
+    return Candidate(tuple(terms[i] for i in kept), tuple(float(numbers[i]) for i in kept))
+
+
+def tidy(value: float, error: float) -> float:
+    """Return the shortest number within a relative error of a value."""
+    if not value or not math.isfinite(value):
+        return 0.0
+    error = min(max(error, 10.0**-DIGITS), UNKNOWN)
+    low, high = abs(value) * (1 - error), abs(value) * (1 + error)
+    return math.copysign(_shortest(low, high, abs(value)), value)
+
+
+#: Relative error of a number of which not even one digit is known.
+UNKNOWN = 0.2
+
+
+def _shortest(low: float, high: float, middle: float) -> float:
+    found = [float(f"{middle:.{DIGITS}g}")]
+    power = math.floor(math.log10(high))
+    for n_digits in range(DIGITS):
+        unit = 10.0 ** (power - n_digits)
+        if (number := math.ceil(low / unit) * unit) <= high:
+            found.append(float(f"{number:.{DIGITS}g}"))
+            break
+    for denominator in (1, *DENOMINATORS):
+        if (numerator := math.ceil(low * denominator)) / denominator <= high:
+            found.append(numerator / denominator)
+            break
+    return min((each for each in found if each), key=lambda each: measure_number(float(f"{each:.12g}")))
+
+
+def _find_ratios(
+    x: FloatArray, y: FloatArray, x_unit: FloatArray | float, y_unit: float
+) -> set[float]:
+    """Return numbers k with y = k x in most rows: the median ratio, and the shortest nearby."""
+    ratio = float(np.median(y / x))
+    most = y_unit / 2 + abs(ratio) * x_unit / 2 + 16 * ROUNDING * np.abs(y)
+    near = np.abs(y - ratio * x) <= most
+    if not math.isfinite(ratio) or np.mean(near) < MOST - 0.05:
+        return set()
+    # What the rows allow, but for a few that may be wrong.
+    errors = most / np.abs(y)
+    error = float(np.quantile(errors, 0.1))
+    return {tidy(ratio, 0.0), tidy(ratio, error)}
+
+
+def _estimate_errors(
+    values: FloatArray, ratios: FloatArray, units: FloatArray, unit: int
+) -> FloatArray:
+    """Return how far rounding may move each coefficient, relative to it: three standard errors."""
+    others = [i for i in range(len(ratios)) if i != unit]
+    noise = np.sqrt(np.sum((ratios * units) ** 2) / 12) + 1e-15 * np.abs(values * ratios).max()
+    sizes = np.sqrt(np.mean(values**2, axis=0))
+    sizes[sizes == 0] = 1.0
+    scaled = values[:, others] / sizes[others]
+    inverse = np.linalg.pinv(scaled.T @ scaled, hermitian=True)
+    errors = np.zeros(len(ratios))
+    errors[others] = 3 * noise * np.sqrt(np.maximum(np.diag(inverse), 0.0)) / sizes[others]
+    return np.asarray(np.maximum(errors / np.maximum(np.abs(ratios), 1e-300), 1e-11))
+
+
+def _find_shortest(null: FloatArray, j: int) -> FloatArray | None:
+    """Return the vector of a null space with v_j = 1 and the smallest sum of absolute values."""
+    n_terms, n_vectors = null.shape
+    identity = np.eye(n_terms)
+    solution = linprog(
+        np.repeat([0.0, 1.0], [n_vectors, n_terms]),
+        A_ub=np.block([[null, -identity], [-null, -identity]]),
+        b_ub=np.zeros(2 * n_terms),
+        A_eq=np.append(null[j], np.zeros(n_terms))[None],
+        b_eq=[1.0],
+        bounds=[(None, None)] * n_vectors + [(0, None)] * n_terms,
+        method="highs-ds",
+    )
+    return null @ solution.x[:n_vectors] if solution.status == 0 else None
+
+
+def _median(columns: FloatArray) -> FloatArray:
+    """Return the medians of columns without NaN, NaN where there is no number."""
+    counts = np.isfinite(columns).sum(axis=0)
+    ordered = np.sort(columns, axis=0)  # NaN last
+    return np.asarray(ordered[np.maximum(counts - 1, 0) // 2, np.arange(columns.shape[1])])

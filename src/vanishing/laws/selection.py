@@ -1,0 +1,139 @@
+"""The laws of a table without noise: of all proposals, those that pay for themselves together."""
+
+import heapq
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from vanishing.arrays.namespace import FloatArray
+from vanishing.laws.cells import Cells
+from vanishing.laws.model import ENOUGH_BITS, Candidate, Evidence, bound_bits, judge
+from vanishing.laws.propose import Proposer
+
+#: Rows that laws are looked for in. Further ones hardly change which equations are laws.
+MOST_ROWS = 1000
+
+
+class Selection:
+    """Laws that are accepted one after the other, the one with most bits first.
+
+    Parameters
+    ----------
+    cells : Cells
+    """
+
+    def __init__(self, cells: Cells) -> None:
+        self.cells = cells
+        self.laws: list[Evidence] = []
+        #: Bits that the laws save, row by row, by target.
+        self.known: dict[int, FloatArray] = {}
+
+    def find_free_targets(self, candidate: Candidate) -> list[int]:
+        """Return the columns of a candidate that none of its other columns depends on."""
+        columns = set(candidate.columns)
+        return [j for j in columns if not self._dependents(j) & (columns - {j})]
+
+    def _dependents(self, column: int) -> set[int]:
+        """Return the targets that are computed from a column, by one law or several."""
+        found: set[int] = set()
+        todo = [column]
+        while todo:
+            source = todo.pop()
+            for law in self.laws:
+                if (
+                    law.target != source
+                    and law.target not in found
+                    and source in law.candidate.columns
+                ):
+                    found.add(law.target)
+                    todo.append(law.target)
+        return found
+
+    def accept(self, law: Evidence) -> None:
+        """Add a law."""
+        self.laws.append(law)
+        self.known[law.target] = self.known.get(law.target, 0.0) + law.gains
+
+    def run(self, candidates: list[Candidate], deadline: float) -> bool:
+        """Accept laws until no candidate pays for itself; False if the time is over before.
+
+        Bits only become fewer as laws become known. So a candidate is judged again only when its
+        former bits are the most of all.
+        """
+        bounds = (bound_bits(each, self.cells, self.known) for each in candidates)
+        # Bits, the order of the proposals, number of laws that were known, evidence.
+        queue: list[tuple[float, int, int, Evidence | None]] = [
+            (-bits, i, -1, None) for i, bits in enumerate(bounds) if bits > ENOUGH_BITS
+        ]
+        heapq.heapify(queue)
+        while queue:
+            _, i, n_known, evidence = heapq.heappop(queue)
+            if time.monotonic() > deadline:
+                return False
+            if evidence is not None and n_known == len(self.laws):
+                self.accept(evidence)
+                continue
+            targets = self.find_free_targets(candidates[i])
+            if not targets or bound_bits(candidates[i], self.cells, self.known) <= ENOUGH_BITS:
+                continue
+            evidence = judge(candidates[i], self.cells, self.known, targets)
+            if evidence is not None and evidence.bits > ENOUGH_BITS:
+                heapq.heappush(queue, (-evidence.bits, i, len(self.laws), evidence))
+        return True
+
+
+def select_laws(
+    values: FloatArray,
+    *,
+    max_degree: int | None,
+    seed: int,
+    deadline: float,
+    callback: Callable[[float], object],
+) -> tuple[list[Evidence], Cells, bool]:
+    """Find the laws that hold to the last digit, or up to rounding, but for a few wrong cells.
+
+    Parameters
+    ----------
+    values : array of shape (n_rows, n_columns)
+        NaN where a cell is blank.
+    max_degree : int, optional
+    seed : int
+    deadline : float
+        By ``time.monotonic``.
+    callback : callable
+        Called with the share of the search that is done.
+
+    Returns
+    -------
+    laws : list of Evidence
+    cells : Cells
+        Of all rows.
+    is_complete : bool
+        Whether the time was enough for everything.
+    """
+    rng = np.random.default_rng(seed)
+    everything = Cells(values)
+    cells = everything
+    if len(values) > MOST_ROWS:
+        drawn = np.sort(rng.choice(len(values), MOST_ROWS, replace=False))
+        cells = Cells(values[drawn], everything.resolution)
+    candidates: dict[object, Candidate] = {}
+    is_complete = True
+    proposers = Proposer(cells, rng).proposers() if len(cells.varying) > 1 else []
+    for done, propose in enumerate(proposers):
+        callback(done / (len(proposers) + 1))
+        if time.monotonic() > deadline:
+            is_complete = False
+            break
+        for candidate in propose():
+            if len(candidate.columns) > 1 and (
+                max_degree is None or candidate.degree <= max_degree
+            ):
+                candidates.setdefault(candidate.key, candidate)
+            if time.monotonic() > deadline:
+                is_complete = False
+                break
+    selection = Selection(cells)
+    is_complete &= selection.run(list(candidates.values()), deadline)
+    return selection.laws, everything, is_complete
