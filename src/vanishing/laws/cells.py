@@ -73,14 +73,13 @@ class Cells:
         # Nothing of a column that counts years is left open by the years above and below.
         padded = np.concatenate([2 * x[:1] - x[1:2], x, 2 * x[-1:] - x[-2:-1]])
         off = np.abs(x - (padded[:-2] + padded[2:]) / 2)
-        unit = self.resolution[j]
+        unit = self.coarsen(j)
         noise = np.hypot(robust_spread(np.concatenate([off, -off])), unit / np.sqrt(12))
         self.log_between[there, j] = np.log2(round_normal(off, noise, unit))
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Numbers of rows and columns."""
-        return self.values.shape[0], self.values.shape[1]
+    def coarsen(self, column: int) -> float:
+        """Return the resolution at which a cell is worth at most 30 bits."""
+        return float(max(self.resolution[column], LEAST_PROBABILITY * self.spreads[column]))
 
     def log_without_law(self, target: int, columns: list[int], rows: IntArray) -> FloatArray:
         """Return log₂ of the probability of cells of a column that no law of some columns explains.

@@ -1187,9 +1187,14 @@ def divide(law: Relation, steps: list[IntArray]) -> list[IntArray]:
     return [exponents for _, exponents in sorted(found, key=lambda each: each[0])]
 
 
+def order_terms(exponents: IntArray) -> IntArray:
+    """Return the order that monomials have, by their exponents."""
+    return np.lexsort((*-exponents.T[::-1], exponents.sum(axis=1)))
+
+
 def sort_terms(exponents: IntArray) -> IntArray:
     """Return exponents in the order that monomials have."""
-    return exponents[np.lexsort((*-exponents.T[::-1], exponents.sum(axis=1)))]
+    return exponents[order_terms(exponents)]
 
 
 def _pairs_of_terms(steps: list[IntArray], degree: int, n_factors: int = 0) -> list[IntArray]:

@@ -14,11 +14,16 @@ from vanishing.data.source import have_lost_digits
 from vanishing.data.whole_tables import Table
 from vanishing.equations.text import last_digits
 from vanishing.laws.check import Check, Checker, tolerate
-from vanishing.laws.discovery import check_options, choose_degree, find_relations
+from vanishing.laws.discovery import (
+    check_options,
+    choose_degree,
+    find_relations,
+    order_terms,
+)
 from vanishing.laws.fit import EXACT, evaluate
 from vanishing.laws.cells import Cells
 from vanishing.laws.law import Equations, Law, make_law, write_whole
-from vanishing.laws.model import Evidence
+from vanishing.laws.model import ENOUGH_BITS, Candidate, Evidence, judge
 from vanishing.laws.selection import select_laws
 from vanishing.laws.table import NumericTable, frame_like, refuse_sizes, take_table, whole_columns
 
@@ -571,7 +576,9 @@ class _Search:
         for i, term in enumerate(candidate.terms):
             for j, power in term:
                 exponents[i, j] = power
-        coefficients = write_whole(np.array(candidate.coefficients), exponents)
+        order = order_terms(exponents)
+        exponents = exponents[order]
+        coefficients = write_whole(np.array(candidate.coefficients)[order], exponents)
         columns = list(candidate.columns)
         rows = np.flatnonzero(cells.present[:, columns].all(axis=1))
         resolution = np.zeros(len(names))
@@ -626,11 +633,25 @@ class _Search:
         )
         self.table.notes.extend(notes)
         digits = part.values, last_digits(part.values)
-        laws = []
+        cells, laws = Cells(part.values), []
         for relation, p_value, sizes, scaled in found:
             terms = evaluate(relation.exponents, scaled)
             law = make_law(relation, sizes, terms, tuple(part.names), p_value, numbers, digits)
+            evidence = judge(_as_candidate(law), cells, {}, has_noise=law.extent > EXACT)
+            if evidence is None or evidence.bits < ENOUGH_BITS:
+                continue
             exponents = np.zeros((len(relation.exponents), len(names)), dtype=np.intp)
             exponents[:, columns] = law.exponents
-            laws.append(replace(law, names=names, exponents=exponents))
+            p_value = min(1.0, 2.0**-evidence.bits)
+            laws.append(
+                replace(law, names=names, exponents=exponents, bits=evidence.bits, p_value=p_value)
+            )
         return laws, proportional
+
+
+def _as_candidate(law: Law) -> Candidate:
+    terms = tuple(
+        tuple((j, int(powers[j])) for j in np.flatnonzero(powers).tolist())
+        for powers in law.exponents
+    )
+    return Candidate(terms, tuple(law.coefficients.tolist()))

@@ -198,7 +198,7 @@ class _Code:
         self.target = target
         self.alone = alone
         self.values = cells.values[rows]
-        self.unit = float(cells.resolution[target])
+        self.unit = cells.coarsen(target)
         self.spread = float(cells.spreads[target])
         terms = candidate.evaluate_terms(self.values)
         self.slopes = {j: candidate.differentiate(self.values, j) for j in candidate.columns}
@@ -347,9 +347,10 @@ def are_errors(n_broken: int, n_rows: int, n_columns: int) -> bool:
     """Say whether broken rows are rather wrong cells than rows that the equation does not hold for.
 
     An equation that holds often, with exceptions at any rate, is not a law with a few wrong cells:
-    compare the two binomial likelihoods, the second with a uniform prior of its rate.
+    compare the two binomial likelihoods, the first with the usual rate of wrong cells or a smaller
+    one, the second with a uniform prior of its rate.
     """
-    rate = 1 - (1 - WRONG_CELLS) ** n_columns
+    rate = min(1 - (1 - WRONG_CELLS) ** n_columns, n_broken / n_rows)
     as_errors = math.log(math.comb(n_rows, n_broken))
     as_errors += n_broken * math.log(rate) + (n_rows - n_broken) * math.log1p(-rate)
     return as_errors > -math.log(n_rows + 1)

@@ -132,7 +132,7 @@ class Proposer:
         with np.errstate(divide="ignore"):
             logs = np.log(np.abs(self.some))
         logs[~np.isfinite(logs)] = np.nan
-        with np.errstate(invalid="ignore", over="ignore"):
+        with np.errstate(all="ignore"):
             relative = units / np.abs(self.some)
         first, second = np.triu_indices(len(columns))
         a, b = columns[first], columns[second]
@@ -500,9 +500,14 @@ def _find_ratios(
     if not math.isfinite(ratio) or np.mean(near) < MOST - 0.05:
         return set()
     # What the rows allow, but for a few that may be wrong.
-    errors = most / np.abs(y)
-    error = float(np.quantile(errors, 0.1))
-    return {tidy(ratio, 0.0), tidy(ratio, error)}
+    errors = most / np.abs(x)
+    low = float(np.quantile(y / x - errors, 0.9))
+    high = float(np.quantile(y / x + errors, 0.1))
+    found = {tidy(ratio, 0.0)}
+    if low < high and low * high > 0:
+        sides = sorted((abs(low), abs(high)))
+        found.add(math.copysign(_shortest(*sides, sum(sides) / 2), ratio))
+    return found
 
 
 def _estimate_errors(

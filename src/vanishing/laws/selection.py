@@ -3,6 +3,7 @@
 import heapq
 import time
 from collections.abc import Callable
+from itertools import permutations
 
 import numpy as np
 
@@ -54,6 +55,67 @@ class Selection:
         """Add a law."""
         self.laws.append(law)
         self.known[law.target] = self.known.get(law.target, 0.0) + law.gains
+
+    def _leave_out(self, law: Evidence) -> "Selection":
+        """Return the other laws."""
+        others = Selection(self.cells)
+        for other in self.laws:
+            if other is not law:
+                others.accept(other)
+        return others
+
+    def _combine_linear(self) -> list[Candidate]:
+        """Return differences of linear laws that are shorter than one of them."""
+        linear = [dict(zip(law.candidate.terms, law.candidate.coefficients, strict=True))
+                  for law in self.laws if law.candidate.degree == 1]  # fmt: skip
+        found = []
+        for first, second in permutations(linear, 2):
+            for term in first.keys() & second.keys():
+                factor = first[term] / second[term]
+                left = {
+                    each: first.get(each, 0.0) - factor * second.get(each, 0.0)
+                    for each in {**first, **second}
+                }
+                largest = max(map(abs, left.values()))
+                kept = {each: value for each, value in left.items() if abs(value) > 1e-9 * largest}
+                if 1 < len(kept) < len(first):
+                    found.append(Candidate(tuple(kept), tuple(kept.values())))
+        return found
+
+    def simplify(self, candidates: list[Candidate]) -> None:
+        """Replace laws by shorter ones that say the same beside the other laws.
+
+        A wrong cell breaks every law that speaks of its column. So a longer law that avoids the
+        column has more bits than the one that people wrote: sales = wages + rent + profit, where
+        one of the costs is wrong, instead of sales = costs + profit. The shorter law may be broken
+        in rows that break another law too.
+        """
+        candidates = candidates + self._combine_linear()
+        for law in list(self.laws):
+            others = self._leave_out(law)
+            excused = np.logical_or.reduce([each.broken for each in self.laws])
+            shorter = [
+                each
+                for each in candidates
+                if len(each.terms) < len(law.candidate.terms)
+                and law.target in each.columns
+                and each.degree <= law.candidate.degree
+            ]
+            for candidate in sorted(shorter, key=lambda each: len(each.terms)):
+                if law.target not in others.find_free_targets(candidate):
+                    continue
+                found = judge(candidate, self.cells, others.known, [law.target])
+                if found is None or found.bits < ENOUGH_BITS or (found.broken & ~excused).any():
+                    continue
+                if found.is_rounded and not law.is_rounded:
+                    continue
+                others.accept(found)
+                targets = others.find_free_targets(law.candidate)
+                again = judge(law.candidate, self.cells, others.known, targets)
+                if again is None or again.bits < ENOUGH_BITS:
+                    self.laws, self.known = others.laws, others.known
+                    break
+                others = self._leave_out(law)
 
     def run(self, candidates: list[Candidate], deadline: float) -> bool:
         """Accept laws until no candidate pays for itself; False if the time is over before.
@@ -126,14 +188,14 @@ def select_laws(
         if time.monotonic() > deadline:
             is_complete = False
             break
-        for candidate in propose():
+        with np.errstate(all="ignore"):  # units may be so large that products overflow
+            proposed = list(propose())
+        for candidate in proposed:
             if len(candidate.columns) > 1 and (
                 max_degree is None or candidate.degree <= max_degree
             ):
                 candidates.setdefault(candidate.key, candidate)
-            if time.monotonic() > deadline:
-                is_complete = False
-                break
     selection = Selection(cells)
     is_complete &= selection.run(list(candidates.values()), deadline)
-    return selection.laws, everything, is_complete
+    selection.simplify(list(candidates.values()))
+    return sorted(selection.laws, key=lambda law: law.target), everything, is_complete
