@@ -467,10 +467,9 @@ def _simplest(
         # Of c_i / c_u: variance by its derivatives.
         slopes = np.eye(len(ratios)) / coefficients[unit]
         slopes[:, unit] -= ratios / coefficients[unit]
-        scaled = factors[:, None] * slopes
-        ratios, errors, fractions = _simplify_jointly(
-            factors * ratios, scaled @ covariance @ scaled.T, unit
-        )
+        spread = slopes @ covariance @ slopes.T
+        # Row by row: the factors may be so large that their products overflow.
+        ratios, errors, fractions = _simplify_jointly(ratios, spread, unit, factors)
         n_rough = sum(fraction is None for fraction in fractions)
         weight = sum(f.numerator.bit_length() + f.denominator for f in fractions if f is not None)
         sizes = np.log(np.abs(ratios[with_columns]))
@@ -499,14 +498,15 @@ def _simplest(
 
 
 def _simplify_jointly(
-    ratios: FloatArray, covariance: FloatArray, unit: int
+    ratios: FloatArray, covariance: FloatArray, unit: int, factors: FloatArray
 ) -> tuple[FloatArray, FloatArray, list[Fraction | None]]:
     """Replace coefficients by simple numbers, the best known first, and refit the others each time.
 
     Errors of coefficients are correlated: with one of them rounded on its own, the law fits
     no row. Given that coefficient i is f instead of r_i, the others are normal with the mean
     r + C_i (f - r_i) / C_ii and the covariance C - C_i C_i' / C_ii. Each step is within a few of
-    these conditional errors, so that all of them together move the residuals by little.
+    these conditional errors, so that all of them together move the residuals by little. Numbers are
+    simple when they are multiplied by ``factors``.
 
     Returns
     -------
@@ -526,19 +526,20 @@ def _simplify_jointly(
         for i in np.argsort(relative, kind="stable").tolist():
             if fractions[i] is not None:
                 continue
-            fraction = _fraction(float(ratios[i]), float(errors[i]))
+            fraction = _fraction(float(factors[i] * ratios[i]), float(factors[i] * errors[i]))
             if fraction is None:
                 continue
             fractions[i], found = fraction, True
+            simple = float(fraction) / factors[i]
             if covariance[i, i] > 0:
                 gain = covariance[:, i] / covariance[i, i]
-                ratios = ratios + gain * (float(fraction) - ratios[i])
+                ratios = ratios + gain * (simple - ratios[i])
                 covariance = covariance - np.outer(gain, covariance[i])
-            ratios[i] = float(fraction)
+            ratios[i] = simple
             covariance[i, :] = covariance[:, i] = 0.0
             break
     errors[[each is not None for each in fractions]] = 0.0
-    return ratios, errors, fractions
+    return factors * ratios, factors * errors, fractions
 
 
 def _fraction(value: float, error: float) -> Fraction | None:
