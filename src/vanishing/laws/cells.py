@@ -24,7 +24,7 @@ LEAST_PROBABILITY = 2.0**-30
 #: Digits that tell numbers apart; those beyond are rounding errors of what was computed before.
 SIGNIFICANT_DIGITS = 12
 #: Rounds of expectation maximization for one weight between 0 and 1.
-ROUNDS = 16
+ROUNDS = 8
 
 
 class Cells:

@@ -23,7 +23,14 @@ from vanishing.laws.discovery import (
 from vanishing.laws.fit import EXACT, evaluate
 from vanishing.laws.cells import Cells
 from vanishing.laws.law import Equations, Law, make_law, write_whole
-from vanishing.laws.model import ENOUGH_BITS, Candidate, Evidence, judge
+from vanishing.laws.model import (
+    ENOUGH_BITS,
+    TELLING_CORRELATION,
+    Candidate,
+    Evidence,
+    judge,
+    measure_dependence,
+)
 from vanishing.laws.selection import select_laws
 from vanishing.laws.table import NumericTable, frame_like, refuse_sizes, take_table, whole_columns
 
@@ -637,8 +644,11 @@ class _Search:
         for relation, p_value, sizes, scaled in found:
             terms = evaluate(relation.exponents, scaled)
             law = make_law(relation, sizes, terms, tuple(part.names), p_value, numbers, digits)
-            evidence = judge(_as_candidate(law), cells, {}, has_noise=law.extent > EXACT)
-            if evidence is None or evidence.bits < ENOUGH_BITS:
+            has_noise = law.extent > EXACT
+            evidence = judge(_as_candidate(law), cells, {}, has_noise=has_noise)
+            if evidence is None:
+                continue
+            if has_noise and not _is_noise(relation.deviations[relation.sound]):
                 continue
             exponents = np.zeros((len(relation.exponents), len(names)), dtype=np.intp)
             exponents[:, columns] = law.exponents
@@ -647,6 +657,21 @@ class _Search:
                 replace(law, names=names, exponents=exponents, bits=evidence.bits, p_value=p_value)
             )
         return laws, proportional
+
+
+def _is_noise(deviations: FloatArray) -> bool:
+    """Say whether deviations from a law are noise: those of a row do not tell those of the next.
+
+    What is left of a trend or a cycle goes on from row to row. In few rows that would not be seen,
+    so that nothing can be said of noise.
+    """
+    n_rows = len(deviations)
+    if measure_dependence(TELLING_CORRELATION, n_rows) < ENOUGH_BITS:
+        return False
+    first, second = deviations[:-1], deviations[1:]
+    squares = np.sqrt(np.sum(first**2) * np.sum(second**2))
+    correlation = float(first @ second / squares) if squares > 0 else 0.0
+    return measure_dependence(correlation, n_rows) < ENOUGH_BITS
 
 
 def _as_candidate(law: Law) -> Candidate:

@@ -32,6 +32,8 @@ ENOUGH_BITS = 10.0
 WRONG_CELLS = 0.01
 #: Noise, in spreads of a column, that a correlation has. A law is told from it by its bits.
 NOISE_OF_CORRELATIONS = 0.1
+#: Correlation of the residuals of a false law with what it leaves out, which must be seen if there.
+TELLING_CORRELATION = 0.5
 #: Noise, in spreads, with which a prediction says nothing about a cell.
 UNINFORMATIVE = 0.3
 #: Denominators that people use: small numbers, and the parts of a day, a month and a year.
@@ -129,8 +131,9 @@ def judge(
     targets: Iterable[int] | None = None,
     *,
     has_noise: bool = False,
+    excluded: BoolArray | None = None,
 ) -> Evidence | None:
-    """Return the evidence for a candidate with its best target; None if nothing speaks for it.
+    """Return the evidence for a candidate with its best target; None if it is not enough.
 
     Parameters
     ----------
@@ -142,9 +145,12 @@ def judge(
         Columns that may be the target; all by default.
     has_noise : bool
         Whether the numbers are measured; otherwise they are exact or rounded.
+    excluded : boolean array of shape (n_rows,), optional
+        Rows that are left out.
     """
     columns = list(candidate.columns)
-    complete = np.flatnonzero(cells.present[:, columns].all(axis=1))
+    present = cells.present[:, columns].all(axis=1)
+    complete = np.flatnonzero(present if excluded is None else present & ~excluded)
     # Each different row of the law's columns counts once: repeated rows are not evidence.
     _, first, which = np.unique(
         cells.levels[np.ix_(complete, columns)], axis=0, return_index=True, return_inverse=True
@@ -157,13 +163,21 @@ def judge(
     for target in sorted(columns if targets is None else targets):
         if np.ptp(cells.values[rows, target]) == 0:
             continue
-        alone = cells.log_without_law(target, columns, rows)
-        if target in known:
-            alone = np.minimum(alone + known[target][rows], 0.0)
-        code = _Code(candidate, cells, rows, target, alone)
-        found = code.write_with_noise() if has_noise else code.write_exactly()
+        code = _Code(candidate, cells, rows, target)
+        write = code.write_with_noise if has_noise else code.write_exactly
         # Of equal targets the last one: people compute columns from those before.
-        if found is not None and (best is None or found.bits - length > best.bits - SAME_NUMBER):
+        least = length + (ENOUGH_BITS if best is None else best.bits - SAME_NUMBER)
+        # What other columns tell about the target takes longer to find, and only leaves less.
+        for columns_beside in ([], columns):
+            alone = cells.log_without_law(target, columns_beside, rows)
+            if target in known:
+                alone = np.minimum(alone + known[target][rows], 0.0)
+            code.alone = alone
+            found = write()
+            if found is None or found.bits <= least:
+                found = None
+                break
+        if found is not None:
             gains = np.zeros(len(cells.values))
             gains[complete] = found.gains[which.ravel()]
             broken = np.zeros(len(cells.values), dtype=bool)
@@ -189,14 +203,13 @@ class _Written(NamedTuple):
 class _Code:
     """Writes the target of a candidate down, in rows that are all different."""
 
-    def __init__(
-        self, candidate: Candidate, cells: Cells, rows: IntArray, target: int, alone: FloatArray
-    ) -> None:
+    def __init__(self, candidate: Candidate, cells: Cells, rows: IntArray, target: int) -> None:
         self.candidate = candidate
         self.cells = cells
         self.rows = rows
         self.target = target
-        self.alone = alone
+        #: log₂ of the probability of the cells without the law.
+        self.alone = cells.log_alone[rows, target]
         self.values = cells.values[rows]
         self.unit = cells.coarsen(target)
         self.spread = float(cells.spreads[target])
@@ -222,7 +235,7 @@ class _Code:
         # Eleven digits agree, or as many as the rounding errors of the sum leave.
         digits = 1e-11 * np.abs(target)
         noise = np.maximum(32 * self.rounding, digits)
-        told = np.maximum(digits, unit) / np.maximum(noise, np.finfo(float).tiny)
+        told = np.maximum(digits, unit) / np.maximum(noise, unit)
         likelihood = np.where(self.residuals <= noise, np.minimum(1.0, told), 0.0)
         best = self._write(likelihood, noise, 0)
         if best is None or best.broken.any():
@@ -354,6 +367,11 @@ def are_errors(n_broken: int, n_rows: int, n_columns: int) -> bool:
     as_errors = math.log(math.comb(n_rows, n_broken))
     as_errors += n_broken * math.log(rate) + (n_rows - n_broken) * math.log1p(-rate)
     return as_errors > -math.log(n_rows + 1)
+
+
+def measure_dependence(correlation: float, n_rows: int) -> float:
+    """Return the bits that a correlation saves: ½ n log₂ 1 / (1 - r²)."""
+    return -0.5 * n_rows * math.log2(max(1 - correlation**2, np.finfo(float).tiny))
 
 
 def measure_structure(candidate: Candidate, n_columns: int) -> float:

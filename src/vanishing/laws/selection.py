@@ -9,7 +9,14 @@ import numpy as np
 
 from vanishing.arrays.namespace import FloatArray
 from vanishing.laws.cells import Cells
-from vanishing.laws.model import ENOUGH_BITS, Candidate, Evidence, bound_bits, judge
+from vanishing.laws.model import (
+    ENOUGH_BITS,
+    Candidate,
+    Evidence,
+    bound_bits,
+    judge,
+    measure_structure,
+)
 from vanishing.laws.propose import Proposer
 
 #: Rows that laws are looked for in. Further ones hardly change which equations are laws.
@@ -91,8 +98,10 @@ class Selection:
         in rows that break another law too.
         """
         candidates = candidates + self._combine_linear()
+        n_columns = len(self.cells.varying)
         for law in list(self.laws):
             others = self._leave_out(law)
+            length = measure_structure(law.candidate, n_columns)
             excused = np.logical_or.reduce([each.broken for each in self.laws])
             shorter = [
                 each
@@ -104,15 +113,18 @@ class Selection:
             for candidate in sorted(shorter, key=lambda each: len(each.terms)):
                 if law.target not in others.find_free_targets(candidate):
                     continue
-                found = judge(candidate, self.cells, others.known, [law.target])
-                if found is None or found.bits < ENOUGH_BITS or (found.broken & ~excused).any():
+                found = judge(
+                    candidate, self.cells, others.known, [law.target], excluded=excused
+                )
+                if found is None or found.broken.any():
                     continue
-                if found.is_rounded and not law.is_rounded:
+                # As many bits where no cell is wrong.
+                lost = np.where(excused, 0.0, law.gains - found.gains).sum()
+                if lost > length - measure_structure(candidate, n_columns):
                     continue
                 others.accept(found)
                 targets = others.find_free_targets(law.candidate)
-                again = judge(law.candidate, self.cells, others.known, targets)
-                if again is None or again.bits < ENOUGH_BITS:
+                if judge(law.candidate, self.cells, others.known, targets) is None:
                     self.laws, self.known = others.laws, others.known
                     break
                 others = self._leave_out(law)
@@ -140,7 +152,7 @@ class Selection:
             if not targets or bound_bits(candidates[i], self.cells, self.known) <= ENOUGH_BITS:
                 continue
             evidence = judge(candidates[i], self.cells, self.known, targets)
-            if evidence is not None and evidence.bits > ENOUGH_BITS:
+            if evidence is not None:
                 heapq.heappush(queue, (-evidence.bits, i, len(self.laws), evidence))
         return True
 
