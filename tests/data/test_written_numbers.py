@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vanishing.data import TableError, as_source, read_table
-from vanishing.data.written_numbers import guess_format, read_texts, strip_unit
+from vanishing.data.written_numbers import guess_format, read_texts
 
 pytest.importorskip("pyarrow")
 
@@ -181,13 +181,6 @@ def test_texts_of_frames_are_read_as_in_files(tmp_path):
     (typo,) = by_frame.check(pandas.read_csv(path, index_col=None))
     assert (typo.row, typo.fixes[0].text, typo.fixes[0].fix) == (5, "$l2.5", 25.0)
     assert by_file.check(path)[0].name == "6"
-
-
-@pytest.mark.parametrize(
-    ("cell", "digits"), [("3 kg", "3"), (" $ 12.50", "12.50"), ("(7)", "-7"), ("Rome", "Rome")]
-)
-def test_digits_without_their_unit(cell, digits):
-    assert strip_unit(cell) == digits
 
 
 def test_brackets_that_do_not_close_are_no_number():

@@ -6,7 +6,7 @@ from datetime import date, datetime
 from typing import Any, NamedTuple
 
 from vanishing.arrays.namespace import import_extra
-from vanishing.data.csv_files import TableError, import_arrow
+from vanishing.data.csv_files import TableError, guess_header, import_arrow
 from vanishing.data.written_numbers import MISSING, is_number
 
 #: What Excel shows where a formula fails.
@@ -16,6 +16,8 @@ FAILED = frozenset(
 #: A row of this share of the cells of the longest one is part of the table; what is above it is a
 #: title.
 PART_OF_TABLE = 0.5
+#: Rows that tell whether the first one contains names.
+SAMPLED = 1000
 
 Row = Sequence[Any]
 
@@ -24,7 +26,9 @@ class Sheet(NamedTuple):
     """A table, with the names of its columns if it has any.
 
     ``others`` are the other sheets of the file that hold data. ``first_line`` is the row of the
-    sheet that is the first one below the names; None where empty rows were left out.
+    sheet that is the first one below the names; None where empty rows were left out. ``first`` are
+    the cells of the first row, and ``is_doubtful`` says whether they may as well be names, or the
+    names a row.
     """
 
     title: str
@@ -32,6 +36,8 @@ class Sheet(NamedTuple):
     columns: list[Any]
     others: list[str]
     first_line: int | None
+    first: list[str]
+    is_doubtful: bool
 
 
 def read_sheet(content: bytes, where: str, *, sheet: str | None, header: bool | None) -> Sheet:
@@ -68,9 +74,12 @@ def read_sheet(content: bytes, where: str, *, sheet: str | None, header: bool | 
     if not filled:
         raise TableError(f"{where} holds no table: its sheets are empty")
     title, (rows, places) = filled[0]
+    first = [_write(cell) for cell in rows[0]]
+    is_doubtful = False
     if header is None:
-        header = any(isinstance(cell, str) and not is_number(cell, ".") for cell in rows[0])
-    names = [_write(cell) for cell in rows[0]] if header else None
+        below = [[_write(cell) for cell in row] for row in rows[1:SAMPLED]]
+        header, is_doubtful = guess_header(first, below)
+    names = first if header else None
     rows = rows[1:] if header else rows
     if not rows:
         raise TableError(f"{where} has no rows, only a header; at least one is required")
@@ -78,7 +87,8 @@ def read_sheet(content: bytes, where: str, *, sheet: str | None, header: bool | 
     places = places[int(header) :]
     follow = places == list(range(places[0], places[0] + len(places)))
     others = [name for name, _ in filled[1:]]
-    return Sheet(title, names, columns, others, places[0] if follow else None)
+    first_line = places[0] if follow else None
+    return Sheet(title, names, columns, others, first_line, first, is_doubtful)
 
 
 def _find_table(sheet: Any) -> tuple[list[Row], list[int]]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
 from vanishing.data.source import have_lost_digits
+from vanishing.data.whole_tables import Table
 from vanishing.equations.text import last_digits
 from vanishing.laws.check import Check, Checker
 from vanishing.laws.discovery import check_options, choose_degree, find_relations
@@ -158,7 +159,7 @@ class Laws(Equations):
 
     def _take_columns(self, table: NumericTable, X: Any) -> FloatArray:
         """Return the columns of the laws from a table, by name where it has names."""
-        has_names = isinstance(X, (str, os.PathLike)) or hasattr(X, "columns")
+        has_names = isinstance(X, (str, os.PathLike, Table)) or hasattr(X, "columns")
         needed = sorted({name for law in self.equations for name in law.columns})
         if has_names:
             missing = [name for name in needed if name not in table.names]
@@ -331,7 +332,7 @@ def discover(
       2*E = m*v^2
     """
     check_options(max_degree, random_state)
-    table = take_table(X, feature_names, sample_weight)
+    table = take_table(X, feature_names, sample_weight, tells_notes=True)
     _leave_out_rows(table, table.sample_weight > 0)
     _leave_out_missing(table)
     _set_rounded_aside(table)

@@ -24,6 +24,7 @@ from vanishing.laws.laws import Laws, discover
 
 #: What to do about an error of the reader, on a page.
 REMEDIES = {
+    "decimal": "if that is wrong, write the numbers without thousands separators",
     "delimiter": "correct the row and open the file again",
     "encoding": "save the file as UTF-8",
     "format": "save the table as CSV",
@@ -172,6 +173,8 @@ def _take_columns(opened: OpenTable) -> ReadTable:
         raise _bad_table("The table has no column of numbers")
     with np.errstate(invalid="ignore"):
         values = opened.numbers(features)
+    said = (*opened.layout_notes, *opened.number_notes(features))
+    notes = [*(_sentence(each.with_remedies(REMEDIES)) for each in said), *notes]
     values = np.where(np.isinf(values), np.nan, values)
     _refuse_huge([columns[j] for j in features], values)
     texts: dict[int, Sequence[str]] = {
@@ -207,8 +210,6 @@ def _refuse_huge(names: Sequence[str], values: FloatArray) -> None:
 def _name_columns(opened: OpenTable) -> tuple[list[str], list[str]]:
     """Return a name for each column, all different, and what there is to say about them."""
     notes = []
-    if opened.names is None:
-        notes.append("The first line contains no names: the columns are called x0, x1, ...")
     names: list[str] = []
     for j, name in enumerate(opened.shown_names):
         written = name if name.strip() else f"column {j + 1}"
