@@ -564,7 +564,8 @@ class OpenTable(ABC):
 
     def number_notes(self, columns: Sequence[int]) -> list[Note]:
         """Say how the numbers of columns were read, after they were."""
-        formats = {self.shown_names[j]: each for j, each in self.find_formats(columns).items()}
+        found = sorted(self.find_formats(columns).items())
+        formats = {self.shown_names[j]: form for j, form in found}
         decimal, opened = self.find_open_cells(columns)
         unclear = {self.shown_names[j]: text for j, text in opened.items()}
         return describe_numbers(formats, decimal, unclear)

@@ -16,7 +16,7 @@ from vanishing.app.report import write_laws_report
 from vanishing.arrays.namespace import FloatArray
 from vanishing.data.csv_files import OpenTable, SetAside, TableError
 from vanishing.data.whole_tables import MAGIC, open_table
-from vanishing.equations.text import Term, as_given
+from vanishing.equations.text import Term, as_given, plain_symbol
 from vanishing.laws.check import BrokenRow, Check, Fix
 from vanishing.laws.fit import EXACT
 from vanishing.laws.law import Law
@@ -330,7 +330,8 @@ def _law(law: Law, n_broken: int, proportional: bool) -> dict[str, Any]:
 
 
 def _term(term: Term) -> dict[str, Any]:
-    return {"isNegative": term.is_negative, "number": term.number, "powers": term.powers}
+    powers = [(plain_symbol(name), power) for name, power in term.powers]
+    return {"isNegative": term.is_negative, "number": term.number, "powers": powers}
 
 
 def _finding(found: BrokenRow, sentence: str) -> dict[str, Any]:
