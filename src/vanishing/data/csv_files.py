@@ -460,6 +460,12 @@ def describe_numbers(
         for unit, names in columns.items()
         if signs[unit]
     ]
+    own = {
+        name: form.decimal for name, form in formats.items() if form.decimal not in ("", decimal)
+    }
+    for sign in dict.fromkeys(own.values()):
+        names = [name for name, each in own.items() if each == sign]
+        said.append(f"with {sign!r} as decimal sign: {list_names(names)}")
     if bracketed := [name for name, form in formats.items() if form.brackets]:
         said.append(f"with parentheses for minus signs: {list_names(bracketed)}")
     if said:

@@ -556,9 +556,11 @@ def take_columns(
     else:
         wanted = [shown.index(name) for name in columns]
     values = opened.numbers(wanted)
+    # Without names, x0, x1, ... are places in the file, also where a column is left out.
+    is_named = opened.names is not None or len(wanted) < opened.n_columns
     return Table(
         values,
-        None if opened.names is None else tuple(shown[j] for j in wanted),
+        tuple(shown[j] for j in wanted) if is_named else None,
         opened.texts(index[0]) if index else None,
         set_aside,
         where=opened.where,

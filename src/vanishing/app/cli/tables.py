@@ -227,7 +227,8 @@ def read_table(
         strays = opened.find_strays(features)
         if strays and not lists_strays:
             note(f"{opened.where}: {_say_strays(strays)}")
-        names = None if opened.names is None else tuple(opened.names[j] for j in features)
+        is_named = opened.names is not None or bool(aside)
+        names = tuple(opened.shown_names[j] for j in features) if is_named else None
         table = Table(
             values,
             names if model is None else known_names,
