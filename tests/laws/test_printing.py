@@ -111,3 +111,11 @@ def test_both_sides_have_terms_without_a_minus_sign(coefficients):
               np.arange(9))  # fmt: skip
     assert "-" not in str(law)
     assert not any(term.is_negative for side in law.sides for term in side)
+
+
+def test_names_that_are_no_words_are_set_apart():
+    rng = np.random.default_rng(0)
+    a = rng.integers(1, 50, 60) / 4
+    names = ["m/s2", "b", "net price"]
+    laws = discover(np.column_stack([a, a**2, 2 * a]), names)
+    assert {str(law) for law in laws} == {"b = [m/s2]^2", "2*[m/s2] = [net price]"}

@@ -1,6 +1,7 @@
 """Sheets of Excel files, read as columns."""
 
 import io
+import re
 from collections.abc import Sequence
 from datetime import date, datetime
 from typing import Any, NamedTuple
@@ -120,12 +121,17 @@ def _make_column(cells: list[Any]) -> Any:
     said = [cell for cell in cells if cell is not None]
     if said and all(isinstance(cell, bool) for cell in said):
         return arrow.array(cells, arrow.bool_())
-    if all(
+    are_texts = bool(said) and all(isinstance(cell, str) for cell in said)
+    if not are_texts and all(
         isinstance(cell, int | float) or (isinstance(cell, str) and is_number(cell, "."))
         for cell in said
     ):
         return arrow.array([None if cell is None else float(cell) for cell in cells])
-    return arrow.array([None if cell is None else _write(cell) for cell in cells], arrow.string())
+    written = [None if cell is None else _write(cell) for cell in cells]
+    for i, cell in enumerate(cells):
+        if isinstance(cell, float) and re.fullmatch(r"-?\d{1,3}\.\d{3}", str(cell)):
+            written[i] = f"{cell}0"  # with four decimals, the point is not of thousands
+    return arrow.array(written, arrow.string())
 
 
 def _write(cell: Any) -> str:
