@@ -252,7 +252,12 @@ class TableSource(StreamedSource):
         self._told = False
 
     def notes(self) -> list[Note]:
-        """Say what was guessed of text files, after reading all rows."""
+        """Say what was guessed of text files, after reading all rows.
+
+        Returns
+        -------
+        list of Note
+        """
         texts = [file for file in self._files if isinstance(file, CsvFile)]
         if not texts:
             return []

@@ -209,7 +209,8 @@ def read_table(
         chosen = choose(opened, reading, label=label, model_names=known_names, lenient=secondary)
         features = chosen.features
         aside: tuple[SetAside, ...] = ()
-        if set_aside and reading.columns is None and known_names is None:
+        by_place = known_names is None or opened.names is None
+        if set_aside and reading.columns is None and by_place:
             features, aside = opened.set_texts_aside(features)
             if aside:
                 note(f"{opened.where}: {_say_left_out(aside)}")
