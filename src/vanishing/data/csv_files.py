@@ -53,6 +53,7 @@ REMEDIES = {
     "format": "name its kind by a suffix (.csv, .parquet, .npy, .npz)",
     "names": "if it contains names, pass header=True to read_table or as_source",
     "row": "if it is a row, pass header=False to read_table or as_source",
+    "sign": "pass decimal='.' or decimal=',' to read_table or as_source",
     "text": "choose other columns with as_source(path, columns=[...])",
 }
 
@@ -328,6 +329,8 @@ class ColumnKinds:
         currency or another unit, another decimal sign.
     open : mapping of int to str
         Cells of columns that another decimal sign would give other numbers.
+    mixed : frozenset of int
+        Columns of ``texts`` whose cells contradict each other about the decimal sign.
     """
 
     decimal: DecimalSign
@@ -337,6 +340,7 @@ class ColumnKinds:
     doubtful: frozenset[int]
     formats: Mapping[int, NumberFormat]
     open: Mapping[int, str]
+    mixed: frozenset[int]
 
     def reads(self, column: int, cell: str) -> bool:
         """Say whether a cell is a number, or one as the others of its column are written."""
@@ -354,7 +358,7 @@ def find_kinds(
     columns: Sequence[CellSummary], decimal: DecimalSign, *, given: bool = False
 ) -> ColumnKinds:
     """Find out what columns hold, by the decimal sign of the table."""
-    truth, texts, doubtful, formats, either = set(), {}, set(), {}, {}
+    truth, texts, doubtful, formats, either, mixed = set(), {}, set(), {}, {}, set()
     for j, cells in enumerate(columns):
         unclear = {} if given else find_open(cells)
         if unclear and not decimal.is_sure:
@@ -374,6 +378,7 @@ def find_kinds(
         if strays:
             texts[j] = f"{strays[0].text[:30]!r} in row {strays[0].row}"
             if len(unclear) > 1:
+                mixed.add(j)
                 one, other = unclear.values()
                 texts[j] = (
                     f"{one.text!r} in row {one.row} and {other.text!r} in row {other.row}, so that "
@@ -388,7 +393,14 @@ def find_kinds(
         else:
             formats[j] = form
     return ColumnKinds(
-        decimal, given, frozenset(truth), texts, frozenset(doubtful), formats, either
+        decimal,
+        given,
+        frozenset(truth),
+        texts,
+        frozenset(doubtful),
+        formats,
+        either,
+        frozenset(mixed),
     )
 
 
@@ -755,6 +767,12 @@ class CsvFile(OpenTable):
         notes = super().number_notes(columns)
         if self.encoding not in (None, "utf-16"):
             notes.insert(0, Note(f"not in UTF-8, read as Windows text ({self.encoding})"))
+        mixed = self.kinds.mixed - self.kinds.doubtful
+        notes += [
+            Note(f"{self.column_name(j)} is not read: it has {self.kinds.texts[j]}", "sign")
+            for j in columns
+            if j in mixed
+        ]
         return notes
 
     def find_first_line(self, n_rows: int) -> int | None:

@@ -17,8 +17,6 @@ FAILED = frozenset(
 #: A row of this share of the cells of the longest one is part of the table; what is above it is a
 #: title.
 PART_OF_TABLE = 0.5
-#: Rows that tell whether the first one contains names.
-SAMPLED = 1000
 
 Row = Sequence[Any]
 
@@ -78,7 +76,7 @@ def read_sheet(content: bytes, where: str, *, sheet: str | None, header: bool | 
     first = [_write(cell) for cell in rows[0]]
     is_doubtful = False
     if header is None:
-        below = [[_write(cell) for cell in row] for row in rows[1:SAMPLED]]
+        below = [[_write(cell) for cell in row] for row in rows[1:]]
         header, is_doubtful = guess_header(first, below)
     names = first if header else None
     rows = rows[1:] if header else rows

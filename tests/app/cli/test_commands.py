@@ -943,6 +943,10 @@ def test_the_decimal_sign_is_an_option(call, tmp_path):
     done = call("info", "x.csv", "--decimal", ",")
     assert "1361" in done.out
     assert "decimal sign" not in done.err
+    (tmp_path / "x.csv").write_text("a;b\n39.250;1\n40,250;2\n")
+    assert (
+        "the decimal sign is unclear; pass --decimal . or --decimal ," in call("info", "x.csv").err
+    )
 
 
 def test_commands_that_info_suggests(call, ellipse):

@@ -129,7 +129,7 @@ def describe_table(path: str, reading: Reading) -> Description:
         chosen = choose(opened, reading)
         features, aside = opened.set_texts_aside(chosen.features)
         values = opened.numbers(features) if features else None
-        tell(opened, opened.number_notes(features))
+        tell(opened, opened.number_notes(chosen.features))
         texts = [j for j in chosen.features if j not in features]
         reasons = dict(zip(texts, (each.reason for each in aside), strict=True))
         units = {j: form.unit for j, form in opened.find_formats(features).items()}

@@ -44,6 +44,7 @@ REMEDIES = {
     "encoding": "save the file in UTF-8",
     "names": "if the first line contains names, pass --header",
     "row": "if it is a row, pass --no-header",
+    "sign": "pass --decimal . or --decimal ,",
     "format": "name its kind by a suffix (.csv, .xlsx, .parquet, .npy, .npz) or with --format",
     "text": "leave such columns out with --drop '{names}', or name them with --id or --label",
 }
