@@ -100,6 +100,7 @@ def as_source(
     *,
     columns: Sequence[str] | None = None,
     header: bool | None = None,
+    decimal: str | None = None,
     name: str = "X",
     weights: Any = None,
 ) -> SampleSource:
@@ -118,6 +119,9 @@ def as_source(
     header : bool, optional
         Whether the first line of CSV files holds names; guessed by default. Columns without names
         are called x0, x1, ...
+    decimal : {".", ","}, optional
+        The decimal sign of CSV files; by default what their numbers show, with a ``UserWarning`` if
+        they leave it open.
     name : str
         What error messages call the rows.
     weights : array-like of shape (n_samples,), optional
@@ -127,19 +131,24 @@ def as_source(
     -------
     SampleSource
     """
-    return add_weights(_as_source(data, columns, header, name), weights)
+    return add_weights(_as_source(data, columns, header, decimal, name), weights)
 
 
 def _as_source(
-    data: Any, columns: Sequence[str] | None, header: bool | None, name: str
+    data: Any,
+    columns: Sequence[str] | None,
+    header: bool | None,
+    decimal: str | None,
+    name: str,
 ) -> SampleSource:
     # Arrays need no readers of files and chunks, and no Dask.
     if _is_path(data):
         from vanishing.data.streamed_tables import open_path
 
-        return open_path(data, columns=columns, header=header, name=name)
-    if header is not None:
-        raise ValueError(f"header is for the paths of CSV files, got a {type(data).__name__}")
+        return open_path(data, columns=columns, header=header, decimal=decimal, name=name)
+    for option, value in (("header", header), ("decimal", decimal)):
+        if value is not None:
+            raise ValueError(f"{option} is for the paths of CSV files, got a {type(data).__name__}")
     if _is_dataset(data):
         from vanishing.data.streamed_tables import TableSource, split_dataset
 

@@ -362,7 +362,7 @@ def discover(
       2*E = m*v^2
     """
     check_options(max_degree, random_state)
-    table = take_table(X, feature_names, sample_weight)
+    table = take_table(X, feature_names, sample_weight, tells_notes=True)
     _leave_out_rows(table, table.sample_weight > 0)
     _leave_out_missing(table)
     _set_rounded_aside(table)
