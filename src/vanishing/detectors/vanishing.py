@@ -13,7 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 from vanishing.arrays.blocks import limit_workers, one_thread
 from vanishing.arrays.namespace import FloatArray, IntArray, move_to_numpy
 from vanishing.contrasts import Contrast, Permuted
-from vanishing.data.inputs import N_JOBS, NumberRange, check_new_table, take_over, too_large
+from vanishing.data.inputs import (
+    N_JOBS,
+    NumberRange,
+    check_new_table,
+    refuse_points_as_y,
+    take_over,
+    too_large,
+)
 from vanishing.data.source import SampleSource, sample_rows
 from vanishing.detectors.base import DRAWN_NUMBERS, Callback, Detector, Progress, check_rows
 from vanishing.detectors.clusters import are_trusted, check_vanishing, find_clusters, fit_clusters
@@ -164,6 +171,7 @@ class VanishingDetector(HasIdeal, Detector):
         -------
         self
         """
+        refuse_points_as_y(self, X, y)
         self._validate_params()
         self._refuse_unused()
         fitted = copy(self)  # a fit that fails leaves the estimator as it was
