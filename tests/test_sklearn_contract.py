@@ -567,15 +567,15 @@ IGNORE_Y = [
     VanishingDetector(),
     TransformationDetector(),
     ChristoffelDetector(),
-    OrientedGradients((1, 3)),
+    OrientedGradients((2, 2)),
 ]
 
 
 @pytest.mark.parametrize("estimator", IGNORE_Y, ids=lambda each: type(each).__name__)
 def test_points_are_refused_as_y(estimator):
-    X, Y = points(), points(50, seed=1)
+    X, Y = (np.hstack([each, each[:, :1] ** 2]) for each in (points(), points(50, seed=1)))
     numbers = (Y * 10).astype(int)
-    for y in (Y, X + 1.0, numbers, frame(Y), Y.tolist(), Y[:, :1], as_source(Y)):
+    for y in (Y, X + 1.0, numbers, frame(Y, "abcd"), Y.tolist(), Y[:, :1], as_source(Y)):
         with pytest.raises(ValueError, match=r"(?s)takes no y.*contrast=Y"):
             clone(estimator).fit(X, y)
     if hasattr(estimator, "partial_fit"):

@@ -280,6 +280,9 @@ def is_standardized(X: Array) -> bool:
     xp = namespace(X)
     if not xp.isdtype(X.dtype, "real floating"):
         return False
+    # Of n numbers of variance 1 none is larger than √n. Squares of others may overflow.
+    if bool(xp.max(xp.abs(X)) > (2 * X.shape[0]) ** 0.5):
+        return False
     means, variances = xp.abs(xp.mean(X, axis=0)), xp.var(X, axis=0)
     off = xp.maximum(means, xp.minimum(variances, xp.abs(variances - 1)))
     return bool(xp.max(off) <= machine_epsilon(X) ** 0.5)
