@@ -147,6 +147,17 @@ def test_recipe_finds_broken_relations_in_any_units():
     )
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_small_whole_numbers_in_other_units(seed):
+    """They are as far from one cluster as from another, up to rounding."""
+    rng = np.random.default_rng(seed)
+    X, new = rng.integers(0, 5, (150, 4)).astype(float), rng.integers(0, 6, (50, 4)).astype(float)
+    expected = VanishingDetector().fit(X).decision_function(new)
+    for units in (3.0, 0.1, np.array([3.0, 7.0, 0.1, 1e-5])):
+        found = VanishingDetector().fit(X * units).decision_function(new * units)
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
+
+
 def test_recipe_says_what_it_chose():
     chosen = VanishingDetector().fit(machine(600)).chosen_
     assert [line.split(":")[0] for line in chosen] == [
