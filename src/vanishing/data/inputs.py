@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from sklearn import get_config
+from sklearn.base import TransformerMixin
 from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import Interval
 from sklearn.utils._set_output import _get_output_config
@@ -458,6 +459,66 @@ def _check_names(name: str, names: Any, expected: Any) -> None:
             f"{name} has columns {list(names)}, but X has {list(expected)}; give both the same "
             "columns in the same order"
         )
+
+
+# --- What a user passes as y of an estimator that has none ----------------------------------------
+
+
+def refuse_points_as_y(estimator: Any, X: Any, y: Any) -> None:
+    """Raise if y is a set of points, as in the notation VCA(X, Y) of the paper.
+
+    Targets of any kind are ignored, as scikit-learn asks for: one number or label for each row of
+    X, in an array or in a single column.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X, y
+        As passed to ``fit``.
+    """
+    if y is None:
+        return
+    shape = _find_shape(y)
+    is_column = len(shape) == 2 and shape[1] == 1 and _find_shape(X)[:1] == shape[:1]
+    if isinstance(y, SampleSource) or (len(shape) == 2 and not is_column):
+        got = "a source of rows" if isinstance(y, SampleSource) else f"an array of shape {shape}"
+        raise ValueError(
+            f"{type(estimator).__name__} takes no y, got {got}. To find equations that hold on X "
+            "and not on other points Y, pass Y as contrast: "
+            "VanishingIdeal(normalization='contrastive').fit(X, contrast=Y)"
+        )
+
+
+def _find_shape(data: Any) -> tuple[int, ...]:
+    """Return the shape of a table; () if there is none."""
+    if hasattr(data, "shape"):
+        return tuple(data.shape)
+    try:
+        return np.shape(data) if isinstance(data, list | tuple) else ()
+    except ValueError:  # lists of different lengths
+        return ()
+
+
+class UnsupervisedTransformer(TransformerMixin):
+    """Transformer whose ``fit`` refuses points as y; in pipelines, y belongs to a later step."""
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+        """Fit to X, then transform it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : ignored
+            Targets of a later step of a pipeline, which may be several columns.
+        **fit_params : dict
+            Passed to ``fit``.
+
+        Returns
+        -------
+        array of shape (n_samples, n_features_out)
+            As ``transform`` returns it.
+        """
+        return super().fit_transform(X, **fit_params)
 
 
 def prepare_for_sklearn(array: Array) -> Array:
