@@ -591,3 +591,58 @@ def test_a_letter_late_in_a_file_tells_the_encoding(tmp_path):
         assert table.row_ids[-1] == last
         said = [] if encoding == "utf-8" else [f"not in UTF-8, read as Windows text ({encoding})"]
         assert [note.text for note in table.notes] == said
+
+
+def test_a_dash_in_a_column_of_numbers_is_zero(tmp_path):
+    from vanishing import discover
+
+    path = tmp_path / "x.csv"
+    path.write_text('a,b,c\n"$1,250.00",$ -,-\n$ -,($3.50),-\n–,$2.25,7\n—,-,8\n')
+    expected = [[1250, 0, 0], [0, -3.5, 0], [0, 2.25, 7], [0, 0, 8]]
+    table = read_table(path)  # accounts give no warning
+    assert table.values.tolist() == expected
+    assert "a dash is read as 0: 'a', 'b', 'c'" in [note.text for note in table.notes]
+    assert rows_of(as_source(path)).tolist() == expected
+    assert by_the_command_line(path).values.tolist() == expected
+    assert any("a dash is read as 0" in note for note in discover(path).notes)
+    # Late in the file, and without other signs of accounts: it may be a missing value.
+    path.write_text("a,b\n" + "1.5,2\n" * 20_000 + "-,3\n")
+    said = "a dash is read as 0: 'a'; if dashes are missing values, empty these cells"
+    with pytest.warns(UserWarning, match=said):
+        assert read_table(path).values[-1].tolist() == [0, 3]
+    with pytest.warns(UserWarning, match=said):
+        assert rows_of(as_source(path))[-1].tolist() == [0, 3]
+    path.write_text("a,b\n-,low\n-,-\n")
+    with pytest.raises(TableError, match="'a' is text, '-' in row 1; 'b' is text, 'low' in row 1"):
+        read_table(path)
+
+
+def test_dashes_of_a_sheet_and_of_a_frame(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    pandas = pytest.importorskip("pandas")
+    from vanishing import discover
+
+    rows = [[k, "-" if k % 3 else k] for k in range(1, 20)]
+    book = openpyxl.Workbook()
+    for row in (["a", "b"], *rows):
+        book.active.append(row)
+    book.save(tmp_path / "x.xlsx")
+    with pytest.warns(UserWarning, match="a dash is read as 0: 'b'"):
+        table = read_table(tmp_path / "x.xlsx")
+    assert table.values.tolist() == [[a, 0 if b == "-" else b] for a, b in rows]
+    notes = discover(pandas.DataFrame(rows, columns=["a", "b"])).notes
+    assert any(note.startswith("a dash is read as 0: 'b'") for note in notes)
+
+
+def test_a_number_sign_is_part_of_a_name(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("# Budgeted,# Signed,Open\n7,5,2\n9,4,5\n")
+    names = ("# Budgeted", "# Signed", "Open")
+    assert read_table(path).names == as_source(path).feature_names == names
+    assert read_table(path).values.tolist() == rows_of(as_source(path)).tolist()
+    assert (len(read_table(path)), read_table(path).find_line(1)) == (2, 2)
+    path.write_text("# Staff\n" + path.read_text())
+    assert (read_table(path).names, read_table(path).n_above) == (names, 1)
+    # A comment, as numpy.savetxt writes the names.
+    np.savetxt(path, np.eye(2), delimiter=",", header="u,v")
+    assert read_table(path).names == ("u", "v")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vanishing.data import TableError, as_source, read_table
-from vanishing.data.written_numbers import guess_format, read_texts
+from vanishing.data.written_numbers import NumberFormat, guess_format, read_texts
 
 pytest.importorskip("pyarrow")
 
@@ -27,6 +27,7 @@ def write(amount, style):
         "dollar inside": f"${sign}{plain}",
         "accounting": f"({plain})" if amount < 0 else plain,
         "accounting dollar": f"(${plain})" if amount < 0 else f"${plain}",
+        "accounting dollar outside": f"$({plain})" if amount < 0 else f"${plain}",
         "euro": f"{sign}{german} €",
         "code": f"EUR {sign}{plain}",
         "percent": f"{sign}{plain} %",
@@ -41,6 +42,7 @@ STYLES = (
     "dollar inside",
     "accounting",
     "accounting dollar",
+    "accounting dollar outside",
     "euro",
     "code",
     "percent",
@@ -95,9 +97,9 @@ def test_a_currency_may_be_missing_from_some_cells():
 
 def test_each_column_has_its_own_decimal_sign():
     assert guess_format(["12,50 €", "1.234,00 €"], ".").decimal == ","
-    assert guess_format(["1,234", "56,789"], ".") == (".", ",", "", False)
+    assert guess_format(["1,234", "56,789"], ".") == NumberFormat(".", ",")
     assert guess_format(["1,25", "2,5"], ".").decimal == ","
-    assert guess_format(["1,000"] * 50 + ["12,34"], ".") == (".", ",", "", False)  # a typo
+    assert guess_format(["1,000"] * 50 + ["12,34"], ".") == NumberFormat(".", ",")  # a typo
 
 
 def test_typos_are_missing_and_listed():

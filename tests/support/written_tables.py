@@ -161,6 +161,7 @@ CASES = [
     column(NEGATIVE, "a minus sign at the end", "1.5-", "2.5"),
     column(NEGATIVE, "parentheses", "(1.50)", "2.50"),
     column(NEGATIVE, "parentheses and a currency", '"($1,234.50)"', '"$12.25"', delimiter=","),
+    column(NEGATIVE, "a currency, then parentheses", "$(1.50)", "$2.50"),
     column(NEGATIVE, "a currency, then the sign", "$-1.50", "$2.50"),
     column(NEGATIVE, "two signs", "-(1.5)", "-(2.5)"),
     column(UNITS, "dollars", '"$1,234.50"', '"$12.25"', delimiter=","),
@@ -184,6 +185,9 @@ CASES = [
     column(DIGITS, "UTF-16", "1,5", "2,25", encoding="utf-16"),
     column(DIGITS, "Windows-1252", "1.234,50 €", "12,25 €", encoding="cp1252"),
     column(STRAYS, "missing cells", "1.5", "", "NA", "n/a", "2.5"),
+    column(STRAYS, "dashes among amounts", "$1,250.00", "$ -", "($3.50)", "-", delimiter="\t"),
+    column(STRAYS, "dashes among numbers", "1.5", "-", "–", "—", "2.5"),
+    column(STRAYS, "nothing but dashes", "-", "-"),
     column(STRAYS, "a typo among numbers", *["1.5", "2.5"] * 6, "l2.5"),
     column(STRAYS, "many texts among numbers", "1.5", "2.5", "low", "high"),
     column(STRAYS, "dates", "2026-01-05", "2026-01-06"),
@@ -198,6 +202,8 @@ CASES = [
     table(LAYOUT, "numbers above fractions", "0,1,2", "0.5,0.25,1.5", "2.5,0.5,3.5"),
     table(LAYOUT, "a text in each row", "x1,1,2", "x2,3,4", "x3,5,7"),
     table(LAYOUT, "years beside names", "country,2019,2020", "Chile,5,4", "Peru,1,8"),
+    table(LAYOUT, "a comment with the names", "# x,n", "1.5,1", "2.5,2"),
+    table(LAYOUT, "names with a number sign", "# x,# y", "1.5,1", "2.5,2"),
     table(LAYOUT, "a title", "Budget 2026", "", "x;n", "1,5;1", "2,5;2"),
 ]
 
@@ -255,6 +261,9 @@ such cells, such as `1.361`. All rows count: if a later row contradicts the firs
 read again. If the cells leave it open, the delimiter decides: between semicolons or tabs, a comma
 is a decimal sign; between commas, `"1,361"` in quotes is a thousand. If two cells of a column
 contradict each other, as `39.250` and `40,250` do, the column is not read.
+
+Spreadsheets show zero as a dash. In a column of numbers, a dash is read as 0; unless currencies,
+separated thousands or parentheses show that the table contains accounts, this gives a warning.
 
 What was assumed is said: in notes on the command line, in `Laws.notes` of `discover`, and as a
 `UserWarning` elsewhere if the cells allow another reading. `--decimal ,` or `--decimal .` on the

@@ -47,6 +47,7 @@ Columns = Mapping[str, npt.NDArray[Any]]
 REMEDIES = {
     "array": "choose one with array=...",
     "convert": "if that is wrong, convert the column to numbers first",
+    "dash": "if dashes are missing values, empty these cells",
     "decimal": "if that is wrong, pass decimal={other!r} to read_table or as_source",
     "delimiter": "fix the row, or pass a delimiter other than {delimiter!r} to read_table",
     "encoding": "save the file as UTF-8",
@@ -188,13 +189,18 @@ def guess_dialect(
         delimiter = delimiter or hint[1]
         del lines[0]
     n_commented = next((i for i, line in enumerate(lines) if line[:1] != "#"), len(lines))
-    lines[:n_commented] = [line.lstrip("# ") for line in lines[:n_commented]]
+    marked = lines[:n_commented]
+    lines[:n_commented] = [line.lstrip("# ") for line in marked]
     if delimiter is None:
         delimiter = _guess_delimiter(lines)
     n_above = 0 if header is False else _count_lines_above(lines, delimiter)
     lines = lines[n_above:]
     commented = n_above < n_commented
     rows = _rows(lines, delimiter)
+    if commented and any(cell.lstrip()[:1] == "#" for cell in rows[0][1:]):
+        as_names = _rows([marked[n_above], *lines[1:]], delimiter)
+        if len(as_names[0]) == len(rows[0]):  # "# Sold" beside "# Returned"
+            commented, rows = False, as_names
     if not rows:
         raise ValueError("the file is empty; a table has a header and at least one row")
     first = rows[0]
@@ -483,6 +489,10 @@ def describe_numbers(
         said.append(f"with parentheses for minus signs: {list_names(bracketed)}")
     if said:
         notes.append(Note(f"read as numbers {'; '.join(said)}"))
+    if dashed := [name for name, form in formats.items() if form.dashes]:
+        is_doubtful = not any(form.is_of_accounts for form in formats.values())
+        text = f"a dash is read as 0: {list_names(dashed)}"
+        notes.append(Note(text, "dash", is_doubtful=is_doubtful))
     if unclear:
         read = [
             f"{text!r} in {name!r} is read as "

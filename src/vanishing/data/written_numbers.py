@@ -50,9 +50,13 @@ _CODES = (
 ).replace("$", r"\$")
 _CURRENCY = re.compile(rf"[{_SIGNS}]|{_CODES}")
 _MINUS = "\\-\u2212\u2013"
+#: What spreadsheets show for zero.
+_DASH = re.compile(
+    rf"(?P<before>[{_SIGNS}]|{_CODES})?\s*[{_MINUS}\u2014]\s*(?P<after>[{_SIGNS}]|{_CODES})?"
+)
 _SPACES = " \u00a0\u202f\u2009\u2007"
 _WRITTEN = re.compile(
-    rf"(?P<open>\()?\s*(?P<sign>[+{_MINUS}]?)\s*(?P<before>[{_SIGNS}]|{_CODES})?\s*"
+    rf"(?P<outer>[{_SIGNS}]|{_CODES})?\s*(?P<open>\()?\s*(?P<sign>[+{_MINUS}]?)\s*(?P<before>[{_SIGNS}]|{_CODES})?\s*"
     rf"(?P<inner>[+{_MINUS}]?)"
     rf"(?P<digits>(?:[0-9]|[.,\u066b][0-9])(?:[0-9.,\u066b\u066c'\u2019]|[{_SPACES}](?=[0-9]{{3}}))*"
     r"(?:[eE][+-]?[0-9]+)?)"
@@ -69,19 +73,27 @@ class NumberFormat(NamedTuple):
 
     ``decimal`` is empty where all are whole. ``unit`` is what stands before or after every number:
     a currency, which some numbers may lack, a percent sign, or another unit. ``brackets`` says
-    whether some stand for a minus sign.
+    whether some stand for a minus sign, and ``dashes`` whether a dash stands for zero.
     """
 
     decimal: str = "."
     thousands: str = ""
     unit: str = ""
     brackets: bool = False
+    dashes: bool = False
+
+    @property
+    def is_of_accounts(self) -> bool:
+        """Whether numbers are written as in accounts, where a dash is zero."""
+        return bool(self.thousands or self.brackets or _CURRENCY.fullmatch(self.unit))
 
     def read(self, cell: str) -> float | None:
         """Return the number in a cell, NaN if it is missing, None if there is none."""
         cell = cell.strip()
         if cell in MISSING:
             return float("nan")
+        if self.dashes and _find_dash(cell) in ("", self.unit):
+            return 0.0
         found = _split(cell)
         if found is None:
             return None
@@ -162,6 +174,13 @@ class CellSummary:
             if found is not None:
                 yield outline(found[0]), found[1], form
 
+    def dashes(self) -> Iterator[tuple[str, Form]]:
+        """Yield the currency and the form of those that are only a dash."""
+        for form in self.forms.values():
+            unit = _find_dash(form.text)
+            if unit is not None:
+                yield unit, form
+
 
 _DIGITS = str.maketrans("0123456789\0", "99999999990")
 #: A zero before the sign is no group of thousands.
@@ -181,9 +200,10 @@ def outline(text: str) -> str:
 
 
 def _are_numbers(cells: CellSummary) -> bool:
-    """Say whether at least half of the cells are numbers, in whatever format."""
+    """Say whether at least half of the cells are numbers, in whatever format, or dashes."""
     number = sum(form.number for _, _, form in cells.numbers())
-    return number > 0 and cells.total <= 2 * number
+    n_dashes = sum(form.number for _, form in cells.dashes())
+    return number > 0 and cells.total <= 2 * number + n_dashes
 
 
 class _Signs(NamedTuple):
@@ -343,6 +363,10 @@ def guess_format(
         brackets = brackets or form.text.startswith("(")
     if not _are_numbers(cells):
         return None
+    dashes = list(cells.dashes())
+    for each, form in dashes:
+        if each:  # without a currency, a dash may have any unit
+            units[each] += form.number
     unit = units.most_common(1)[0][0]
     currencies = [each for each in units if _CURRENCY.fullmatch(each)]
     if not unit and len(currencies) == 1:
@@ -352,7 +376,7 @@ def guess_format(
         pattern = _pattern(point, sign)
         number = sum(n for each, n in digits.items() if pattern.fullmatch(each))
         if number > most:
-            best, most = NumberFormat(point, sign, unit, brackets), number
+            best, most = NumberFormat(point, sign, unit, brackets, bool(dashes)), number
     return best
 
 
@@ -438,11 +462,19 @@ def _split(cell: str) -> tuple[str, str] | None:
     marks = [found["sign"], found["inner"], found["last"] or "", found["open"] or ""]
     if bool(found["open"]) != bool(found["close"]) or sum(map(bool, marks)) > 1:
         return None
-    before, after = found["before"] or "", (found["after"] or "").strip()
-    if (before and after) or after.lower() in DATES:
+    units = [each.strip() for each in found.group("outer", "before", "after") if each]
+    if len(units) > 1 or (found["after"] or "").strip().lower() in DATES:
         return None
     is_negative = any(mark and mark != "+" for mark in marks)
-    return "-" * is_negative + found["digits"], before or after
+    return "-" * is_negative + found["digits"], "".join(units)
+
+
+def _find_dash(cell: str) -> str | None:
+    """Return the currency of a cell that is only a dash, empty without one; None for others."""
+    found = _DASH.fullmatch(cell)
+    if found is None or (found["before"] and found["after"]):
+        return None
+    return found["before"] or found["after"] or ""
 
 
 @lru_cache

@@ -39,6 +39,7 @@ COUNTERS = frozenset({"", "index", "no", "nr", "number", "obs", "row", "rowname"
 #: What to do about an error of the reader, in options of ours.
 REMEDIES = {
     "array": "choose one with --array",
+    "dash": "if dashes are missing values, empty these cells",
     "decimal": "if that is wrong, pass --decimal {other}",
     "delimiter": "fix the row, or pass a --delimiter other than {delimiter!r}",
     "encoding": "save the file in UTF-8",

@@ -26,6 +26,7 @@ from vanishing.laws.laws import Laws, discover
 
 #: What to do about an error of the reader, on a page.
 REMEDIES = {
+    "dash": "if dashes are missing values, empty these cells",
     "decimal": "if that is wrong, write the numbers without thousands separators",
     "delimiter": "correct the row and open the file again",
     "encoding": "save the file as UTF-8",
