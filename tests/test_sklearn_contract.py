@@ -9,9 +9,10 @@ import polars as pl
 import pytest
 import sklearn
 from sklearn.base import clone
+from sklearn.datasets import load_iris
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV, KFold, cross_validate
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from tests.support.cases import NORMALIZATIONS, REDUCTIONS, gaussian_contrast
@@ -25,9 +26,10 @@ from vanishing.algebra import hilbert_function, minimal_generators
 from vanishing.construction.border import Oavi
 from vanishing.construction.normalizations import Contrastive, Gradient, resolve_normalization
 from vanishing.construction.passes import Gram
+from vanishing.contrasts import GaussianNoise, Permuted, Uniform
 from vanishing.data import as_source
 from vanishing.datasets import make_variety
-from vanishing.detectors import ChristoffelDetector
+from vanishing.detectors import ChristoffelDetector, OrientedGradients
 from vanishing.ideal import InterpolationWarning
 
 with pytest.MonkeyPatch.context() as patch:
@@ -479,6 +481,116 @@ def test_contrast_is_routed_where_it_was_requested():
     search = GridSearchCV(pipeline, {"scored__tol": [0.2, 0.3]}, cv=KFold(3), error_score="raise")
     search.fit(X, contrast=Y)
     assert ideal.n_contrast == [90] * 10
+
+
+def flowers():
+    X, y = load_iris(return_X_y=True)
+    return X[y == 1], X[y != 1]
+
+
+def scaled_pipeline(**parameters):
+    ideal = VanishingIdeal(normalization="contrastive", tol=0.3).set_fit_request(contrast=True)
+    steps = [("scale", StandardScaler()), ("ideal", ideal)]
+    return Pipeline(steps, transform_input=["contrast"]).set_params(**parameters)
+
+
+def mean_norm(pipeline, X, y=None):
+    return -np.mean(np.linalg.norm(pipeline.transform(X), axis=1))
+
+
+@pytest.mark.parametrize("given", [np.asarray, pd.DataFrame])
+@pytest.mark.usefixtures("routing")
+def test_steps_before_transform_the_contrast(given):
+    X, Y = (given(each) for each in flowers())
+    pipeline = scaled_pipeline().fit(X, contrast=Y)
+    scaler, ideal = pipeline
+    on_contrast = ideal.basis_.evaluate(scaler.transform(Y))
+    np.testing.assert_allclose(np.sqrt(np.mean(on_contrast**2, axis=0)), 1)
+    by_hand = VanishingIdeal(normalization="contrastive", tol=0.3)
+    by_hand.fit(scaler.transform(X), contrast=scaler.transform(Y))
+    np.testing.assert_array_equal(ideal.extents_, by_hand.extents_)
+
+
+@pytest.mark.usefixtures("routing")
+def test_the_contrast_is_transformed_in_every_split():
+    X, Y = flowers()
+    found = cross_validate(
+        scaled_pipeline(),
+        X,
+        params={"contrast": Y},
+        scoring=mean_norm,
+        cv=KFold(3),
+        return_estimator=True,
+        error_score="raise",
+    )
+    for scaler, ideal in found["estimator"]:
+        on_contrast = ideal.basis_.evaluate(scaler.transform(Y))
+        np.testing.assert_allclose(np.sqrt(np.mean(on_contrast**2, axis=0)), 1)
+    grid = {"ideal__tol": [0.2, 0.3]}
+    search = GridSearchCV(scaled_pipeline(), grid, scoring=mean_norm, cv=KFold(3))
+    search.set_params(error_score="raise").fit(X, contrast=Y)
+    expected = scaled_pipeline(**search.best_params_).fit(X, contrast=Y)
+    np.testing.assert_array_equal(search.transform(X), expected.transform(X))
+
+
+def test_a_contrast_that_was_not_scaled_is_warned_of():
+    X, Y = flowers()
+    pipeline = make_pipeline(StandardScaler(), VanishingIdeal(normalization="contrastive", tol=0.3))
+    with pytest.warns(UserWarning, match=r"(?s)the contrast seems not to be.*transform_input"):
+        pipeline.fit(X, vanishingideal__contrast=Y)
+    constant = np.column_stack([X, np.ones(50)]), np.column_stack([Y, np.ones(100)])
+    with pytest.warns(UserWarning, match="the contrast seems not to be"):
+        pipeline.fit(constant[0], vanishingideal__contrast=constant[1])
+
+
+# Warnings are errors.
+@pytest.mark.parametrize("maker", [Permuted(), GaussianNoise(), GaussianNoise(10.0), Uniform()])
+def test_ordinary_contrasts_are_not_warned_of(maker):
+    X, Y = flowers()
+    signs = np.sign(np.arange(50) - 24.5)  # which are standardized as they are
+    ideal = VanishingIdeal(normalization="contrastive", tol=0.5)
+    scaler = StandardScaler().fit(X)
+    for rows in (X, scaler.transform(X), np.column_stack([scaler.transform(X), signs])):
+        contrast = maker.make(rows, np.random.default_rng(0), 300)
+        ideal.fit(rows, contrast=contrast)
+        ideal.fit(rows, contrast=10 * contrast)
+        ideal.fit(rows, contrast=contrast + 5)
+    ideal.fit(X, contrast=Y)
+    ideal.fit(scaler.transform(X), contrast=scaler.transform(Y))
+    everything = StandardScaler().fit(np.concatenate([X, Y]))
+    ideal.fit(everything.transform(X), contrast=everything.transform(Y))
+
+
+IGNORE_Y = [
+    VanishingIdeal(),
+    VanishingIdeal(normalization="contrastive"),
+    VanishingDetector(),
+    TransformationDetector(),
+    ChristoffelDetector(),
+    OrientedGradients((2, 2)),
+]
+
+
+@pytest.mark.parametrize("estimator", IGNORE_Y, ids=lambda each: type(each).__name__)
+def test_points_are_refused_as_y(estimator):
+    X, Y = (np.hstack([each, each[:, :1] ** 2]) for each in (points(), points(50, seed=1)))
+    numbers = (Y * 10).astype(int)
+    for y in (Y, X + 1.0, numbers, frame(Y, "abcd"), Y.tolist(), Y[:, :1], as_source(Y)):
+        with pytest.raises(ValueError, match=r"(?s)takes no y.*contrast=Y"):
+            clone(estimator).fit(X, y)
+    if hasattr(estimator, "partial_fit"):
+        with pytest.raises(ValueError, match=r"(?s)takes no y.*contrast=Y"):
+            clone(estimator).partial_fit(X, Y)
+
+
+def test_targets_are_ignored():
+    X = points()
+    expected = VanishingIdeal().fit_transform(X)
+    for y in (X[:, 0], X[:, :1], X[:, 0].tolist(), np.full(120, "a"), frame()["a"]):
+        np.testing.assert_array_equal(VanishingIdeal().fit(X, y).transform(X), expected)
+    # Of a later step, and as many as there are columns.
+    pipeline = make_pipeline(VanishingIdeal(output="nonvanishing"), LinearRegression())
+    assert pipeline.fit(X, X).score(X, X) > 0.9
 
 
 @pytest.mark.usefixtures("routing")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 import numpy as np
 import numpy.typing as npt
 from sklearn import get_config
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
@@ -22,6 +22,7 @@ from vanishing.arrays.namespace import (
     BoolArray,
     FloatArray,
     IntArray,
+    machine_epsilon,
     move_to_host,
     namespace,
 )
@@ -48,6 +49,7 @@ from vanishing.construction.outliers import leave_out_outliers
 from vanishing.construction.passes import Reduction, Tsqr, resolve_reduction
 from vanishing.data.inputs import (
     NumberRange,
+    UnsupervisedTransformer,
     as_source,
     check_contrast_source,
     check_new_points,
@@ -56,9 +58,11 @@ from vanishing.data.inputs import (
     is_chunked,
     refuse_frames_of_chunks,
     refuse_other_columns,
+    refuse_points_as_y,
     take_over,
 )
-from vanishing.data.source import SampleSource, add_weights
+from vanishing.data.source import ArraySource, SampleSource, add_weights
+from vanishing.equations.text import last_digits
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.order_ideal import OrderIdeal
 from vanishing.saving import Saveable
@@ -236,6 +240,54 @@ def check_discriminates(
         )
 
 
+#: Rows that show how many decimals the columns have.
+WRITTEN_ROWS = 1000
+
+
+def warn_of_raw_contrast(points: SampleSource, contrast: SampleSource) -> None:
+    """Warn if X was standardized, but the contrast was not.
+
+    Neither location nor scale of a contrast can tell: other classes may be far from X in the
+    coordinates of X, and near it in others. Two facts together can. If all columns of X have mean 0
+    and variance 1, to half of the digits, these very rows were standardized: by chance the mean of
+    n rows would be off by 1/√n. And numbers that were standardized have digits up to the last
+    place. A contrast that is written in a few decimals, where X is not, was not.
+    """
+    if not (isinstance(points, ArraySource) and isinstance(contrast, ArraySource)):
+        return
+    if not is_standardized(points.array):
+        return
+    rows, others = (
+        np.asarray(move_to_host(source.array[:WRITTEN_ROWS, :]), dtype=np.float64)
+        for source in (points, contrast)
+    )
+    in_full = last_digits(rows) == 0
+    if in_full.any() and np.ptp(others[:, in_full], axis=0).all() and last_digits(others).all():
+        warnings.warn(
+            "X is standardized (all columns have mean 0 and variance 1), but the contrast seems "
+            f"not to be: its numbers have a few decimals only, such as {others[0, in_full][0]:g}. "
+            "Both must be in the same coordinates: transform the contrast as X was. A pipeline "
+            "does it if it is Pipeline(steps, transform_input=['contrast']), fitted by "
+            "fit(X, contrast=Y), with sklearn.set_config(enable_metadata_routing=True) and "
+            "VanishingIdeal(...).set_fit_request(contrast=True) as a step",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def is_standardized(X: Array) -> bool:
+    """Whether all columns have mean 0 and variance 1, to half of their digits, or are zero."""
+    xp = namespace(X)
+    if not xp.isdtype(X.dtype, "real floating"):
+        return False
+    # Of n numbers of variance 1 none is larger than √n. Squares of others may overflow.
+    if bool(xp.max(xp.abs(X)) > (2 * X.shape[0]) ** 0.5):
+        return False
+    means, variances = xp.abs(xp.mean(X, axis=0)), xp.var(X, axis=0)
+    off = xp.maximum(means, xp.minimum(variances, xp.abs(variances - 1)))
+    return bool(xp.max(off) <= machine_epsilon(X) ** 0.5)
+
+
 def warn_of_undecided(found: Construction) -> None:
     """Warn of polynomials for which rounding errors do not let the construction decide."""
     undecided = [(step.degree, step.undecided) for step in found.trace if step.undecided]
@@ -337,7 +389,7 @@ def evaluate_features(basis: PolynomialBasis, output: Output, points: Array) -> 
     return warn_of_overflow(values, "polynomials")
 
 
-class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
+class VanishingIdeal(Saveable, UnsupervisedTransformer, BaseEstimator):
     """Polynomial equations that a set of points approximately satisfies.
 
     Degree by degree, finds polynomials that are small on X while their size under a normalization
@@ -526,7 +578,8 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         y : ignored
         contrast : the same kinds as X, of the same width
             Points on which polynomials get root mean square 1; required by the contrastive
-            normalization and refused by the others. In a cross-validation wrap it with
+            normalization and refused by the others. It must be in the coordinates of X: see
+            "Pipelines" in the page about contrasts. In a cross-validation wrap it with
             ``vanishing.data.as_source``: scikit-learn splits any array that happens to be as
             long as X. It may have weights: ``as_source(Y, weights=...)``.
         sample_weight : array-like of shape (n_samples,), optional
@@ -538,6 +591,7 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         -------
         self
         """
+        refuse_points_as_y(self, X, y)
         return self._fit(X, contrast, sample_weight, part=False)
 
     def fit_part(self, X: Any, contrast: Any = None, *, sample_weight: Any = None) -> Self:
@@ -563,6 +617,8 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         fitted = copy(self)  # a fit that fails leaves the estimator as it was
         points = add_weights(check_training_source(fitted, X), sample_weight)
         other = None if contrast is None else check_contrast_source(fitted, contrast)
+        if other is not None and not part:
+            warn_of_raw_contrast(points, other)
         if self.robust:
             fitted.inlier_mask_, points = leave_out_outliers(points, self.max_degree)
         found, fitted.noise_ = self._construct(points, other, settings)
@@ -638,6 +694,7 @@ class VanishingIdeal(Saveable, TransformerMixin, BaseEstimator):
         -------
         self
         """
+        refuse_points_as_y(self, X, y)
         self._validate_params()
         settings = replace(self._settings(), reduction=Tsqr())
         degree = self._degree_to_keep()

@@ -467,3 +467,182 @@ def test_a_quote_that_is_not_closed_is_named_by_its_line(tmp_path, n_rows, line)
     path.write_text("\n".join(lines) + "\n")
     with pytest.raises(ValueError, match=rf"a quote in line {line} is not closed.*; close it"):
         read_table(path)
+
+
+def test_all_rows_of_all_columns_tell_the_decimal_sign(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("Menge;Preis\n920;1,02\n1.361;6,69\n")
+    expected = [[920, 1.02], [1361, 6.69]]
+    assert read_table(path).values.tolist() == expected
+    assert rows_of(as_source(path)).tolist() == expected
+    assert by_the_command_line(path).values.tolist() == expected
+    path.write_text("Menge;Preis\n" + "1.361;5\n" * 20_000 + "920;6,69\n1.500;0,125\n" * 5000)
+    assert read_table(path).values[[0, -2, -1]].tolist() == [[1361, 5], [920, 6.69], [1500, 0.125]]
+    assert rows_of(as_source(path))[0].tolist() == [1361, 5]
+
+
+def test_a_doubtful_decimal_sign_is_told_and_can_be_set(tmp_path, capsys, monkeypatch):
+    from vanishing import discover
+    from vanishing.app.cli.options import Reading
+    from vanishing.app.cli.tables import read_table as read_input
+
+    monkeypatch.setattr("vanishing.app.cli.console.state.quiet", False)
+    path = tmp_path / "x.csv"
+    path.write_text("a;b\n" + "".join(f"{k};{k % 7}\n" for k in range(20_000)) + "1,500;3\n")
+    said = r"',' is taken for the decimal sign, so that '1,500' in 'a' is read as 1.5"
+    with pytest.warns(UserWarning, match=rf"{said}; if that is wrong, pass decimal='.' to read_"):
+        assert read_table(path).values[-1].tolist() == [1.5, 3]
+    with pytest.warns(UserWarning, match=said):
+        assert rows_of(as_source(path))[-1].tolist() == [1.5, 3]
+    with pytest.warns(UserWarning, match=said):
+        VanishingIdeal(max_degree=1).fit(path)
+    assert read_input(str(path), Reading()).values[-1].tolist() == [1.5, 3]
+    assert f"{said}; if that is wrong, pass --decimal ." in capsys.readouterr().err
+    laws = discover(path)
+    assert any(note.startswith(said) for note in laws.notes)
+    with pytest.warns(UserWarning, match=said):
+        laws.check(path)
+    # What the user says needs no note.
+    assert read_table(path, decimal=".").values[-1].tolist() == [1500, 3]
+    assert rows_of(as_source(path, decimal="."))[-1].tolist() == [1500, 3]
+    assert read_input(str(path), Reading(decimal=".")).values[-1].tolist() == [1500, 3]
+    assert "decimal sign" not in capsys.readouterr().err
+    laws = discover(read_table(path, decimal="."))
+    assert not any("decimal sign" in note for note in laws.notes)
+    assert laws.names == ("a", "b")
+    for read in (read_table, as_source):
+        with pytest.raises(ValueError, match=r"decimal must be '\.' or ',', got ';'"):
+            read(path, decimal=";")
+    with pytest.raises(ValueError, match="decimal is for the paths of CSV files, got a ndarray"):
+        as_source(np.ones((2, 2)), decimal=",")
+
+
+def test_files_of_a_folder_tell_the_decimal_sign_together(tmp_path):
+    (tmp_path / "a.csv").write_text("u;v\n1.361;2\n")
+    (tmp_path / "b.csv").write_text("u;v\n920;2,5\n")
+    assert rows_of(as_source(tmp_path)).tolist() == [[1361, 2], [920, 2.5]]
+
+
+def test_a_column_with_two_decimal_signs_is_not_read(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("a;b\n39.250;1\n40,250;2\n")
+    table = read_table(path)
+    assert table.names == ("b",)
+    assert table.set_aside[0].reason.startswith("text, '39.250' in row 1 and '40,250' in row 2")
+    with pytest.raises(TableError, match="so that the decimal sign is unclear"):
+        rows_of(as_source(path))
+    path.write_text("a;b\n" + "39.250;1\n" * 99 + "40,250;2\n")
+    with pytest.warns(UserWarning, match="is taken for the decimal sign"):
+        table = read_table(path)
+    assert table.strays == ((100, "a", "40,250"),)
+
+
+def test_cells_of_a_sheet_tell_the_decimal_sign_together(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (["Menge", "Preis", "n"], *[["920", "1,02", 1.125], ["1.361", "6,69", 2.5]] * 8):
+        book.active.append(row)
+    book.save(tmp_path / "x.xlsx")
+    table = read_table(tmp_path / "x.xlsx")
+    assert table.values[:2].tolist() == [[920, 1.02, 1.125], [1361, 6.69, 2.5]]
+    # Beside a typo, numbers are texts, but not such as could have thousands.
+    book.active["C3"] = "2.5?"
+    book.save(tmp_path / "x.xlsx")
+    with pytest.warns(UserWarning, match="'1.361' in 'Menge' is read as 1361"):
+        table = read_table(tmp_path / "x.xlsx")
+    assert table.values[0].tolist() == [920, 1.02, 1.125]
+    assert table.strays == ((2, "n", "2.5?"),)
+
+
+def test_a_first_line_that_may_be_a_row(tmp_path):
+    from vanishing import discover
+
+    path = tmp_path / "x.csv"
+    path.write_text("".join(f"x{k},{k},{2 * k}\n" for k in range(1, 40)))
+    with pytest.warns(UserWarning, match=r"the first line \('x1', '1', '2'\) is a row; if it con"):
+        table = read_table(path)
+    assert (table.names, len(table)) == (("x1", "x2"), 39)
+    assert any("the first line ('x1', '1', '2') is a row" in note for note in discover(path).notes)
+    path.write_text("country,2019,2020\nChile,5,4\nPeru,1,8\n")
+    with pytest.warns(UserWarning, match="is used as names; if it is a row, pass header=False"):
+        assert read_table(path).names == ("2019", "2020")
+    path.write_text("2019,2020,2021\n" + "5,4,3\n1,8,2\n" * 10)
+    assert any(note.startswith("there is no header") for note in discover(path).notes)
+
+
+@pytest.mark.parametrize("line", ["sep=;", '"sep=;"', "SEP=;\r"])
+def test_excels_hint_of_the_delimiter(tmp_path, line):
+    path = tmp_path / "x.csv"
+    path.write_bytes(f"{line}\na,1;b\n1,5;2\n2,5;3\n".encode())
+    table = read_table(path)
+    assert table.names == ("a,1", "b")
+    assert table.values.tolist() == [[1.5, 2], [2.5, 3]]
+    assert (table.notes, table.find_line(1)) == ((), 3)
+    assert rows_of(as_source(path)).tolist() == table.values.tolist()
+    path.write_bytes(f"{line}\n1,5;2\n2,5;3\n".encode())
+    assert read_table(path).values.tolist() == [[1.5, 2], [2.5, 3]]
+
+
+def test_a_letter_late_in_a_file_tells_the_encoding(tmp_path):
+    path = tmp_path / "x.csv"
+    for last, encoding in (("Orléans", "cp1252"), ("Orléans", "utf-8"), ("\x81é", "latin-1")):
+        path.write_bytes(("a,city\n" + "1,Rome\n" * 30_000 + f"2,{last}\n").encode(encoding))
+        table = read_table(path, columns=["a"], row_ids="city")
+        assert table.row_ids[-1] == last
+        said = [] if encoding == "utf-8" else [f"not in UTF-8, read as Windows text ({encoding})"]
+        assert [note.text for note in table.notes] == said
+
+
+def test_a_dash_in_a_column_of_numbers_is_zero(tmp_path):
+    from vanishing import discover
+
+    path = tmp_path / "x.csv"
+    path.write_text('a,b,c\n"$1,250.00",$ -,-\n$ -,($3.50),-\n–,$2.25,7\n—,-,8\n')
+    expected = [[1250, 0, 0], [0, -3.5, 0], [0, 2.25, 7], [0, 0, 8]]
+    table = read_table(path)  # accounts give no warning
+    assert table.values.tolist() == expected
+    assert "a dash is read as 0: 'a', 'b', 'c'" in [note.text for note in table.notes]
+    assert rows_of(as_source(path)).tolist() == expected
+    assert by_the_command_line(path).values.tolist() == expected
+    assert any("a dash is read as 0" in note for note in discover(path).notes)
+    # Late in the file, and without other signs of accounts: it may be a missing value.
+    path.write_text("a,b\n" + "1.5,2\n" * 20_000 + "-,3\n")
+    said = "a dash is read as 0: 'a'; if dashes are missing values, empty these cells"
+    with pytest.warns(UserWarning, match=said):
+        assert read_table(path).values[-1].tolist() == [0, 3]
+    with pytest.warns(UserWarning, match=said):
+        assert rows_of(as_source(path))[-1].tolist() == [0, 3]
+    path.write_text("a,b\n-,low\n-,-\n")
+    with pytest.raises(TableError, match="'a' is text, '-' in row 1; 'b' is text, 'low' in row 1"):
+        read_table(path)
+
+
+def test_dashes_of_a_sheet_and_of_a_frame(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    pandas = pytest.importorskip("pandas")
+    from vanishing import discover
+
+    rows = [[k, "-" if k % 3 else k] for k in range(1, 20)]
+    book = openpyxl.Workbook()
+    for row in (["a", "b"], *rows):
+        book.active.append(row)
+    book.save(tmp_path / "x.xlsx")
+    with pytest.warns(UserWarning, match="a dash is read as 0: 'b'"):
+        table = read_table(tmp_path / "x.xlsx")
+    assert table.values.tolist() == [[a, 0 if b == "-" else b] for a, b in rows]
+    notes = discover(pandas.DataFrame(rows, columns=["a", "b"])).notes
+    assert any(note.startswith("a dash is read as 0: 'b'") for note in notes)
+
+
+def test_a_number_sign_is_part_of_a_name(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("# Budgeted,# Signed,Open\n7,5,2\n9,4,5\n")
+    names = ("# Budgeted", "# Signed", "Open")
+    assert read_table(path).names == as_source(path).feature_names == names
+    assert read_table(path).values.tolist() == rows_of(as_source(path)).tolist()
+    assert (len(read_table(path)), read_table(path).find_line(1)) == (2, 2)
+    path.write_text("# Staff\n" + path.read_text())
+    assert (read_table(path).names, read_table(path).n_above) == (names, 1)
+    # A comment, as numpy.savetxt writes the names.
+    np.savetxt(path, np.eye(2), delimiter=",", header="u,v")
+    assert read_table(path).names == ("u", "v")

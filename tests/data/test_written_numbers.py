@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vanishing.data import TableError, as_source, read_table
-from vanishing.data.written_numbers import guess_format, read_texts, strip_unit
+from vanishing.data.written_numbers import NumberFormat, guess_format, read_texts
 
 pytest.importorskip("pyarrow")
 
@@ -27,6 +27,7 @@ def write(amount, style):
         "dollar inside": f"${sign}{plain}",
         "accounting": f"({plain})" if amount < 0 else plain,
         "accounting dollar": f"(${plain})" if amount < 0 else f"${plain}",
+        "accounting dollar outside": f"$({plain})" if amount < 0 else f"${plain}",
         "euro": f"{sign}{german} €",
         "code": f"EUR {sign}{plain}",
         "percent": f"{sign}{plain} %",
@@ -41,6 +42,7 @@ STYLES = (
     "dollar inside",
     "accounting",
     "accounting dollar",
+    "accounting dollar outside",
     "euro",
     "code",
     "percent",
@@ -95,9 +97,9 @@ def test_a_currency_may_be_missing_from_some_cells():
 
 def test_each_column_has_its_own_decimal_sign():
     assert guess_format(["12,50 €", "1.234,00 €"], ".").decimal == ","
-    assert guess_format(["1,234", "56,789"], ".") == (".", ",", "", False)
+    assert guess_format(["1,234", "56,789"], ".") == NumberFormat(".", ",")
     assert guess_format(["1,25", "2,5"], ".").decimal == ","
-    assert guess_format(["1,000"] * 50 + ["12,34"], ".") == (".", ",", "", False)  # a typo
+    assert guess_format(["1,000"] * 50 + ["12,34"], ".") == NumberFormat(".", ",")  # a typo
 
 
 def test_typos_are_missing_and_listed():
@@ -183,16 +185,39 @@ def test_texts_of_frames_are_read_as_in_files(tmp_path):
     assert by_file.check(path)[0].name == "6"
 
 
-@pytest.mark.parametrize(
-    ("cell", "digits"), [("3 kg", "3"), (" $ 12.50", "12.50"), ("(7)", "-7"), ("Rome", "Rome")]
-)
-def test_digits_without_their_unit(cell, digits):
-    assert strip_unit(cell) == digits
-
-
 def test_brackets_that_do_not_close_are_no_number():
     assert read_texts(["(5", "6)", "-(7)", "(-8)"]) is None
 
 
 def test_one_currency_in_few_cells_is_that_of_all():
     assert read_texts(["$5", "6", "7", "8.50"]).values.tolist() == [5, 6, 7, 8.5]
+
+
+@pytest.mark.parametrize(
+    ("cells", "values"),
+    [
+        (["١٢٫٥", "١٬٢٣٤٫٥"], [12.5, 1234.5]),
+        (["１２．５", "－１３"], [12.5, -13]),
+        (["2,23,456.50", "1,00,000"], [223456.5, 100000]),
+        (["1.91 m/s2", "2.5 m/s2"], [1.91, 2.5]),
+        (["5m3", "2.5m3"], [5, 2.5]),
+        (["(5 kg)", "2 kg"], [-5, 2]),
+    ],
+)
+def test_scripts_groups_and_units(tmp_path, cells, values):
+    assert read_texts(cells).values.tolist() == values
+    path = tmp_path / "table.csv"
+    path.write_text("x;n\n" + "".join(f"{cell};1\n" for cell in cells), encoding="utf-8")
+    assert read_table(path).values[:, 0].tolist() == values
+
+
+def test_columns_of_a_frame_tell_the_decimal_sign_together():
+    pandas = pytest.importorskip("pandas")
+    from vanishing import discover
+
+    frame = pandas.DataFrame({"a": ["920", "1.361"] * 20, "b": ["1,02", "6,69"] * 20})
+    laws = discover(frame)
+    assert laws.ranges.tolist() == [[920, 1.02], [1361, 6.69]]
+    assert "read as numbers without '.': 'a'" in laws.notes[0]
+    with pytest.warns(UserWarning, match="'1,361' in 'a' is read as 1361; if that is wrong, conv"):
+        discover(frame).check(pandas.DataFrame({"a": ["1,361"] * 9, "b": [0.5] * 9}))

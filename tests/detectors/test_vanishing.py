@@ -46,7 +46,7 @@ def test_single_ideal_scores_by_the_norm_of_its_values(normalization):
     X = machine(300)[:, :3] / [1e3, 1e-3, 1]
     detector = VanishingDetector(ideal).fit(X)
     expected = -np.linalg.norm(clone(ideal).fit(X).transform(X), axis=1)
-    np.testing.assert_allclose(detector.score_samples(X), expected, rtol=1e-12)
+    np.testing.assert_allclose(detector.score_samples(X), expected, rtol=1e-12, atol=1e-14)
 
 
 def test_contrast_is_made_of_the_data():
@@ -62,6 +62,65 @@ def test_contrast_is_made_of_the_data():
             )
             > 0.9
         )
+
+
+#: Numbers, small whole numbers with many equal rows, and more columns than rows.
+TABLES = {
+    "readings": machine(120),
+    "counts": np.random.default_rng(0).integers(-1, 3, (150, 4)).astype(float),
+    "wide": np.random.default_rng(0).normal(size=(40, 60)),
+}
+CONTRASTIVE = VanishingIdeal(tol=0.5, normalization="contrastive", reduction="gram")
+
+
+@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize(
+    "detector",
+    [
+        VanishingDetector(),
+        VanishingDetector(contamination=0.1, calibration=0.3),
+        VanishingDetector(CONTRASTIVE, n_components=2),
+    ],
+    ids=["recipe", "calibrated", "clusters"],
+)
+def test_the_order_of_the_rows_and_copies_of_all_of_them_make_no_difference(detector, name):
+    X = TABLES[name]
+    rng = np.random.default_rng(1)
+    new = X + 0.3 * X.std(axis=0) * rng.normal(size=X.shape)
+    expected = detector.fit(X).decision_function(new)
+    shuffled = rng.permutation(np.tile(X, (2, 1)))
+    shuffled[shuffled == 0] *= rng.choice([-1, 1], np.sum(shuffled == 0))  # the sign of zero
+    for rows in (rng.permutation(X), shuffled):
+        np.testing.assert_array_equal(detector.fit(rows).decision_function(new), expected)
+        assert detector.score(rng.permutation(X)) == detector.score(X)
+    if detector.calibration is None:
+        detector.fit(rng.permutation(X), sample_weight=np.full(len(X), 3))
+        np.testing.assert_array_equal(detector.decision_function(new), expected)
+
+
+def test_equal_rows_are_one_row_with_their_weights():
+    rng = np.random.default_rng(0)
+    X, weights = machine(60), rng.integers(2, 9, 60)
+    expected = VanishingDetector().fit(X, sample_weight=weights).decision_function(X)
+    rows = rng.permutation(120)
+    twice, split = np.tile(X, (2, 1))[rows], np.append(weights - 1, np.ones(60))[rows]
+    for factor in (1, 2):
+        found = VanishingDetector().fit(twice, sample_weight=factor * split)
+        np.testing.assert_array_equal(found.decision_function(X), expected)
+
+
+def test_copies_count_where_a_norm_adds_them_up():
+    ideal = VanishingIdeal(tol=2.0, tol_norm="euclidean", normalization="vca")
+    X = np.tile(machine(60)[:, :3] / [1e3, 1e-3, 1], (4, 1))
+    [[found]] = VanishingDetector(ideal).fit(X).ideals_
+    np.testing.assert_allclose(found.extents_, clone(ideal).fit(X).extents_, rtol=1e-9)
+    assert not np.allclose(found.extents_, clone(ideal).fit(X[:60]).extents_)
+
+
+@pytest.mark.parametrize("n_rows", [2, 5, 40])
+def test_copies_of_one_row(n_rows):
+    detector = VanishingDetector().fit(np.tile([[1.0, 2.0]], (n_rows, 1)))
+    np.testing.assert_array_equal(detector.predict([[1.0, 2.0], [1.0, 3.0]]), [1, -1])
 
 
 def test_pieces_follow_a_curve_that_one_line_cannot():
@@ -86,6 +145,17 @@ def test_recipe_finds_broken_relations_in_any_units():
     np.testing.assert_allclose(
         rescaled.score_samples(broken(50) * scale), detector.score_samples(broken(50)), rtol=1e-5
     )
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_small_whole_numbers_in_other_units(seed):
+    """They are as far from one cluster as from another, up to rounding."""
+    rng = np.random.default_rng(seed)
+    X, new = rng.integers(0, 5, (150, 4)).astype(float), rng.integers(0, 6, (50, 4)).astype(float)
+    expected = VanishingDetector().fit(X).decision_function(new)
+    for units in (3.0, 0.1, np.array([3.0, 7.0, 0.1, 1e-5])):
+        found = VanishingDetector().fit(X * units).decision_function(new * units)
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
 
 
 def test_recipe_says_what_it_chose():

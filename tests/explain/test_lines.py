@@ -89,7 +89,9 @@ def test_deviations_of_views_along_lines(name, seed, size):
     points = (z[which, None] + t[:, :, None] * directions[which, None]).reshape(-1, z.shape[1])
     np.testing.assert_allclose(found, view.deviations(points), rtol=1e-8, atol=1e-12)
     np.testing.assert_allclose(view.contribution(found), view.contributions(points), atol=1e-7)
-    from_one = view.lines(directions)(z[:1], np.arange(4))(which, t)
+    sparse = view.lines(csr_array(directions))(z, np.arange(4))(which, t)
+    np.testing.assert_allclose(sparse, found, rtol=1e-8, atol=1e-12)
+    from_one = view.lines(csr_array(directions))(z[:1], np.arange(4))(which, t)
     points = (z[:1, None] + t[:, :, None] * directions[which, None]).reshape(-1, z.shape[1])
     np.testing.assert_allclose(from_one, view.deviations(points), rtol=1e-8, atol=1e-12)
 

@@ -165,3 +165,11 @@ def test_records_are_printed_in_one_line():
     assert repr(second) == f"<BrokenRow 9: b missing to {X[9, 1]:g}>"
     assert repr(laws[0].support) == "<Support: 60 rows, columns a, b, c>"
     assert "\n" not in repr(first) + repr(second) + repr(first.fixes[0])
+
+
+def test_names_that_are_no_words_are_set_apart():
+    rng = np.random.default_rng(0)
+    a = rng.integers(1, 50, 60) / 4
+    names = ["m/s2", "b", "net price"]
+    laws = discover(np.column_stack([a, a**2, 2 * a]), names)
+    assert {str(law) for law in laws} == {"b = [m/s2]^2", "2*[m/s2] = [net price]"}

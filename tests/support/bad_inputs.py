@@ -658,6 +658,11 @@ CASES: list[Case] = [
         )
         for what, Y in CONTRASTS.items()
     ),
+    Case(
+        "Contrasts of `VanishingIdeal`",
+        "fit(X, Y)",
+        lambda: f"Fits {VanishingIdeal().fit(parabola(), points(20)).basis_.count()}",
+    ),
     *(
         Case("Labels of `ClassVanishingFeatures`", what, lambda y=y: _labelled(parabola(), y))
         for what, y in LABELS.items()

@@ -4,12 +4,13 @@
 delimiters, decimal signs, encodings, headers and on what a missing value is.
 """
 
+import codecs
 import csv
 import io
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,13 +25,17 @@ import numpy.typing as npt
 from vanishing.arrays.namespace import FloatArray, import_extra
 from vanishing.data.written_numbers import (
     MISSING,
+    CellSummary,
+    DecimalSign,
     NumberFormat,
     WrittenColumn,
     are_few,
+    decide_decimal,
+    find_open,
     guess_format,
     is_number,
+    outline,
     read_texts,
-    strip_unit,
 )
 from vanishing.polynomials.monomials import variable_names
 
@@ -41,9 +46,16 @@ Columns = Mapping[str, npt.NDArray[Any]]
 #: What users of the library can do about an error; the command line names its options instead.
 REMEDIES = {
     "array": "choose one with array=...",
+    "convert": "if that is wrong, convert the column to numbers first",
+    "dash": "if dashes are missing values, empty these cells",
+    "decimal": "if that is wrong, pass decimal={other!r} to read_table or as_source",
     "delimiter": "fix the row, or pass a delimiter other than {delimiter!r} to read_table",
     "encoding": "save the file as UTF-8",
     "format": "name its kind by a suffix (.csv, .parquet, .npy, .npz)",
+    "names": "if it contains names, pass header=True to read_table or as_source",
+    "row": "if it is a row, pass header=False to read_table or as_source",
+    "sheet": "read_table(path, sheet=...) reads another ({other})",
+    "sign": "pass decimal='.' or decimal=',' to read_table or as_source",
     "text": "choose other columns with as_source(path, columns=[...])",
 }
 
@@ -82,12 +94,29 @@ class TableError(ValueError):
         return f"{self.problem}; {remedies[self.remedy].format(**self.details)}"
 
 
+class Note(NamedTuple):
+    """What was guessed or left out; ``remedy`` is a key of ``REMEDIES``, as for ``TableError``.
+
+    ``is_doubtful`` says whether the guess may well be wrong.
+    """
+
+    text: str
+    remedy: str = ""
+    other: str = ""
+    is_doubtful: bool = False
+
+    def with_remedies(self, remedies: Mapping[str, str]) -> str:
+        """Return the note with what to do if it is wrong, where there is something."""
+        remedy = remedies.get(self.remedy, "").format(other=self.other)
+        return f"{self.text}; {remedy}" if remedy else self.text
+
+
 def import_arrow(module: str = "pyarrow") -> Any:
     """Import a module of pyarrow, or say how to install it."""
     return import_extra(module, extra="io", purpose="reading tables")
 
 
-# --- How a text file is laid out: delimiter, decimal sign, header; guessed from its beginning -----
+# --- How a text file is laid out: delimiter and header; guessed from its beginning ----------------
 
 #: Bytes to look at, roughly.
 SAMPLE_SIZE = 2**16
@@ -97,11 +126,8 @@ DELIMITERS = (";", "\t", "|", ",", " ")
 TRUTH = frozenset({"true", "True", "TRUE", "false", "False", "FALSE"})
 #: Cells that Arrow reads in a column of truth values.
 READ_AS_TRUTH = TRUTH | {"0", "1"}
-_WITH_COMMA = re.compile(r"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*")
-_WITH_POINT = re.compile(r"\s*[+-]?\d*\.\d+([eE][+-]?\d+)?\s*")
-#: Numbers that no decimal comma explains, and those that no decimal point does.
-_COMMA_GROUPS = re.compile(r"\s*[+-]?\d{1,3}((,\d{3})+\.\d+|(,\d{3}){2,})\s*")
-_POINT_GROUPS = re.compile(r"\s*[+-]?\d{1,3}((\.\d{3})+,\d+|(\.\d{3}){2,})\s*")
+#: What Excel reads, and some programs write for it, as the first line.
+_HINT = re.compile(r'"?sep=([ -~\t])"?[;,\t ]*\r?\n?', re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -110,54 +136,46 @@ class Dialect:
 
     Parameters
     ----------
-    delimiter, decimal : str
-        One character each.
-    header : tuple of str or None
-        The cells of the first row, if they are names.
-    n_columns : int
+    delimiter : str
+        One character.
+    first : tuple of str
+        The cells of the first row.
+    has_names : bool
+        Whether they are names.
     n_sampled : int
         Rows that were looked at, without the header.
     commented : bool
         Whether the header is a comment, as ``numpy.savetxt`` writes it.
-    truth : frozenset of int
-        Columns of truth values.
-    texts : mapping of int to str
-        Columns that are not numeric, with an example each.
-    doubtful : frozenset of int
-        Those of them that hold numbers in nearly all rows.
-    formats : mapping of int to NumberFormat
-        Columns whose numbers have separated thousands, a currency or another unit.
     n_above : int
         Lines above the header, such as a title and an empty line.
+    has_hint : bool
+        Whether the first of these says what the delimiter is, as Excel reads it.
+    is_doubtful : bool
+        Whether the first row may as well be names, or the names a row.
+    columns : tuple of CellSummary
+        How the cells of the rows that were looked at are written.
     """
 
     delimiter: str
-    decimal: str
-    header: tuple[str, ...] | None
-    n_columns: int
+    first: tuple[str, ...]
+    has_names: bool
     n_sampled: int
     commented: bool
-    truth: frozenset[int]
-    texts: Mapping[int, str]
-    doubtful: frozenset[int]
-    formats: Mapping[int, NumberFormat]
-    n_above: int = 0
-
-    @property
-    def numbered(self) -> bool:
-        """Whether the names are numbers, so that the guess may be wrong."""
-        return self.header is not None and all(is_number(name, ".") for name in self.header)
+    n_above: int
+    has_hint: bool
+    is_doubtful: bool
+    columns: tuple[CellSummary, ...]
 
 
-def first_lines(file: Any) -> bytes:
-    """Read the first lines of a file, at least three if it has as many."""
+def first_lines(file: Any) -> tuple[bytes, bool]:
+    """Read the first lines of a file, at least three if it has as many; say whether it has more."""
     found: bytes = file.read(SAMPLE_SIZE)
     while found.count(b"\n") < 3 and (more := file.read(3 * SAMPLE_SIZE)):
         found += more
     if not file.read(1):
-        return found
+        return found, False
     last_end = found.rfind(b"\n")
-    return found if last_end < 0 else found[: last_end + 1]
+    return found if last_end < 0 else found[: last_end + 1], True
 
 
 def guess_dialect(
@@ -166,94 +184,86 @@ def guess_dialect(
     """Guess the layout of a file from its first lines in UTF-8, unless the user says it."""
     # At \n alone: names may hold other characters that Python takes for ends of lines.
     lines = re.findall(r"[^\n]*\n|[^\n]+", beginning.decode("utf-8-sig", "replace"))
+    hint = _HINT.fullmatch(lines[0]) if lines else None
+    if hint is not None:
+        delimiter = delimiter or hint[1]
+        del lines[0]
     n_commented = next((i for i, line in enumerate(lines) if line[:1] != "#"), len(lines))
-    lines[:n_commented] = [line.lstrip("# ") for line in lines[:n_commented]]
+    marked = lines[:n_commented]
+    lines[:n_commented] = [line.lstrip("# ") for line in marked]
     if delimiter is None:
         delimiter = _guess_delimiter(lines)
     n_above = 0 if header is False else _count_lines_above(lines, delimiter)
     lines = lines[n_above:]
     commented = n_above < n_commented
     rows = _rows(lines, delimiter)
+    if commented and any(cell.lstrip()[:1] == "#" for cell in rows[0][1:]):
+        as_names = _rows([marked[n_above], *lines[1:]], delimiter)
+        if len(as_names[0]) == len(rows[0]):  # "# Sold" beside "# Returned"
+            commented, rows = False, as_names
     if not rows:
         raise ValueError("the file is empty; a table has a header and at least one row")
-    first, rest = rows[0], rows[1:]
-    cells = [strip_unit(cell) for row in rest or rows for cell in row]
-    # Where commas separate columns, "1,000" in quotes is a thousand.
-    comma = delimiter != "," and (
-        any(map(_POINT_GROUPS.fullmatch, cells))
-        or (
-            any(map(_WITH_COMMA.fullmatch, cells))
-            and not any(map(_WITH_POINT.fullmatch, cells))
-            and not any(map(_COMMA_GROUPS.fullmatch, cells))
-        )
-    )
-    decimal = "," if comma else "."
+    first = rows[0]
+    is_doubtful = False
     if header is None:
-        header = not all(
-            is_number(cell, decimal) or _is_formatted(cell, decimal) for cell in first
-        ) or _counts_columns(first, rest, decimal)
-    names = tuple(cell.strip() for cell in first) if header else None
-    sampled = rest if header else rows
-    truth, texts, doubtful, formats = set(), {}, set(), {}
-    for j in range(len(first)):
-        column = [row[j].strip() for row in sampled if j < len(row)]
-        text = _first_text(column, partial(is_number, decimal=decimal))
-        has_points = decimal == "," and any("." in cell for cell in column)
-        if text is None and not has_points:
-            continue
-        said = [cell for cell in column if cell not in MISSING]
-        if set(said) <= TRUTH:
-            truth.add(j)
-            continue
-        form = guess_format(said, decimal)
-        strays = said if form is None else [cell for cell in said if form.read(cell) is None]
-        if form is not None and not strays:
-            formats[j] = form
-            continue
-        texts[j] = text or f"{strays[0][:30]!r}"
-        if are_few(len(strays), len(said)):
-            doubtful.add(j)
+        header, is_doubtful = guess_header(first, rows[1:], delimiter)
+    sampled = rows[1:] if header else rows
     return Dialect(
         delimiter,
-        decimal,
-        names,
-        len(first),
+        tuple(cell.strip() for cell in first),
+        header,
         len(sampled),
         commented,
-        frozenset(truth),
-        texts,
-        frozenset(doubtful),
-        formats,
-        n_above,
+        n_above + (hint is not None),
+        hint is not None,
+        is_doubtful,
+        _summarize(sampled, len(first)),
     )
 
 
-def _is_formatted(cell: str, decimal: str) -> bool:
-    """Say whether a cell of the first line is a number with a currency or separated thousands."""
-    form = guess_format([cell], decimal)
-    return form is not None and not form.unit.isalpha()
+def _summarize(rows: Sequence[Sequence[str]], n_columns: int) -> tuple[CellSummary, ...]:
+    return tuple(
+        CellSummary([row[j] if j < len(row) else "" for row in rows]) for j in range(n_columns)
+    )
 
 
-def _first_text(cells: Iterable[str], is_value: Callable[[str], bool]) -> str | None:
-    """Return the first cell that holds something else than a value, and its row."""
-    for row, cell in enumerate(cells, start=1):
-        if cell and not is_value(cell):
-            return f"{cell[:30]!r} in row {row}"
-    return None
+def guess_header(
+    first: Sequence[str], rest: Sequence[Sequence[str]], delimiter: str = ""
+) -> tuple[bool, bool]:
+    """Say whether the first row contains names, and whether that is doubtful.
 
-
-def _counts_columns(first: Sequence[str], rest: Sequence[Sequence[str]], decimal: str) -> bool:
-    """Say whether numbers are names: integers that increase, above nothing but fractions.
-
-    pandas writes columns without names that way (0, 1, 2), and columns that are years.
+    A text above a column of numbers is a name. If there is none, numbers can be names as well:
+    0, 1, 2, as pandas writes them, or years.
     """
-    if len(first) < 2 or not rest or not all(cell.strip().isdecimal() for cell in first):
-        return False
-    numbers = [int(cell) for cell in first]
-    fraction = re.compile(rf"[+-]?\d*\{decimal}\d+([eE][+-]?\d+)?")
-    return all(a < b for a, b in pairwise(numbers)) and all(
-        fraction.fullmatch(cell.strip()) or cell.strip() in MISSING for row in rest for cell in row
-    )
+    first = [cell.strip() for cell in first]
+    columns = _summarize(rest, len(first))
+    kinds = find_kinds(columns, decide_decimal(columns, delimiter))
+    texts = [j for j in kinds.texts if j not in kinds.doubtful]
+    if all(j in texts or not column.forms for j, column in enumerate(columns)):
+        alone = find_kinds([CellSummary([cell]) for cell in first], kinds.decimal)
+        return any(not cell or j in alone.texts for j, cell in enumerate(first)), False
+    filled = [j for j, cell in enumerate(first) if cell and j not in texts]
+    if not filled or any(not kinds.reads(j, first[j]) for j in filled):
+        return True, False
+    cells = [first[j] for j in filled]
+    counts = all(map(_is_whole, cells)) and all(int(a) < int(b) for a, b in pairwise(cells))
+    if not first[0]:  # above an index
+        return counts, not counts
+    if names := [j for j in texts if first[j]]:
+        # x1 above x2 and x3, or M above M and F, is one of them.
+        is_alike = any(outline(first[j]) in columns[j].forms for j in names)
+        return counts and not is_alike, True
+    is_fraction = partial(_is_fraction, decimal=kinds.decimal.sign)
+    are_fractions = all(is_fraction(cell.strip()) for row in rest for cell in row)
+    return counts and 1 < len(filled) == len(first) and are_fractions, False
+
+
+def _is_whole(cell: str) -> bool:
+    return cell.isascii() and cell.isdecimal()
+
+
+def _is_fraction(cell: str, decimal: str) -> bool:
+    return cell in MISSING or (decimal in cell and is_number(cell, decimal))
 
 
 def _guess_delimiter(lines: Sequence[str]) -> str:
@@ -303,6 +313,104 @@ def _rows(lines: Sequence[str], delimiter: str) -> list[list[str]]:
         return [line.rstrip("\r\n").split(delimiter) for line in lines if line.strip()]
 
 
+# --- What the columns of a text file hold ---------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ColumnKinds:
+    """What the columns of a text file hold.
+
+    Parameters
+    ----------
+    decimal : DecimalSign
+    given : bool
+        Whether the user says what the decimal sign is.
+    truth : frozenset of int
+        Columns of truth values.
+    texts : mapping of int to str
+        Columns that are not numeric, with an example each.
+    doubtful : frozenset of int
+        Those of them that hold numbers in nearly all rows.
+    formats : mapping of int to NumberFormat
+        Columns whose numbers are not written as computers do it: with separated thousands, a
+        currency or another unit, another decimal sign.
+    open : mapping of int to str
+        Cells of columns that another decimal sign would give other numbers.
+    mixed : frozenset of int
+        Columns of ``texts`` whose cells contradict each other about the decimal sign.
+    """
+
+    decimal: DecimalSign
+    given: bool
+    truth: frozenset[int]
+    texts: Mapping[int, str]
+    doubtful: frozenset[int]
+    formats: Mapping[int, NumberFormat]
+    open: Mapping[int, str]
+    mixed: frozenset[int]
+
+    def reads(self, column: int, cell: str) -> bool:
+        """Say whether a cell is a number, or one as the others of its column are written."""
+        if column in self.truth:
+            return cell in READ_AS_TRUTH
+        if is_number(cell, self.decimal.sign):
+            return True
+        if column in self.formats:
+            return self.formats[column].read(cell) is not None
+        form = guess_format([cell], self.decimal.sign)
+        return form is not None and not form.unit.isalpha()
+
+
+def find_kinds(
+    columns: Sequence[CellSummary], decimal: DecimalSign, *, given: bool = False
+) -> ColumnKinds:
+    """Find out what columns hold, by the decimal sign of the table."""
+    truth, texts, doubtful, formats, either, mixed = set(), {}, set(), {}, {}, set()
+    for j, cells in enumerate(columns):
+        unclear = {} if given else find_open(cells)
+        if unclear and not decimal.is_sure:
+            either[j] = next(iter(unclear.values())).text
+        if all(is_number(form, decimal.sign) for form in cells.forms):
+            continue
+        n_truths = sum(form.number for text, form in cells.forms.items() if text in TRUTH)
+        are_truths = 2 * n_truths > cells.total
+        form = None if are_truths else guess_format(cells, decimal.sign, given=given)
+        strays = [
+            each
+            for text, each in cells.forms.items()
+            if (text not in READ_AS_TRUTH if form is None else form.read(each.text) is None)
+        ]
+        if form is None and not are_truths:
+            strays = list(cells.forms.values())
+        if strays:
+            texts[j] = f"{strays[0].text[:30]!r} in row {strays[0].row}"
+            if len(unclear) > 1:
+                mixed.add(j)
+                one, other = unclear.values()
+                texts[j] = (
+                    f"{one.text!r} in row {one.row} and {other.text!r} in row {other.row}, so that "
+                    "the decimal sign is unclear"
+                )
+            if form is not None and are_few(sum(each.number for each in strays), cells.total):
+                doubtful.add(j)
+            else:
+                either.pop(j, None)
+        elif form is None:
+            truth.add(j)
+        else:
+            formats[j] = form
+    return ColumnKinds(
+        decimal,
+        given,
+        frozenset(truth),
+        texts,
+        frozenset(doubtful),
+        formats,
+        either,
+        frozenset(mixed),
+    )
+
+
 # --- Files that were opened, their columns not yet converted --------------------------------------
 
 #: Bytes of a CSV file to parse at a time; pyarrow reads some thirty such blocks ahead.
@@ -327,10 +435,85 @@ class SetAside(NamedTuple):
     reason: str
 
 
-def describe_lines_above(number: int) -> str:
-    """Say that lines above the header, at least one, are left out."""
+def _describe_lines_above(number: int) -> str:
     lines = "1 line above the header is" if number == 1 else f"{number} lines above the header are"
     return f"{lines} left out"
+
+
+def describe_header(first: Sequence[str], *, has_names: bool, is_doubtful: bool) -> list[Note]:
+    """Say what was guessed of the first row, unless it is clear that it contains names."""
+    cells = ", ".join(repr(cell[:30]) for cell in first[:4]) + ", ..." * (len(first) > 4)
+    if not has_names:
+        text = "there is no header: columns are called x0, x1, ..."
+        if is_doubtful:
+            text += f", and the first line ({cells}) is a row"
+        return [Note(text, "names", is_doubtful=is_doubtful)]
+    if is_doubtful:
+        return [Note(f"the first line ({cells}) is used as names", "row", is_doubtful=True)]
+    if all(is_number(name, ".") for name in first):
+        return [Note("the numbers of the first line are used as names", "row")]
+    return []
+
+
+def describe_numbers(
+    formats: Mapping[str, NumberFormat], decimal: str, unclear: Mapping[str, str]
+) -> list[Note]:
+    """Say what was left out of numbers, and what was assumed of those that may be read otherwise.
+
+    Parameters
+    ----------
+    formats : mapping of str to NumberFormat
+        By the names of columns that computers would write otherwise.
+    decimal : str
+    unclear : mapping of str to str
+        A cell of each column that another decimal sign would give other numbers.
+    """
+    notes = []
+    signs: dict[str, set[str]] = {}
+    columns: dict[str, list[str]] = {}
+    for name, form in formats.items():
+        signs.setdefault(form.unit, set()).update({form.unit, form.thousands} - {""})
+        columns.setdefault(form.unit, []).append(name)
+    said = [
+        f"without {' and '.join(sorted(map(_quote, signs[unit])))}: {list_names(names)}"
+        for unit, names in columns.items()
+        if signs[unit]
+    ]
+    own = {
+        name: form.decimal for name, form in formats.items() if form.decimal not in ("", decimal)
+    }
+    for sign in dict.fromkeys(own.values()):
+        names = [name for name, each in own.items() if each == sign]
+        said.append(f"with {sign!r} as decimal sign: {list_names(names)}")
+    if bracketed := [name for name, form in formats.items() if form.brackets]:
+        said.append(f"with parentheses for minus signs: {list_names(bracketed)}")
+    if said:
+        notes.append(Note(f"read as numbers {'; '.join(said)}"))
+    if dashed := [name for name, form in formats.items() if form.dashes]:
+        is_doubtful = not any(form.is_of_accounts for form in formats.values())
+        text = f"a dash is read as 0: {list_names(dashed)}"
+        notes.append(Note(text, "dash", is_doubtful=is_doubtful))
+    if unclear:
+        read = [
+            f"{text!r} in {name!r} is read as "
+            f"{formats.get(name, NumberFormat(decimal)).read(text):.12g}"
+            for name, text in unclear.items()
+        ]
+        more = f" and {len(read) - 3} more" if len(read) > 3 else ""
+        text = f"{decimal!r} is taken for the decimal sign, so that {', '.join(read[:3])}{more}"
+        other = "." if decimal == "," else ","
+        notes.append(Note(text, "decimal", other, is_doubtful=True))
+    return notes
+
+
+def _quote(sign: str) -> str:
+    return "spaces" if sign.isspace() else repr(sign)
+
+
+def list_names(names: Sequence[str]) -> str:
+    """Write names in a row, a dozen at most."""
+    shown = ", ".join(map(repr, names[:12]))
+    return f"{shown} and {len(names) - 12} more" if len(names) > 12 else shown
 
 
 def _describe(example: str) -> str:
@@ -361,8 +544,8 @@ class OpenTable(ABC):
         Columns that hold the index of a pandas frame.
     n_above : int
         Lines of a text file above the header, such as a title, that are left out.
-    sheet : SheetChoice or None
-        Which sheet of an Excel file is read.
+    layout_notes : list of Note
+        What was guessed of names and rows.
     written : dict of int to WrittenColumn
         Columns of texts that were read as numbers.
     """
@@ -372,9 +555,9 @@ class OpenTable(ABC):
     n_columns: int
     index: tuple[int, ...] = ()
     n_above: int = 0
-    sheet: Any = None
 
     def __init__(self) -> None:
+        self.layout_notes: list[Note] = []
         self.written: dict[int, WrittenColumn] = {}
 
     @property
@@ -408,6 +591,18 @@ class OpenTable(ABC):
         """Return how the numbers of columns are written that have units or separated thousands."""
         found = {j: self.written[j].format for j in columns if j in self.written}
         return {j: form for j, form in found.items() if any(form[1:])}
+
+    def find_open_cells(self, columns: Sequence[int]) -> tuple[str, dict[int, str]]:
+        """Return the decimal sign, and cells that another one would give another number."""
+        return ".", {}
+
+    def number_notes(self, columns: Sequence[int]) -> list[Note]:
+        """Say how the numbers of columns were read, after they were."""
+        found = sorted(self.find_formats(columns).items())
+        formats = {self.shown_names[j]: form for j, form in found}
+        decimal, opened = self.find_open_cells(columns)
+        unclear = {self.shown_names[j]: text for j, text in opened.items()}
+        return describe_numbers(formats, decimal, unclear)
 
     def find_first_line(self, n_rows: int) -> int | None:
         """Return the line of the file that holds the first row; None unless each row is one."""
@@ -444,7 +639,11 @@ class OpenTable(ABC):
 
 
 class CsvFile(OpenTable):
-    """A text file: its path or its content, and what the user says of the layout."""
+    """A text file: its path or its content, and what the user says of the layout.
+
+    The beginning tells the layout. What the columns hold is decided by all rows, when the first of
+    them is read: ``settle``.
+    """
 
     def __init__(
         self,
@@ -453,40 +652,117 @@ class CsvFile(OpenTable):
         *,
         delimiter: str | None = None,
         header: bool | None = None,
+        decimal: str | None = None,
     ) -> None:
         super().__init__()
+        if decimal not in (None, ".", ","):
+            raise ValueError(f"decimal must be '.' or ',', got {decimal!r}")
         self.where = where
         self._file = file
+        self._given = decimal
+        self._n_rows: int | None = None
+        self._is_settled = False
         #: None for UTF-8.
         self.encoding: str | None = None
         with open_stream(file) as stream:
-            self.encoding = _guess_encoding(first_lines(stream), where)
+            beginning, _ = first_lines(stream)
+        self._is_ascii = beginning.isascii()
+        self.encoding = _guess_encoding(beginning, where)
         with self._text_errors(), self._open() as stream:
-            beginning = first_lines(stream)
+            beginning, self._has_more = first_lines(stream)
         try:
             self.dialect = guess_dialect(beginning, delimiter=delimiter, header=header)
         except ValueError as error:
             raise TableError(f"{where}: {error}") from error
-        self.names = self.dialect.header
-        self.n_columns = self.dialect.n_columns
+        columns = self.dialect.columns
+        self.decide(decide_decimal(columns, self.dialect.delimiter, decimal), columns)
+        self.names = self.dialect.first if self.dialect.has_names else None
+        self.n_columns = len(self.dialect.first)
         self.n_above = self.dialect.n_above
         if self.names is not None and not self.names[0]:
             self.index = (0,)
+        if n_above := self.n_above - self.dialect.has_hint:
+            self.layout_notes.append(Note(_describe_lines_above(n_above)))
+        if header is None:
+            self.layout_notes += describe_header(
+                self.dialect.first,
+                has_names=self.dialect.has_names,
+                is_doubtful=self.dialect.is_doubtful,
+            )
+
+    def decide(self, decimal: DecimalSign, columns: Sequence[CellSummary]) -> None:
+        """Take a sign for the decimal one, and find out what the columns hold."""
+        self.kinds = find_kinds(columns, decimal, given=self._given is not None)
+        self.columns = columns
 
     @property
     def path(self) -> str:
         """Where the file is."""
         return self.where
 
+    # --- What all rows say ------------------------------------------------------------------------
+
+    def settle(self) -> None:
+        """Read all rows once, and decide again where they contradict the first ones."""
+        if self._is_settled:
+            return
+        self._is_settled = True
+        if not self._has_more:
+            return
+        arrow = import_arrow()
+        if self._is_ascii and self.encoding is None:
+            with open_stream(self._file) as stream:
+                self.encoding = _find_encoding(iter(lambda: stream.read(CSV_BLOCK), b""))
+        try:
+            if not self._agrees():
+                self._scan()
+        except arrow.ArrowInvalid as error:
+            self._refuse_ragged()
+            raise TableError(f"{self.where} cannot be read: {error}") from error
+
+    def _agrees(self) -> bool:
+        """Say whether all rows are as the first ones are, and these tell the decimal sign."""
+        kinds = self.kinds
+        columns = [j for j in range(self.n_columns) if j not in kinds.texts]
+        if kinds.doubtful or kinds.open:
+            return False
+        # Whole numbers do not tell what a sign means that comes later.
+        tells = (
+            kinds.given
+            or self.dialect.delimiter == ","
+            or any("." in form or "," in form for j in columns for form in self.columns[j].forms)
+        )
+        n_rows = 0
+        with suppress(import_arrow().ArrowInvalid), self._text_errors():
+            for batch in self._batches(
+                columns or [0], None if columns else import_arrow().binary()
+            ):
+                n_rows += len(batch[0])
+                if not tells and any(_has_fractions(as_numbers(column)) for column in batch):
+                    return False
+            self._n_rows = n_rows
+            return True
+        return False
+
+    def _scan(self) -> None:
+        """Decide by the cells of all rows."""
+        texts, doubtful = self.kinds.texts, self.kinds.doubtful
+        scanned = [j for j in range(self.n_columns) if j not in texts or j in doubtful]
+        found = {j: CellSummary() for j in scanned}
+        with self._text_errors():
+            for batch in self._batches(scanned, import_arrow().string()):
+                for j, column in zip(scanned, batch, strict=True):
+                    found[j].add(column.to_pylist())
+        columns = [found.get(j, cells) for j, cells in enumerate(self.columns)]
+        self.decide(decide_decimal(columns, self.dialect.delimiter, self._given), columns)
+
+    # --- Reading ----------------------------------------------------------------------------------
+
     def numbers(self, columns: Sequence[int]) -> FloatArray:
         """Return columns as numbers, NaN where a value is missing."""
-        if not self.dialect.doubtful.intersection(columns):
-            with suppress(import_arrow().ArrowInvalid):
-                return join_columns(self._read(columns).columns)
-        # Some cell is no number: it is one of few, or the column is refused.
-        self._checked(columns, lambda: self.refuse_texts(columns))
+        self.refuse_texts(columns)
         plain = [j for j in columns if j not in self.written]
-        read = self._checked(plain, lambda: self._read(plain)).columns if plain else []
+        read = self._checked(lambda: self._read(plain)).columns if plain else []
         found = dict(zip(plain, map(as_numbers, read), strict=True))
         return np.column_stack(
             [self.written[j].values if j in self.written else found[j] for j in columns]
@@ -494,8 +770,26 @@ class CsvFile(OpenTable):
 
     def find_formats(self, columns: Sequence[int]) -> dict[int, NumberFormat]:
         """Return how the numbers of columns are written that have units or separated thousands."""
-        formats = {j: form for j, form in self.dialect.formats.items() if j in columns}
+        formats = {j: form for j, form in self.kinds.formats.items() if j in columns}
         return formats | super().find_formats(columns)
+
+    def find_open_cells(self, columns: Sequence[int]) -> tuple[str, dict[int, str]]:
+        """Return the decimal sign, and cells that another one would give another number."""
+        found = {j: text for j, text in self.kinds.open.items() if j in columns}
+        return self.kinds.decimal.sign, found
+
+    def number_notes(self, columns: Sequence[int]) -> list[Note]:
+        """Say how the text of the file and the numbers of columns were read."""
+        notes = super().number_notes(columns)
+        if self.encoding not in (None, "utf-16"):
+            notes.insert(0, Note(f"not in UTF-8, read as Windows text ({self.encoding})"))
+        mixed = self.kinds.mixed - self.kinds.doubtful
+        notes += [
+            Note(f"{self.column_name(j)} is not read: it has {self.kinds.texts[j]}", "sign")
+            for j in columns
+            if j in mixed
+        ]
+        return notes
 
     def find_first_line(self, n_rows: int) -> int | None:
         """Return the line of the file that holds the first row; None unless each row is one."""
@@ -510,22 +804,25 @@ class CsvFile(OpenTable):
         """Yield the columns of some rows, however many a block of text holds, with the path."""
         if not self.dialect.n_sampled:
             return
-        with self._open() as stream:
-            open_csv = import_arrow("pyarrow.csv").open_csv
-            batches = self._checked(columns, lambda: open_csv(stream, *self._options(columns)))
-            while (batch := self._checked(columns, lambda: next(batches, None))) is not None:
-                read = batch
-                yield (
-                    self._checked(columns, lambda: self._convert(read, columns)).columns,  # noqa: B023
-                    self.path,
-                )
+        self.settle()
+        self.check_numeric(columns)
+        batches = self._batches(columns)
+        while (batch := self._checked(lambda: next(batches, None))) is not None:
+            yield batch, self.path
 
     def count_rows(self) -> int:
         """Count the rows."""
-        return sum(len(columns[0]) for columns, _ in self.batches([0]))
+        if not self.dialect.n_sampled:
+            return 0
+        self.settle()
+        if self._n_rows is None:
+            batches = self._batches([0], import_arrow().binary())
+            self._n_rows = self._checked(lambda: sum(len(batch[0]) for batch in batches))
+        return self._n_rows
 
     def texts(self, column: int) -> Texts:
         """Return a column as text."""
+        self.settle()
         arrow = import_arrow()
         try:
             found = self._read([column], arrow.string()).column(0)
@@ -539,59 +836,41 @@ class CsvFile(OpenTable):
 
     def find_texts(self, columns: Sequence[int]) -> list[tuple[int, str]]:
         """Return those of the columns that are not numeric, each with an example and its row."""
-        arrow = import_arrow()
-        doubtful = self.dialect.doubtful
-        found = {
-            j: text for j, text in self.dialect.texts.items() if j in columns and j not in doubtful
-        }
-        others = [j for j in columns if j not in found and j not in self.written]
-        if not doubtful.intersection(others):
-            with suppress(arrow.ArrowInvalid):
-                self._read(others or [0], None if others else arrow.binary())
-                others = []  # what the first lines tell is all
-        for j in others:
-            if j not in doubtful:
-                with suppress(arrow.ArrowInvalid):
-                    self._read([j])
-                    continue
-            cells = self.texts(j)
-            if j in self.dialect.truth:
-                text = _first_text(cells, READ_AS_TRUTH.__contains__)
-            elif (written := read_texts(cells.tolist(), self.dialect.decimal)) is not None:
-                self.written[j] = written
+        self.settle()
+        kinds = self.kinds
+        found = {}
+        for j in columns:
+            if j not in kinds.texts or j in self.written:
                 continue
+            written = None
+            if j in kinds.doubtful:
+                cells = self.texts(j).tolist()
+                written = read_texts(cells, kinds.decimal.sign, given=kinds.given)
+            if written is None:
+                found[j] = kinds.texts[j]
             else:
-                text = _first_text(cells, partial(is_number, decimal=self.dialect.decimal))
-            if text is not None:
-                found[j] = text
+                self.written[j] = written
         return sorted(found.items())
 
     def check_numeric(self, columns: Sequence[int]) -> None:
-        """Raise if a column is not numeric in the first lines."""
-        texts = self.dialect.texts
+        """Raise if a column is not numeric, as far as its cells were looked at.
+
+        Not even in a few cells, which only a table that is read whole may have.
+        """
+        texts = self.kinds.texts
         self._refuse([(j, texts[j]) for j in columns if j in texts])
 
     def is_single_precision(self, columns: Sequence[int]) -> bool:
         """Return False: decimal digits are read in double precision."""
         return False
 
-    def _checked(self, columns: Sequence[int], read: Callable[[], Any]) -> Any:
-        """Read, and replace an error of pyarrow by one that names row, column and remedy."""
+    def _checked(self, read: Callable[[], Any]) -> Any:
+        """Read, and replace an error of pyarrow by one that names the row and the remedy."""
         try:
             with self._text_errors():
                 return read()
         except import_arrow().ArrowInvalid as error:
             self._refuse_ragged()
-            self.refuse_texts(columns)
-            # Few cells are no numbers, which only a table that is read whole may have.
-            self._refuse(
-                [
-                    (j, f"{text[:30]!r} in row {row + 1}")
-                    for j in columns
-                    if j in self.written
-                    for row, text in self.written[j].strays[:1]
-                ]
-            )
             raise TableError(f"{self.where} cannot be read: {error}") from error
 
     @contextmanager
@@ -632,7 +911,7 @@ class CsvFile(OpenTable):
                 column_types=types,
                 include_columns=list(types),
                 strings_can_be_null=True,
-                decimal_point=self.dialect.decimal,
+                decimal_point=self.kinds.decimal.sign,
             ),
         ]
 
@@ -642,9 +921,16 @@ class CsvFile(OpenTable):
 
     def _type(self, column: int) -> Any:
         arrow = import_arrow()
-        if column in self.dialect.formats:
+        if column in self.kinds.formats:
             return arrow.string()
-        return arrow.bool_() if column in self.dialect.truth else arrow.float64()
+        return arrow.bool_() if column in self.kinds.truth else arrow.float64()
+
+    def _batches(self, columns: Sequence[int], kind: Any = None) -> Iterator[list[Any]]:
+        """Yield columns of some rows, as numbers unless ``kind`` is another type of Arrow."""
+        with self._open() as stream:
+            reader = import_arrow("pyarrow.csv").open_csv(stream, *self._options(columns, kind))
+            for batch in reader:
+                yield (batch if kind is not None else self._convert(batch, columns)).columns
 
     def _read(self, columns: Sequence[int], kind: Any = None, skip_row: Any = None) -> Any:
         with self._text_errors(), self._open() as stream:
@@ -656,9 +942,9 @@ class CsvFile(OpenTable):
         """Return a table or a batch whose texts with a format of numbers are numbers."""
         arrow = import_arrow()
         for place, j in enumerate(columns):
-            if j not in self.dialect.formats:
+            if j not in self.kinds.formats:
                 continue
-            read = self.dialect.formats[j].read
+            read = self.kinds.formats[j].read
             numbers = [read(cell or "") for cell in table.column(place).to_pylist()]
             if None in numbers:
                 raise arrow.ArrowInvalid("a number has a different format than the first ones")
@@ -769,6 +1055,28 @@ def _guess_encoding(beginning: bytes, where: str) -> str | None:
             beginning.decode(encoding or "utf-8")
             return encoding
     return "latin-1"  # which reads any byte
+
+
+def _find_encoding(blocks: Iterator[bytes]) -> str | None:
+    """Return the encoding of a text that begins with ASCII, by all of it; None for UTF-8."""
+    encodings = ["utf-8", "cp1252"]
+    decoders = {each: codecs.getincrementaldecoder(each)() for each in encodings}
+    is_ascii = True
+    for block in blocks:
+        is_ascii = is_ascii and block.isascii()
+        for each in [] if is_ascii else list(decoders):
+            try:
+                decoders[each].decode(block)
+            except UnicodeDecodeError:
+                del decoders[each]
+    with suppress(KeyError, UnicodeDecodeError):
+        decoders["utf-8"].decode(b"", final=True)
+        return None
+    return "cp1252" if "cp1252" in decoders else "latin-1"
+
+
+def _has_fractions(values: FloatArray) -> bool:
+    return bool((np.isfinite(values) & (values != np.round(values))).any())
 
 
 def is_numeric(kind: Any) -> bool:

@@ -8,7 +8,14 @@ from datetime import date, datetime
 from typing import Any, NamedTuple
 
 from vanishing.arrays.namespace import import_extra
-from vanishing.data.csv_files import TableError, import_arrow, is_numeric
+from vanishing.data.csv_files import (
+    Note,
+    TableError,
+    describe_header,
+    guess_header,
+    import_arrow,
+    is_numeric,
+)
 from vanishing.data.written_numbers import MISSING, is_number, read_texts
 
 #: What Excel shows where a formula fails.
@@ -22,37 +29,17 @@ PART_OF_TABLE = 0.5
 Row = Sequence[Any]
 
 
-class SheetChoice(NamedTuple):
-    """Which sheet of a file was read: its title, and the others that hold data.
-
-    ``is_first`` is False if sheets without numbers come before it.
-    """
-
-    title: str
-    others: list[str]
-    is_first: bool = True
-
-    def describe(self, remedy: str) -> str:
-        """Say which sheet was read, and how to read another; nothing if it is the only one."""
-        if not self.others:
-            return ""
-        why = "" if self.is_first else ", the first with a table of numbers"
-        return (
-            f"sheet {self.title!r} is read{why}; {remedy} reads another ({', '.join(self.others)})"
-        )
-
-
 class Sheet(NamedTuple):
     """A table, with the names of its columns if it has any.
 
     ``first_line`` is the row of the sheet that is the first one below the names; None where empty
-    rows were left out.
+    rows were left out. ``notes`` say which sheet was read and what was guessed of its first row.
     """
 
-    choice: SheetChoice
     names: list[str] | None
     columns: list[Any]
     first_line: int | None
+    notes: list[Note]
 
 
 def read_sheet(content: bytes, where: str, *, sheet: str | None, header: bool | None) -> Sheet:
@@ -89,15 +76,17 @@ def read_sheet(content: bytes, where: str, *, sheet: str | None, header: bool | 
         raise TableError(f"{where} holds no table: its sheets are empty")
     split = {title: _split_columns(*found[title], header) for title in filled}
     title = next((title for title in filled if _holds_numbers(split[title][1])), filled[0])
-    names, columns, places = split[title]
+    names, columns, places, notes = split[title]
     if not places:
         raise TableError(f"{where} has no rows, only a header; at least one is required")
     others = [repr(other) for other in filled if other != title]
     if sheet is None:
         others += [f"hidden: {other!r}" for other in hidden if other not in chosen]
+    if others:
+        why = "" if title == filled[0] else ", the first with a table of numbers"
+        notes = [Note(f"sheet {title!r} is read{why}", "sheet", ", ".join(others)), *notes]
     follow = places == list(range(places[0], places[0] + len(places)))
-    choice = SheetChoice(title, others, title == filled[0])
-    return Sheet(choice, names, columns, places[0] if follow else None)
+    return Sheet(names, columns, places[0] if follow else None, notes)
 
 
 def _open_book(content: bytes, where: str, *, data_only: bool) -> Any:
@@ -153,13 +142,16 @@ def _take_formulas(sheets: Sequence[Any]) -> Iterator[Row]:
 
 def _split_columns(
     rows: list[Row], places: list[int], header: bool | None
-) -> tuple[list[str] | None, list[Any], list[int]]:
-    """Return the names of the columns, the columns, and the numbers of their rows."""
+) -> tuple[list[str] | None, list[Any], list[int], list[Note]]:
+    """Return the names of the columns, the columns, the numbers of their rows, and notes."""
+    first = [_write(cell) for cell in rows[0]]
+    notes = []
     if header is None:
-        header = any(isinstance(cell, str) and not is_number(cell, ".") for cell in rows[0])
-    names = [_write(cell) for cell in rows[0]] if header else None
+        below = [[_write(cell) for cell in row] for row in rows[1:]]
+        header, is_doubtful = guess_header(first, below)
+        notes = describe_header(first, has_names=header, is_doubtful=is_doubtful)
     columns = [_make_column([row[j] for row in rows[int(header) :]]) for j in range(len(rows[0]))]
-    return names, columns, places[int(header) :]
+    return first if header else None, columns, places[int(header) :], notes
 
 
 def _holds_numbers(columns: Sequence[Any]) -> bool:
@@ -181,12 +173,17 @@ def _make_column(cells: list[Any]) -> Any:
     said = [cell for cell in cells if cell is not None]
     if said and all(isinstance(cell, bool) for cell in said):
         return arrow.array(cells, arrow.bool_())
-    if all(
+    are_texts = bool(said) and all(isinstance(cell, str) for cell in said)
+    if not are_texts and all(
         isinstance(cell, int | float) or (isinstance(cell, str) and is_number(cell, "."))
         for cell in said
     ):
         return arrow.array([None if cell is None else float(cell) for cell in cells])
-    return arrow.array([None if cell is None else _write(cell) for cell in cells], arrow.string())
+    written = [None if cell is None else _write(cell) for cell in cells]
+    for i, cell in enumerate(cells):
+        if isinstance(cell, float) and re.fullmatch(r"-?\d{1,3}\.\d{3}", str(cell)):
+            written[i] = f"{cell}0"  # with four decimals, the point is not of thousands
+    return arrow.array(written, arrow.string())
 
 
 def _write(cell: Any) -> str:

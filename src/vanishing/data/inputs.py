@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from sklearn import get_config
+from sklearn.base import TransformerMixin
 from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import Interval
 from sklearn.utils._set_output import _get_output_config
@@ -100,6 +101,7 @@ def as_source(
     *,
     columns: Sequence[str] | None = None,
     header: bool | None = None,
+    decimal: str | None = None,
     name: str = "X",
     weights: Any = None,
 ) -> SampleSource:
@@ -118,6 +120,9 @@ def as_source(
     header : bool, optional
         Whether the first line of CSV files holds names; guessed by default. Columns without names
         are called x0, x1, ...
+    decimal : {".", ","}, optional
+        The decimal sign of CSV files; by default what their numbers show, with a ``UserWarning`` if
+        they leave it open.
     name : str
         What error messages call the rows.
     weights : array-like of shape (n_samples,), optional
@@ -127,19 +132,24 @@ def as_source(
     -------
     SampleSource
     """
-    return add_weights(_as_source(data, columns, header, name), weights)
+    return add_weights(_as_source(data, columns, header, decimal, name), weights)
 
 
 def _as_source(
-    data: Any, columns: Sequence[str] | None, header: bool | None, name: str
+    data: Any,
+    columns: Sequence[str] | None,
+    header: bool | None,
+    decimal: str | None,
+    name: str,
 ) -> SampleSource:
     # Arrays need no readers of files and chunks, and no Dask.
     if _is_path(data):
         from vanishing.data.streamed_tables import open_path
 
-        return open_path(data, columns=columns, header=header, name=name)
-    if header is not None:
-        raise ValueError(f"header is for the paths of CSV files, got a {type(data).__name__}")
+        return open_path(data, columns=columns, header=header, decimal=decimal, name=name)
+    for option, value in (("header", header), ("decimal", decimal)):
+        if value is not None:
+            raise ValueError(f"{option} is for the paths of CSV files, got a {type(data).__name__}")
     if _is_dataset(data):
         from vanishing.data.streamed_tables import TableSource, split_dataset
 
@@ -449,6 +459,66 @@ def _check_names(name: str, names: Any, expected: Any) -> None:
             f"{name} has columns {list(names)}, but X has {list(expected)}; give both the same "
             "columns in the same order"
         )
+
+
+# --- What a user passes as y of an estimator that has none ----------------------------------------
+
+
+def refuse_points_as_y(estimator: Any, X: Any, y: Any) -> None:
+    """Raise if y is a set of points, as in the notation VCA(X, Y) of the paper.
+
+    Targets of any kind are ignored, as scikit-learn asks for: one number or label for each row of
+    X, in an array or in a single column.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X, y
+        As passed to ``fit``.
+    """
+    if y is None:
+        return
+    shape = _find_shape(y)
+    is_column = len(shape) == 2 and shape[1] == 1 and _find_shape(X)[:1] == shape[:1]
+    if isinstance(y, SampleSource) or (len(shape) == 2 and not is_column):
+        got = "a source of rows" if isinstance(y, SampleSource) else f"an array of shape {shape}"
+        raise ValueError(
+            f"{type(estimator).__name__} takes no y, got {got}. To find equations that hold on X "
+            "and not on other points Y, pass Y as contrast: "
+            "VanishingIdeal(normalization='contrastive').fit(X, contrast=Y)"
+        )
+
+
+def _find_shape(data: Any) -> tuple[int, ...]:
+    """Return the shape of a table; () if there is none."""
+    if hasattr(data, "shape"):
+        return tuple(data.shape)
+    try:
+        return np.shape(data) if isinstance(data, list | tuple) else ()
+    except ValueError:  # lists of different lengths
+        return ()
+
+
+class UnsupervisedTransformer(TransformerMixin):
+    """Transformer whose ``fit`` refuses points as y; in pipelines, y belongs to a later step."""
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+        """Fit to X, then transform it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : ignored
+            Targets of a later step of a pipeline, which may be several columns.
+        **fit_params : dict
+            Passed to ``fit``.
+
+        Returns
+        -------
+        array of shape (n_samples, n_features_out)
+            As ``transform`` returns it.
+        """
+        return super().fit_transform(X, **fit_params)
 
 
 def prepare_for_sklearn(array: Array) -> Array:

@@ -1,8 +1,8 @@
 """Files read and written batch by batch: sources of paths of any kind, datasets of pyarrow."""
 
-import dataclasses
 import json
 import os
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
@@ -14,11 +14,20 @@ import numpy.typing as npt
 
 from vanishing.arrays.namespace import FloatArray, import_extra, lazy, move_to_host
 from vanishing.data.atomic import replace_atomic
-from vanishing.data.csv_files import COMPRESSED, CsvFile, TableError, as_numbers, is_numeric
+from vanishing.data.csv_files import (
+    COMPRESSED,
+    REMEDIES,
+    CsvFile,
+    Note,
+    TableError,
+    as_numbers,
+    is_numeric,
+)
 from vanishing.data.inputs import as_source
 from vanishing.data.source import ArraySource, SampleSource, close_after
 from vanishing.data.streams import CHUNK_NUMBERS, Chunk, StoredArraySource, StreamedSource
 from vanishing.data.whole_tables import index_columns, read_table, write_columns, write_npy
+from vanishing.data.written_numbers import decide_decimal
 
 # --- The files of a table, each of which yields its rows in batches -------------------------------
 #
@@ -146,7 +155,9 @@ def split_dataset(dataset: Any, *, own_types: bool = False) -> list[ArrowFile]:
     return [ArrowFile(each, each.physical_schema, read) for each in fragments]
 
 
-def open_csv_files(paths: Sequence[str], *, header: bool | None) -> list[CsvFile]:
+def open_csv_files(
+    paths: Sequence[str], *, header: bool | None, decimal: str | None
+) -> list[CsvFile]:
     """Open the CSV files of one table, which must be laid out alike.
 
     Parameters
@@ -154,8 +165,10 @@ def open_csv_files(paths: Sequence[str], *, header: bool | None) -> list[CsvFile
     paths : sequence of str
     header : bool or None
         Whether the first lines hold names; None to guess.
+    decimal : {".", ","} or None
+        The decimal sign; None to guess.
     """
-    files = [CsvFile(path, path, header=header) for path in paths]
+    files = [CsvFile(path, path, header=header, decimal=decimal) for path in paths]
     first = files[0]
     for file in files:
         if file.dialect.delimiter != first.dialect.delimiter:
@@ -170,11 +183,18 @@ def open_csv_files(paths: Sequence[str], *, header: bool | None) -> list[CsvFile
                 "row; write all files alike, or say what they are by as_source(..., header=True "
                 "or False)"
             )
-    # Integers do not tell what the decimal sign is.
-    decimal = "," if any(file.dialect.decimal == "," for file in files) else "."
-    for file in files:
-        file.dialect = dataclasses.replace(file.dialect, decimal=decimal)
     return files
+
+
+def _settle(files: Sequence[CsvFile]) -> None:
+    """Decide what the columns of files hold, by all rows of all of them."""
+    for file in files:
+        file.settle()
+    given = files[0].kinds.decimal.sign if files[0].kinds.given else None
+    every = [cells for file in files for cells in file.columns]
+    decimal = decide_decimal(every, files[0].dialect.delimiter, given)
+    for file in files:
+        file.decide(decimal, file.columns)
 
 
 # --- The rows of all files as one source ----------------------------------------------------------
@@ -229,6 +249,34 @@ class TableSource(StreamedSource):
         self.feature_names = names if named or columns is not None else None
         single = all(file.is_single_precision(_places(file, names)) for file in files)
         self._dtype: Any = np.float32 if single else np.float64
+        self._told = False
+
+    def notes(self) -> list[Note]:
+        """Say what was guessed of text files, after reading all rows.
+
+        Returns
+        -------
+        list of Note
+        """
+        texts = [file for file in self._files if isinstance(file, CsvFile)]
+        if not texts:
+            return []
+        _settle(texts)
+        self._told = True
+        found = [
+            note
+            for file in texts
+            for note in (*file.layout_notes, *file.number_notes(_places(file, self._names)))
+        ]
+        return list(dict.fromkeys(found))
+
+    def _warn(self) -> None:
+        """Warn of guesses that may well be wrong, before the first rows are taken."""
+        if not self._told:
+            for note in self.notes():
+                if note.is_doubtful:
+                    text = f"{self.name}: {note.with_remedies(REMEDIES)}"
+                    warnings.warn(text, UserWarning, stacklevel=2)
 
     @property
     def n_features(self) -> int:
@@ -238,6 +286,7 @@ class TableSource(StreamedSource):
     @lazy
     def n_samples(self) -> int:
         """Number of rows: from the headers of Parquet files, counted in CSV files."""
+        self._warn()
         return sum(file.count_rows() for file in self._files)
 
     @property
@@ -246,6 +295,7 @@ class TableSource(StreamedSource):
         return True
 
     def _read(self) -> Iterator[Chunk]:
+        self._warn()
         before, start = None, 0
         n_rows = max(1, CHUNK_NUMBERS // self.n_features)
         for file in self._files:
@@ -338,6 +388,7 @@ def open_path(
     *,
     columns: Sequence[str] | None = None,
     header: bool | None = None,
+    decimal: str | None = None,
     name: str = "X",
 ) -> SampleSource:
     """Open the file, folder or list of files that ``data`` names."""
@@ -361,7 +412,7 @@ def open_path(
             return source
         files = _list_files(paths)
         if (kind := _table_format(files, name)) == "csv":
-            texts = open_csv_files(files, header=header)
+            texts = open_csv_files(files, header=header, decimal=decimal)
             named = texts[0].names is not None
             return TableSource(texts, columns=columns, name=name, named=named)
         dataset = import_extra("pyarrow.dataset", extra="io", purpose="reading tables")

@@ -3,6 +3,7 @@
 import csv
 import io
 import os
+import warnings
 import zipfile
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -15,10 +16,13 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
+from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, lazy
 from vanishing.data.csv_files import (
+    REMEDIES,
+    ColumnKinds,
     Columns,
     CsvFile,
+    Note,
     OpenTable,
     SetAside,
     Stray,
@@ -26,12 +30,13 @@ from vanishing.data.csv_files import (
     Texts,
     as_numbers,
     check_expansion,
+    find_kinds,
     import_arrow,
     is_numeric,
     open_stream,
 )
-from vanishing.data.excel_files import SheetChoice, read_sheet
-from vanishing.data.written_numbers import is_number, read_texts
+from vanishing.data.excel_files import read_sheet
+from vanishing.data.written_numbers import CellSummary, decide_decimal, is_number, read_texts
 from vanishing.polynomials.monomials import variable_names
 
 # --- Columns in memory ----------------------------------------------------------------------------
@@ -52,8 +57,8 @@ class ColumnFile(OpenTable):
         *,
         index: tuple[int, ...] = (),
         row_shape: tuple[int, ...] = (),
-        sheet: SheetChoice | None = None,
         first_line: int | None = None,
+        decimal: str | None = None,
     ) -> None:
         super().__init__()
         self.where = where
@@ -61,9 +66,19 @@ class ColumnFile(OpenTable):
         self.n_columns = len(columns)
         self.index = index
         self.row_shape = row_shape
-        self.sheet = sheet
         self._first_line = first_line
         self._columns = columns
+        self._given = decimal
+
+    @lazy
+    def kinds(self) -> ColumnKinds:
+        """What the columns of texts hold; all of them tell what the decimal sign is."""
+        cells = [
+            CellSummary(column.to_pylist() if "string" in str(column.type) else ())
+            for column in self._columns
+        ]
+        decimal = decide_decimal(cells, given=self._given)
+        return find_kinds(cells, decimal, given=self._given is not None)
 
     def find_texts(self, columns: Sequence[int]) -> list[tuple[int, str]]:
         """Return those of the columns that are not numeric, each with an example and its row."""
@@ -73,7 +88,8 @@ class ColumnFile(OpenTable):
             if is_numeric(column.type) or str(column.type) == "null" or j in self.written:
                 continue
             if "string" in str(column.type):
-                written = read_texts(column.to_pylist())
+                decimal, given = self.kinds.decimal.sign, self.kinds.given
+                written = read_texts(column.to_pylist(), decimal, given=given)
                 if written is not None:
                     self.written[j] = written
                     continue
@@ -84,6 +100,13 @@ class ColumnFile(OpenTable):
                     break
             found.append((j, example))
         return found
+
+    def find_open_cells(self, columns: Sequence[int]) -> tuple[str, dict[int, str]]:
+        """Return the decimal sign, and cells that another one would give another number."""
+        if not any(j in self.written for j in columns):
+            return ".", {}
+        found = {j: text for j, text in self.kinds.open.items() if j in columns}
+        return self.kinds.decimal.sign, found
 
     def find_first_line(self, n_rows: int) -> int | None:
         """Return the row of the sheet that is the first one of the table, if the others follow."""
@@ -133,6 +156,7 @@ def open_table(
     format: str | None = None,
     delimiter: str | None = None,
     header: bool | None = None,
+    decimal: str | None = None,
     array: str | None = None,
     sheet: str | None = None,
 ) -> CsvFile | ColumnFile:
@@ -151,6 +175,8 @@ def open_table(
         Of a text file; guessed by default.
     header : bool, optional
         Whether the first line of a text file or a sheet holds names; guessed by default.
+    decimal : {".", ","}, optional
+        The decimal sign of numbers that are text; by default what they show.
     array : str, optional
         Which array of an NPZ file; needed where it has several tables.
     sheet : str, optional
@@ -164,6 +190,8 @@ def open_table(
             file = Path(file).read_bytes()  # a pipe is read once; a folder raises an error
         elif file.lower().endswith((".xls", ".ods", ".numbers")) and format is None:
             raise TableError(f"{where} is a spreadsheet of another kind; save it as .xlsx or .csv")
+    if decimal not in (None, ".", ","):
+        raise ValueError(f"decimal must be '.' or ',', got {decimal!r}")
     where = where or "the table"
     with open_stream(file) as stream:
         start = stream.read(4)
@@ -171,15 +199,15 @@ def open_table(
     if format == "npz" and _is_excel(file):
         format = "xlsx"
     if format == "csv":
-        opened = CsvFile(file, where, delimiter=delimiter, header=header)
+        opened = CsvFile(file, where, delimiter=delimiter, header=header, decimal=decimal)
         if not opened.dialect.n_sampled:
             opened.refuse_open_quotes()
             raise TableError(f"{where} has no rows, only a header; at least one is required")
         return opened
     if format in ("parquet", "feather"):
-        return _open_arrow(file, where, format)
+        return _open_arrow(file, where, format, decimal)
     if format == "xlsx":
-        return _open_excel(file, where, sheet, header)
+        return _open_excel(file, where, sheet, header, decimal)
     return _open_numpy(file, where, array)
 
 
@@ -205,7 +233,7 @@ def _check_archive(content: bytes, where: str) -> None:
 
 
 def _open_excel(
-    file: str | bytes, where: str, sheet: str | None, header: bool | None
+    file: str | bytes, where: str, sheet: str | None, header: bool | None, decimal: str | None
 ) -> ColumnFile:
     with open_stream(file) as stream:
         content = stream.read()
@@ -217,17 +245,19 @@ def _open_excel(
     except Exception as error:  # openpyxl reads sheets late, and raises whatever its parsers do
         raise TableError(f"{where} is not a readable Excel file: {error}") from error
     index = (0,) if found.names is not None and not found.names[0] else ()
-    return ColumnFile(
+    opened = ColumnFile(
         where,
         found.names,
         found.columns,
         index=index,
-        sheet=found.choice,
         first_line=found.first_line,
+        decimal=decimal,
     )
+    opened.layout_notes += found.notes
+    return opened
 
 
-def _open_arrow(file: str | bytes, where: str, format: str) -> ColumnFile:
+def _open_arrow(file: str | bytes, where: str, format: str, decimal: str | None) -> ColumnFile:
     arrow, reader = import_arrow(), import_arrow(f"pyarrow.{format}")
     try:
         with open_stream(file) as stream:
@@ -236,7 +266,7 @@ def _open_arrow(file: str | bytes, where: str, format: str) -> ColumnFile:
         check_expansion(_count_bytes(arrow.BufferReader(content), format), len(content), where)
         table = reader.read_table(arrow.BufferReader(content))
         index = index_columns(table.schema)
-        return ColumnFile(where, table.column_names, table.columns, index=index)
+        return ColumnFile(where, table.column_names, table.columns, index=index, decimal=decimal)
     except TableError:
         raise
     except Exception as error:  # names that are no text, claims of much memory
@@ -349,8 +379,8 @@ class Table:
         The line of the file that holds row 1; None unless every row is one line.
     n_above : int
         Lines of a text file above the header, such as a title, that were left out.
-    sheet : SheetChoice or None
-        Which sheet of an Excel file was read.
+    notes : tuple of Note
+        What was guessed of the layout and the numbers.
     unfiltered : Table or None
         The table with the rows that lack a value, if some were left out.
     """
@@ -365,7 +395,7 @@ class Table:
     strays: tuple[Stray, ...] = ()
     first_line: int | None = None
     n_above: int = 0
-    sheet: SheetChoice | None = None
+    notes: tuple[Note, ...] = ()
     unfiltered: "Table | None" = None
 
     def __post_init__(self) -> None:
@@ -462,8 +492,8 @@ def read_table(
     row_ids : str, optional
         The column that names the rows; by default the index of a pandas frame, if there is one.
     **layout
-        ``format``, ``delimiter``, ``header``, ``array`` and ``sheet``, as ``open_table`` takes
-        them.
+        ``format``, ``delimiter``, ``header``, ``decimal``, ``array`` and ``sheet``, as
+        ``open_table`` takes them.
 
     Returns
     -------
@@ -473,6 +503,11 @@ def read_table(
     ------
     TableError
         If the file cannot be read, or a column that was asked for is not numeric.
+
+    Warns
+    -----
+    UserWarning
+        If numbers such as 1.361, or a header, may as well be read otherwise.
 
     Examples
     --------
@@ -488,7 +523,17 @@ def read_table(
     >>> table.set_aside
     (SetAside(name='day', reason="date, '2026-01-05' in row 1"),)
     """
-    opened = open_table(path, **layout)
+    table = take_columns(open_table(path, **layout), columns=columns, row_ids=row_ids)
+    for note in table.notes:
+        if note.is_doubtful:
+            warnings.warn(f"{path}: {note.with_remedies(REMEDIES)}", UserWarning, stacklevel=2)
+    return table
+
+
+def take_columns(
+    opened: OpenTable, *, columns: Sequence[str] | None = None, row_ids: str | None = None
+) -> Table:
+    """Read columns of a table that was opened, as ``read_table`` does; notes give no warnings."""
     shown = opened.shown_names
     for name in (*(columns or ()), *(() if row_ids is None else (row_ids,))):
         if name not in shown:
@@ -503,16 +548,18 @@ def read_table(
     else:
         wanted = [shown.index(name) for name in columns]
     values = opened.numbers(wanted)
+    # Without names, x0, x1, ... are places in the file, also where a column is left out.
+    is_named = opened.names is not None or len(wanted) < opened.n_columns
     return Table(
         values,
-        None if opened.names is None else tuple(shown[j] for j in wanted),
+        tuple(shown[j] for j in wanted) if is_named else None,
         opened.texts(index[0]) if index else None,
         set_aside,
         where=opened.where,
         strays=opened.find_strays(wanted),
         first_line=opened.find_first_line(len(values)),
         n_above=opened.n_above,
-        sheet=opened.sheet,
+        notes=(*opened.layout_notes, *opened.number_notes(wanted)),
     )
 
 

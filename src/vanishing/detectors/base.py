@@ -39,6 +39,7 @@ from vanishing.detectors.threshold import (
     finite_quantiles,
     measure_rounding,
     most_anomalies,
+    pick_rows,
 )
 from vanishing.equations.text import last_digits
 from vanishing.explain.record import Explanation
@@ -356,7 +357,9 @@ class Detector(Saveable, OutlierMixin, BaseEstimator):
         rounding = measure_rounding(
             score.score_samples, X, self.contamination, threshold, known=known
         )
-        units = None if isinstance(X, SampleSource) else last_digits(move_to_numpy(X[:UNIT_ROWS]))
+        units = None
+        if not isinstance(X, SampleSource):
+            units = last_digits(move_to_numpy(pick_rows(X, UNIT_ROWS)))
         normal = Normal(usual + rounding, mean, spread, units)
         return replace(score, normal=normal), threshold - rounding
 

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils._param_validation import StrOptions
 
 from vanishing.arrays.namespace import FloatArray, move_to_host, move_to_numpy
-from vanishing.data.inputs import NumberRange, check_new_table, take_over
+from vanishing.data.inputs import NumberRange, check_new_table, refuse_points_as_y, take_over
 from vanishing.data.source import SampleSource, check_weights
 from vanishing.detectors.base import Detector, check_rows, find_moments, score_blocks
 from vanishing.detectors.sample_weights import mean_and_variance, total_weight
@@ -254,6 +254,7 @@ class ChristoffelDetector(Detector):
         -------
         self
         """
+        refuse_points_as_y(self, X, y)
         self._validate_params()
         fitted = copy(self)  # a fit that fails leaves the estimator as it was
         rows, sample_weight = check_rows(fitted, X, sample_weight)
@@ -301,6 +302,7 @@ class ChristoffelDetector(Detector):
         -------
         self
         """
+        refuse_points_as_y(self, X, y)
         self._validate_params()
         if self.calibration is not None:
             raise ValueError(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from vanishing.arrays.namespace import FloatArray, IntArray, move_to_host
+from vanishing.arrays.namespace import FloatArray, IntArray, move_to_host, move_to_numpy
 from vanishing.arrays.parameters import check_whole
 from vanishing.data.inputs import (
     check_new_table,
@@ -19,6 +19,7 @@ from vanishing.data.inputs import (
     make_row_picker,
 )
 from vanishing.detectors.base import Detector, clone_for_scores
+from vanishing.detectors.sample_weights import sort_rows
 from vanishing.detectors.threshold import FOLDS, Scored, choose_threshold, measure_rounding
 
 #: With fewer rows, none can be left out.
@@ -69,17 +70,18 @@ def score_unseen(
     7
     """
     check_whole("random_state", random_state, 0)
-    rows, rows_of = _checked(X)
-    n_rows = len(rows)
+    table, rows_of = _checked(X)
+    n_rows = len(table)
     if n_rows < 3:
         raise ValueError(
             f"X has {n_rows} rows, but at least 3 are required to leave some out and fit to others"
         )
-    order = np.random.default_rng(random_state).permutation(n_rows)
+    copies = _find_copies(table)
+    order = np.random.default_rng(random_state).permutation(len(copies))
     scores = np.empty(n_rows)
-    for part, unseen in enumerate(np.array_split(order, min(FOLDS, n_rows)), start=1):
-        rest = np.delete(np.arange(n_rows), unseen)
-        fitted = clone_for_scores(detector).fit(rows_of(rest))
+    for part, left_out in enumerate(np.array_split(order, min(FOLDS, len(copies))), start=1):
+        unseen = copies[left_out].ravel()
+        fitted = clone_for_scores(detector).fit(rows_of(np.delete(copies, left_out, 0).ravel()))
         scores[unseen] = move_to_host(fitted.score_samples(rows_of(unseen)))
         if callback is not None:
             callback(part)
@@ -134,10 +136,12 @@ def fit_to_mixed(
             "out, or fit to known normal rows"
         )
     fitted: Detector = clone(detector)
-    rows, rows_of = _checked(X)
-    if len(rows) < FEWEST_ROWS:
-        fitted.fit(rows)
+    table, rows_of = _checked(X)
+    one_copy = _find_copies(table)[:, 0]
+    if len(one_copy) < FEWEST_ROWS:
+        fitted.fit(X if is_frame(X) else table)
         return fitted
+    rows = rows_of(one_copy)
     scores = score_unseen(detector, rows, random_state=detector.random_state, callback=callback)
     share = detector.contamination
     left_out = max(LEFT_OUT, 0.0 if share == "auto" else share)
@@ -146,7 +150,7 @@ def fit_to_mixed(
     better = scores > worst
     if not better.any():  # rows that are all alike
         better = scores == worst
-    fitted.fit(rows_of(np.flatnonzero(better)))
+    fitted.fit(rows_of(one_copy[better]))
     final = np.asarray(move_to_host(fitted.score_samples(rows)))
     threshold = choose_threshold(Scored(final), Scored(scores), share)
     normality = fitted.anomaly_score_.score_samples
@@ -158,6 +162,16 @@ def fit_to_mixed(
 
 
 def _checked(X: Any) -> tuple[Any, Callable[[IntArray], Any]]:
-    """Return all rows, a frame or a checked array, and a function that returns some of them."""
+    """Return all rows as an array, and a function that returns some of them as they came."""
     table = check_training_table(BaseEstimator(), X)
-    return X if is_frame(X) else table, make_row_picker(X, table)
+    return table, make_row_picker(X, table)
+
+
+def _find_copies(table: Any) -> IntArray:
+    """Return the rows in a fixed order, shape (n_rows / n_copies, n_copies).
+
+    Copies of a row are left out together: a table that is pasted twice has the same parts.
+    """
+    rows = sort_rows(move_to_numpy(table))
+    n_copies = 1 if len(rows.counts) < 3 else rows.n_copies
+    return rows.order.reshape(-1, n_copies)

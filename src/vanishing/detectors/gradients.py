@@ -5,13 +5,13 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from vanishing.arrays.blocks import block_rows, map_in_threads, threads_for
 from vanishing.arrays.namespace import Array, FloatArray, is_on_cpu, move_like, namespace
 from vanishing.arrays.parameters import is_truth_value
-from vanishing.data.inputs import validate_table
+from vanishing.data.inputs import UnsupervisedTransformer, refuse_points_as_y, validate_table
 from vanishing.saving import Preprocessor
 
 #: Directions of gradients, every 30 degrees.
@@ -20,7 +20,7 @@ DIRECTIONS = 12
 CELLS = 7
 
 
-class OrientedGradients(Preprocessor, TransformerMixin, BaseEstimator):
+class OrientedGradients(Preprocessor, UnsupervisedTransformer, BaseEstimator):
     """Features of images: how strong the edges of each direction are in each part of the image.
 
     The gradient of the grey values is projected on twelve directions. Its positive parts are
@@ -79,6 +79,7 @@ class OrientedGradients(Preprocessor, TransformerMixin, BaseEstimator):
         -------
         self
         """
+        refuse_points_as_y(self, X, y)
         self._validate_params()
         check_image_shape(self.image_shape)
         validate_table(self, X, reset=True)

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from vanishing.arrays.namespace import FloatArray
+from vanishing.data.inputs import refuse_points_as_y
 from vanishing.detectors.base import Detector, clone_for_scores
 from vanishing.detectors.vanishing import VanishingDetector
 
@@ -90,6 +91,7 @@ class VanishingOD(BaseDetector):
         -------
         self
         """
+        refuse_points_as_y(self, X, y)
         self._check_parameters()
         detector = VanishingDetector() if self.detector is None else clone_for_scores(self.detector)
         detector.fit(X)

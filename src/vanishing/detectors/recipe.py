@@ -517,7 +517,10 @@ def _fit_clusters(
         Symmetric; clusters are sought in the coordinates z @ mixing.
     n_clusters, seed : int
     """
-    points = z @ mixing
+    # Half of the digits: whole numbers are as far from one center as from another, and k-means
+    # would let their rounding errors choose, which are others in other units.
+    unit = np.sqrt(np.finfo(np.float64).eps)
+    points = unit * np.round(z @ mixing / unit)
     labels = find_clusters(points, n_clusters, seed=seed, sample_weight=sample_weight)
     sizes = np.bincount(labels)
     large = np.flatnonzero(sizes >= min(FEWEST_ROWS, sizes.max()))

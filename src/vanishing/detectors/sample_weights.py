@@ -5,12 +5,12 @@ to the mean 1, as means do not depend on their scale, but quantiles and penaltie
 number of rows.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.decomposition import PCA
 
-from vanishing.arrays.namespace import Array, FloatArray, take_rows
+from vanishing.arrays.namespace import Array, FloatArray, IntArray, take_rows
 from vanishing.data.source import check_weights
 
 #: Larger sums are no numbers of rows, but whole numbers by accident, as all large ones are.
@@ -46,6 +46,89 @@ def drop_zero_weights(X: Array, sample_weight: Any) -> tuple[Array, FloatArray |
     if np.array_equal(weights, np.round(weights)) and weights.sum() < MOST_ROWS:
         return X, weights
     return X, weights / weights.mean()
+
+
+# --- Rows in an order of their own, so that results depend on what they are, not on where they are
+
+
+class SortedRows(NamedTuple):
+    """Rows in lexicographic order.
+
+    Parameters
+    ----------
+    order : int array of shape (n_samples,)
+    counts : int array of shape (n_distinct,)
+        How often each distinct row occurs; its copies are neighbours.
+    """
+
+    order: IntArray
+    counts: IntArray
+
+    @property
+    def n_copies(self) -> int:
+        """How many copies of one table the rows are: a table that is pasted twice has two."""
+        return int(np.gcd.reduce(self.counts))
+
+
+def sort_rows(X: FloatArray) -> SortedRows:
+    """Sort rows, by the first column and then, where numbers are the same, by the next ones."""
+    order = np.arange(len(X))
+    group = np.zeros_like(order)  # place of the first row that is not told from the one here yet
+    tied = order.copy()  # places of rows that are not told from some other
+    for column in X.T:
+        values = column[order[tied]]
+        within = np.lexsort((values, group[tied]))
+        order[tied], values = order[tied][within], values[within]
+        differs = (np.diff(group[tied]) != 0) | (np.diff(values) != 0)
+        first = np.flatnonzero(np.append(True, differs))
+        counts = np.diff(np.append(first, len(tied)))
+        group[tied] = np.repeat(tied[first], counts)
+        tied = tied[np.repeat(counts, counts) > 1]
+        if not tied.size:
+            break
+    return SortedRows(order, np.unique(group, return_counts=True)[1])
+
+
+def standardize_rows(
+    X: FloatArray, sample_weight: FloatArray | None, *, count_copies: bool = False
+) -> tuple[FloatArray, FloatArray | None]:
+    """Return what is the same for all tables of the same rows, in any order and any number.
+
+    Rows are sorted. Equal rows with weights are merged. If the table holds each row twice, or in
+    general if the numbers of copies of all rows have a common factor, it is divided by it: such
+    copies say nothing new.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+    sample_weight : array of shape (n_samples,) or None
+        As ``drop_zero_weights`` returns it.
+    count_copies : bool
+        Whether the number of copies counts, so that it is kept.
+
+    Returns
+    -------
+    X : array of shape (n_kept, n_features)
+        At least two rows.
+    sample_weight : array of shape (n_kept,) or None
+    """
+    rows = sort_rows(X)
+    X = X[rows.order] + 0.0  # one zero instead of two
+    if count_copies:
+        return X, take_weights(sample_weight, rows.order)
+    if len(rows.counts) == 1:
+        return X[:2], None
+    if sample_weight is None:
+        return X[:: rows.n_copies], None
+    first = np.cumsum(rows.counts) - rows.counts
+    weights = np.add.reduceat(sample_weight[rows.order], first)
+    if not np.array_equal(weights, np.round(weights)):
+        return X[first], weights / weights.mean()
+    counts = weights.astype(np.int64)
+    counts //= np.gcd.reduce(counts)
+    if counts.sum() <= len(X):  # as without weights
+        return np.repeat(X[first], counts, axis=0), None
+    return X[first], counts.astype(np.float64)
 
 
 def take_weights(sample_weight: FloatArray | None, rows: Any) -> FloatArray | None:

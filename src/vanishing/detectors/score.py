@@ -380,18 +380,7 @@ class LinearView(View):
         """Return D(z + t v), each the square of a vector that is linear in t."""
         dense = directions if isinstance(directions, np.ndarray) else directions.toarray()
         steps = self._whiten(dense, 0.0)
-        lengths = np.linalg.norm(steps, axis=2)
-        units = steps / np.where(lengths > 0, lengths, 1.0)[:, :, None]
-
-        def through(points: FloatArray, which: IntArray) -> OnLines:
-            starts, chosen = self._whiten(points, 1.0), units[which]
-            along = np.sum(chosen * starts, axis=2)
-            across = np.linalg.norm(starts - along[:, :, None] * chosen, axis=2)
-            triangles = np.zeros((2, 2, *along.shape))
-            triangles[0, 0], triangles[0, 1], triangles[1, 1] = lengths[which], along, across
-            return Deviations(triangles)
-
-        return through
+        return lambda points, which: _triangles(self._whiten(points, 1.0), steps[which])
 
     @abstractmethod
     def _whiten(self, z: FloatArray, one: float) -> FloatArray:
@@ -400,6 +389,17 @@ class LinearView(View):
         The constant terms of the equations are multiplied by ``one``: without them, they say how
         the vectors change in a direction.
         """
+
+
+def _triangles(starts: FloatArray, steps: FloatArray) -> Deviations:
+    """Return ‖start + t step‖² on lines; arrays of shape (n_lines, n_deviations, n_equations)."""
+    lengths = np.linalg.norm(steps, axis=2)
+    units = steps / np.where(lengths > 0, lengths, 1.0)[:, :, None]
+    along = np.sum(units * starts, axis=2)
+    across = np.linalg.norm(starts - along[:, :, None] * units, axis=2)
+    triangles = np.zeros((2, 2, *along.shape))
+    triangles[0, 0], triangles[0, 1], triangles[1, 1] = lengths, along, across
+    return Deviations(triangles)
 
 
 @dataclass(frozen=True, eq=False)
@@ -605,8 +605,41 @@ class SpanView(LinearView):
     def residuals(
         self, z: FloatArray, deviations: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the coordinates in units of their spread, and their Jacobian."""
-        return self._whiten(z, 1.0)[0, 0], self._whiten(np.eye(len(self.center)), 0.0)[:, 0].T
+        """Return the coordinates in the span and the distance from it, in units of their spread.
+
+        One distance stands for all equations outside of the span: at this point it has the same
+        square, and the same slope, as all of them together.
+        """
+        inside, outside = self._project(z - self.center)
+        distance = np.linalg.norm(outside)
+        away = outside / (distance if distance > 0 else 1.0)
+        spreads = np.sqrt(len(self.center) * np.append(self.variances, self.rest))
+        values = np.append(inside[0], distance) / spreads
+        return values, np.vstack([self.directions, away]) / spreads[:, None]
+
+    def lines(self, directions: Any) -> Through:
+        """Return D(z + t v) along features: v has a part in the span, one away from it, a rest."""
+        if isinstance(directions, np.ndarray):
+            return super().lines(directions)
+        inner = directions @ self.directions.T
+        squares = (directions * directions).sum(axis=1) - np.sum(inner**2, axis=1)
+        inside_spreads, spread = (
+            np.sqrt(len(self.center) * each) for each in (self.variances, self.rest)
+        )
+
+        def through(points: FloatArray, which: IntArray) -> OnLines:
+            inside, outside = self._project(points - self.center)
+            distances = np.linalg.norm(outside, axis=1, keepdims=True)
+            units = outside / np.where(distances > 0, distances, 1.0)
+            away = (directions[which] * units).sum(axis=1)
+            beside = np.sqrt(np.maximum(squares[which] - away**2, 0.0))
+            starts = np.hstack([inside / inside_spreads, distances / spread, 0 * distances])
+            steps = np.hstack(
+                [inner[which] / inside_spreads, np.stack([away, beside], axis=1) / spread]
+            )
+            return _triangles(starts[:, None], steps[:, None])
+
+        return through
 
     def measure_nodes(self, graph: "Graph", z: "Value") -> "Value":
         """Add D, of shape (n_samples,)."""

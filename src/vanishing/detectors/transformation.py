@@ -26,7 +26,14 @@ from vanishing.arrays.namespace import (
     namespace,
     take_rows,
 )
-from vanishing.data.inputs import N_JOBS, NumberRange, prepare_for_sklearn, take_over, too_large
+from vanishing.data.inputs import (
+    N_JOBS,
+    NumberRange,
+    prepare_for_sklearn,
+    refuse_points_as_y,
+    take_over,
+    too_large,
+)
 from vanishing.data.source import ConcatenatedSource, MappedSource, SampleSource, close_after
 from vanishing.detectors.base import Callback, Detector, Progress, check_rows, find_moments
 from vanishing.detectors.clusters import find_clusterings, resolutions_of
@@ -244,6 +251,7 @@ class TransformationDetector(HasIdeal, Detector):
         -------
         self
         """
+        refuse_points_as_y(self, X, y)
         self._validate_params()
         resolutions = resolutions_of(self.n_components)
         if sample_weight is not None:

@@ -13,12 +13,19 @@ from sklearn.utils.validation import check_is_fitted
 from vanishing.arrays.blocks import limit_workers, one_thread
 from vanishing.arrays.namespace import FloatArray, IntArray, move_to_numpy
 from vanishing.contrasts import Contrast, Permuted
-from vanishing.data.inputs import N_JOBS, NumberRange, check_new_table, take_over, too_large
+from vanishing.data.inputs import (
+    N_JOBS,
+    NumberRange,
+    check_new_table,
+    refuse_points_as_y,
+    take_over,
+    too_large,
+)
 from vanishing.data.source import SampleSource, sample_rows
 from vanishing.detectors.base import DRAWN_NUMBERS, Callback, Detector, Progress, check_rows
 from vanishing.detectors.clusters import are_trusted, check_vanishing, find_clusters, fit_clusters
 from vanishing.detectors.recipe import CONTRAST_ROWS, estimate_work, fit_recipe
-from vanishing.detectors.sample_weights import draw_rows, take_weights
+from vanishing.detectors.sample_weights import draw_rows, standardize_rows, take_weights
 from vanishing.detectors.score import ClusterView, Coordinates, NormView, Score
 from vanishing.detectors.threshold import Scored, apply_to_unseen
 from vanishing.explain.view import Component, View
@@ -66,7 +73,8 @@ class VanishingDetector(HasIdeal, Detector):
     calibration : float or None, default=None
         Share of the training data that is kept out of the fit and used for the threshold.
     random_state : int, default=0
-        Seed of contrasts, clustering and calibration.
+        Seed of contrasts, clustering and calibration. With the same seed, the result depends on
+        the rows and how often each occurs, relative to the others, but not on their order.
     n_jobs : int or None, default=None
         Number of fits at a time to the parts of the rows that are left out in turn, as in joblib.
         Scores are computed by all cores in any case.
@@ -163,6 +171,7 @@ class VanishingDetector(HasIdeal, Detector):
         -------
         self
         """
+        refuse_points_as_y(self, X, y)
         self._validate_params()
         self._refuse_unused()
         fitted = copy(self)  # a fit that fails leaves the estimator as it was
@@ -172,7 +181,11 @@ class VanishingDetector(HasIdeal, Detector):
             score, fitted.chosen_ = self._fit_streamed(rows)
             found = self._calibrate(score, rows)
         else:
-            X = move_to_numpy(rows)
+            # Euclidean norms of all values grow with the number of rows.
+            counts = self.ideal is not None and self.ideal.tol_norm == "euclidean"
+            X, sample_weight = standardize_rows(
+                move_to_numpy(rows), sample_weight, count_copies=counts
+            )
             train, held_out = self._split(X)
             unseen: Scored | None
             work = estimate_work(len(train)) if self.ideal is None else 0.0
@@ -218,7 +231,7 @@ class VanishingDetector(HasIdeal, Detector):
             mean score alone would reward a model without equations.
         """
         check_is_fitted(self)
-        X = move_to_numpy(check_new_table(self, X))
+        X, _ = standardize_rows(move_to_numpy(check_new_table(self, X)), None)
         fresh = Permuted().make(X, np.random.default_rng(self.random_state + 1))
         normality = self.anomaly_score_.score_samples
         scores = np.concatenate([normality(X), normality(fresh)])
@@ -322,7 +335,7 @@ class VanishingDetector(HasIdeal, Detector):
         if ideal.needs_contrast:
             most = max(2, DRAWN_NUMBERS // source.n_features)
             rows = sample_rows(source, most, seed=self.random_state)
-            contrast = self._make_contrast(rows)
+            contrast = self._make_contrast(standardize_rows(rows, None)[0])
         ideal.fit_part(source, contrast)
         check_vanishing(ideal)
         return Score(Coordinates(), [norm_of(ideal)]), [f"1 x {clone(ideal)}"]

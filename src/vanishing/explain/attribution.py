@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from scipy.linalg import qr
-from scipy.sparse import csr_array
+from scipy.sparse import diags_array, issparse
 
 from vanishing.arrays.namespace import FloatArray, IntArray, lazy
 from vanishing.explain.counterfactual import find_counterfactual
@@ -86,8 +86,6 @@ def _integrals(
 
 #: Error of the attribution of one view, relative to its sum.
 NEGLIGIBLE = 1e-9
-#: Share of numbers that are not zero, up to which a matrix is sparse.
-SPARSE = 0.1
 Map = Callable[[FloatArray], FloatArray]
 
 
@@ -128,36 +126,45 @@ class Landscape:
     few_features: bool
     by_itself: ByItself
     units: FloatArray | None = None
-    #: Per view, the derivative of its coordinates with respect to the features.
-    matrices: list[FloatArray] = field(init=False)
+    #: Per view, the derivative of its coordinates with respect to the features; may be sparse.
+    matrices: list[Any] = field(init=False)
 
     def __post_init__(self) -> None:
         matrices = [linear_part(function, self.center, self.scale) for function in self.maps]
         object.__setattr__(self, "matrices", matrices)
 
     @lazy
-    def moves(self) -> tuple[FloatArray, list[Any]]:
+    def moves(self) -> tuple[Any, list[Any]]:
         """Orthonormal directions, in units of the scale, that move the coordinates of any view.
 
         As columns of features, and as columns of the coordinates of each view.
         """
-        spanning = np.vstack([matrix * self.scale for matrix in self.matrices]).T
-        orthogonal, triangle, _ = qr(spanning, mode="economic", pivoting=True)
-        sizes = np.abs(np.diag(triangle))
-        spanned = sizes > 1e-12 * sizes.max()
-        if spanned.sum() == len(self.scale):  # every direction: the features do as well
-            return np.diag(self.scale), [directions.T for directions in self.directions]
-        moves = self.scale[:, None] * orthogonal[:, spanned]
+        # Coordinates of one feature each are moved by that feature alone.
+        unmixed = [matrix for matrix in self.matrices if _is_unmixed(matrix)]
+        seen = np.zeros(len(self.scale), dtype=bool)
+        for matrix in unmixed:
+            seen[matrix.indices] = True
+        if not seen.all() and len(unmixed) < len(self.matrices):
+            spanning = np.vstack([_write_out(directions).T for directions in self.directions]).T
+            orthogonal, triangle, _ = qr(spanning, mode="economic", pivoting=True)
+            sizes = np.abs(np.diag(triangle))
+            spanned = sizes > 1e-12 * sizes.max()
+            if spanned.sum() < len(self.scale):
+                moves = self.scale[:, None] * orthogonal[:, spanned]
+                return moves, [matrix @ moves for matrix in self.matrices]
+            seen[:] = True  # every direction: the features do as well
+        moves = diags_array(self.scale, format="csc")[:, np.flatnonzero(seen)]
         return moves, [matrix @ moves for matrix in self.matrices]
 
     @lazy
     def directions(self) -> list[Any]:
         """Per view, how far each feature moves its coordinates by one unit of the scale.
 
-        Rows of features; sparse where they are mostly zeros, as after scaling.
+        Rows of features; sparse where the matrices are.
         """
-        found = [(matrix * self.scale).T for matrix in self.matrices]
-        return [csr_array(d) if np.count_nonzero(d) <= SPARSE * d.size else d for d in found]
+        units = diags_array(self.scale, format="csr")
+        found = [(matrix @ units).T for matrix in self.matrices]
+        return [each.tocsr() if issparse(each) else each for each in found]
 
     @lazy
     def lines(self) -> list[Through]:
@@ -222,3 +229,12 @@ class Landscape:
             spread=self.scale,
             units=self.units,
         )
+
+
+def _is_unmixed(matrix: Any) -> bool:
+    """Whether every coordinate depends on one feature at most, as after scaling."""
+    return issparse(matrix) and bool((np.diff(matrix.indptr) <= 1).all())
+
+
+def _write_out(matrix: Any) -> FloatArray:
+    return np.asarray(matrix.toarray() if issparse(matrix) else matrix)

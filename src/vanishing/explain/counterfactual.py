@@ -1,10 +1,11 @@
 """Counterfactuals: the nearest sample whose score is usual."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_factor, cho_solve, qr
 
 from vanishing.arrays.namespace import FloatArray, IntArray
 from vanishing.explain.view import OnLines
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 #: A feature that is farther from its mean, in units of its spread, than the values that are tried
 #: has a line that starts at the mean: from its value it would lose digits on the way.
 FAR = 8.0
-#: Values that are scored at a time.
-AT_A_TIME = 2**14
+#: Values that are scored at a time, and numbers of the points that lines start at.
+AT_A_TIME, STARTS = 2**14, 2**20
 
 
 class Changes:
@@ -36,14 +37,13 @@ class Changes:
         #: Where each line starts.
         self.origins = np.where(far, landscape.center, point)
         near, rest = np.flatnonzero(~far), np.flatnonzero(far)
-        moved = np.tile(point, (len(rest), 1))
-        moved[np.arange(len(rest)), rest] = self.origins[rest]
         #: Features, and per view the deviations on their lines. The first lines meet in the point.
-        self.groups = [
-            (features, self._deviations(starts, features))
-            for features, starts in ((near, point[None, :]), (rest, moved))
-            if len(features)
-        ]
+        self.groups = [(near, self._deviations(point[None, :], near))] if len(near) else []
+        size = max(1, STARTS // len(point))
+        for some in (rest[i : i + size] for i in range(0, len(rest), size)):
+            moved = np.tile(point, (len(some), 1))
+            moved[np.arange(len(some)), some] = self.origins[some]
+            self.groups.append((some, self._deviations(moved, some)))
         self.by_themselves = landscape.by_itself(point)
 
     def scores(self, features: IntArray, values: FloatArray) -> FloatArray:
@@ -234,13 +234,11 @@ class Way:
         """
         objective, more = place.objective(damping), 0.0
         for _ in range(STEPS):
-            normal = place.jacobian.T @ place.jacobian
-            slope = place.jacobian.T @ place.residuals + damping * place.y
+            step = place.steps(damping)
             # Relative to the Jacobian, less than this would be lost in rounding.
-            least = SMALLEST * float(np.trace(normal))
+            least = SMALLEST * float(np.sum(place.jacobian**2))
             for _ in range(SHORTENINGS):
-                diagonal = max(damping + more, least) * np.eye(len(slope))
-                tried = self.place(place.y - cho_solve(cho_factor(normal + diagonal), slope))
+                tried = self.place(place.y - step(max(damping + more, least)))
                 reached = tried.objective(damping)
                 if reached < objective:
                     break
@@ -265,6 +263,27 @@ class Place:
     def objective(self, damping: float) -> float:
         """Return λ‖y‖² + ‖r‖²."""
         return damping * float(self.y @ self.y) + float(self.residuals @ self.residuals)
+
+    def steps(self, damping: float) -> Callable[[float], FloatArray]:
+        """Return the function μ ↦ (J'J + μI)⁻¹ (J'r + λy), of Gauss-Newton steps.
+
+        Few equations in many features move their own span and nothing else: with J' = QR the
+        system is (RR' + μI) Q's there, and μ outside of it.
+        """
+        slope = self.jacobian.T @ self.residuals + damping * self.y
+        n_residuals, n_moves = self.jacobian.shape
+        if n_residuals >= n_moves:
+            normal = self.jacobian.T @ self.jacobian
+            return lambda more: cho_solve(cho_factor(normal + more * np.eye(n_moves)), slope)
+        orthogonal, triangle = qr(self.jacobian.T, mode="economic")
+        inner, normal = orthogonal.T @ slope, triangle @ triangle.T
+        outside = slope - orthogonal @ inner
+
+        def step(more: float) -> FloatArray:
+            factor = cho_factor(normal + more * np.eye(n_residuals))
+            return np.asarray(orthogonal @ cho_solve(factor, inner) + outside / more)
+
+        return step
 
 
 def _descend(way: Way) -> FloatArray:

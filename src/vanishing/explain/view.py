@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy.linalg import block_diag
+from scipy.sparse import csr_array, issparse, vstack
 
 from vanishing.arrays.namespace import Array, FloatArray, IntArray, lazy, move_like, namespace
 from vanishing.explain.quadratic import LinearDeviations, LinearForms, WideForms
@@ -449,11 +450,13 @@ class NearestView(View):
 
 #: Features that are probed at a time.
 PROBES = 512
+#: Share of numbers that are not zero, up to which a matrix is sparse.
+SPARSE = 0.1
 
 
 def linear_part(
     function: Callable[[FloatArray], FloatArray], center: FloatArray, scale: FloatArray
-) -> FloatArray:
+) -> Any:
     """Return the matrix of an affine map, or raise if the map is not affine.
 
     Parameters
@@ -465,17 +468,25 @@ def linear_part(
 
     Returns
     -------
-    array of shape (n_coordinates, n_features)
+    array or sparse array of shape (n_coordinates, n_features)
+        Sparse where it is mostly zeros, as after scaling: of many features, it would not fit into
+        memory otherwise.
     """
     n_features = len(center)
     origin = function(center[None, :])[0]
-    matrix = np.empty((len(origin), n_features))
+    parts: list[Any] = []
     for start in range(0, n_features, PROBES):
         moved = np.arange(start, min(start + PROBES, n_features))
         probes = np.repeat(center[None, :], len(moved), axis=0)
         probes[np.arange(len(moved)), moved] += scale[moved]
         steps = probes[np.arange(len(moved)), moved] - center[moved]
-        matrix[:, moved] = (function(probes) - origin).T / steps
+        found = (function(probes) - origin) / steps[:, None]
+        is_sparse = np.count_nonzero(found) <= SPARSE * found.size
+        parts.append(csr_array(found) if is_sparse else found)
+    if all(map(issparse, parts)):
+        matrix: Any = vstack(parts, format="csc").T
+    else:
+        matrix = np.vstack([each.toarray() if issparse(each) else each for each in parts]).T
     moves = scale * np.random.default_rng(0).normal(size=(3, n_features))
     found = function(center + moves) - origin
     refuse_unless_equal(found, moves @ matrix.T, origin)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vanishing.arrays.namespace import FloatArray, IntArray, import_extra
-from vanishing.equations.text import Term, printable
+from vanishing.equations.text import Term, plain_symbol, printable
 from vanishing.laws.fit import Relation, differentiate, evaluate
 
 #: Largest denominator and numerator of a coefficient that is written as a fraction.
@@ -221,7 +221,8 @@ class Law:
         written = ""
         for term in self._terms(terms, sign):
             factors = [
-                printable(name) + (f"^{power}" if power > 1 else "") for name, power in term.powers
+                plain_symbol(name) + (f"^{power}" if power > 1 else "")
+                for name, power in term.powers
             ]
             if term.number:
                 factors.insert(0, term.number)

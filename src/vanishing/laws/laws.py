@@ -386,7 +386,7 @@ def discover(
     check_options(max_degree, random_state)
     _check_time_limit(time_limit)
     deadline = time.monotonic() + (math.inf if time_limit is None else time_limit)
-    table = take_table(X, feature_names, sample_weight)
+    table = take_table(X, feature_names, sample_weight, tells_notes=True)
     _leave_out_rows(table, table.sample_weight > 0)
     _leave_out_empty(table)
     _set_rounded_aside(table)

@@ -14,7 +14,7 @@ from scipy.sparse import coo_array, csr_array
 
 from vanishing.arrays.kernels import norms
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
-from vanishing.equations.text import printable
+from vanishing.equations.text import plain_symbol, printable
 from vanishing.laws.discovery import HIGHEST_DEGREE, check_options, highest_powers
 from vanishing.laws.fit import Relation, evaluate
 from vanishing.laws.law import Equations, Law, check_rows, make_law
@@ -116,7 +116,8 @@ class Ode(Law):
         left = slope.write_terms(range(len(slope.coefficients)), 1.0)
         if len(slope.coefficients) > 1:
             left = f"({left})"
-        derivative = printable(self.derivative)
+        name, _, time = self.derivative[1:].rpartition("/")
+        derivative = f"d{plain_symbol(name)}/{printable(time)}"
         left = derivative if left == "1" else f"{left}*{derivative}"
         return f"{left} = {rest.write_terms(range(len(rest.coefficients)), -1.0)}"
 

@@ -1,6 +1,7 @@
 """The numeric columns of whatever a table is given as, and a line about what was left out."""
 
 import os
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, move_to_host, require_dense
-from vanishing.data.csv_files import TableError, describe_lines_above
+from vanishing.data.csv_files import REMEDIES, Note, TableError, describe_numbers, find_kinds
 from vanishing.data.source import check_weights, close_after, get_columns
-from vanishing.data.whole_tables import Table, read_table
-from vanishing.data.written_numbers import WrittenColumn, read_texts
+from vanishing.data.whole_tables import Table, open_table, take_columns
+from vanishing.data.written_numbers import CellSummary, decide_decimal, read_texts
 
 #: Rows that are kept of a table that does not fit into memory.
 MOST_ROWS = 100_000
@@ -53,27 +54,38 @@ class NumericTable:
         self.notes.append(note)
 
 
-def take_table(X: Any, feature_names: Any = None, sample_weight: Any = None) -> NumericTable:
+def take_table(
+    X: Any, feature_names: Any = None, sample_weight: Any = None, *, tells_notes: bool = False
+) -> NumericTable:
     """Return the numeric columns of a table of any kind.
 
     Parameters
     ----------
-    X : array-like, frame, path, Table, chunks or source
+    X : array-like, frame, path, ``vanishing.data.Table``, chunks or source
         Of shape (n_rows, n_columns). Columns of text and of dates are set aside.
     feature_names : sequence of str, optional
         Instead of those that the table has.
     sample_weight : array-like of shape (n_rows,), optional
+    tells_notes : bool
+        Whether the caller passes the notes on to the user. Otherwise, guesses that may well be
+        wrong give a warning.
     """
-    if isinstance(X, (str, os.PathLike)) and os.path.isfile(X) and os.path.getsize(X) <= MOST_BYTES:
-        table = _from_table(read_table(X))
+    is_path = isinstance(X, (str, os.PathLike))
+    doubtful: list[Note] = []
+    if is_path and os.path.isfile(X) and os.path.getsize(X) <= MOST_BYTES:
+        table = _from_file(take_columns(open_table(X)), doubtful)
     elif isinstance(X, Table):
-        table = _from_table(X)
-    elif isinstance(X, (str, os.PathLike)) or _is_chunked(X):
-        table = _sample(X)
+        table = _from_file(X, [])  # who read it was warned
+    elif is_path or _is_chunked(X):
+        table = _sample(X, doubtful)
     elif hasattr(X, "columns") and hasattr(X, "__getitem__"):
-        table = _from_frame(require_dense(X, "X"))
+        table = _from_frame(require_dense(X, "X"), doubtful)
     else:
         table = _from_array(X)
+    if not tells_notes:
+        for note in doubtful:
+            where = f"{X}: " if is_path else ""
+            warnings.warn(f"{where}{note.with_remedies(REMEDIES)}", UserWarning, stacklevel=3)
     if feature_names is not None:
         given = [str(name) for name in feature_names]
         if len(given) != len(table.names):
@@ -143,41 +155,63 @@ def _is_chunked(X: Any) -> bool:
     return is_chunked(X)
 
 
-def _from_table(read: Table) -> NumericTable:
+def describe_reading(read: Table) -> list[str]:
+    """Say what was guessed and set aside when a file was read."""
+    notes = [note.with_remedies(REMEDIES) for note in read.notes]
+    return [*notes, *(f"{each.name} is set aside: {each.reason}" for each in read.set_aside)]
+
+
+def _from_file(read: Table, doubtful: list[Note]) -> NumericTable:
     """Return a table that was read from a file: its rows are numbered from 1, or have names."""
-    notes = [describe_lines_above(read.n_above)] if read.n_above else []
-    if read.sheet and (chosen := read.sheet.describe("read_table(path, sheet=...)")):
-        notes.append(chosen)
-    notes += [f"{each.name} is set aside: {each.reason}" for each in read.set_aside]
+    doubtful.extend(note for note in read.notes if note.is_doubtful)
     names = [str(name) for name in read.shown_names]
     rows = [read.row_name(i) for i in range(len(read))]
     places = {int(number): i for i, number in enumerate(read.rows)}
     texts = {
         (places[each.row], each.column): each.text for each in read.strays if each.row in places
     }
+    notes = describe_reading(read)
     return NumericTable(read.values, names, rows, np.ones(len(read)), notes, texts)
 
 
-def _from_frame(X: Any) -> NumericTable:
-    names, columns, notes = [], [], []
-    texts: dict[tuple[int, str], str] = {}
+def _from_frame(X: Any, doubtful: list[Note]) -> NumericTable:
     labels = get_columns(X) or []
     _refuse_equal_names([str(label) for label in labels])
+    problems: dict[Any, str | None] = {}
+    found: dict[Any, FloatArray] = {}
+    cells: dict[Any, list[str | None]] = {}
     for name in labels:
         column = X[name]
         # Arrow's dates beyond the year 9999 have no counterpart in Python.
         problem = _problem(getattr(column, "dtype", None))
         values: Any = None if problem else _as_numpy(column)
         problem = problem or _problem(values.dtype)
-        numbers = None if problem else _numbers(column, values)
-        if numbers is None and not problem and (written := _read_texts(values)) is not None:
-            numbers = written.values
-            texts |= {(row, str(name)): text for row, text in written.strays}
-        if numbers is None:
-            notes.append(f"{name} is set aside: {problem or 'not numeric'}")
-            continue
-        names.append(str(name))
-        columns.append(numbers)
+        problems[name] = problem
+        if (numbers := None if problem else _numbers(column, values)) is not None:
+            found[name] = numbers
+        elif not problem and (listed := _list_texts(values)) is not None:
+            cells[name] = listed
+    # Numbers that are texts are read as those of files are.
+    summaries = [CellSummary(each) for each in cells.values()]
+    kinds = find_kinds(summaries, decide_decimal(summaries))
+    decimal = kinds.decimal.sign
+    read = {name: read_texts(each, decimal) for name, each in cells.items()}
+    written = {name: each for name, each in read.items() if each is not None}
+    found |= {name: each.values for name, each in written.items()}
+    texts = {(i, str(name)): text for name, each in written.items() for i, text in each.strays}
+    formats = {str(name): each.format for name, each in written.items()}
+    unclear = {str(name): kinds.open[j] for j, name in enumerate(cells) if j in kinds.open}
+    said = describe_numbers(formats, decimal, unclear)
+    said = [note._replace(remedy="convert") if note.remedy else note for note in said]
+    doubtful.extend(note for note in said if note.is_doubtful)
+    notes = [note.with_remedies(REMEDIES) for note in said]
+    notes += [
+        f"{name} is set aside: {problems[name] or 'not numeric'}"
+        for name in labels
+        if name not in found
+    ]
+    names = [str(name) for name in labels if name in found]
+    columns = [found[name] for name in labels if name in found]
     n_rows = len(X)
     stacked = np.column_stack(columns) if columns else np.empty((n_rows, 0))
     index = getattr(X, "index", None)
@@ -202,13 +236,13 @@ def _as_numpy(column: Any) -> Any:
     return cells
 
 
-def _read_texts(values: Any) -> WrittenColumn | None:
-    """Read a column of texts that are numbers, as the reader of files does; None for others."""
+def _list_texts(values: Any) -> list[str | None] | None:
+    """Return the cells of a column of texts, some of which may be numbers; None for others."""
     cells = [None if _is_missing(each) else each for each in values.tolist()]
     if not all(each is None or isinstance(each, (str, int, float)) for each in cells):
         return None
     cells = [None if each != each else each for each in cells]
-    return read_texts([None if each is None else str(each) for each in cells])
+    return [None if each is None else str(each) for each in cells]
 
 
 def _problem(dtype: Any) -> str | None:
@@ -262,11 +296,14 @@ def _from_array(X: Any) -> NumericTable:
     return NumericTable(stacked, kept, range(len(array)), np.ones(len(array)), notes)
 
 
-def _sample(X: Any) -> NumericTable:
+def _sample(X: Any, doubtful: list[Note]) -> NumericTable:
     """Return rows of a table that may be larger than memory, at random if there are many."""
     from vanishing.data.inputs import as_source
+    from vanishing.data.streamed_tables import TableSource
 
     source = as_source(X)
+    said = source.notes() if isinstance(source, TableSource) else []
+    doubtful.extend(note for note in said if note.is_doubtful)
     rng = np.random.default_rng(0)
     kept: FloatArray | None = None
     keys = np.empty(0)
@@ -284,7 +321,7 @@ def _sample(X: Any) -> NumericTable:
                 chosen = np.sort(np.argpartition(keys, MOST_ROWS)[:MOST_ROWS])
                 kept, keys, numbers = kept[chosen], keys[chosen], numbers[chosen]
     assert kept is not None
-    notes = []
+    notes = [note.with_remedies(REMEDIES) for note in said]
     if len(kept) > MOST_ROWS:
         chosen = np.sort(np.argpartition(keys, MOST_ROWS)[:MOST_ROWS])
         kept, numbers = kept[chosen], numbers[chosen]

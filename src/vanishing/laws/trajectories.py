@@ -14,7 +14,7 @@ from scipy.stats import t as student
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.arrays.parameters import check_real
-from vanishing.data.whole_tables import read_table
+from vanishing.data.whole_tables import open_table, take_columns
 from vanishing.laws.discovery import (
     HIGHEST_DEGREE,
     MOST_TERMS,
@@ -33,7 +33,7 @@ from vanishing.laws.fit import (
     fit_terms,
 )
 from vanishing.laws.search import Terms
-from vanishing.laws.table import refuse_sizes, take_table
+from vanishing.laws.table import describe_reading, refuse_sizes, take_table
 from vanishing.polynomials.monomials import count
 
 #: Rows below which a trajectory says nothing.
@@ -162,7 +162,7 @@ def parse_terms(terms: Sequence[str], names: Sequence[str], argument: str) -> In
 
 def _join(X: Sequence[Any], feature_names: Any, t: Any) -> Trajectories:
     """Join a list of tables."""
-    tables = [take_table(each, feature_names) for each in X]
+    tables = [take_table(each, feature_names, tells_notes=True) for each in X]
     names = tables[0].names
     for number, table in enumerate(tables):
         if table.names != names:
@@ -207,13 +207,13 @@ def _divide(X: Any, groups: Any, feature_names: Any, t: Any) -> Trajectories:
     labels: Any = groups
     notes: list[str] = []
     if isinstance(groups, str) and isinstance(X, (str, os.PathLike)):
-        read = read_table(X, row_ids=groups)
+        read = take_columns(open_table(X), row_ids=groups)
         X, labels = read.values, read.row_ids
         feature_names = read.shown_names if feature_names is None else feature_names
-        notes = [f"{each.name} is set aside: {each.reason}" for each in read.set_aside]
+        notes = describe_reading(read)
     elif isinstance(groups, str):
         X, labels = _take_labels(X, groups)
-    table = take_table(X, feature_names)
+    table = take_table(X, feature_names, tells_notes=True)
     table.notes.extend(notes)
     n_rows = len(table.values)
     labels = np.zeros(n_rows, dtype=int) if labels is None else _read_labels(labels)

@@ -12,9 +12,10 @@ from rich.table import Table as RichTable
 
 from vanishing.app.cli.console import cell, fit_width, out, say, working
 from vanishing.app.cli.options import Reading
-from vanishing.app.cli.tables import MOST_MISSING, PIPE, choose, open_input, table_errors
+from vanishing.app.cli.tables import MOST_MISSING, PIPE, choose, open_input, table_errors, tell
 from vanishing.arrays.namespace import FloatArray
-from vanishing.data.csv_files import OpenTable, Stray
+from vanishing.data.csv_files import OpenTable, Stray, Texts
+from vanishing.data.source import have_lost_digits
 from vanishing.equations.text import significant
 from vanishing.laws.laws import FEWEST_ROWS
 from vanishing.polynomials.monomials import count
@@ -25,6 +26,8 @@ from vanishing.polynomials.monomials import count
 DEGREES = (1, 2, 3, 4)
 #: Columns that are listed, at most, and characters of a date: the day.
 MOST_COLUMNS, DATE_LENGTH = 40, 10
+#: Kind of a column whose numbers differ in digits that floating-point numbers do not have.
+ROUNDED = "too many digits"
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,8 @@ class Column:
     ----------
     name : str
     kind : str
-        "number", "whole number", "yes-no", "constant", "text", "date" or "empty".
+        "number", "whole number", "yes-no", "constant", "too many digits", "text", "date" or
+        "empty".
     missing : float
         Share of cells without a value.
     low, high : float, str or None
@@ -125,6 +129,7 @@ def describe_table(path: str, reading: Reading) -> Description:
         chosen = choose(opened, reading)
         features, aside = opened.set_texts_aside(chosen.features)
         values = opened.numbers(features) if features else None
+        tell(opened, opened.number_notes(chosen.features))
         texts = [j for j in chosen.features if j not in features]
         reasons = dict(zip(texts, (each.reason for each in aside), strict=True))
         units = {j: form.unit for j, form in opened.find_formats(features).items()}
@@ -134,7 +139,10 @@ def describe_table(path: str, reading: Reading) -> Description:
                 columns.append(_describe_text(opened, j, reasons[j]))
             else:
                 name = opened.shown_names[j]
-                described = _describe_numbers(name, values[:, features.index(j)])
+                numbers = values[:, features.index(j)]
+                described = _describe_numbers(name, numbers)
+                if have_lost_digits(numbers[:, None])[0] and _are_rounded(opened.texts(j), numbers):
+                    described = replace(described, kind=ROUNDED, spread=None)
                 columns.append(replace(described, unit=units.get(j, "")))
         n_rows = len(opened.texts(texts[0])) if values is None else len(values)
     if values is None:
@@ -178,6 +186,11 @@ def _describe_numbers(name: str, values: FloatArray) -> Column:
     with np.errstate(over="ignore", invalid="ignore"):
         spread = 0.0 if low == high else float(np.std(known))
     return Column(name, kind, missing, low, high, spread if isfinite(spread) else None)
+
+
+def _are_rounded(texts: Texts, values: FloatArray) -> bool:
+    """Say whether cells differ whose numbers are equal."""
+    return len(set(texts.tolist())) > len(np.unique(values))
 
 
 def _find_duplicates(names: Sequence[str], values: FloatArray) -> list[list[str]]:
@@ -242,6 +255,11 @@ def remarks(found: Description) -> list[str]:
         said.append(f"{len(found.strays) - MOST_STRAYS} more cells are not numbers.")
     if found.orders >= DIFFERENT:
         said.append("The columns differ in size. That is fine: each is scaled first.")
+    if rounded := [column.name for column in found.columns if column.kind == ROUNDED]:
+        said.append(
+            f"The numbers of {' and '.join(map(repr, rounded))} differ in digits that "
+            "floating-point numbers do not have; subtract a constant from them."
+        )
     for same in found.duplicates:
         first, *others = map(repr, same)
         said.append(f"{' and '.join(others)} duplicate{'s' * (len(others) == 1)} {first}.")

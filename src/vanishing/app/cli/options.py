@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, get_args
 import typer
 
 TableFormat = Literal["csv", "parquet", "feather", "xlsx", "npy", "npz"]
+DecimalOption = Literal[".", ","]
 OutputFormat = Literal["csv", "tsv", "parquet", "npy", "npz"]
 Normalization = Literal["contrastive", "gradient", "gradient-weighted", "coefficient", "vca"]
 Construction = Literal["vca", "abm", "abm-gradient", "oavi"]
@@ -78,6 +79,15 @@ class Reading:
     delimiter: Annotated[
         str | None,
         option(LAYOUT, "--delimiter", metavar="CHAR", help="Delimiter of a CSV file, or 'tab'."),
+    ] = None
+    decimal: Annotated[
+        DecimalOption | None,
+        option(
+            LAYOUT,
+            "--decimal",
+            metavar="CHAR",
+            help="Decimal sign of numbers that are text: . or ,",
+        ),
     ] = None
     format: Annotated[
         TableFormat | None,

@@ -456,7 +456,9 @@ def _exact_points(path: str, reading: Reading, model: Any) -> Any:
             )
         if not isinstance(opened, CsvFile):  # binary: floats, taken literally
             return opened.numbers(chosen.features)
-        return np.column_stack([opened.texts(j) for j in chosen.features])
+        sign = opened.kinds.decimal.sign
+        texts = [[cell.replace(sign, ".") for cell in opened.texts(j)] for j in chosen.features]
+        return np.column_stack([np.array(each, dtype=object) for each in texts])
 
 
 def _onnx(model: Any, dtype: str, ideal: str | None) -> bytes:

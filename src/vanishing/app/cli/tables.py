@@ -19,11 +19,12 @@ from vanishing.data.atomic import FULL, followed, open_atomic
 from vanishing.data.csv_files import (
     Columns,
     CsvFile,
+    Note,
     OpenTable,
     SetAside,
     Stray,
     TableError,
-    describe_lines_above,
+    list_names,
 )
 from vanishing.data.whole_tables import SUFFIXES, Table, no_numbers, open_table, write_columns
 
@@ -38,8 +39,14 @@ COUNTERS = frozenset({"", "index", "no", "nr", "number", "obs", "row", "rowname"
 #: What to do about an error of the reader, in options of ours.
 REMEDIES = {
     "array": "choose one with --array",
+    "dash": "if dashes are missing values, empty these cells",
+    "decimal": "if that is wrong, pass --decimal {other}",
     "delimiter": "fix the row, or pass a --delimiter other than {delimiter!r}",
     "encoding": "save the file in UTF-8",
+    "names": "if the first line contains names, pass --header",
+    "row": "if it is a row, pass --no-header",
+    "sheet": "--sheet reads another ({other})",
+    "sign": "pass --decimal . or --decimal ,",
     "format": "name its kind by a suffix (.csv, .xlsx, .parquet, .npy, .npz) or with --format",
     "text": "leave such columns out with --drop '{names}', or name them with --id or --label",
 }
@@ -121,8 +128,8 @@ def _of_model(raw: OpenTable, names: Sequence[str], wanted: Sequence[str]) -> li
     lacking = [name for name in wanted if name not in present]
     if lacking:
         raise DataError(
-            f"{raw.where} lacks {_listed(lacking)}, which the model was fitted to; it has "
-            f"{_listed(names)}; rename its columns, or say which ones to take with --columns"
+            f"{raw.where} lacks {list_names(lacking)}, which the model was fitted to; it has "
+            f"{list_names(names)}; rename its columns, or say which ones to take with --columns"
         )
     places = {name: j for j, name in reversed(list(enumerate(names)))}  # the first of each
     return [places[name] for name in wanted]
@@ -152,16 +159,13 @@ def _one(raw: OpenTable, text: str, *, lenient: bool) -> int | None:
         return int(text) - 1
     if lenient:
         return None
-    has = f"the columns {_listed(raw.names)}" if raw.names is not None else "no names for columns"
+    has = (
+        f"the columns {list_names(raw.names)}" if raw.names is not None else "no names for columns"
+    )
     raise DataError(
         f"{raw.where} has no column {text!r}; it has {has}: name one of them, or a number "
         f"from 1 to {raw.n_columns}"
     )
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(map(repr, names[:12]))
-    return f"{shown} and {len(names) - 12} more" if len(names) > 12 else shown
 
 
 # --- From a file or a pipe to a table of finite numbers -------------------------------------------
@@ -208,7 +212,8 @@ def read_table(
         chosen = choose(opened, reading, label=label, model_names=known_names, lenient=secondary)
         features = chosen.features
         aside: tuple[SetAside, ...] = ()
-        if set_aside and reading.columns is None and known_names is None:
+        by_place = known_names is None or opened.names is None
+        if set_aside and reading.columns is None and by_place:
             features, aside = opened.set_texts_aside(features)
             if not features:
                 raise no_numbers(opened.where, aside)
@@ -222,12 +227,12 @@ def read_table(
         values = opened.numbers(features)
         if not len(values):
             raise DataError(f"{opened.where} has no rows; at least one is required")
-        if formats := _say_formats(opened, features):
-            note(f"{opened.where}: read as numbers {formats}")
+        tell(opened, opened.number_notes(features))
         strays = opened.find_strays(features)
         if strays and not lists_strays:
             note(f"{opened.where}: {_say_strays(strays)}")
-        names = None if opened.names is None else tuple(opened.names[j] for j in features)
+        is_named = opened.names is not None or bool(aside)
+        names = tuple(opened.shown_names[j] for j in features) if is_named else None
         table = Table(
             values,
             names if model is None else known_names,
@@ -261,6 +266,7 @@ def open_input(path: str, reading: Reading) -> OpenTable:
             format=reading.format,
             delimiter=_one_character(reading.delimiter),
             header=reading.header,
+            decimal=reading.decimal,
             array=reading.array,
             sheet=reading.sheet,
         )
@@ -268,22 +274,16 @@ def open_input(path: str, reading: Reading) -> OpenTable:
         raise DataError(f"{path} is a folder; name a file in it") from error
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
-    where = opened.where
-    if not isinstance(opened, CsvFile):
-        if opened.row_shape:
-            note(f"{where}: each array of shape {opened.row_shape} is one row")
-        if opened.sheet and (chosen := opened.sheet.describe("--sheet")):
-            note(f"{where}: {chosen}")
-        return opened
-    if opened.encoding not in (None, "utf-16"):
-        note(f"{where} is not in UTF-8: read as Windows text ({opened.encoding})")
-    if opened.n_above:
-        note(f"{where}: {describe_lines_above(opened.n_above)}")
-    if opened.names is None and reading.header is None:
-        note(f"{where} has no header: its columns are called x0, x1, ... (or pass --header)")
-    if opened.dialect.numbered and reading.header is None:
-        note(f"{where}: the numbers of its first line are used as names (or pass --no-header)")
+    if not isinstance(opened, CsvFile) and opened.row_shape:
+        note(f"{opened.where}: each array of shape {opened.row_shape} is one row")
+    tell(opened, opened.layout_notes)
     return opened
+
+
+def tell(opened: OpenTable, notes: Sequence[Note]) -> None:
+    """Print notes about a table, with the options that help where they are wrong."""
+    for each in notes:
+        note(f"{opened.where}: {each.with_remedies(REMEDIES)}")
 
 
 @contextmanager
@@ -340,28 +340,6 @@ def _split_reason(reason: str) -> tuple[str, str]:
     return (f"{text}{row}{number}", remedy) if row else (rest, "")
 
 
-def _say_formats(opened: OpenTable, features: Sequence[int]) -> str:
-    """Say what is left out of numbers: currencies, units and thousands separators."""
-    signs: dict[str, set[str]] = {}
-    columns: dict[str, list[str]] = {}
-    for j, form in sorted(opened.find_formats(features).items()):
-        signs.setdefault(form.unit, set()).update({form.unit, form.thousands} - {""})
-        columns.setdefault(form.unit, []).append(opened.shown_names[j])
-    said = [
-        f"without {' and '.join(sorted(_quote(sign) for sign in signs[unit]))}: {_listed(each)}"
-        for unit, each in columns.items()
-        if signs[unit]
-    ]
-    formats = sorted(opened.find_formats(features).items())
-    if bracketed := [opened.shown_names[j] for j, form in formats if form.brackets]:
-        said.append(f"with parentheses for minus signs: {_listed(bracketed)}")
-    return "; ".join(said)
-
-
-def _quote(sign: str) -> str:
-    return "spaces" if sign.isspace() else repr(sign)
-
-
 def _say_strays(strays: Sequence[Stray]) -> str:
     """Say in one line which cells are not numbers."""
     shown = "; ".join(f"row {each.row}, {each.column}: {each.text!r}" for each in strays[:3])
@@ -391,7 +369,7 @@ def _without_sparse_columns(table: Table) -> Table:
     if len(kept) in (0, len(missing)):
         return table
     names = [table.shown_names[j] for j in np.flatnonzero(missing > MOST_MISSING)]
-    note(f"{table.where}: {_listed(names)}: mostly missing and left out")
+    note(f"{table.where}: {list_names(names)}: mostly missing and left out")
     return replace(
         table,
         values=table.values[:, kept],

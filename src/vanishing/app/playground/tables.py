@@ -18,7 +18,7 @@ from vanishing.app.wording import split_findings
 from vanishing.arrays.namespace import FloatArray
 from vanishing.data.csv_files import OpenTable, SetAside, Stray, TableError
 from vanishing.data.whole_tables import MAGIC, Table, open_table
-from vanishing.equations.text import Term, as_given
+from vanishing.equations.text import Term, as_given, plain_symbol
 from vanishing.laws.check import BrokenRow, Check, Fix
 from vanishing.laws.fit import EXACT
 from vanishing.laws.law import Law
@@ -26,6 +26,8 @@ from vanishing.laws.laws import Laws, discover
 
 #: What to do about an error of the reader, on a page.
 REMEDIES = {
+    "dash": "if dashes are missing values, empty these cells",
+    "decimal": "if that is wrong, write the numbers without thousands separators",
     "delimiter": "correct the row and open the file again",
     "encoding": "save the file as UTF-8",
     "format": "save the table as CSV, or pass the file to vanishing check on the command line",
@@ -179,6 +181,8 @@ def _take_columns(opened: OpenTable) -> ReadTable:
         raise _bad_table("The table has no column of numbers")
     with np.errstate(invalid="ignore"):
         values = opened.numbers(features)
+    said = (*opened.layout_notes, *opened.number_notes(features))
+    notes = [*(_sentence(each.with_remedies(REMEDIES)) for each in said), *notes]
     values = np.where(np.isinf(values), np.nan, values)
     texts: dict[int, Sequence[str]] = {
         j: opened.texts(j).tolist() for j in every if j not in features
@@ -204,8 +208,6 @@ def _take_columns(opened: OpenTable) -> ReadTable:
 def _name_columns(opened: OpenTable) -> tuple[list[str], list[str]]:
     """Return a name for each column, all different, and what there is to say about them."""
     notes = []
-    if opened.names is None:
-        notes.append("The first line contains no names: the columns are called x0, x1, ...")
     names: list[str] = []
     for j, name in enumerate(opened.shown_names):
         written = name if name.strip() else f"column {j + 1}"
@@ -341,7 +343,8 @@ def _law(law: Law, n_broken: int, proportional: bool) -> dict[str, Any]:
 
 
 def _term(term: Term) -> dict[str, Any]:
-    return {"isNegative": term.is_negative, "number": term.number, "powers": term.powers}
+    powers = [(plain_symbol(name), power) for name, power in term.powers]
+    return {"isNegative": term.is_negative, "number": term.number, "powers": powers}
 
 
 def _finding(found: BrokenRow, kind: str, sentence: str) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from vanishing.app.report.charts import Chart
 from vanishing.app.report.content import figure, fold, format_count, format_power, join, raise_power
@@ -136,6 +137,7 @@ class Formulas:
             return None
         try:
             matrix = linear_part(self.part.coordinates, self.center, self.scale)
+            matrix = matrix.toarray() if issparse(matrix) else matrix
             middle = self.part.coordinates(self.center[None, :])[0]
             found = AffineMap(matrix, middle - matrix @ self.center, self.center)
             found.preimage(middle)
