@@ -813,20 +813,21 @@ class Checker:
         _, singular, right = np.linalg.svd(scaled, full_matrices=True)
         rank = int(np.sum(singular > 1e-9 * max(singular.max(initial=0.0), 1e-300)))
         free = right[rank:]
-        spread = np.linalg.pinv(scaled, rcond=1e-9)
-        solution = -spread @ (values / scales) * self.spreads[unknown]
+        spread = self.spreads[unknown, None] * np.linalg.pinv(scaled, rcond=1e-9) / scales
+        solution = -spread @ values
+        # Laws share the noise of their columns: x + y + z and x + 2 y + z are off together.
+        shares = np.array(
+            [self.laws[k].gradients(zeros[None])[0] * self.law_noise(k, zeros) for k in linear]
+        )
+        shares[:, unknown] = 0.0
+        errors = np.linalg.norm(spread @ shares, axis=1)
         for position, j in enumerate(unknown):
             is_free = len(free) and np.abs(free[:, position]).max() > 1e-6
             if is_free or not np.abs(matrix[:, position]).any():
                 continue
             value = float(solution[position])
             value = float(np.round(value)) if self.whole[j] else value
-            error = float(
-                np.hypot(
-                    np.linalg.norm(spread[position]) * self.spreads[j],
-                    np.hypot(self.noise[j], self.share * value),
-                )
-            )
+            error = float(np.hypot.reduce([errors[position], self.noise[j], self.share * value]))
             k = linear[int(np.flatnonzero(matrix[:, position])[0])]
             yield int(j), (value, error), k
 
