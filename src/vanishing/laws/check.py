@@ -388,6 +388,8 @@ class Checker:
         self.exact = exact or [False] * len(laws)
         self.rounding: FloatArray = np.zeros(len(spreads))
         self.units: FloatArray = np.zeros(len(spreads))
+        #: Units of columns with fewer digits than those that the laws were found in.
+        self.coarser: FloatArray = np.zeros(len(spreads))
         self.rounded_units: FloatArray = np.zeros((len(laws), len(spreads)))
         self._learned_units = units
         self.names = laws[0].names if laws else ()
@@ -399,7 +401,14 @@ class Checker:
 
     def law_noise(self, k: int, X: FloatArray, without: int | None = None) -> FloatArray:
         """Return the noise of cells that counts for a law; the column ``without`` has none."""
-        noise = np.broadcast_to(self.rounding, X.shape) if self.exact[k] else self.cell_noise(X)
+        resolution = self.laws[k].resolution
+        if resolution is not None:  # what is restored is rounded, too
+            units = np.maximum(resolution, self.coarser)
+            return np.broadcast_to(units / np.sqrt(12), X.shape)
+        if self.exact[k]:
+            noise = np.broadcast_to(self.rounding, X.shape)
+        else:
+            noise = self.cell_noise(X)
         if without is not None:
             noise = noise.copy()
             noise[..., without] = 0.0
@@ -415,7 +424,7 @@ class Checker:
             [
                 _score(law, X, self.law_noise(k, X, without))
                 if law.resolution is None
-                else self.threshold * law.values(X) / tolerate(law, X)
+                else self.threshold * law.values(X) / tolerate(law, X, self.coarser)
                 for k, law in enumerate(self.laws)
             ]
         )
@@ -446,6 +455,9 @@ class Checker:
         complete = X[~np.isnan(X).any(axis=1)]
         if self.laws and len(complete):
             self.units = last_digits(complete)
+            if self._learned_units is not None and len(complete) >= FEWEST_ROWS:
+                is_coarser = self.units > self._learned_units
+                self.coarser = np.where(is_coarser, self.units, 0.0)
             self.rounded_units = np.array([self._find_units(law, complete) for law in self.laws])
             self.rounding = self._find_rounding(complete)
         for start in range(0, len(X) if self.laws else 0, BLOCK):
@@ -886,15 +898,16 @@ def _differ_by_one(text: str, other: str) -> bool:
     return max(len(text), len(other)) <= 1 or (len(text) == 2 and text == other[::-1])
 
 
-def tolerate(law: Law, X: FloatArray) -> FloatArray:
+def tolerate(law: Law, X: FloatArray, units: FloatArray | float = 0.0) -> FloatArray:
     """Return how far a law without noise may be off in each row.
 
     That is half a unit of the last digit of each rounded cell, to first order, and the rounding
-    errors of the computation: ½ Σ_j |∂_j g| δ_j + 10⁻⁹ Σ |terms|.
+    errors of the computation: ½ Σ_j |∂_j g| δ_j + 10⁻⁹ Σ |terms|. The numbers may be rounded to
+    ``units`` that are coarser than those that the law was found in.
     """
     assert law.resolution is not None
     sizes = np.abs(law.coefficients * evaluate(law.exponents, X)).sum(axis=1)
-    rounding = np.abs(law.gradients(X)) @ law.resolution / 2
+    rounding = np.abs(law.gradients(X)) @ np.maximum(law.resolution, units) / 2
     return np.asarray(rounding * (1 + ROUNDING) + ROUNDING * sizes + 1e-150)
 
 

@@ -589,8 +589,8 @@ class _Search:
         columns = list(candidate.columns)
         rows = np.flatnonzero(cells.present[:, columns].all(axis=1))
         resolution = np.zeros(len(names))
-        if evidence.is_rounded:
-            resolution[columns] = cells.resolution[columns]
+        rounded = list(evidence.rounded)
+        resolution[rounded] = cells.resolution[rounded]
         law = Law(
             names, exponents, coefficients, np.zeros(len(coefficients)), 0.0,
             min(1.0, 2.0**-evidence.bits), rows, bits=evidence.bits, resolution=resolution,

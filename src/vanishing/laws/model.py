@@ -15,7 +15,7 @@ equation that follows from known laws has no target left that it could tell anyt
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -111,8 +111,8 @@ class Evidence:
         Rows that are likelier without the law.
     n_rows : int
         Different rows that speak for the law or against it.
-    is_rounded : bool
-        Whether rounding of the last digits is needed to explain the rows.
+    rounded : tuple of int
+        Columns whose rounding is needed to explain the rows.
     """
 
     candidate: Candidate
@@ -121,7 +121,7 @@ class Evidence:
     gains: FloatArray
     broken: BoolArray
     n_rows: int
-    is_rounded: bool
+    rounded: tuple[int, ...]
 
 
 def judge(
@@ -184,7 +184,7 @@ def judge(
             broken[complete] = found.broken[which.ravel()]
             n_rows = int((~found.quiet).sum())
             bits = found.bits - length
-            best = Evidence(candidate, bits, target, gains, broken, n_rows, found.is_rounded)
+            best = Evidence(candidate, bits, target, gains, broken, n_rows, found.rounded)
     return best
 
 
@@ -195,7 +195,7 @@ class _Written(NamedTuple):
     gains: FloatArray
     broken: BoolArray
     quiet: BoolArray
-    is_rounded: bool
+    rounded: tuple[int, ...]
     noise: FloatArray
     share: float
 
@@ -226,6 +226,9 @@ class _Code:
             self.influences = terms / self.divisor[:, None]
             self.rounding = ROUNDING * size / np.abs(self.divisor)
         self.silent |= ~np.isfinite(self.residuals)
+        # Nor may the law be off there: 0 = price is false, whatever x says in 0 x = price.
+        most = sum(np.abs(each) * cells.resolution[j] for j, each in self.slopes.items())
+        self.violated = self.silent & (np.abs(terms.sum(axis=1)) > most + 64 * ROUNDING * size)
         # A square has two roots: one bit tells which.
         self.choice = 1.0 if candidate.is_curved(target) else 0.0
 
@@ -239,20 +242,36 @@ class _Code:
         likelihood = np.where(self.residuals <= noise, np.minimum(1.0, told), 0.0)
         best = self._write(likelihood, noise, 0)
         if best is None or best.broken.any():
-            inputs = self._propagate(self.cells.resolution / np.sqrt(12), without_target=True)
-            for noise in (self.rounding, np.hypot(inputs, self.rounding)):
-                likelihood = round_normal(self.residuals, noise, unit)
-                rounded = self._write(likelihood, noise, 1)
-                if rounded is not None and (best is None or rounded.bits > best.bits):
-                    best = rounded._replace(is_rounded=True)
+            for rounded, noise in self._round_columns():
+                written = self._write(round_normal(self.residuals, noise, unit), noise, 1)
+                if written is not None and (best is None or written.bits > best.bits):
+                    best = written._replace(rounded=rounded)
         if best is None:
             return None
         cost, is_fitted = self._measure_coefficients(best)
         best = best._replace(bits=best.bits - cost)
-        if best.is_rounded or is_fitted:
+        if best.rounded or is_fitted:
             # Coefficients that are fitted follow any trend, and rounding hides what they miss.
             return self._compare(best, np.full(len(self.rows), NOISE_OF_CORRELATIONS * self.spread))
         return best
+
+    def _round_columns(self) -> Iterator[tuple[tuple[int, ...], FloatArray]]:
+        """Yield columns that may be rounded, and the noise that this adds to the target.
+
+        The target is, and then the others, the finest first: quantities and rates may have few
+        digits, or none, and be exact all the same.
+        """
+        rounded, squares = (self.target,), self.rounding**2
+        yield rounded, self.rounding
+        units = self.cells.resolution / np.sqrt(12)
+        parts = {
+            j: (slope * units[j] / self.divisor) ** 2
+            for j, slope in self.slopes.items()
+            if j != self.target
+        }
+        for j in sorted(parts, key=lambda j: float(np.median(parts[j]))):
+            rounded, squares = (*rounded, j), squares + parts[j]
+            yield rounded, np.sqrt(squares)
 
     def write_with_noise(self) -> _Written | None:
         """Write the target with normal noise.
@@ -262,6 +281,7 @@ class _Code:
         everywhere = self._propagate(self.cells.spreads)
         with np.errstate(all="ignore"):
             by_value = self._propagate(np.abs(self.values))
+        self.violated = np.zeros(len(self.rows), dtype=bool)  # by noise, for all one knows
         best: _Written | None = None
         for shape in (np.full(len(self.rows), self.spread), everywhere, by_value):
             known = ~self.silent & np.isfinite(shape) & (shape > 0)
@@ -279,14 +299,10 @@ class _Code:
         best = best._replace(bits=best.bits - self._measure_coefficients(best)[0])
         return self._compare(best, NOISE_OF_CORRELATIONS * everywhere)
 
-    def _propagate(self, units: FloatArray, without_target: bool = False) -> FloatArray:
+    def _propagate(self, units: FloatArray) -> FloatArray:
         """Return the noise of the target that noise of the columns causes, to first order."""
         units = np.broadcast_to(units, self.values.shape)
-        squares = [
-            (slope * units[:, j]) ** 2
-            for j, slope in self.slopes.items()
-            if not (without_target and j == self.target)
-        ]
+        squares = [(slope * units[:, j]) ** 2 for j, slope in self.slopes.items()]
         return np.asarray(np.sqrt(np.sum(squares, axis=0)) / np.abs(self.divisor))
 
     def _write(
@@ -295,24 +311,25 @@ class _Code:
         """Return the code with the best share of wrong cells, without that of the coefficients."""
         n_rows = len(self.rows)
         quiet = self.silent | (noise > UNINFORMATIVE * self.spread)
-        n_speaking = int((~quiet).sum())
+        n_speaking = int((~quiet | self.violated).sum())
         if n_speaking <= len(self.candidate.terms):
             return None
         logs = np.log2(np.maximum(likelihood, np.finfo(float).tiny))
         ratio = np.where(quiet, 0.0, logs - self.choice - self.alone)
-        rare, often = 1 / (n_rows + 2), float((ratio < 0).sum()) / n_speaking
+        rare, often = 1 / (n_rows + 2), float(((ratio < 0) | self.violated).sum()) / n_speaking
         best: _Written | None = None
         for share in [rare, often] if rare < often < 0.5 else [rare]:
             gains = np.where(
                 quiet, 0.0, np.logaddexp2(math.log2(1 - share) + ratio, math.log2(share))
             )
-            broken = (ratio < math.log2(share)) & ~quiet
+            gains[self.violated] = math.log2(share)
+            broken = (ratio < math.log2(share)) & ~quiet | self.violated
             if broken.any() and not are_errors(int(broken.sum()), n_speaking, len(self.slopes)):
                 continue
             cost = 0.5 * math.log2(n_rows) * (n_parameters + (share > rare)) + 1
             bits = float(gains.sum()) - cost
             if best is None or bits > best.bits:
-                best = _Written(bits, gains, broken, quiet, False, noise, share)
+                best = _Written(bits, gains, broken, quiet, (), noise, share)
         return best
 
     def _measure_coefficients(self, written: _Written) -> tuple[float, bool]:

@@ -129,6 +129,13 @@ class Selection:
                     break
                 others = self._leave_out(law)
 
+    def _is_noise(self, evidence: Evidence, targets: list[int]) -> bool:
+        """Say whether noise explains better what rounding of a column explains."""
+        if not evidence.rounded:
+            return False
+        noisy = judge(evidence.candidate, self.cells, self.known, targets, has_noise=True)
+        return noisy is not None and noisy.bits > evidence.bits
+
     def run(self, candidates: list[Candidate], deadline: float) -> bool:
         """Accept laws until no candidate pays for itself; False if the time is over before.
 
@@ -152,7 +159,7 @@ class Selection:
             if not targets or bound_bits(candidates[i], self.cells, self.known) <= ENOUGH_BITS:
                 continue
             evidence = judge(candidates[i], self.cells, self.known, targets)
-            if evidence is not None:
+            if evidence is not None and not self._is_noise(evidence, targets):
                 heapq.heappush(queue, (-evidence.bits, i, len(self.laws), evidence))
         return True
 
