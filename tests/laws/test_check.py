@@ -144,10 +144,10 @@ def test_rounded_numbers_are_not_broken():
     table[7, 2] += 0.1
     (found,) = laws.check(table)
     assert found.row == 7
-    # A cent counts where almost all totals are exact.
+    # A cent counts where the totals of the table that the law is found in are exact.
     exact = np.column_stack([np.round(parts, 2), np.round(parts, 2).sum(axis=1)])
     exact[7, 2] += 0.01
-    assert np.flatnonzero(laws.check(exact).broken).tolist() == [7]
+    assert np.flatnonzero(discover(exact).check(exact).broken).tolist() == [7]
 
 
 def test_rows_that_are_furthest_off_come_first(account_laws):
@@ -472,14 +472,17 @@ def test_a_fix_without_an_error_is_written_in_full():
     assert Fix("x", 1.0, 2.5, 0.0, 1.0).written == ("1", "2.5")
 
 
-def test_what_rounding_explains_has_no_score():
+def test_a_row_is_broken_if_it_is_off_by_more_than_rounding():
+    """Half a unit of the last digit of what is rounded, here of the product alone."""
     rng = np.random.default_rng(0)
     a, b = rng.uniform(1, 9, (2, 200)).round(2)
     X = np.column_stack([a, b, (a * b).round(2)])
-    laws = discover(X)
-    checker = laws._checker
-    checker.check(X, range(len(X)))
-    assert not checker.scores(X).any()
+    laws = discover(X, ["a", "b", "c"])
+    assert laws[0].resolution.tolist() == [0, 0, 0.01]
+    assert not laws.check(X).broken.any()
+    off = X.copy()
+    off[:, 2] += np.where(off[:, 2] < a * b, -0.01, 0.01)
+    assert laws.check(off).broken.all()
 
 
 def test_plots_of_no_law_and_on_axes_of_the_user(three_laws):

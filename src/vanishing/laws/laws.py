@@ -527,6 +527,7 @@ class _Search:
     random_state: int | None
     deadline: float
     callback: Callable[[int, float], object] | None
+    progress: tuple[int, float] = (0, 0.0)
 
     def run(self) -> tuple[list[Law], float, bool]:
         """Return the laws, the level of the noise, and whether it is in proportion to the values."""
@@ -559,8 +560,9 @@ class _Search:
         return laws + noisy, 0.0 if level < EXACT else level, proportional and level >= EXACT
 
     def _report(self, n_laws: int, share: float) -> None:
+        self.progress = max(self.progress, (n_laws, share))  # never back, but with the next law
         if self.callback is not None:
-            self.callback(n_laws, share)
+            self.callback(*self.progress)
         if time.monotonic() > self.deadline:
             raise _TimeIsOver
 
@@ -645,7 +647,10 @@ class _Search:
             terms = evaluate(relation.exponents, scaled)
             law = make_law(relation, sizes, terms, tuple(part.names), p_value, numbers, digits)
             has_noise = law.extent > EXACT
-            evidence = judge(_as_candidate(law), cells, {}, has_noise=has_noise)
+            # The search has its own limit for wrong cells, which may be many.
+            evidence = judge(
+                _as_candidate(law), cells, {}, has_noise=has_noise, excluded=~relation.sound
+            )
             if evidence is None:
                 continue
             if has_noise and not _is_noise(relation.deviations[relation.sound]):

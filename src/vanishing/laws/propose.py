@@ -213,11 +213,12 @@ class Proposer:
             coefficients = right[-1] / sizes
         off, most = measure(coefficients)
         sizes = np.abs(values * coefficients).max(axis=0)
-        if np.mean(off <= 4 * most) < MOST or (sizes <= 8 * np.median(most)).any():
+        noise = float(np.quantile(off, MOST))
+        if np.mean(off <= 4 * most) < MOST or (sizes <= 8 * noise).any():
             return
         for unit in range(len(columns)):
             ratios = coefficients / coefficients[unit]
-            errors = _estimate_errors(values, ratios, units, unit)
+            errors = _estimate_errors(values, ratios, noise / abs(coefficients[unit]), unit)
             found = [tidy(r, e) for r, e in zip(ratios.tolist(), errors.tolist(), strict=True)]
             constant = found.pop() if has_constant else 0.0
             yield linear(columns.tolist(), found, constant)
@@ -505,17 +506,19 @@ def _find_ratios(
     high = float(np.quantile(y / x + errors, 0.1))
     found = {tidy(ratio, 0.0)}
     if low < high and low * high > 0:
-        sides = sorted((abs(low), abs(high)))
-        found.add(math.copysign(_shortest(*sides, sum(sides) / 2), ratio))
+        small, large = sorted((abs(low), abs(high)))
+        shortest = _shortest(small, large, (small + large) / 2)
+        inverse = _shortest(1 / large, 1 / small, 2 / (small + large))
+        found |= {math.copysign(shortest, ratio), math.copysign(1 / inverse, ratio)}
     return found
 
 
 def _estimate_errors(
-    values: FloatArray, ratios: FloatArray, units: FloatArray, unit: int
+    values: FloatArray, ratios: FloatArray, noise: float, unit: int
 ) -> FloatArray:
-    """Return how far rounding may move each coefficient, relative to it: three standard errors."""
+    """Return how far off each coefficient may be, relative to it: three standard errors."""
     others = [i for i in range(len(ratios)) if i != unit]
-    noise = np.sqrt(np.sum((ratios * units) ** 2) / 12) + 1e-15 * np.abs(values * ratios).max()
+    noise += 1e-15 * float(np.abs(values * ratios).max())
     sizes = np.sqrt(np.mean(values**2, axis=0))
     sizes[sizes == 0] = 1.0
     scaled = values[:, others] / sizes[others]

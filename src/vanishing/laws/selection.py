@@ -2,7 +2,7 @@
 
 import heapq
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import permutations
 
 import numpy as np
@@ -17,7 +17,7 @@ from vanishing.laws.model import (
     judge,
     measure_structure,
 )
-from vanishing.laws.propose import Proposer
+from vanishing.laws.propose import Proposer, tidy
 
 #: Rows that laws are looked for in. Further ones hardly change which equations are laws.
 MOST_ROWS = 1000
@@ -89,13 +89,51 @@ class Selection:
                     found.append(Candidate(tuple(kept), tuple(kept.values())))
         return found
 
-    def simplify(self, candidates: list[Candidate]) -> None:
+    def complete(self) -> None:
+        """Add a factor to laws that some rows break: total = price (1 - discount), if few get one.
+
+        A column that is zero wherever the law holds, and not where it is broken, may be that of the
+        factor.
+        """
+        for law in list(self.laws):
+            others = self._leave_out(law)
+            for candidate in self._add_factors(law):
+                targets = others.find_free_targets(candidate)
+                found = judge(candidate, self.cells, others.known, targets)
+                if found is not None and found.bits > law.bits:
+                    others.accept(found)
+                    self.laws, self.known = others.laws, others.known
+                    break
+
+    def _add_factors(self, law: Evidence) -> Iterator[Candidate]:
+        values, candidate = self.cells.values, law.candidate
+        alone = ((law.target, 1),)
+        if not law.broken.any() or len(candidate.terms) != 2 or alone not in candidate.terms:
+            return
+        place = 1 - candidate.terms.index(alone)
+        term, coefficient = candidate.terms[place], candidate.coefficients[place]
+        product = Candidate((term,), (-coefficient / candidate.coefficients[1 - place],))
+        predicted = product.evaluate_terms(values)[:, 0]
+        for j in self.cells.varying.tolist():
+            told = law.broken & (np.nan_to_num(values[:, j]) != 0) & (predicted != 0)
+            if j in candidate.columns or told.sum() < 2:
+                continue
+            ratios = (values[told, law.target] / predicted[told] - 1) / values[told, j]
+            factor = float(np.median(ratios))
+            error = float(np.median(np.abs(ratios - factor))) / max(abs(factor), 1e-300)
+            powers = tuple(sorted((*term, (j, 1))))
+            for slope in {tidy(factor, 3 * error), tidy(factor, 0.0)}:
+                scale = product.coefficients[0]
+                if slope:
+                    yield Candidate((powers, term, alone), (slope * scale, scale, -1.0))
+
+    def simplify(self, candidates: list[Candidate]) -> bool:
         """Replace laws by shorter ones that say the same beside the other laws.
 
         A wrong cell breaks every law that speaks of its column. So a longer law that avoids the
         column has more bits than the one that people wrote: sales = wages + rent + profit, where
         one of the costs is wrong, instead of sales = costs + profit. The shorter law may be broken
-        in rows that break another law too.
+        in rows that break another law too. Returns whether something was replaced.
         """
         candidates = candidates + self._combine_linear()
         n_columns = len(self.cells.varying)
@@ -116,7 +154,7 @@ class Selection:
                 found = judge(
                     candidate, self.cells, others.known, [law.target], excluded=excused
                 )
-                if found is None or found.broken.any():
+                if found is None or found.broken.any() or (found.rounded and not law.rounded):
                     continue
                 # As many bits where no cell is wrong.
                 lost = np.where(excused, 0.0, law.gains - found.gains).sum()
@@ -124,10 +162,14 @@ class Selection:
                     continue
                 others.accept(found)
                 targets = others.find_free_targets(law.candidate)
-                if judge(law.candidate, self.cells, others.known, targets) is None:
+                again = judge(
+                    law.candidate, self.cells, others.known, targets, excluded=excused
+                )
+                if again is None:
                     self.laws, self.known = others.laws, others.known
-                    break
+                    return True
                 others = self._leave_out(law)
+        return False
 
     def _is_noise(self, evidence: Evidence, targets: list[int]) -> bool:
         """Say whether noise explains better what rounding of a column explains."""
@@ -216,5 +258,8 @@ def select_laws(
                 candidates.setdefault(candidate.key, candidate)
     selection = Selection(cells)
     is_complete &= selection.run(list(candidates.values()), deadline)
-    selection.simplify(list(candidates.values()))
+    with np.errstate(all="ignore"):
+        selection.complete()
+    while selection.simplify(list(candidates.values())):
+        pass
     return sorted(selection.laws, key=lambda law: law.target), everything, is_complete
