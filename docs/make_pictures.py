@@ -15,6 +15,8 @@ from vanishing import VanishingDetector, VanishingIdeal, discover
 from vanishing.app.report import write_report
 from vanishing.datasets import make_variety
 from vanishing.detectors import ChristoffelDetector
+from vanishing.laws.cells import Cells
+from vanishing.laws.model import Candidate, judge
 from vanishing.plotting import BasisDisplay, SpectrumDisplay, ZeroSetDisplay
 
 ROOT = Path(__file__).parents[1]
@@ -111,6 +113,28 @@ def broken_cell():
         content="\n".join(content),
     )
     (OUTPUT / "broken_cell.svg").write_text(picture, encoding="utf-8")
+
+
+def bits_of_a_law():
+    """Bits of the cells of a column on its own, and written down by its law."""
+    table = pd.read_csv(ROOT / "examples" / "data" / "accounts.csv").iloc[:, 1:]
+    cells = Cells(table.to_numpy(dtype=float))
+    names = list(table.columns)
+    rows = np.arange(len(table))
+    parts = ["sales", "costs", "profit"]
+    terms = tuple(((names.index(name), 1),) for name in parts)
+    law = judge(Candidate(terms, (1.0, -1.0, -1.0)), cells, {}, [names.index("sales")])
+    alone = -cells.log_alone[:, law.target]
+    figure, ax = plt.subplots(figsize=(7, 2.6), layout="constrained")
+    ax.bar(rows + 1, alone, color="#b8c4d2", width=0.85, label="on its own")
+    ax.bar(rows + 1, alone - law.gains, color="#c04a00", width=0.85, label="by the law")
+    ax.set(xlabel="row", ylabel="bits", xlim=(0, len(rows) + 1), ylim=(0, 1.8 * alone.max()))
+    said = f"{alone.sum():.0f} bits on its own, {(alone - law.gains).sum():.0f} by the law"
+    ax.set_title(f"sales, written down on its own and as costs + profit: {said}", fontsize=9.5)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(ncols=2, frameon=False, fontsize=9, loc="upper right")
+    figure.savefig(OUTPUT / "bits_of_a_law.png", dpi=110, metadata={"Software": None})
+    plt.close(figure)
 
 
 def plane():
@@ -233,5 +257,15 @@ def thumbnails():
 
 if __name__ == "__main__":
     plt.switch_backend("agg")
-    for make in (broken_cell, plane, space, spectrum, basis, christoffel, report, thumbnails):
+    for make in (
+        broken_cell,
+        bits_of_a_law,
+        plane,
+        space,
+        spectrum,
+        basis,
+        christoffel,
+        report,
+        thumbnails,
+    ):
         make()

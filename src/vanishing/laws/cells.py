@@ -1,9 +1,9 @@
 """The cells of a table: numbers, blanks, resolution, and how likely each is without any law.
 
-A law is worth what it saves when a column is written down from the others (``model.py``). That needs
-the length of the column on its own: -log₂ p₀ bits a cell. Real columns are neither continuous nor
-discrete. They hold many zeros and a few hundred amounts, so that a density pays 20 bits for every
-0 = 0, and frequencies pay nothing for amounts that occur once. So
+A law is worth what it saves when a column is written down from the others (``model.py``). That
+needs the length of the column on its own: -log₂ p₀ bits a cell. Real columns are neither continuous
+nor discrete. They hold many zeros and a few hundred amounts. A density alone would pay 20 bits for
+every 0 = 0, and frequencies alone would call amounts that occur once impossible. So
 
     p₀(x) = w (c_x - 1) / (n - 1) + (1 - w) max(δ f(x), 2⁻³⁰)
 

@@ -405,10 +405,7 @@ class Checker:
         if resolution is not None:  # what is restored is rounded, too
             units = np.maximum(resolution, self.coarser)
             return np.broadcast_to(units / np.sqrt(12), X.shape)
-        if self.exact[k]:
-            noise = np.broadcast_to(self.rounding, X.shape)
-        else:
-            noise = self.cell_noise(X)
+        noise = np.broadcast_to(self.rounding, X.shape) if self.exact[k] else self.cell_noise(X)
         if without is not None:
             noise = noise.copy()
             noise[..., without] = 0.0

@@ -335,7 +335,7 @@ def count_digits(value: float, error: float) -> int:
 
 
 def write_whole(coefficients: FloatArray, exponents: IntArray) -> FloatArray:
-    """Return the coefficients of a law times a factor that makes them whole numbers, if one does."""
+    """Return coefficients times a factor that makes them whole numbers, if one does."""
     ones = np.ones(len(coefficients))
     units = {int(i): ones for i in np.flatnonzero(exponents.any(axis=1))}
     return _simplest(coefficients, np.zeros((len(ones), len(ones))), units)[0]

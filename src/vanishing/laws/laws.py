@@ -13,6 +13,7 @@ from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_e
 from vanishing.data.source import have_lost_digits
 from vanishing.data.whole_tables import Table
 from vanishing.equations.text import last_digits
+from vanishing.laws.cells import Cells
 from vanishing.laws.check import Check, Checker, tolerate
 from vanishing.laws.discovery import (
     check_options,
@@ -21,7 +22,6 @@ from vanishing.laws.discovery import (
     order_terms,
 )
 from vanishing.laws.fit import EXACT, evaluate
-from vanishing.laws.cells import Cells
 from vanishing.laws.law import Equations, Law, make_law, write_whole
 from vanishing.laws.model import (
     ENOUGH_BITS,
@@ -512,7 +512,7 @@ def _set_rounded_aside(table: NumericTable) -> None:
         table.drop([j], note)
 
 
-class _TimeIsOver(Exception):
+class _OutOfTimeError(Exception):
     """Ends a search; what was found is kept."""
 
 
@@ -530,7 +530,7 @@ class _Search:
     progress: tuple[int, float] = (0, 0.0)
 
     def run(self) -> tuple[list[Law], float, bool]:
-        """Return the laws, the level of the noise, and whether it is in proportion to the values."""
+        """Return the laws, the level of the noise, and whether it is proportional to the values."""
         values = self.table.values
         present = np.isfinite(values)
         largest = np.abs(np.where(present, values, 0.0)).max(axis=0)
@@ -547,7 +547,9 @@ class _Search:
         )
         laws += [self._make_exact(evidence, cells) for evidence in exact]
         targets = {evidence.target for evidence in exact}
-        free = np.array([j for j in varying.tolist() if j not in targets and usual[j]], dtype=np.intp)
+        free = np.array(
+            [j for j in varying.tolist() if j not in targets and usual[j]], dtype=np.intp
+        )
         noisy: list[Law] = []
         proportional = False
         if not is_complete:
@@ -563,8 +565,11 @@ class _Search:
         self.progress = max(self.progress, (n_laws, share))  # never back, but with the next law
         if self.callback is not None:
             self.callback(*self.progress)
+
+    def _report_noisy(self, n_laws: int, share: float) -> None:
+        self._report(n_laws, (1 + share) / 2)
         if time.monotonic() > self.deadline:
-            raise _TimeIsOver
+            raise _OutOfTimeError
 
     def _make_constant(self, column: int) -> Law:
         names = tuple(self.table.names)
@@ -614,7 +619,7 @@ class _Search:
             names=[names[j] for j in columns],
             notes=[],
         )
-        complete = np.isfinite(part.values).all(axis=1)
+        complete = np.asarray(np.isfinite(part.values).all(axis=1))
         numbers = np.flatnonzero(complete)
         _leave_out_rows(part, complete)
         numbers = numbers[_leave_out_gross_errors(part)]
@@ -637,8 +642,8 @@ class _Search:
             row_weights=part.sample_weight,
             seed=0 if self.random_state is None else self.random_state,
             most_rows=SEARCHED_ROWS,
-            callback=lambda found, share: self._report(n_laws + found, (1 + share) / 2),
-            is_over=_TimeIsOver,
+            callback=lambda found, share: self._report_noisy(n_laws + found, share),
+            is_over=_OutOfTimeError,
         )
         self.table.notes.extend(notes)
         digits = part.values, last_digits(part.values)

@@ -7,8 +7,8 @@ of the law g solved for its target j in row i,
 
 where ε is the share of wrong cells, p₀ the probability of the cell without the law (``cells.py``),
 and cost the length of the law itself: its columns and terms, its coefficients with the digits that
-the residuals need, its noise. By Kraft's inequality the costs belong to probabilities that sum up to
-at most one, so that chance gives any law b bits with a probability of about 2^-b.
+the residuals need, its noise. By Kraft's inequality, costs are probabilities with a sum of at
+most one, so that chance gives any law b bits with a probability of about 2^-b.
 
 Each law that is accepted has one target, and targets do not depend on each other in a circle. So an
 equation that follows from known laws has no target left that it could tell anything new about.
@@ -38,6 +38,8 @@ TELLING_CORRELATION = 0.5
 UNINFORMATIVE = 0.3
 #: Denominators that people use: small numbers, and the parts of a day, a month and a year.
 DENOMINATORS = (*range(2, 13), 24, 30, 52, 360, 365)
+#: Relative error up to which a number agrees in all digits that people and programs write.
+EXACT_DIGITS = 1e-11
 #: Relative difference up to which two numbers are the same coefficient.
 SAME_NUMBER = 1e-9
 
@@ -153,7 +155,7 @@ def judge(
     complete = np.flatnonzero(present if excluded is None else present & ~excluded)
     # Each different row of the law's columns counts once: repeated rows are not evidence.
     _, first, which = np.unique(
-        cells.levels[np.ix_(complete, columns)], axis=0, return_index=True, return_inverse=True
+        cells.levels[complete][:, columns], axis=0, return_index=True, return_inverse=True
     )
     if len(first) <= len(candidate.terms):
         return None
@@ -236,7 +238,7 @@ class _Code:
         """Write the target with residuals that are zero, or that rounding explains."""
         unit, target = self.unit, self.values[:, self.target]
         # Eleven digits agree, or as many as the rounding errors of the sum leave.
-        digits = 1e-11 * np.abs(target)
+        digits = EXACT_DIGITS * np.abs(target)
         noise = np.maximum(32 * self.rounding, digits)
         told = np.maximum(digits, unit) / np.maximum(noise, unit)
         likelihood = np.where(self.residuals <= noise, np.minimum(1.0, told), 0.0)
@@ -261,7 +263,8 @@ class _Code:
         The target is, and then the others, the finest first: quantities and rates may have few
         digits, or none, and be exact all the same.
         """
-        rounded, squares = (self.target,), self.rounding**2
+        rounded: tuple[int, ...] = (self.target,)
+        squares = self.rounding**2
         yield rounded, self.rounding
         units = self.cells.resolution / np.sqrt(12)
         parts = {
@@ -471,18 +474,27 @@ def bound_bits(candidate: Candidate, cells: Cells, known: dict[int, FloatArray])
     columns = list(candidate.columns)
     complete = cells.present[:, columns].all(axis=1)
     values = cells.values[complete]
+    if len(values) <= len(candidate.terms):
+        return -math.inf
     with np.errstate(all="ignore"):
         terms = candidate.evaluate_terms(values)
-        slopes = np.array([np.abs(candidate.differentiate(values, j)) for j in columns])
-        most = 0.75 * cells.resolution[columns] @ slopes
-        most += 64 * ROUNDING * np.abs(terms).sum(axis=1)
-        kept = np.abs(terms.sum(axis=1)) <= most
-    if len(kept) <= len(candidate.terms) or (~kept).sum() > 1 + len(kept) / 5:
-        return -math.inf
+        size, off = np.abs(terms).sum(axis=1), np.abs(terms.sum(axis=1))
+        slopes = {j: np.abs(candidate.differentiate(values, j)) for j in columns}
+        rounding = np.sum([slope * cells.resolution[j] for j, slope in slopes.items()], axis=0)
+        is_exact = off <= 10 * EXACT_DIGITS * size
+        is_rounded = off <= 0.75 * rounding + 64 * ROUNDING * size
     gain = 0.0
-    for j, slope in zip(columns, slopes, strict=True):
+    for j, slope in slopes.items():
         alone = cells.log_alone[complete, j]
         if j in known:
             alone = np.minimum(alone + known[j][complete], 0.0)
-        gain = max(gain, -float(alone[kept & (slope > 0)].sum()))
+        # Rounding says something where it changes the target by less than its spread.
+        unit, spread = cells.resolution[j], cells.spreads[j]
+        with np.errstate(all="ignore"):
+            is_told = rounding <= slope * (
+                unit + UNINFORMATIVE * np.sqrt(12) * spread * len(slopes)
+            )
+        for kept, told in ((is_exact, slope > 0), (is_rounded, is_told & (unit <= spread))):
+            if (~kept & told).sum() <= 1 + told.sum() / 5:
+                gain = max(gain, -float(alone[kept & told].sum()))
     return gain - measure_structure(candidate, len(cells.varying))

@@ -23,6 +23,8 @@ MOST = 0.75
 AT_ONCE = 4 * 10**6
 #: Combinations of columns that are tried one by one.
 MOST_COMBINATIONS = 40_000
+#: Relative error of a number of which not even one digit is known.
+UNKNOWN = 0.2
 #: Digits of a coefficient beyond those that floating-point arithmetic may have changed.
 DIGITS = 13
 
@@ -99,7 +101,9 @@ class Proposer:
             for is_sum in (True, False):
                 value = x + y if is_sum else x * y
                 size = np.abs(x) + np.abs(y) if is_sum else np.abs(value)
-                unit = units[a] + units[b] if is_sum else np.abs(x) * units[b] + np.abs(y) * units[a]
+                unit = (
+                    units[a] + units[b] if is_sum else np.abs(x) * units[b] + np.abs(y) * units[a]
+                )
                 most = np.broadcast_to(unit / 2, value.shape) + 16 * ROUNDING * size
                 with np.errstate(invalid="ignore"):
                     off = np.abs(value[:, :, None] - some[:, None, :])
@@ -149,7 +153,9 @@ class Proposer:
                 if c not in (i, j):
                     yield from self._scale_product(multiply(i, j), None, c)
 
-    def _scale_product(self, term: Term, other: tuple[Term, float] | None, column: int) -> Iterator[Candidate]:
+    def _scale_product(
+        self, term: Term, other: tuple[Term, float] | None, column: int
+    ) -> Iterator[Candidate]:
         """Propose column = k (term + sign other) with the numbers k that rounding allows."""
         terms = (term,) if other is None else (term, other[0])
         signs = (1.0,) if other is None else (1.0, other[1])
@@ -161,7 +167,9 @@ class Proposer:
         units = self.cells.resolution
         errors = sum(np.abs(product.differentiate(rows, j)) * units[j] for j in product.columns)
         if nonzero.sum() > 1:
-            for k in _find_ratios(x[nonzero], y[nonzero], np.asarray(errors)[nonzero], units[column]):
+            for k in _find_ratios(
+                x[nonzero], y[nonzero], np.asarray(errors)[nonzero], units[column]
+            ):
                 yield Candidate((*terms, ((column, 1),)), (*(k * sign for sign in signs), -1.0))
 
     def combinations_of_three(self) -> Iterator[Candidate]:
@@ -176,7 +184,7 @@ class Proposer:
 
     def _find_null_vectors(self, chosen: IntArray, has_constant: bool) -> Iterator[Candidate]:
         values = np.moveaxis(self.some[:, chosen], 0, 1)
-        complete = np.isfinite(values).all(axis=2)
+        complete = np.asarray(np.isfinite(values).all(axis=2))
         values = np.where(complete[:, :, None], values, 0.0)
         if has_constant:
             values = np.concatenate([values, complete[:, :, None].astype(float)], axis=2)
@@ -190,7 +198,9 @@ class Proposer:
         for i in np.flatnonzero(close & (complete.sum(axis=1) > values.shape[2] + 1)).tolist():
             yield from self._refine(chosen[i], right[i, -1] / sizes[i], has_constant)
 
-    def _refine(self, columns: IntArray, coefficients: FloatArray, has_constant: bool) -> Iterator[Candidate]:
+    def _refine(
+        self, columns: IntArray, coefficients: FloatArray, has_constant: bool
+    ) -> Iterator[Candidate]:
         """Propose a linear equation with coefficients that are fitted to the rows that keep it."""
         complete = self.cells.present[:, columns].all(axis=1)
         values, units = self.cells.values[np.ix_(complete, columns)], self.cells.resolution[columns]
@@ -236,12 +246,17 @@ class Proposer:
         def run(values: FloatArray | BoolArray) -> FloatArray:
             return np.insert(np.cumsum(values, axis=-1, dtype=float), 0, 0.0, axis=-1)
 
-        sums, sizes = run(np.where(known, self.some, 0.0)), run(np.where(known, np.abs(self.some), 0.0))
+        sums, sizes = (
+            run(np.where(known, self.some, 0.0)),
+            run(np.where(known, np.abs(self.some), 0.0)),
+        )
         blanks, digits = run(~known), run(units)
         for length in range(3, n_columns):
             first = np.arange(n_columns - length + 1)
             last = first + length
-            total = np.where(blanks[:, last] > blanks[:, first], np.nan, sums[:, last] - sums[:, first])
+            total = np.where(
+                blanks[:, last] > blanks[:, first], np.nan, sums[:, last] - sums[:, first]
+            )
             most = (digits[last] - digits[first]) / 2 + 16 * ROUNDING * sizes[:, last]
             for c in self.cells.varying.tolist():
                 with np.errstate(invalid="ignore"):
@@ -324,7 +339,8 @@ class Proposer:
         tried = set()
         for j in self.cells.varying.tolist():
             rows = np.flatnonzero(self.cells.present[:, j])
-            columns = self.cells.varying[self.cells.present[np.ix_(rows, self.cells.varying)].all(axis=0)]
+            beside = self.cells.present[rows][:, self.cells.varying].all(axis=0)
+            columns = self.cells.varying[beside]
             key = rows.tobytes(), columns.tobytes()
             if key in tried or len(columns) < 3:
                 continue
@@ -381,7 +397,8 @@ class Proposer:
                     for place in self._match_ratio(a, products, most).tolist():
                         i, j = int(c[place]), int(d[place])
                         if a not in (i, j) and b not in (i, j):
-                            yield from self._scale_product(multiply(b, i), (multiply(b, j), sign), a)
+                            other = multiply(b, j), sign
+                            yield from self._scale_product(multiply(b, i), other, a)
 
     def _match_ratio(self, column: int, products: FloatArray, errors: FloatArray) -> IntArray:
         """Return the products that a column is a multiple of, those worth most first, a few."""
@@ -399,7 +416,8 @@ class Proposer:
         worth = self.worth[:, column] @ kept
         good = kept.sum(axis=0) >= MOST * known[:, some].sum(axis=0)
         good &= worth > self._least_gain(4)
-        return some[good][np.argsort(-worth[good], kind="stable")[:5]]
+        best = np.argsort(-worth[good], kind="stable")[:5]
+        return np.asarray(some[good][best])
 
     def shifted_quotients(self) -> Iterator[Candidate]:
         """Propose a = b (k c + m), such as net = gross (1 - rate)."""
@@ -472,10 +490,6 @@ def tidy(value: float, error: float) -> float:
     return math.copysign(_shortest(low, high, abs(value)), value)
 
 
-#: Relative error of a number of which not even one digit is known.
-UNKNOWN = 0.2
-
-
 def _shortest(low: float, high: float, middle: float) -> float:
     found = [float(f"{middle:.{DIGITS}g}")]
     power = math.floor(math.log10(high))
@@ -488,7 +502,7 @@ def _shortest(low: float, high: float, middle: float) -> float:
         if (numerator := math.ceil(low * denominator)) / denominator <= high:
             found.append(numerator / denominator)
             break
-    return min((each for each in found if each), key=lambda each: measure_number(float(f"{each:.12g}")))
+    return min(filter(None, found), key=lambda each: measure_number(float(f"{each:.12g}")))
 
 
 def _find_ratios(
@@ -513,9 +527,7 @@ def _find_ratios(
     return found
 
 
-def _estimate_errors(
-    values: FloatArray, ratios: FloatArray, noise: float, unit: int
-) -> FloatArray:
+def _estimate_errors(values: FloatArray, ratios: FloatArray, noise: float, unit: int) -> FloatArray:
     """Return how far off each coefficient may be, relative to it: three standard errors."""
     others = [i for i in range(len(ratios)) if i != unit]
     noise += 1e-15 * float(np.abs(values * ratios).max())

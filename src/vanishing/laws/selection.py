@@ -135,36 +135,31 @@ class Selection:
         one of the costs is wrong, instead of sales = costs + profit. The shorter law may be broken
         in rows that break another law too. Returns whether something was replaced.
         """
-        candidates = candidates + self._combine_linear()
+        combined = self._combine_linear()
         n_columns = len(self.cells.varying)
         for law in list(self.laws):
             others = self._leave_out(law)
             length = measure_structure(law.candidate, n_columns)
             excused = np.logical_or.reduce([each.broken for each in self.laws])
-            shorter = [
-                each
-                for each in candidates
-                if len(each.terms) < len(law.candidate.terms)
-                and law.target in each.columns
-                and each.degree <= law.candidate.degree
-            ]
+            terms = law.candidate.terms
+            shorter = [each for each in candidates if law.target in each.columns] + combined
+            shorter = [each for each in shorter if len(each.terms) < len(terms)]
+            shorter = [each for each in shorter if each.degree <= law.candidate.degree]
             for candidate in sorted(shorter, key=lambda each: len(each.terms)):
-                if law.target not in others.find_free_targets(candidate):
-                    continue
-                found = judge(
-                    candidate, self.cells, others.known, [law.target], excluded=excused
-                )
+                targets = others.find_free_targets(candidate)
+                if law.target in candidate.columns:
+                    targets = [j for j in targets if j == law.target]
+                found = judge(candidate, self.cells, others.known, targets, excluded=excused)
                 if found is None or found.broken.any() or (found.rounded and not law.rounded):
                     continue
                 # As many bits where no cell is wrong.
                 lost = np.where(excused, 0.0, law.gains - found.gains).sum()
-                if lost > length - measure_structure(candidate, n_columns):
+                saved = length - measure_structure(candidate, n_columns)
+                if found.target == law.target and lost > saved:
                     continue
                 others.accept(found)
                 targets = others.find_free_targets(law.candidate)
-                again = judge(
-                    law.candidate, self.cells, others.known, targets, excluded=excused
-                )
+                again = judge(law.candidate, self.cells, others.known, targets, excluded=excused)
                 if again is None:
                     self.laws, self.known = others.laws, others.known
                     return True
@@ -236,6 +231,7 @@ def select_laws(
         Whether the time was enough for everything.
     """
     rng = np.random.default_rng(seed)
+    start = time.monotonic()
     everything = Cells(values)
     cells = everything
     if len(values) > MOST_ROWS:
@@ -246,7 +242,7 @@ def select_laws(
     proposers = Proposer(cells, rng).proposers() if len(cells.varying) > 1 else []
     for done, propose in enumerate(proposers):
         callback(done / (len(proposers) + 1))
-        if time.monotonic() > deadline:
+        if time.monotonic() > (start + deadline) / 2:  # half of the time is for the decision
             is_complete = False
             break
         with np.errstate(all="ignore"):  # units may be so large that products overflow
