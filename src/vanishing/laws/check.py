@@ -735,6 +735,13 @@ class Checker:
 
     # --- Missing cells ----------------------------------------------------------------------------
 
+    def _coarseness(self, k: int) -> int:
+        """Rank laws: those that hold to the last digit, up to rounding, and with noise."""
+        resolution = self.laws[k].resolution
+        if resolution is not None:
+            return int(resolution.any())
+        return 1 if self.exact[k] else 2
+
     def _fill(self, x: FloatArray, row: int, name: Any) -> tuple[list[BrokenRow], bool]:
         """Fill the missing cells that the laws determine, one after the other.
 
@@ -747,7 +754,7 @@ class Checker:
         progress = True
         while progress:
             progress = False
-            for k in sorted(range(len(self.laws)), key=lambda k: not self.exact[k]):
+            for k in sorted(range(len(self.laws)), key=self._coarseness):
                 law = self.laws[k]
                 unknown = np.flatnonzero(np.isnan(filled) & law.exponents.any(axis=0)).tolist()
                 if len(unknown) != 1:

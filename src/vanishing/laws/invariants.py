@@ -75,6 +75,8 @@ class Invariant(Law):
         Its mean value along each trajectory.
     level_errors : array of shape (n_trajectories,)
         Standard errors of the levels.
+    bits, resolution : None
+        Not used.
     """
 
     levels: FloatArray

@@ -31,6 +31,7 @@ from vanishing.laws.model import (
     judge,
     measure_dependence,
 )
+from vanishing.laws.propose import MOST_COLUMNS
 from vanishing.laws.selection import select_laws
 from vanishing.laws.table import NumericTable, frame_like, refuse_sizes, take_table, whole_columns
 
@@ -552,7 +553,12 @@ class _Search:
         )
         noisy: list[Law] = []
         proportional = False
-        if not is_complete:
+        if len(varying) > MOST_COLUMNS:
+            self.table.notes.append(
+                f"{len(varying)} columns are too many for a search of laws: select up to "
+                f"{MOST_COLUMNS} of them"
+            )
+        elif not is_complete:
             self.table.notes.append("the time was over before everything was tried; set time_limit")
         elif len(free) > 1:
             noisy, proportional = self._find_noisy(free, len(laws))

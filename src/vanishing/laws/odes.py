@@ -76,6 +76,8 @@ class Ode(Law):
         its columns is shuffled; corrected for the number of candidates.
     rows : int array
         Numbers of the averages for which it holds.
+    bits, resolution : None
+        Not used.
     """
 
     @property

@@ -5,6 +5,7 @@ keep up to rounding. False proposals cost time and nothing else, so they need no
 """
 
 import math
+import time
 from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations
 
@@ -21,8 +22,9 @@ SOME_ROWS = 40
 MOST = 0.75
 #: Numbers that are compared at once, 32 MB of them.
 AT_ONCE = 4 * 10**6
-#: Combinations of columns that are tried one by one.
+#: Combinations of columns that are tried one by one, and the columns that have as many pairs.
 MOST_COMBINATIONS = 40_000
+MOST_COLUMNS = math.isqrt(2 * MOST_COMBINATIONS)
 #: Relative error of a number of which not even one digit is known.
 UNKNOWN = 0.2
 #: Digits of a coefficient beyond those that floating-point arithmetic may have changed.
@@ -37,11 +39,14 @@ class Proposer:
     cells : Cells
     rng : numpy.random.Generator
         Draws the rows that are looked at.
+    deadline : float
+        By ``time.monotonic``: nothing is proposed after it.
     """
 
-    def __init__(self, cells: Cells, rng: np.random.Generator) -> None:
+    def __init__(self, cells: Cells, rng: np.random.Generator, deadline: float) -> None:
         self.cells = cells
         self.rng = rng
+        self.deadline = deadline
         n_rows = len(cells.values)
         self.rows: IntArray = np.arange(n_rows)
         if n_rows > SOME_ROWS:
@@ -292,8 +297,7 @@ class Proposer:
         rows = order[:n_rows]
         varies = np.ptp(np.where(present[start], self.cells.values[rows], 0.0), axis=0) > 0
         columns = np.flatnonzero(varies & present[start])
-        most = math.isqrt(2 * MOST_COMBINATIONS)
-        return (rows, columns) if len(rows) > 4 and 4 <= len(columns) <= most else None
+        return (rows, columns) if len(rows) > 4 and len(columns) > 3 else None
 
     def _match_sums(self, rows: IntArray, columns: IntArray) -> Iterator[Candidate]:
         values = self.cells.values[np.ix_(rows, columns)]
@@ -342,6 +346,8 @@ class Proposer:
             beside = self.cells.present[rows][:, self.cells.varying].all(axis=0)
             columns = self.cells.varying[beside]
             key = rows.tobytes(), columns.tobytes()
+            if time.monotonic() > self.deadline:
+                return
             if key in tried or len(columns) < 3:
                 continue
             tried.add(key)
@@ -361,7 +367,7 @@ class Proposer:
         rounding = float(np.median(self.cells.resolution[columns] / sizes[:-1]))
         null = right[singular <= max(1e-11 * singular[0], rounding * math.sqrt(n_rows))].T
         for j in range(len(columns) if null.size else 0):
-            if np.linalg.norm(null[j]) < 1e-6:
+            if np.linalg.norm(null[j]) < 1e-6 or time.monotonic() > self.deadline:
                 continue
             vector = _find_shortest(null, j)
             if vector is None:

@@ -17,7 +17,7 @@ from vanishing.laws.model import (
     judge,
     measure_structure,
 )
-from vanishing.laws.propose import Proposer, tidy
+from vanishing.laws.propose import MOST_COLUMNS, Proposer, tidy
 
 #: Rows that laws are looked for in. Further ones hardly change which equations are laws.
 MOST_ROWS = 1000
@@ -239,10 +239,12 @@ def select_laws(
         cells = Cells(values[drawn], everything.resolution)
     candidates: dict[object, Candidate] = {}
     is_complete = True
-    proposers = Proposer(cells, rng).proposers() if len(cells.varying) > 1 else []
+    half = (start + deadline) / 2  # the rest is for the decision
+    is_narrow = 1 < len(cells.varying) <= MOST_COLUMNS
+    proposers = Proposer(cells, rng, half).proposers() if is_narrow else []
     for done, propose in enumerate(proposers):
         callback(done / (len(proposers) + 1))
-        if time.monotonic() > (start + deadline) / 2:  # half of the time is for the decision
+        if time.monotonic() > half:
             is_complete = False
             break
         with np.errstate(all="ignore"):  # units may be so large that products overflow
