@@ -147,9 +147,10 @@ def _gram_of_few(values: FloatArray) -> FloatArray:
         part = values[:, start : start + length]
         # NumPy would compute the symmetric product if the factors had the same shape.
         total[:, :-1] += np.matmul(part, part[:-1].T, out=piece)
-    total[:-1, -1] = total[-1, :-1]
     total[-1, -1] = values[-1] @ values[-1]
-    return total
+    # A general product is symmetric up to rounding only: kernels for some processors add up the two
+    # triangles in different orders.
+    return np.asarray(np.tril(total) + np.tril(total, -1).T)
 
 
 # --- R of tall matrices on accelerators: Cholesky QR, twice ---------------------------------------
