@@ -26,7 +26,7 @@ table = np.column_stack([table, table[:, 0] * table[:, 1]])
 found = {
     "ideal": VanishingIdeal(max_degree=3, tol=0.05).fit(X).transform(X),
     "oavi": VanishingIdeal(construction="oavi", max_degree=3, tol=0.05).fit(X).transform(X),
-    "auto": VanishingIdeal(tol="auto").fit(X).transform(X),
+    "auto": VanishingIdeal(tol="auto").fit(X).transform(X, output="nonvanishing"),
     "detector": VanishingDetector(random_state=0).fit(X[:200]).score_samples(X),
     "images": image_detector((6, 6), random_state=0).fit(images).score_samples(images),
 }

@@ -1,4 +1,4 @@
-"""Processes that are forked while another thread fits can fit as well."""
+"""Processes that are forked during a fit can fit as well (docs/scaling.md says when)."""
 
 import os
 
@@ -56,22 +56,20 @@ def fork(done):
     finally:
         done.set()
 
-for in_thread, in_main in ((fit_on, fork), (fork, fit_on)):
-    done = threading.Event()
-    other = threading.Thread(target=in_thread, args=(done,))
-    other.start()
-    in_main(done)
-    other.join()
+in_thread, in_main = (fork, fit_on) if sys.argv[1] == "main" else (fit_on, fork)
+done = threading.Event()
+other = threading.Thread(target=in_thread, args=(done,))
+other.start()
+in_main(done)
+other.join()
 """
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_forks_beside_a_fit(threads):
-    """The main thread forks while another fits, and the other way round."""
-    # A second try: about once in two thousand forks a child hung, with no lock of ours shown to be
-    # the cause. A lock that is not released in children hangs in every run.
-    for _ in range(2):
-        ran = run_python(SCRIPT, threads=threads)
-        if ran.returncode == 0:
-            break
+# Two threads of BLAS and a fit outside of the main thread are missing: that fit leaves the threads
+# to BLAS, and OpenBLAS, which ends its threads before a fork, may wait forever for one that is at
+# work: it forgets the request to end when the work is done.
+@pytest.mark.parametrize(("fitting", "threads"), [("main", 1), ("main", 2), ("other", 1)])
+def test_forks_beside_a_fit(fitting, threads):
+    """The main thread fits while another forks, and the other way round."""
+    ran = run_python(SCRIPT, fitting, threads=threads)
     assert ran.returncode == 0, ran.stderr

@@ -90,6 +90,17 @@ def test_a_constant_column_leaves_extents_as_they_are(construction, units, const
     np.testing.assert_allclose(extents(with_constant), extents(X), rtol=1e-9)
 
 
+@pytest.mark.parametrize("n_rows", [200, 20_000])
+@pytest.mark.parametrize("constant", [1e-9, 0.1, 0.7, 1234.5])
+def test_constant_columns_are_far_from_the_bound_on_rounding_errors(constant, n_rows):
+    """In long sums of equal numbers, rounding errors add up; how many depends on the processor."""
+    X = np.random.default_rng(4).standard_normal((n_rows, 3))
+    X[:, 2] = constant
+    step = VanishingIdeal(max_degree=1, tol=0).fit(X).trace_[0]
+    assert step.vanishing == 1
+    assert step.rank_margin > 1e6
+
+
 def test_border_bases_keep_size_1_beside_columns_of_other_units():
     """Coefficients that are rounding errors are set to zero, and must not count for the size."""
     X = np.random.default_rng(5).integers(-4, 5, (12, 3)) / 10

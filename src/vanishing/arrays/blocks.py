@@ -73,13 +73,15 @@ def row_slices(x: Array, *, width: int) -> Iterator[slice]:
 def apply_to_row_slices(work: Callable[[slice], None], x: Array, *, width: int) -> None:
     """Call a function for slices that cover the rows of ``x``, several at once.
 
-    Polynomials that overflow become infinite or NaN without a warning.
+    Polynomials that overflow become infinite or NaN without a warning. BLAS has one thread for a
+    single slice, too: with more, it may add up in another order.
     """
     slices = list(row_slices(x, width=width))
     # The function itself, since each thread has its own floating-point error state.
     work = np.errstate(over="ignore", invalid="ignore")(work)
-    for _ in map_in_threads(work, slices, threads_for(x) if len(slices) > 1 else 1):
-        pass
+    with one_thread() if array_api_compat.is_numpy_array(x) else nullcontext():
+        for _ in map_in_threads(work, slices, threads_for(x) if len(slices) > 1 else 1):
+            pass
 
 
 # --- How many blocks are worked on at once --------------------------------------------------------

@@ -147,9 +147,10 @@ def _gram_of_few(values: FloatArray) -> FloatArray:
         part = values[:, start : start + length]
         # NumPy would compute the symmetric product if the factors had the same shape.
         total[:, :-1] += np.matmul(part, part[:-1].T, out=piece)
-    total[:-1, -1] = total[-1, :-1]
     total[-1, -1] = values[-1] @ values[-1]
-    return total
+    # A general product is symmetric up to rounding only: kernels for some processors add up the two
+    # triangles in different orders.
+    return np.asarray(np.tril(total) + np.tril(total, -1).T)
 
 
 # --- R of tall matrices on accelerators: Cholesky QR, twice ---------------------------------------
@@ -227,6 +228,27 @@ def qr_factor(values: Matrix) -> Matrix:
     # A matrix in row-major order is its transpose in the column-major order of LAPACK.
     _call("geqrt", n_rows, n_columns, panel, values, n_rows, reflectors, panel, work)
     return np.triu(values[:, :rank].T)
+
+
+def factor_of_shifted(values: Matrix) -> Matrix:
+    """Return R like ``qr_factor``, accurate for multiples of the first polynomial, the constant.
+
+    Rounding errors in the sum of n equal numbers all have the same sign: they add up to n eps, not
+    sqrt(n) eps, and how many numbers a kernel of BLAS adds in a row depends on the processor. With
+    20,000 rows, a constant column was no longer a multiple of 1. So the multiples of the first
+    polynomial, as far as a first sum tells, are taken out before, and put back into R.
+    """
+    values = np.ascontiguousarray(values, dtype=_precision(values))
+    first = values[0] if len(values) else values.ravel()
+    square = first @ first
+    if not SMALLEST < square < LARGEST:
+        return qr_factor(values)
+    shifts = values[1:] @ first / square
+    for row, shift in zip(values[1:], shifts, strict=True):
+        row -= shift * first
+    R = qr_factor(values)
+    R[0, 1:] += shifts * R[0, 0]
+    return R
 
 
 def factor_if_regular(values: Matrix, accuracy: float) -> Matrix | None:

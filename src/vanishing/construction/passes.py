@@ -16,6 +16,7 @@ from vanishing.arrays.blocks import block_rows, limit_workers
 from vanishing.arrays.kernels import (
     cholesky_or_none,
     factor_if_regular,
+    factor_of_shifted,
     gram,
     merge_triangular,
     norms,
@@ -246,7 +247,8 @@ class Tsqr:
     def summarize(self, values: Array) -> TriangularSummary:
         """Factor one block."""
         n_rows = int(values.shape[1])
-        return TriangularSummary(triangular_factor(values), n_rows, machine_epsilon(values))
+        R = factor_of_shifted(values) if is_numpy_array(values) else triangular_factor(values)
+        return TriangularSummary(R, n_rows, machine_epsilon(values))
 
     def merge(self, first: TriangularSummary, second: TriangularSummary) -> TriangularSummary:
         """Factor two stacked factors."""
