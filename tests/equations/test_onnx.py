@@ -546,9 +546,7 @@ def test_no_rows_of_the_data():
     # The means are there in this form, so rows would have been found. The detector adds up by BLAS:
     # its means differ from those of NumPy by rounding.
     constants = [onnx.numpy_helper.to_array(each) for each in graph.graph.initializer]
-    means = [
-        each for each in constants if each.shape == (4,) and np.allclose(each, X.mean(axis=0))
-    ]
+    means = [each for each in constants if each.shape == (4,) and np.allclose(each, X.mean(axis=0))]
     assert means
     assert means[0].tobytes() in content
 

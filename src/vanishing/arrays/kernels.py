@@ -241,9 +241,12 @@ def factor_of_shifted(values: Matrix) -> Matrix:
     values = np.ascontiguousarray(values, dtype=_precision(values))
     first = values[0] if len(values) else values.ravel()
     square = first @ first
-    if not SMALLEST < square < LARGEST:
+    # Double precision only: in single precision the sums overflow where LAPACK's norms do not.
+    if values.dtype != np.float64 or not SMALLEST < square < LARGEST:
         return qr_factor(values)
     shifts = values[1:] @ first / square
+    if not np.all(np.isfinite(shifts)):
+        return qr_factor(values)
     for row, shift in zip(values[1:], shifts, strict=True):
         row -= shift * first
     R = qr_factor(values)
