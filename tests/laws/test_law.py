@@ -84,3 +84,16 @@ def test_rows_of_another_width_are_refused(X):
     for function in (law.values, law.gradients):
         with pytest.raises(ValueError, match="expected rows of 2 columns"):
             function(X)
+
+
+@pytest.mark.parametrize("seed", [71, 110])
+def test_coefficients_become_simple_together(seed):
+    """With the coefficient of a small column rounded on its own, those of the others stay off."""
+    rng = np.random.default_rng(seed)
+    a, c, b = rng.normal(287, 67, 150), rng.normal(233, 54, 150), rng.uniform(1.4, 8.2, 150)
+    X = np.column_stack([a, b, c, a + b + c])
+    X = X + 0.01 * X.std(axis=0) * rng.normal(size=X.shape)
+    for i in rng.choice(150, 3, replace=False):
+        X[i, rng.integers(4)] *= 10
+    laws = discover(X * [10, 0.1, 1, 0.1], ["c0", "c1", "c2", "c3"])
+    assert [str(law) for law in laws] == ["100*c3 = c0 + 100*c1 + 10*c2"]
