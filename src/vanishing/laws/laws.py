@@ -686,7 +686,7 @@ def _is_noise(deviations: FloatArray) -> bool:
         return False
     first, second = deviations[:-1], deviations[1:]
     squares = np.sqrt(np.sum(first**2) * np.sum(second**2))
-    correlation = float(first @ second / squares) if squares > 0 else 0.0
+    correlation = max(float(first @ second / squares), 0.0) if squares > 0 else 0.0
     return measure_dependence(correlation, n_rows) < ENOUGH_BITS
 
 
