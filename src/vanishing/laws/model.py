@@ -28,7 +28,7 @@ from vanishing.laws.cells import ROUNDING, Cells, round_normal
 
 #: Bits from which on an equation is a law: chance gives one in a thousand tables.
 ENOUGH_BITS = 10.0
-#: How often people enter a wrong number; studies of data entry find about one cell in a hundred.
+#: How often a number is wrong: an assumption, one cell in a hundred.
 WRONG_CELLS = 0.01
 #: Noise, in spreads of a column, that a correlation has. A law is told from it by its bits.
 NOISE_OF_CORRELATIONS = 0.1
