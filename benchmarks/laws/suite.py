@@ -20,7 +20,6 @@ within the noise (without noise: 1e-6) of the target's spread.
 import argparse
 import fcntl
 import json
-import signal
 import tempfile
 import time
 from collections import Counter
@@ -35,10 +34,10 @@ import numpy as np
 from benchmarks.laws import peers
 from benchmarks.laws.formulas import FORMULAS, IDENTITIES, SHIPPED, Formula, Identity
 from benchmarks.laws.report import HERE, describe, share, table, write
+from benchmarks.laws.runs import OVER, run_limited
 
 NOISES = (0.0, 0.001, 0.01, 0.03)
 ROWS = 1000
-LIMIT = 60.0
 #: Deviation of coefficients: without noise, and in multiples of the noise.
 EXACT, TIMES_NOISE = 1e-6, 5.0
 #: Noise of the larger laws and of those that gplearn is given, and every how many-th it is given.
@@ -147,26 +146,14 @@ def run_symbolic(formula: Formula, noise: float, seed: int) -> dict[str, Any]:
     }
 
 
-def run_limited(function: Callable[..., dict[str, Any]], *given: Any) -> dict[str, Any]:
-    """Run a function, and stop it when it has used too much time."""
-    signal.setitimer(signal.ITIMER_PROF, LIMIT)
-    try:
-        return function(*given)
-    except Exception as error:  # what a user would see is a result too
-        is_over = isinstance(error, _TooLongError)
-        verdict = f"over {LIMIT:.0f} s" if is_over else "error"
-        text = [] if is_over else [f"{type(error).__name__}: {error}"]
-        return {"verdict": verdict, "laws": text, "seconds": LIMIT if is_over else 0.0}
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-
-
-class _TooLongError(Exception):
-    pass
-
-
-def _stop(*_: Any) -> None:
-    raise _TooLongError
+def run_case(function: Callable[..., dict[str, Any]], *given: Any) -> dict[str, Any]:
+    """Run one measurement; an exception or too much time is its verdict."""
+    result, status, seconds = run_limited(function, *given)
+    if status == "ok":
+        return dict(result)
+    is_over = status == OVER
+    texts = [] if is_over else [status]
+    return {"verdict": OVER if is_over else "error", "laws": texts, "seconds": seconds}
 
 
 def measurements() -> Iterator[tuple[str, Callable[..., dict[str, Any]], Any, float]]:
@@ -200,7 +187,6 @@ def main() -> None:
     if options.fresh:
         STORED.unlink(missing_ok=True)
     described = describe(options.seed)
-    signal.signal(signal.SIGPROF, _stop)
     slow: set[str] = set()
     part, n_parts = map(int, options.part.split("/"))
     for kind, function, case, noise in islice(measurements(), part, None, n_parts):
@@ -209,8 +195,8 @@ def main() -> None:
             continue
         if any(_key(row) == (kind, number, noise) for row in stored(described)["rows"]):
             continue
-        result = run_limited(function, case, noise, options.seed)
-        if result["verdict"].startswith("over") and function is run_ours:
+        result = run_case(function, case, noise, options.seed)
+        if result["verdict"] == OVER and function is run_ours:
             slow.add(number)
         print(
             kind,

@@ -261,8 +261,8 @@ def test_laws_and_broken_cells(what, folder):
     assert shown in str(broken)
     for text in (str(laws), repr(law), str(broken), law.latex):
         assert_harmless(text)
-    assert str(laws).count("\n") == 1
-    assert str(broken).count("\n") == 0
+    assert len(str(laws).splitlines()) == 1 + len(laws.lines()) <= 3
+    assert len(str(broken).splitlines()) == 3
     assert set(re.findall(r"\\([a-zA-Z]+)", law.latex)) <= COMMANDS
 
 

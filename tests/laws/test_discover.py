@@ -11,7 +11,7 @@ import vanishing
 from vanishing import discover
 from vanishing.data import read_table
 from vanishing.laws import Laws
-from vanishing.laws.discovery import HIGHEST_DEGREE, Search, choose_degree, highest_powers
+from vanishing.laws.model import measure_smoothness
 
 rng = np.random.default_rng(0)
 
@@ -151,15 +151,13 @@ def test_small_errors_in_a_few_rows_hide_no_sums():
     assert str(law) == "revenue = cost + tax + profit"
 
 
-def test_deviations_of_a_law_do_not_depend_on_the_columns():
-    from vanishing.laws.fit import largest_correlation
-
+@pytest.mark.parametrize("power", [1, 2, 3])
+def test_residuals_of_a_law_do_not_depend_on_the_columns(power):
     rng = np.random.default_rng(0)
-    rows = rng.normal(size=(1000, 4))
-    noise = 0.02 * rng.normal(size=1000)
-    assert largest_correlation(noise, rows, 0) < 4
-    assert largest_correlation(noise + 0.01 * rows[:, 2], rows, 0) > 8
-    assert largest_correlation(noise + 0.01 * rows[:, 0], rows, 0) < 4  # what it is solved for
+    rows = rng.uniform(-1, 1, (400, 3))
+    noise = 0.02 * rng.normal(size=400)
+    assert measure_smoothness(noise, rows, 0.02) < 5
+    assert measure_smoothness(noise + 0.06 * rows[:, 1] ** power, rows, 0.02) > 10
 
 
 def test_given_noise():
@@ -186,7 +184,7 @@ def test_plain_names_and_formulas():
     assert laws.names == ("I", "E", "S")
     assert laws[0].expression.free_symbols == set(sympy.symbols("I E S"))
     assert laws.solve_for("E") == [sympy.Symbol("S") / sympy.Symbol("I")]
-    assert laws[0].latex == "S = E I"
+    assert laws[0].latex == "S = I E"
     assert [note.split()[0] for note in laws.notes] == ["N", "day"]
     assert "S = I*E" in str(laws)
     assert "<table>" in laws._repr_html_()
@@ -252,7 +250,7 @@ def test_missing_cells_are_left_out():
     X[::10, 1] = np.nan
     laws = discover(X, ["m", "v", "E"])
     assert [str(law) for law in laws] == ["2*E = m*v^2"]
-    assert "laws with noise were looked for in the 360 of 400 rows" in laws.notes[0]
+    assert len(laws[0].rows) + laws[0].n_broken == 360
 
 
 @pytest.mark.parametrize(
@@ -578,14 +576,13 @@ def test_formulas_of_a_column():
         laws.solve_for("z")
 
 
-def test_many_columns_are_searched_to_a_lower_degree():
-    notes = []
-    assert choose_degree(3, None, notes) == HIGHEST_DEGREE
-    assert not notes
-    degree = choose_degree(60, None, notes)
-    assert degree < HIGHEST_DEGREE
-    assert notes == [f"laws of degree {degree + 1} and more were not looked for in 60 columns"]
-    assert choose_degree(1000, 1, []) == 1
+@pytest.mark.parametrize(("n_columns", "degree"), [(5, None), (30, 3), (70, 2)])
+def test_many_columns_are_searched_to_a_lower_degree(n_columns, degree):
+    table = np.random.default_rng(0).normal(size=(100, n_columns))
+    notes = [note for note in discover(table).notes if "degree" in note]
+    expected = f"laws of degree {degree} and more were not looked for in {n_columns} columns"
+    assert notes == ([] if degree is None else [expected])
+    assert not discover(table, max_degree=1).notes
 
 
 def test_noise_of_zero_is_that_of_exact_laws():
@@ -602,17 +599,16 @@ def test_a_law_of_four_terms_and_degree_three():
     assert str(law) == "x*y + w = x^3 + 2*z"
 
 
-def test_of_many_rows_the_coefficients_come_from_all(monkeypatch):
-    monkeypatch.setattr("vanishing.laws.laws.SEARCHED_ROWS", 100)
+def test_of_many_rows_the_coefficients_come_from_all():
     rng = np.random.default_rng(0)
-    a, b = rng.uniform(1, 2, (2, 2000))
-    X = np.column_stack([a, b, 1.234 * a * b]) + 0.02 * rng.normal(size=(2000, 3))
+    a, b = rng.uniform(1, 2, (2, 50_000))
+    X = np.column_stack([a, b, 1.234567 * a * b]) + 0.02 * rng.normal(size=(50_000, 3))
     (law,) = discover(X)
     ratio = np.abs(law.coefficients).max() / np.abs(law.coefficients).min()
-    assert ratio == pytest.approx(1.234, abs=2e-3)
+    assert ratio == pytest.approx(1.234567, abs=3e-4)
 
 
-@pytest.mark.parametrize("seed", [3, 12, 36])
+@pytest.mark.parametrize("seed", [3, 12])
 def test_the_better_law_may_be_just_beyond_a_noise_level(seed):
     """Of noisy rows a wrong law is a little closer than the true one; it is less likely."""
     draw = np.random.default_rng(seed)
@@ -636,58 +632,8 @@ def test_laws_are_not_multiplied_by_known_ones(seed):
 def test_a_power_of_a_law_is_replaced_by_the_law():
     """U^4 = R^2 P^2 says that U^2 = R P."""
     r, p = np.random.default_rng(0).uniform(1, 2, (2, 100))
-    rows = np.column_stack([np.sqrt(r * p), r, p])
-    rows /= np.sqrt(np.mean(rows**2, axis=0))
-    powers = np.full(3, 4)
-    search = Search(
-        rows, rows.std(axis=0), np.ones(100), 4, powers, np.random.default_rng(0)
-    )  # fmt: skip
-    search.found = [(search.fit(np.array([[4, 0, 0], [0, 2, 2]])), 1e-6)]
-    assert search._simplify_one()
-    ((relation, _),) = search.found
-    assert sorted(relation.exponents.tolist()) == [[0, 1, 1], [2, 0, 0]]
-
-
-def make_search(rows, weights=None):
-    rows = rows / np.sqrt(np.mean(rows**2, axis=0))
-    n_rows, n_columns = rows.shape
-    weights = np.ones(n_rows) if weights is None else weights
-    powers = np.full(n_columns, 4)
-    return Search(rows, rows.std(axis=0), weights, 3, powers, np.random.default_rng(0))
-
-
-def test_a_lower_degree_does_not_make_up_for_more_noise():
-    """With z = x y, x w = x u + z says that w = u + y, but only if that is as close."""
-    x, y, u = np.random.default_rng(0).uniform(1, 5, (3, 200))
-    search = make_search(np.column_stack([x, y, x * y, u, u + y]))
-    unit = np.eye(5, dtype=np.intp)
-    known, high, low = (
-        search.fit(np.array(terms))
-        for terms in (
-            [unit[2], unit[0] + unit[1]],
-            [unit[0] + unit[4], unit[0] + unit[3], unit[2]],
-            [unit[4], unit[3], unit[1]],
-        )
-    )
-    search._accept(known, 1e-6)
-    assert search._lowest_degree(high, 1e-6, [(low, 1e-6)])[0] is low
-    noisy = replace(low, noise=1e-3)
-    assert search._lowest_degree(high, 1e-6, [(noisy, 1e-6)])[0] is high
-
-
-def test_a_p_value_does_not_depend_on_how_far_broken_rows_are_off():
-    a, b = np.random.default_rng(0).uniform(1, 5, (2, 200))
-    terms = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1]])
-    search = make_search(np.column_stack([a, b, a + b]))
-    relation = search.fit(terms)
-    relation = replace(relation, sound=np.arange(200) >= 10)
-    p_values = []
-    for size in (3.0, 3000.0):
-        search.rows = search.rows.copy()
-        search.rows[:10, 2] = size
-        search.rng = np.random.default_rng(0)
-        p_values.append(search._p_value(relation))
-    assert p_values[0] == p_values[1] < 1e-6
+    laws = discover(np.column_stack([np.sqrt(r * p), r, p]), ["U", "R", "P"])
+    assert [str(law) for law in laws] == ["U^2 = R*P"]
 
 
 def freight(n_rows=300, seed=0):
@@ -723,15 +669,6 @@ def test_what_follows_from_the_values_of_a_switch_is_no_law(n_values):
     k, x = rng.integers(0, n_values, 200), rng.uniform(1, 5, 200)
     laws = discover(np.column_stack([k, x, k * x]), ["k", "x", "y"])
     assert [str(law) for law in laws] == ["y = k*x"]
-
-
-def test_powers_that_a_narrow_column_does_not_tell_apart():
-    """Beside a spread of 10⁻⁵, x² is 2 x - 1 up to rounding."""
-    rng = np.random.default_rng(0)
-    rows = np.column_stack([rng.uniform(1, 2, 100), 1 + 1e-5 * rng.normal(size=100)])
-    wide, narrow = highest_powers(rows, rows.std(axis=0))
-    assert narrow == 2
-    assert wide > 6
 
 
 @pytest.mark.parametrize("unit", [1e-60, 1e-30, 1e30, 1e60])
@@ -791,14 +728,6 @@ def test_sums_in_wide_tables(n_columns):
         "x7 = x10 + x11 + x12 + x13 + x14 + x15 + x16 + x17",
         "x20 = x8 + x21 + x22 + x23 + x24",
     }
-
-
-def test_the_notes_say_which_laws_of_wide_tables_are_not_looked_for():
-    notes: list[str] = []
-    choose_degree(259, 1, notes)
-    assert notes == []
-    choose_degree(260, 1, notes)
-    assert notes == ["laws of more than three terms were not looked for in 260 columns"]
 
 
 @pytest.mark.parametrize("n_rows", [100, 400])

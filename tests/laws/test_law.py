@@ -2,12 +2,9 @@
 
 import numpy as np
 import pytest
-from numpy.polynomial.legendre import legval
 
 from vanishing import discover
-from vanishing.laws.discovery import combine
-from vanishing.laws.fit import Relation, explained_share, find_outliers
-from vanishing.laws.law import LARGEST_DENOMINATOR, _fraction, write_coefficient
+from vanishing.laws.law import write_coefficient
 
 
 @pytest.mark.parametrize(
@@ -25,56 +22,6 @@ from vanishing.laws.law import LARGEST_DENOMINATOR, _fraction, write_coefficient
 )
 def test_digits_that_the_error_leaves(value, error, text):
     assert write_coefficient(value, error) == text
-
-
-def test_fractions_have_small_denominators():
-    assert _fraction(1 / LARGEST_DENOMINATOR, 0.0) is not None
-    assert _fraction(1 / (LARGEST_DENOMINATOR + 1), 0.0) is None
-    assert _fraction(0.0, 0.0) is None
-
-
-def relation(exponents, coefficients):
-    n = len(coefficients)
-    ones = np.ones(5)
-    return Relation(
-        np.array(exponents), np.array(coefficients), ones, np.ones((5, n)), 0.0, ones > 0
-    )
-
-
-def test_a_term_that_two_relations_share_is_eliminated():
-    """From a + b + c + d and a + b remains c + d; others leave nothing that is shorter."""
-    unit = np.eye(6, dtype=int)
-    long = relation(unit[[0, 1, 2, 3]], [1.0, 1.0, 1.0, 1.0])
-    short = relation(unit[[0, 1]], [2.0, 2.0])
-    found = combine(long, short)
-    assert found
-    for exponents in found:
-        assert sorted(exponents.tolist()) == sorted(unit[[2, 3]].tolist())
-    assert combine(long, relation(unit[[2, 3, 4, 5]], [1.0, 1.0, 1.0, -1.0])) == []
-
-
-@pytest.mark.parametrize("degree", [1, 2, 3])
-def test_deviations_that_are_a_function_of_the_columns_are_explained(degree):
-    """Also by a cubic one that is not seen in linear terms; noise is not."""
-    rng = np.random.default_rng(0)
-    rows = rng.uniform(-1, 1, (400, 2))
-    curve = legval(rows[:, 0], np.eye(4)[degree])
-    share, error = explained_share(0.01 * curve, rows, rows.std(axis=0), target=1)
-    assert share > 0.9
-    assert error < 0.1
-    share, error = explained_share(0.01 * rng.normal(size=400), rows, rows.std(axis=0), target=1)
-    assert share < 3 * error + 0.01
-
-
-def test_rows_that_hide_a_relation_are_found():
-    """Most of them, and few others: all that is needed to see the relation in the rest."""
-    rng = np.random.default_rng(0)
-    x, y = rng.uniform(1, 2, (2, 100))
-    rows = np.column_stack([x, y, x + y]) + 1e-3 * rng.normal(size=(100, 3))
-    rows[:5, 2] += [1, -1, 2, -2, 3]
-    found = find_outliers(rows, rows.std(axis=0), [], np.random.default_rng(0))
-    assert found[:5].sum() >= 4
-    assert found[5:].sum() <= 5
 
 
 @pytest.mark.parametrize("X", [np.ones((3, 5)), np.ones(2), np.ones((3, 1))])

@@ -1,10 +1,13 @@
 """How laws, checks, invariants and differential equations look in a terminal, a log, a notebook."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import sympy
+from hypothesis import given
+from hypothesis import strategies as st
 
 from vanishing import discover
 from vanishing.laws import Law, Laws, discover_invariants
@@ -86,14 +89,83 @@ def test_invariants():
     np.testing.assert_array_equal(values.to_numpy(), found.values(runs[0]))
 
 
+def parse_measured(text):
+    """Return the number and the error of "12.552(5)" or "1.2(1)e-07"."""
+    digits, error, power = re.fullmatch(r"([\d.]+)\((\d+)\)(?:e([+-]\d+))?", text).groups("0")
+    decimals = len(digits.partition(".")[2])
+    return float(f"{digits}e{power}"), float(f"{error}e{int(power) - decimals}")
+
+
+@given(value=st.floats(1e-9, 1e9), share=st.floats(1e-10, 0.5))
+def test_standard_errors_are_in_units_of_the_last_digit(value, share):
+    error = share * value
+    laws = make_laws(("a", "b"), [[1, 0], [0, 1]], [1.0, -value], [0.0, error])
+    text = laws[0].with_errors.removeprefix("a = ").removesuffix("*b")
+    shown, shown_error = parse_measured(text)
+    assert shown == pytest.approx(value, abs=0.51 * shown_error)
+    assert shown_error == pytest.approx(error, rel=0.34)
+    assert text.partition("e")[0] in laws[0].latex
+    assert "(" not in str(laws[0])  # which is copied into programs
+
+
+def test_simple_numbers_have_no_standard_errors():
+    laws = make_laws(("a", "b"), [[2, 0], [0, 1]], [2.0, -3.0], [0.0, 0.0])
+    assert laws[0].with_errors == str(laws[0]) == "3*b = 2*a^2"
+
+
+@given(
+    lengths=st.lists(st.integers(1, 60), min_size=1, max_size=25),
+    bits=st.floats(10, 1e6),
+    n_broken=st.integers(0, 99),
+    numbered=st.booleans(),
+)
+def test_evidence_is_in_columns_of_a_terminal(lengths, bits, n_broken, numbered):
+    laws = make_laws(("a", "b"), [[1, 0], [0, 1]], [1.0, -2.0], [0.0, 0.0])
+    listed = tuple(
+        replace(laws[0], names=("a", length * "b"), bits=bits, n_broken=n_broken * (k % 2))
+        for k, length in enumerate(lengths)
+    )
+    lines = replace(laws, equations=listed).lines(numbered=numbered)
+    beside = [line for line in lines if " bits" in line]
+    assert len(beside) == len(listed)
+    assert len({line.index(" bits") for line in beside}) == 1
+    assert all(f"{bits:,.0f} bits  noise 1 %  300 rows" in line for line in beside)
+    assert sum("break" in line for line in beside) == (len(listed) // 2) * (n_broken > 0)
+    assert all(len(line) <= 78 for line in beside)  # and two spaces before it
+    assert all(any(str(law) in line for line in lines) for law in listed)
+    assert len(lines) == len(listed) or max(lengths) > 10
+
+
+def test_evidence_of_a_notebook(laws):
+    pytest.importorskip("sympy")
+    html = laws._repr_html_()
+    assert " · ".join(filter(None, laws[0].evidence)) in html
+    assert laws[0].evidence[1].startswith("noise 0.")
+    assert "p-value" not in html
+
+
+def test_laws_without_noise_are_exact_or_rounded():
+    net = np.random.default_rng(0).integers(100, 99999, 60) / 100
+    gross = np.round(1.19 * net, 2)
+    gross[7] += 3
+    (law,) = discover(np.column_stack([net, gross]), ["net", "gross"])
+    assert law.evidence[1:] == ("rounded", "59 rows", "1 breaks it")
+    (law,) = discover(np.column_stack([net, 2 * net]), ["net", "gross"])
+    assert law.evidence[1:] == ("exact", "60 rows", "")
+    (law,) = discover(np.full((20, 1), 3.0), ["c"])
+    assert law.evidence == ("", "exact", "20 rows", "")
+
+
 def test_a_check_of_many_rows_is_short():
     X = np.arange(1.0, 401.0)[:, None] * [1.0, 2.0]
     laws = discover(X, ["a", "b"])
     broken = X.copy()
     broken[:100, 1] += 25
     lines = str(laws.check(broken)).splitlines()
-    assert len(lines) == 51
-    assert lines[-1] == "... and 50 more of 100 rows"
+    assert lines[0] == "100 of 400 rows break a law."
+    assert len(lines) == 53
+    assert lines[-2] == "  ... and 50 more of 100 rows"
+    assert lines[-1] == "All 2 columns are in a law."
     assert len(laws.check(broken).sentences()) == 100
     assert laws.check(broken)._repr_html_().count("<li>") == 51
 

@@ -5,7 +5,6 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from vanishing.laws.discovery import find_ratios
 from vanishing.laws.search import (
     even_weights,
     find_singular_vectors,
@@ -77,17 +76,6 @@ def test_terms_are_singular_from_the_smallest_extent_on():
     for factor, is_singular in ((0.9, False), (1.1, True)):
         lowest = np.linalg.eigvalsh(terms.shifted(factor * smallest))[0]
         assert (lowest <= 0) == is_singular
-
-
-def test_ratios_are_the_same_in_most_rows_however_far_others_are_off():
-    rng = np.random.default_rng(0)
-    x = rng.uniform(1, 5, 200)
-    rows = np.column_stack([x, 3 * x**2, rng.uniform(1, 5, 200)])
-    rows[:40, 1] *= 1000
-    rows /= np.sqrt(np.mean(rows**2, axis=0))
-    terms = terms_of(rows, degree=3)
-    found = [terms.exponents[pair].tolist() for _, pair in find_ratios(terms, rows)]
-    assert sorted(found[0]) == [[0, 1, 0], [2, 0, 0]]
 
 
 def test_singular_values_that_divide_and_conquer_does_not_find(monkeypatch):

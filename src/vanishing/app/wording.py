@@ -1,15 +1,14 @@
-"""What the terminal and reports say in the same words: fixes, findings, and how well laws hold."""
+"""What the terminal and reports say in the same words: fixes, and how well equations hold."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from vanishing.arrays.namespace import FloatArray
 from vanishing.equations.simplification import TidyEquation
+from vanishing.equations.text import join
 from vanishing.explain.record import TYPICAL, UNCHANGED, Explanation
-from vanishing.laws.check import BrokenRow, Check
 
 # --- Suggested fixes ------------------------------------------------------------------------------
 
@@ -54,40 +53,11 @@ def describe_fix(explanation: Explanation, write: Callable[[str], str] = str) ->
     changes = list_changes(explanation)
     if not changes:
         return "No column stands out: all columns together are unusual."
-    is_now = _join([f"{each.name} is {write(each.value)}" for each in changes])
-    fixes = _join([write(each.fix) for each in changes])
+    is_now = join([f"{each.name} is {write(each.value)}" for each in changes])
+    fixes = join([write(each.fix) for each in changes])
     if len(changes) == len(explanation.feature_names):
         return f"{is_now}, where {fixes} would be usual."
     return f"{is_now}, where {fixes} would fit the other columns."
-
-
-def _join(words: list[str]) -> str:
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
-
-
-# --- What a check found ---------------------------------------------------------------------------
-
-
-class Findings(NamedTuple):
-    """Rows that a check found for one reason: "broken", "text" or "missing"."""
-
-    kind: str
-    title: str
-    check: Check
-
-
-def split_findings(check: Check) -> list[Findings]:
-    """Split what was found: broken rows, cells that are not numbers, and missing cells."""
-    rows: dict[str, list[BrokenRow]] = {"broken": [], "text": [], "missing": []}
-    for found in check:
-        has_text = any(fix.text for fix in found.fixes)
-        rows["broken" if not found.is_missing else "text" if has_text else "missing"].append(found)
-    titles = ("Broken cells", "Cells that are not numbers", "Missing cells")
-    return [
-        Findings(kind, title, replace(check, rows=rows[kind]))
-        for kind, title in zip(rows, titles, strict=True)
-        if rows[kind]
-    ]
 
 
 # --- How far points are from an equation ----------------------------------------------------------

@@ -171,7 +171,7 @@ def _number(number: str) -> list[Element]:
     ]
 
 
-def _power(name: str, power: int) -> Element:
+def _power(name: str, power: float) -> Element:
     """Write a variable, raised to a power; a letter with a number as an index."""
     indexed = _is_short(name) and len(name) > 1
     base = element("mi", name[0] if indexed else name)

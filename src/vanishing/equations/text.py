@@ -1,6 +1,6 @@
 """Equations as plain text: numbers, names, and sums of terms in any notation."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from os.path import commonprefix
 
@@ -160,6 +160,15 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() or c in JOINERS else ascii(c)[1:-1] for c in text)
 
 
+def join(names: Sequence[str], most: int = 8) -> str:
+    """Write names in a row, the first ones if they are many."""
+    if len(names) > most:
+        return f"{', '.join(names[:most])} and {len(names) - most} more"
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
 def shorten_name(name: str, length: int = 32) -> str:
     """Cut the middle out of a long name: beginnings tell groups apart, ends their members."""
     name = printable(name)
@@ -237,13 +246,13 @@ class Term:
     is_negative : bool
     number : str
         Absolute value of the coefficient; empty for a factor 1.
-    powers : list of (str, int)
+    powers : list of (str, float)
         Variables and their exponents.
     """
 
     is_negative: bool
     number: str
-    powers: list[tuple[str, int]]
+    powers: Sequence[tuple[str, float]]
 
 
 @dataclass(frozen=True)
@@ -277,8 +286,12 @@ class Notation:
 
     def write(self, terms: Sum, names: Sequence[str]) -> str:
         """Write a sum, with names as they are in this notation."""
+        return self.write_terms(terms.terms(names, self.write_number))
+
+    def write_terms(self, terms: Iterable["Term"]) -> str:
+        """Write terms whose numbers and names are written already."""
         text = ""
-        for term in terms.terms(names, self.write_number):
+        for term in terms:
             signs = self.signs if text else self.first_signs
             factors = [self._write_power(name, power) for name, power in term.powers]
             if term.number:
@@ -286,12 +299,12 @@ class Notation:
             text += signs[term.is_negative] + self.times.join(factors)
         return text or "0"
 
-    def _write_power(self, name: str, power: int) -> str:
+    def _write_power(self, name: str, power: float) -> str:
         if power == 1:
             return name
         if self.superscripts:
             return name + str(power).translate(_SUPERSCRIPTS)
-        return self.power.format(name, power)
+        return self.power.format(name, f"{power:.12g}")  # which may be no whole number
 
     def _write_ten(self, number: str) -> str:
         mantissa, e, exponent = number.partition("e")
@@ -304,6 +317,10 @@ _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 ASCII = Notation()
 #: 0.5 x² - y
 UNICODE = Notation(superscripts=True)
+#: Laws: 2*E = m*v^2
+LAW = Notation(times="*")
+#: Laws in LaTeX: 2 E = m v^{2}
+LAW_IN_LATEX = Notation(power="{}^{{{}}}", ten=r" \cdot 10^{{{}}}")
 #: Comments of C and Python: +0.5*x^2 -y
 CODE = Notation((" +", " -"), ("+", "-"), times="*")
 #: For screen readers: 0.5 · x^2 − y

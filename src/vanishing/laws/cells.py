@@ -36,6 +36,8 @@ class Cells:
         NaN where a cell is blank.
     resolution : array of shape (n_columns,), optional
         Units of the last digits; by default those of ``values``.
+    noise : array of shape (n_columns,), optional
+        Standard deviations of measured columns, if they are known.
 
     Attributes
     ----------
@@ -46,30 +48,44 @@ class Cells:
         log₂ p₀ of each cell, 0 where it is blank.
     """
 
-    def __init__(self, values: FloatArray, resolution: FloatArray | None = None) -> None:
+    def __init__(
+        self,
+        values: FloatArray,
+        resolution: FloatArray | None = None,
+        noise: FloatArray | None = None,
+    ) -> None:
         self.values = values
+        self.noise = noise
         self.present: BoolArray = np.isfinite(values)
         if resolution is None:
             resolution = np.array([find_resolution(column) for column in values.T])
         self.resolution = resolution
         self.log_alone = np.zeros(values.shape)
         self.spreads = np.zeros(values.shape[1])
+        self.deviations = np.zeros(values.shape[1])
         #: log₂ of the probability of each cell, told by the rows above and below.
         self.log_between = np.zeros(values.shape)
         #: Number of each value among those of its column, -1 where a cell is blank.
         self.levels: IntArray = np.full(values.shape, -1, dtype=np.intp)
-        for j, (column, there) in enumerate(zip(values.T, self.present.T, strict=True)):
+        # Rows that repeat each other do not make their cells more likely.
+        _, first, which = np.unique(values, axis=0, return_index=True, return_inverse=True)
+        once = np.sort(first)
+        place = np.searchsorted(once, first[which.ravel()])
+        for j in range(values.shape[1]):
+            there = self.present[once, j]
             if there.sum() > 1:
-                self._describe(j, column[there], there)
+                self._describe(j, values[once[there], j], once[there])
+        for each in (self.levels, self.log_alone, self.log_between):
+            each[:] = each[once][place]
         self.varying: IntArray = np.flatnonzero(self.levels.max(axis=0, initial=-1) > 0)
         self._looked_up: dict[tuple[int, int], FloatArray] = {}
 
-    def _describe(self, j: int, x: FloatArray, there: BoolArray) -> None:
+    def _describe(self, j: int, x: FloatArray, there: IntArray) -> None:
         places = np.round(x / self.resolution[j])
         distinct, levels, counts = np.unique(places, return_inverse=True, return_counts=True)
         self.levels[there, j] = levels
         self.log_alone[there, j] = _log_alone(distinct, counts)[levels]
-        self.spreads[j] = robust_spread(x)
+        self.spreads[j], self.deviations[j] = robust_spread(x), x.std()
         # Nothing of a column that counts years is left open by the years above and below.
         padded = np.concatenate([2 * x[:1] - x[1:2], x, 2 * x[-1:] - x[-2:-1]])
         off = np.abs(x - (padded[:-2] + padded[2:]) / 2)

@@ -8,22 +8,23 @@ pairs of cells are tried.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations, product
+from html import escape
+from itertools import combinations, groupby, product
 from os.path import commonprefix
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
 
-from vanishing.arrays.namespace import BoolArray, FloatArray, import_extra
+from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
 from vanishing.equations.text import (
     as_given,
     changed_number,
     count_decimals,
+    join,
     last_digits,
     printable,
 )
-from vanishing.laws.fit import EXACT, evaluate
 from vanishing.laws.law import Law
 
 #: Share of sound rows that may be called broken.
@@ -32,9 +33,6 @@ FALSE_ALARMS = 0.005
 ROUNDING = 1e-9
 #: Digits of a fix beyond those of its column.
 SPARE = 6
-#: Share of the rows that keep an exact law, off by no more than rounding, from which on the numbers
-#: are rounded ones. Fewer are broken cells.
-ROUNDED_ROWS = 0.05
 #: Rows that tell which columns are rounded.
 FEWEST_ROWS = 20
 #: Ratio of likelihoods from which on another cell is no explanation.
@@ -56,7 +54,7 @@ MOST_PAIRS = 400
 #: Standard deviations up to which a law that one cell does not restore is left to noise: of all
 #: rows, some are that far off, and a second broken cell is less likely.
 LEFT_TO_NOISE = 5.0
-#: Rows that are printed; ``sentences`` and ``to_frame`` have all of them.
+#: Rows that are printed of a kind; ``sentences`` and ``to_frame`` have all of them.
 MOST_PRINTED = 50
 #: Rows that are checked between two calls of a callback.
 BLOCK = 500
@@ -162,6 +160,14 @@ class BrokenRow:
         return f"<BrokenRow {printable(str(self.name))}: {cells}>"
 
 
+class Findings(NamedTuple):
+    """Rows that a check found for one reason: "broken", "text" or "missing"."""
+
+    kind: str
+    title: str
+    check: "Check"
+
+
 @dataclass(frozen=True)
 class Check:
     """What ``Laws.check`` found: a sequence of ``BrokenRow``.
@@ -175,12 +181,18 @@ class Check:
     unchecked : tuple of int
         Numbers of the rows in which no law can be checked, since cells are missing. Those that can
         be filled in are among them: the laws fill such a row, and say nothing else about it.
+    columns : tuple of str
+        All columns of the table, also those of text; empty if rows were not checked.
+    gaps : mapping of str to int array
+        Numbers of the rows that lack a cell, for each column of the laws that has such rows.
     """
 
     laws: Sequence[Law]
     rows: list[BrokenRow] = field(default_factory=list)
     n_rows: int = 0
     unchecked: tuple[int, ...] = ()
+    columns: tuple[str, ...] = ()
+    gaps: Mapping[str, IntArray] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -199,6 +211,17 @@ class Check:
         return flags
 
     @property
+    def incomplete(self) -> tuple[int, ...]:
+        """Numbers of the rows that lack a cell of a law, which is not checked there."""
+        return tuple(sorted(set().union(*(rows.tolist() for rows in self.gaps.values()))))
+
+    @property
+    def in_no_law(self) -> tuple[str, ...]:
+        """Columns of the table that no law speaks about."""
+        used = {name for law in self.laws for name in law.columns}
+        return tuple(name for name in self.columns if name not in used)
+
+    @property
     def has_texts(self) -> bool:
         """Whether some cell holds no number, such as a typo."""
         return any(fix.text for found in self.rows for fix in found.fixes)
@@ -214,46 +237,99 @@ class Check:
         rows = sorted(self.rows, key=lambda found: (found.is_missing, -found.score))
         return replace(self, rows=rows)
 
+    def sections(self) -> list[Findings]:
+        """Split what was found: broken rows, cells that are not numbers, and missing cells.
+
+        Returns
+        -------
+        list of Findings
+            Each has a ``kind``, a ``title``, and the rows as a ``check``.
+        """
+        rows: dict[str, list[BrokenRow]] = {"broken": [], "text": [], "missing": []}
+        for found in self.rows:
+            has_text = any(fix.text for fix in found.fixes)
+            kind = "broken" if not found.is_missing else "text" if has_text else "missing"
+            rows[kind].append(found)
+        titles = ("Broken cells", "Cells that are not numbers", "Missing cells")
+        return [
+            Findings(kind, title, replace(self, rows=rows[kind]))
+            for kind, title in zip(rows, titles, strict=True)
+            if rows[kind]
+        ]
+
     def summary(self) -> str:
-        """Return one line: how many rows break a law, and which cells are missing.
+        """Say how many rows break a law, which cells are missing, and what the laws cover.
 
         Returns
         -------
         str
         """
-        if not self.laws and not self.rows:
-            return "There are no laws to check."
+        return " ".join(filter(None, [self.verdict(), self.coverage()]))
+
+    def verdict(self) -> str:
+        """Return one sentence: how many rows break a law, and which cells are missing.
+
+        Returns
+        -------
+        str
+        """
         n_broken = int(self.broken.sum())
-        fills = [fix for found in self.rows if found.is_missing for fix in found.fixes]
-        n_texts = sum(bool(fix.text) for fix in fills)
-        n_filled = len(fills) - n_texts
-        n_kept = self.n_rows - n_broken - len(self.unchecked)
+        fills = [bool(fix.text) for found in self.rows if found.is_missing for fix in found.fixes]
+        n_texts, n_filled = fills.count(True), fills.count(False)
+        said = []
         if not self.laws:
-            said = "There are no laws to check"
+            said.append("There are no laws to check")
         elif n_broken:
-            said = f"{self._count(n_broken)} break{'s' * (n_broken == 1)} a law"
-        elif n_kept:
-            count = f"All {n_kept} rows" if n_kept == self.n_rows > 1 else self._count(n_kept)
-            said = f"{count} keep{'s' * (n_kept == 1)} the law{'s' * (len(self.laws) != 1)}"
-        else:
-            said = "No row can be checked" if self.n_rows else "There are no rows to check"
-        if lost := self._describe_lost():
-            said += f"; {lost}"
+            count = "The row" if self.n_rows == 1 else f"{n_broken} of {self.n_rows} rows"
+            said.append(f"{count} break{'s' * (n_broken == 1)} a law")
+        elif self.columns or not self.rows:
+            said.append(self._say_unbroken())
         if n_texts:
-            said += f"; {n_texts} cell{' is not a number' if n_texts == 1 else 's are not numbers'}"
+            said.append(
+                "1 cell is not a number" if n_texts == 1 else f"{n_texts} cells are not numbers"
+            )
         if n_filled:
-            said += f"; {n_filled} missing cell{'s' * (n_filled != 1)} can be filled in"
-        return f"{said}."
+            said.append(f"{n_filled} missing cell{'s' * (n_filled != 1)} can be filled in")
+        return f"{'; '.join(said)}."
 
-    def _count(self, number: int) -> str:
-        return "The row" if self.n_rows == 1 else f"{number} of {self.n_rows} rows"
+    def _say_unbroken(self) -> str:
+        """Say what is known if no row breaks a law."""
+        if not self.n_rows:
+            return "There are no rows to check"
+        if len(self.unchecked) == self.n_rows:
+            return "No row can be checked"
+        if self.gaps:
+            return "No row breaks a law"
+        who = "The row keeps" if self.n_rows == 1 else f"All {self.n_rows} rows keep"
+        return f"{who} the law{'s' * (len(self.laws) != 1)}"
 
-    def _describe_lost(self) -> str:
-        """Say how many rows the laws say nothing about."""
-        n_lost = len(set(self.unchecked) - {found.row for found in self.rows})
-        if not n_lost:
-            return ""
-        return f"{n_lost} row{' lacks' if n_lost == 1 else 's lack'} cells that the laws need"
+    def coverage(self) -> str:
+        """Say which columns the laws check, and how many rows lack cells that they need.
+
+        Returns
+        -------
+        str
+            Empty if there are no laws.
+        """
+        return " ".join(self._describe_coverage())
+
+    def _describe_coverage(self) -> list[str]:
+        """Return a sentence about columns, and one about missing cells."""
+        if not self.laws or not self.columns:
+            return []
+        n_all, unused = len(self.columns), self.in_no_law
+        count = f"{n_all - len(unused)} of {n_all} columns are"
+        if not unused:
+            count = f"All {n_all} columns are" if n_all > 1 else "The column is"
+        nothing = f"; nothing checks {join([printable(name) for name in unused])}" if unused else ""
+        said = [f"{count} in a law{nothing}."]
+        if self.gaps:
+            n_rows = len(self.incomplete)
+            gaps = sorted(self.gaps.items(), key=lambda gap: -len(gap[1]))
+            where = join([f"{printable(name)} in {len(rows)}" for name, rows in gaps])
+            rows = "1 row lacks" if n_rows == 1 else f"{n_rows} rows lack"
+            said.append(f"{rows} cells that the laws need: {where}.")
+        return said
 
     def sentences(self, *, numbered: bool = False) -> list[str]:
         """Return one sentence for each row.
@@ -293,13 +369,36 @@ class Check:
         value, fix = every[0].typed
         return f"{where}{printable(every[0].column)} {value} breaks {laws}; {fix} would fix it."
 
+    def lines(
+        self, *, numbered: bool = False, most: int = MOST_PRINTED, more: str = ""
+    ) -> list[str]:
+        """Return the whole as lines of text: the verdict, a sentence for each row, the coverage.
+
+        Parameters
+        ----------
+        numbered : bool
+            Whether laws are called by their numbers, as in ``sentences``.
+        most : int
+            Rows that are listed of each of the ``sections``.
+        more : str
+            How to see the others.
+
+        Returns
+        -------
+        list of str
+        """
+        lines, sections = [self.verdict()], self.sections()
+        for kind, title, part in sections:
+            if kind != "broken" or len(sections) > 1:
+                lines.append(f"{title}:")
+            shown = replace(part, rows=part.rows[:most])
+            lines += [f"  {sentence}" for sentence in shown.sentences(numbered=numbered)]
+            if len(part) > most:
+                lines.append(f"  ... and {len(part) - most} more of {len(part)} rows{more}")
+        return [*lines, *self._describe_coverage()]
+
     def __str__(self) -> str:
-        shown = replace(self, rows=self.rows[:MOST_PRINTED]).sentences()
-        if len(self.rows) > MOST_PRINTED:
-            shown.append(f"... and {len(self.rows) - MOST_PRINTED} more of {len(self.rows)} rows")
-        if shown and (lost := self._describe_lost()):
-            shown.append(f"{lost}.")
-        return "\n".join(shown) or self.summary()
+        return "\n".join(self.lines())
 
     __repr__ = __str__
 
@@ -330,10 +429,12 @@ class Check:
         return pandas.DataFrame(lines, columns=columns)
 
     def _repr_html_(self) -> str:
-        from html import escape
-
-        items = "".join(f"<li>{escape(line)}</li>" for line in str(self).splitlines() if self.rows)
-        return f"<ul>{items}</ul>" if items else f"<p>{escape(str(self))}</p>"
+        html = ""
+        for is_row, lines in groupby(self.lines(), key=lambda line: line.startswith("  ")):
+            tag = "li" if is_row else "p"
+            items = "".join(f"<{tag}>{escape(line.strip())}</{tag}>" for line in lines)
+            html += f"<ul>{items}</ul>" if is_row else items
+        return html
 
 
 def _fill_sentences(fixes: Sequence[Fix], laws: str) -> list[str]:
@@ -353,8 +454,6 @@ class Checker:
     Parameters
     ----------
     laws : sequence of Law
-    noise : array of shape (n_columns,)
-        Standard deviations of the noise of the columns.
     spreads : array of shape (n_columns,)
     ranges : array of shape (2, n_columns)
         Smallest and largest values of the columns.
@@ -362,52 +461,46 @@ class Checker:
         Columns of whole numbers.
     units : array of shape (n_columns,), optional
         Units of the last digits of the columns that the laws were found in; 0 if not rounded.
-    share : float
-        Further noise, as a share of each value.
-    exact : sequence of bool
-        Which laws hold up to rounding, whatever the noise of the columns is.
+    noise : array of shape (n_columns,), optional
+        Standard deviations of the noise of the columns; by default each law has its own.
+    proportional : bool
+        Whether the noise of a cell is in proportion to its value, not to the column's spread.
     """
 
     def __init__(
         self,
         laws: Sequence[Law],
-        noise: FloatArray,
         spreads: FloatArray,
         ranges: FloatArray,
         whole: BoolArray,
         units: FloatArray | None = None,
-        share: float = 0.0,
-        exact: Sequence[bool] = (),
+        noise: FloatArray | None = None,
+        proportional: bool = False,
     ) -> None:
         self.laws = laws
-        self.noise = noise
         self.spreads = spreads
         self.ranges = ranges
         self.whole = whole
-        self.share = share
-        self.exact = exact or [False] * len(laws)
-        self.rounding: FloatArray = np.zeros(len(spreads))
+        self.noise = noise
+        self.proportional = proportional
         self.units: FloatArray = np.zeros(len(spreads))
         #: Units of columns with fewer digits than those that the laws were found in.
         self.coarser: FloatArray = np.zeros(len(spreads))
-        self.rounded_units: FloatArray = np.zeros((len(laws), len(spreads)))
         self._learned_units = units
         self.names = laws[0].names if laws else ()
         self.threshold = float(-ndtri(FALSE_ALARMS / 2 / max(len(laws), 1)))
 
-    def cell_noise(self, X: FloatArray) -> FloatArray:
-        """Return the standard deviation of the noise of cells, shape (n_rows, n_columns)."""
-        return np.asarray(np.hypot(self.noise, self.share * X))
-
     def law_noise(self, k: int, X: FloatArray, without: int | None = None) -> FloatArray:
         """Return the noise of cells that counts for a law; the column ``without`` has none."""
-        resolution = self.laws[k].resolution
-        if resolution is not None:  # what is restored is rounded, too
-            units = np.maximum(resolution, self.coarser)
+        law = self.laws[k]
+        if law.resolution is not None:  # what is restored is rounded, too
+            units = np.maximum(law.resolution, self.coarser)
             return np.broadcast_to(units / np.sqrt(12), X.shape)
-        noise = np.broadcast_to(self.rounding, X.shape) if self.exact[k] else self.cell_noise(X)
+        given = law.extent * (np.abs(X) if self.proportional else self.spreads)
+        if self.noise is not None:
+            given = self.noise
+        noise = np.asarray(np.hypot(np.broadcast_to(given, X.shape), self.units / np.sqrt(12)))
         if without is not None:
-            noise = noise.copy()
             noise[..., without] = 0.0
         return noise
 
@@ -417,7 +510,7 @@ class Checker:
         Of a law without noise, s is the share of what rounding may change that makes a row that is
         off by more broken.
         """
-        scores = np.column_stack(
+        return np.column_stack(
             [
                 _score(law, X, self.law_noise(k, X, without))
                 if law.resolution is None
@@ -425,14 +518,6 @@ class Checker:
                 for k, law in enumerate(self.laws)
             ]
         )
-        for k, law in enumerate(self.laws):
-            if law.resolution is None and law.extent > EXACT and self.rounded_units[k].any():
-                # Numbers as they are written: what rounding explains is no error.
-                most = np.abs(law.gradients(X)) @ self.rounded_units[k] / 2
-                explained = np.abs(law.values(X)) <= most * (1 + ROUNDING)
-                # Not where numbers overflow, and infinity is compared with infinity.
-                scores[explained & np.isfinite(most), k] = 0.0
-        return scores
 
     # A row whose terms overflow is broken, which is all that there is to say.
     @np.errstate(over="ignore", invalid="ignore")
@@ -455,8 +540,6 @@ class Checker:
             if self._learned_units is not None and len(complete) >= FEWEST_ROWS:
                 is_coarser = self.units > self._learned_units
                 self.coarser = np.where(is_coarser, self.units, 0.0)
-            self.rounded_units = np.array([self._find_units(law, complete) for law in self.laws])
-            self.rounding = self._find_rounding(complete)
         for start in range(0, len(X) if self.laws else 0, BLOCK):
             block = X[start : start + BLOCK]
             missing = np.asarray(np.isnan(block).any(axis=1))
@@ -500,42 +583,6 @@ class Checker:
         if self._learned_units is not None and self.units.any():
             units = np.minimum(units, self.units)  # 0 if one of them is not rounded
         return count_decimals(units[j])
-
-    def _find_units(self, law: Law, X: FloatArray) -> FloatArray:
-        """Return the units of the last digits of a law's columns, 0 for those that are exact.
-
-        Rates and quantities may have few decimals, or none, and be exact all the same: if columns
-        with a finer rounding explain the rows that keep the law, theirs does not count.
-        """
-        units = np.where(law.exponents.any(axis=0), self.units, 0.0)
-        if len(X) < FEWEST_ROWS:
-            return units
-        off, slopes = np.abs(law.values(X)), np.abs(law.gradients(X))
-        most = slopes * units / 2 * (1 + ROUNDING)
-        finest = np.argsort(np.median(most, axis=0), kind="stable")
-        finest = finest[units[finest] > 0]
-        explained = np.sum(off[:, None] <= np.cumsum(most[:, finest], axis=1), axis=0)
-        enough = np.flatnonzero(explained >= (1 - ROUNDED_ROWS) * explained.max(initial=0))
-        units[finest[enough.min(initial=len(finest)) + 1 :]] = 0.0
-        return units
-
-    def _find_rounding(self, X: FloatArray) -> FloatArray:
-        """Return the noise of columns whose numbers were rounded, each for itself.
-
-        A total of rounded numbers is often a unit of the last digit off. Rounding to multiples of u
-        adds an error that is uniform in ±u/2, whose standard deviation is u/√12.
-        """
-        noise = np.zeros(len(self.units))
-        for k, law in enumerate(self.laws):
-            if not self.exact[k]:
-                continue
-            units = self.rounded_units[k]
-            exact = np.asarray(np.abs(_score(law, X, noise)) <= self.threshold)
-            most = np.abs(law.gradients(X)) @ units / 2
-            off = ~exact & (np.abs(law.values(X)) <= most * (1 + ROUNDING))
-            if off.sum() > ROUNDED_ROWS * (off | exact).sum():
-                noise = np.maximum(noise, units / np.sqrt(12))
-        return noise
 
     # --- Broken cells -----------------------------------------------------------------------------
 
@@ -614,7 +661,7 @@ class Checker:
 
     def _laws_of(self, j: int) -> list[int]:
         """Return the laws that speak about a column."""
-        return [k for k, law in enumerate(self.laws) if law.exponents[:, j].any()]
+        return [k for k, law in enumerate(self.laws) if law.involved[j]]
 
     def _without(self, x: FloatArray, j: int) -> FloatArray:
         """Return the scores of a row whose cell j has no noise of its own."""
@@ -627,18 +674,24 @@ class Checker:
 
     def _roots(self, law: Law, x: FloatArray, j: int) -> FloatArray:
         """Return the real values of a cell that make a law hold."""
-        degree = int(law.exponents[:, j].max())
+        powers, logs = law.exponents[:, j], np.zeros(len(law.exponents), dtype=np.intp)
+        if law.logs is not None:
+            logs = law.logs[:, j].astype(np.intp)
+        has_log = bool(logs.any())
+        if has_log and powers.any():
+            return np.empty(0)  # no closed form
+        powers = logs if has_log else powers
         others = x.copy()
-        others[j] = 1.0
-        terms = law.coefficients * evaluate(law.exponents, others[None])[0]
-        polynomial = np.bincount(law.exponents[:, j], weights=terms, minlength=degree + 1)
+        others[j] = np.e if has_log else 1.0
+        terms = law.coefficients * law.evaluate_terms(others[None])[0]
+        polynomial = np.bincount(powers, weights=terms, minlength=2)
         if not np.isfinite(polynomial).all():
             return np.empty(0)
         roots = np.roots(polynomial[::-1])
         real = roots[np.abs(roots.imag) <= 1e-6 * (1 + np.abs(roots.real))].real
-        if degree == 2 and not len(real) and polynomial[2]:  # the nearest to zero it gets
+        if len(polynomial) == 3 and not len(real) and polynomial[2]:  # the nearest to zero it gets
             real = np.array([-polynomial[1] / (2 * polynomial[2])])
-        return np.asarray(real)
+        return np.asarray(np.exp(real) if has_log else real)
 
     def _polish(self, x: FloatArray, j: int, value: float, laws: list[int]) -> float:
         """Return the value of a cell that fits several laws best (Gauss-Newton)."""
@@ -667,7 +720,7 @@ class Checker:
         """Return the standard deviation of a law in a row, by the noise of its cells."""
         law = self.laws[k]
         noise = np.sum((law.gradients(x[None])[0] * self.law_noise(k, x, without)) ** 2)
-        size = np.abs(law.coefficients * evaluate(law.exponents, x[None])[0]).sum()
+        size = np.abs(law.coefficients * law.evaluate_terms(x[None])[0]).sum()
         return float(np.sqrt(noise + (ROUNDING * size) ** 2 + 1e-300))
 
     def _error(self, x: FloatArray, j: int, laws: list[int]) -> float:
@@ -722,9 +775,10 @@ class Checker:
                 values.append(law.values(changed[None])[0] / scale)
                 weights.append(scale / self._scale(k, changed))
             matrix, weight = np.array(jacobian), np.array(weights)
-            if not np.isfinite(matrix).all() or np.linalg.matrix_rank(matrix) < len(columns):
+            system = np.column_stack([weight[:, None] * matrix, weight * values])
+            if not np.isfinite(system).all() or np.linalg.matrix_rank(matrix) < len(columns):
                 return None
-            step = np.linalg.lstsq(weight[:, None] * matrix, weight * values, rcond=None)[0]
+            step = np.linalg.lstsq(system[:, :-1], system[:, -1], rcond=None)[0]
             changed[columns] -= step
             if np.all(np.abs(step) <= 1e-12 * self.spreads[columns]):
                 break
@@ -740,7 +794,7 @@ class Checker:
         resolution = self.laws[k].resolution
         if resolution is not None:
             return int(resolution.any())
-        return 1 if self.exact[k] else 2
+        return 2
 
     def _fill(self, x: FloatArray, row: int, name: Any) -> tuple[list[BrokenRow], bool]:
         """Fill the missing cells that the laws determine, one after the other.
@@ -756,7 +810,7 @@ class Checker:
             progress = False
             for k in sorted(range(len(self.laws)), key=self._coarseness):
                 law = self.laws[k]
-                unknown = np.flatnonzero(np.isnan(filled) & law.exponents.any(axis=0)).tolist()
+                unknown = np.flatnonzero(np.isnan(filled) & law.involved).tolist()
                 if len(unknown) != 1:
                     continue
                 j = unknown[0]
@@ -771,31 +825,28 @@ class Checker:
             fixes.append(Fix(self.names[j], np.nan, value[0], value[1], 1.0))
             filled[j] = value[0]
             used.append(k)
-        if fixes:
+        complete = np.where(np.isnan(filled), 0.0, filled)
+        is_kept = np.abs(self.scores(complete[None])[0]) <= self.threshold
+        # Where a filled cell breaks another law, it is not what the laws say.
+        spoken_of = [
+            k for k, law in enumerate(self.laws)
+            if np.isfinite(law_cells(law, filled)).all() and np.isnan(law_cells(law, x)).any()
+        ]  # fmt: skip
+        if fixes and is_kept[spoken_of].all():
             laws = tuple(dict.fromkeys(used))
             found.append(BrokenRow(row, name, laws, tuple(fixes), is_missing=True))
-        known = [k for k, law in enumerate(self.laws) if np.isfinite(law_cells(law, filled)).all()]
-        spared = [k for k in known if k not in used]
-        if spared:
+        present = [k for k, law in enumerate(self.laws) if np.isfinite(law_cells(law, x)).all()]
+        # Not a number where terms overflow, which breaks a law as well.
+        if not is_kept[present].all():
             checker = Checker(
-                [self.laws[k] for k in spared],
-                self.noise,
-                self.spreads,
-                self.ranges,
-                self.whole,
-                self._learned_units,
-                self.share,
-                [self.exact[k] for k in spared],
-            )
-            checker.rounding, checker.rounded_units = self.rounding, self.rounded_units[spared]
+                [self.laws[k] for k in present], self.spreads, self.ranges, self.whole,
+                self._learned_units, self.noise, self.proportional,
+            )  # fmt: skip
+            checker.units, checker.coarser = self.units, self.coarser
             checker.threshold = self.threshold
-            complete = np.where(np.isnan(filled), 0.0, filled)
-            # Not a number where terms overflow, which breaks a law as well.
-            if not (np.abs(checker.scores(complete[None])[0]) <= self.threshold).all():
-                broken = checker.explain(complete, row, name)
-                laws = tuple(spared[k] for k in broken.laws)
-                found.append(replace(broken, laws=laws))
-        return found, bool(spared)
+            broken = checker.explain(np.where(np.isnan(x), 0.0, x), row, name)
+            found.append(replace(broken, laws=tuple(present[k] for k in broken.laws)))
+        return found, bool(present)
 
     def _determined(self, k: int, x: FloatArray, j: int) -> tuple[float, float] | None:
         """Return a missing cell and its error, if one law has exactly one value for it."""
@@ -816,7 +867,7 @@ class Checker:
         unknown = np.flatnonzero(np.isnan(x))
         linear = [
             k for k, law in enumerate(self.laws)
-            if law.degree == 1 and np.isnan(law_cells(law, x)).any()
+            if law.degree == 1 and law.logs is None and np.isnan(law_cells(law, x)).any()
         ]  # fmt: skip
         if len(unknown) < 2 or len(linear) < 2:
             return
@@ -843,8 +894,10 @@ class Checker:
                 continue
             value = float(solution[position])
             value = float(np.round(value)) if self.whole[j] else value
-            error = float(np.hypot.reduce([errors[position], self.noise[j], self.share * value]))
             k = linear[int(np.flatnonzero(matrix[:, position])[0])]
+            filled = zeros.copy()
+            filled[j] = value
+            error = float(np.hypot(errors[position], self.law_noise(k, filled)[j]))
             yield int(j), (value, error), k
 
 
@@ -910,19 +963,19 @@ def tolerate(law: Law, X: FloatArray, units: FloatArray | float = 0.0) -> FloatA
     ``units`` that are coarser than those that the law was found in.
     """
     assert law.resolution is not None
-    sizes = np.abs(law.coefficients * evaluate(law.exponents, X)).sum(axis=1)
+    sizes = np.abs(law.coefficients * law.evaluate_terms(X)).sum(axis=1)
     rounding = np.abs(law.gradients(X)) @ np.maximum(law.resolution, units) / 2
     return np.asarray(rounding * (1 + ROUNDING) + ROUNDING * sizes + 1e-150)
 
 
 def law_cells(law: Law, x: FloatArray) -> FloatArray:
     """Return the cells of a row that a law speaks about."""
-    return x[law.exponents.any(axis=0)]
+    return x[law.involved]
 
 
 def _score(law: Law, X: FloatArray, noises: FloatArray) -> FloatArray:
     """Return g / s in every row, NaN where a term is beyond all numbers."""
     # Not sums of squares, which overflow: a cell of 1e200 would break no law.
     noise = np.hypot.reduce(law.gradients(X) * noises, axis=1)
-    sizes = np.abs(law.coefficients * evaluate(law.exponents, X)).sum(axis=1)
+    sizes = np.abs(law.coefficients * law.evaluate_terms(X)).sum(axis=1)
     return np.asarray(law.values(X) / np.hypot(np.hypot(noise, ROUNDING * sizes), 1e-150))

@@ -9,44 +9,76 @@ polynomial that has the same value on all of them is a law.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
-from typing import Any, ClassVar
+from functools import partial
+from math import comb
+from typing import Any
 
 import numpy as np
-from scipy.stats import f as fisher
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
-from vanishing.laws.discovery import check_options, highest_powers
-from vanishing.laws.fit import EXACT, Relation, evaluate, fit_relation
-from vanishing.laws.law import Equations, Law, check_rows, make_law
-from vanishing.laws.search import Terms, center, make_terms
+from vanishing.laws.cells import Cells, find_resolution
+from vanishing.laws.fit import (
+    EXACT,
+    Relation,
+    differentiate,
+    differentiate_along,
+    evaluate,
+    fit_relation,
+    fit_terms,
+    limit_steepness,
+)
+from vanishing.laws.law import Equations, Law, check_rows
+from vanishing.laws.model import ENOUGH_BITS, NOISE_OF_CORRELATIONS, UNINFORMATIVE
+from vanishing.laws.search import (
+    MOST_ELIMINATED,
+    MOST_FACTORED,
+    ROUNDING,
+    Terms,
+    center,
+    check_options,
+    eliminate,
+    highest_powers,
+    make_terms,
+    search_supports,
+    shorten,
+    smallest_extent,
+)
 from vanishing.laws.table import frame_like, refuse_sizes
 from vanishing.laws.trajectories import (
     FEWEST_ROWS,
     INTEGRATION,
+    Found,
+    Series,
     Trajectories,
-    TrajectorySearch,
     choose_terms,
+    divide,
     estimate_noise,
     hold_out,
+    is_drift,
+    is_state,
+    leave_out_terms,
+    measure_coefficients,
+    measure_terms,
     parse_terms,
     take_trajectories,
+    write_equation,
 )
 
-#: Rows that the search looks at; coefficients are fitted to all.
+#: Rows that the search looks at, about; coefficients are fitted to all.
 SEARCHED_ROWS = 4000
-#: Neighbours in time by which deviations are predicted.
-NEIGHBOURS = 5
-#: Largest noise, also relative to the noise that differences in time show and that of a multiple.
-MOST_NOISE, MOST_RATIO = 0.05, 2.0
+#: Ratio of two noise levels at which sets of terms are looked for one after the other.
+STEP = 1.7
+#: Sets of terms of a size that may be tried, and those at one noise level that are judged.
+MOST_SUPPORTS, MOST_CANDIDATES = 1.2e7, 40
+#: Terms that are kept in turn while others are eliminated, and terms of the longest invariant.
+MOST_STARTS, LONGEST = 6, 10
 #: Most that the noise of a column differs from that of the others, relative to the spreads.
 MOST_UNEVEN = 10.0
 #: Spread below which a column is constant along a trajectory, and that, relative to its spread
 #: over all trajectories, up to which it is constant if it is noise.
 CONSTANT, STILL = 1e-12, 0.05
-#: p-value from which on the values on all trajectories are the same, and the smallest difference,
-#: in standard deviations of the noise.
-DIFFERENT, LEAST_DIFFERENCE = 1e-3, 0.2
+#: Sine of the angle up to which two gradients have the same direction.
+SAME_DIRECTION = 0.05
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,8 +107,9 @@ class Invariant(Law):
         Its mean value along each trajectory.
     level_errors : array of shape (n_trajectories,)
         Standard errors of the levels.
-    bits, resolution : None
-        Not used.
+    bits, resolution, logs, n_broken : float, None, None, 0
+        The bits that it saves when one of its columns is written down from the others; the rest is
+        not used.
     """
 
     levels: FloatArray
@@ -144,8 +177,14 @@ class Invariants(Equations):
         names = [str(each).removesuffix(" = const") for each in self.equations]
         return frame_like(X, values, names)
 
-    def _lines(self) -> list[str]:
-        return super()._lines() + [f"{law} on all trajectories" for law in self.laws]
+    def lines(self) -> list[str]:
+        """Return the invariants and laws as lines of text.
+
+        Returns
+        -------
+        list of str
+        """
+        return super().lines() + [f"{law} on all trajectories" for law in self.laws]
 
     def summary(self) -> str:
         """Return one line: how many invariants, and how much noise.
@@ -169,91 +208,393 @@ class Invariants(Equations):
         return f"{text[0].upper()}{text[1:]} in {where}; {noise if self.noise else 'exact'}."
 
 
-@dataclass
-class InvariantSearch(TrajectorySearch):
-    """One search for the invariants of trajectories.
+@dataclass(frozen=True)
+class Scaled:
+    """Trajectories with columns of similar size.
 
-    ``spreads`` are units of the columns' noise.
+    Attributes
+    ----------
+    rows : array of shape (n_rows, n_columns)
+        Divided by ``sizes``.
+    groups : int array of shape (n_rows,)
+    names : tuple of str
+    sizes, spreads, units : arrays of shape (n_columns,)
+        Root mean squares of the columns; of the scaled ones, spreads within trajectories, 0 where
+        they are constant, and units of the noise.
+    level : float
+        Noise in these units, as differences in time show it.
     """
 
-    fewest_terms: ClassVar[int] = 1
+    rows: FloatArray
+    groups: IntArray
+    names: tuple[str, ...]
+    sizes: FloatArray
+    spreads: FloatArray
+    units: FloatArray
+    level: float
 
-    def _make_terms(self, rows: IntArray) -> Terms:
-        terms = make_terms(
-            self.rows[rows], self.spreads, self.degree, self.powers, self.groups[rows]
-        )
-        return terms.restrict(self.allowed)
+    def fit(self, exponents: IntArray) -> tuple[Relation, FloatArray]:
+        """Fit a polynomial, and return it with its terms minus their means along trajectories."""
+        weights = np.ones(len(self.rows))
+        relation = fit_relation(self.rows, self.units, exponents, weights, self.groups)
+        values = evaluate(exponents, self.rows)
+        return relation, center(values, self.groups, weigh_rows(relation.gradients, relation.sound))
 
-    def _is_candidate(self, exponents: IntArray, supports: IntArray) -> BoolArray:
-        # x (y + z) may be an invariant where y + z is none.
-        return np.ones(len(supports), dtype=bool)
 
-    def _accept_best(self, laws: list[tuple[Relation, float]]) -> bool:
-        known: dict[bytes, tuple[Relation, float | None]] = {}
-        return super()._accept_best([self._divide(*law, known) for law in laws])
+def weigh_rows(slopes: FloatArray, sound: BoolArray) -> FloatArray:
+    """Return weights of rows for the mean of a polynomial along a trajectory."""
+    steepness = limit_steepness(np.linalg.norm(slopes, axis=1))
+    # Relative ones: squares of small gradients underflow.
+    return np.asarray(sound * (steepness.min(initial=np.inf) / steepness) ** 2)
 
-    def _divide(
-        self, relation: Relation, p_value: float, known: dict[bytes, tuple[Relation, float | None]]
-    ) -> tuple[Relation, float]:
-        """Leave out the common factor of the terms, or a part of it, if that is an invariant.
 
-        Where y + z is zero, so is x (y + z), which is closer by chance if x is small in some rows.
-        ``known`` holds what was judged before.
+@dataclass(frozen=True)
+class Told:
+    """What a polynomial says about the columns, in units of their noise.
+
+    Attributes
+    ----------
+    deviations : array of shape (2, n_rows)
+        From its mean along the trajectory, and from that along all of them.
+    noise : array of shape (2, n_rows)
+        Standard deviations of these.
+    directions : array of shape (n_rows, n_columns)
+        Its gradient, without the part that known polynomials explain.
+    steepness : array of shape (n_rows,)
+        Length of that; 0 where the polynomial says nothing new.
+    size : array of shape (n_rows,)
+        Length of the whole gradient, in spreads of the columns.
+    """
+
+    deviations: FloatArray
+    noise: FloatArray
+    directions: FloatArray
+    steepness: FloatArray
+    size: FloatArray
+
+    def replace_rows(self, rows: BoolArray, other: "Told") -> None:
+        """Take some rows from another polynomial with the same terms."""
+        for name in ("directions", "steepness", "size"):
+            getattr(self, name)[rows] = getattr(other, name)[rows]
+        for name in ("deviations", "noise"):
+            getattr(self, name)[:, rows] = getattr(other, name)[:, rows]
+
+
+@dataclass(frozen=True)
+class Constant(Found):
+    """A polynomial that is constant along trajectories.
+
+    Attributes
+    ----------
+    target : int
+        The column that is told by the others.
+    is_law : bool
+        Whether the polynomial has the same value on all trajectories.
+    told : Told
+    """
+
+    target: int
+    is_law: bool
+    told: Told
+
+
+class InvariantSearch:
+    """One search for the invariants of trajectories.
+
+    An invariant lets one column, its target, be written down from the others and from its level on
+    the trajectory. Several have as many targets, and tell them together: to first order, the target
+    of the next one moves with those of the known ones such that these stay constant.
+
+    Parameters
+    ----------
+    scaled : Scaled
+    resolution : array of shape (n_columns,)
+        Units of the last digits of the scaled columns.
+    degree : int
+    allowed : int array of shape (n_terms, n_columns) or None
+        Monomials that may appear.
+    rng : numpy.random.Generator
+    callback : callable, optional
+    """
+
+    def __init__(
+        self,
+        scaled: Scaled,
+        resolution: FloatArray,
+        degree: int,
+        allowed: IntArray | None,
+        rng: np.random.Generator,
+        callback: Callable[[int, float], object] | None,
+    ) -> None:
+        self.scaled, self.allowed, self.rng, self.callback = scaled, allowed, rng, callback
+        self.rows, self.groups, self.units = scaled.rows, scaled.groups, scaled.units
+        self.folds = hold_out(self.groups, rng)
+        resolution = np.maximum(resolution, INTEGRATION * scaled.spreads)
+        parts = np.split(self.rows, np.flatnonzero(np.diff(self.groups)) + 1)
+        alone = np.vstack([Cells(part, resolution).log_alone for part in parts])
+        #: The columns that may be a target.
+        self.series = {
+            j: Series(self.rows[:, j], self.groups, alone[:, j], scaled.spreads[j], resolution[j])
+            for j in np.flatnonzero(scaled.spreads > 0).tolist()
+        }
+        powers = highest_powers(self.rows, self.rows.std(axis=0))
+        self.terms = make_terms(self.rows, self.units, degree, powers, self.groups)
+        self.terms = self.terms.restrict(allowed)
+        self.found: list[Constant] = []
+        self._rejected: set[bytes] = set()
+        # Of the known polynomials: rows in which they say nothing, unit vectors along their
+        # gradients, their noise along these, and by how much their targets move with the columns.
+        self._quiet = np.zeros(len(self.rows), dtype=bool)
+        self._normals: list[FloatArray] = []
+        self._noise: list[FloatArray] = []
+        self._moved = np.zeros((len(self.rows), 0, len(self.units)))
+
+    def run(self) -> list[Constant]:
+        """Find invariants until none is left that pays for itself."""
+        while self._run_once():
+            pass
+        return self.found
+
+    def _run_once(self) -> bool:
+        """Accept the next invariants: the shortest ones, at the lowest noise that has any."""
+        self._report(0.0)
+        terms = self._leave_out_known()
+        levels = self._choose_levels(terms)
+        attempts: list[Callable[[], list[IntArray]]] = [
+            partial(self._list_short, terms, noise, size) for size in (1, 2, 3) for noise in levels
+        ]
+        attempts += [partial(self._list_longer, terms, noise) for noise in levels]
+        attempts += [partial(self._eliminate, terms, noise, 3) for noise in levels]
+        for number, propose in enumerate(attempts):
+            self._report(number / len(attempts))
+            if self._accept_all(propose()):
+                return True
+        return False
+
+    def _report(self, share: float) -> None:
+        if self.callback is not None:
+            self.callback(len(self.found), share)
+
+    # --- Proposals --------------------------------------------------------------------------------
+
+    def _leave_out_known(self) -> Terms:
+        """Return the terms with gradients that known polynomials do not explain.
+
+        So what follows from these has no small extent.
         """
-        common = relation.exponents.min(axis=0)
-        if self.allowed is not None or not common.any():
-            return relation, p_value
-        divisors = [np.array(each) for each in product(*(range(power + 1) for power in common))]
-        for divisor in sorted(divisors, key=np.sum, reverse=True)[:-1]:
-            exponents = relation.exponents - divisor
-            if not exponents.any(axis=1).all():  # 1 is constant
-                continue
+        known = np.zeros_like(self.terms.values)
+        for normal in self._normals:
+            slopes = differentiate_along(self.terms.exponents, self.rows, self.units * normal)
+            slopes *= np.sqrt(self.terms.weights)[:, None]
+            known += slopes.T @ slopes
+        return replace(
+            self.terms,
+            values=self.terms.values + ROUNDING * known,
+            gradients=self.terms.gradients - known,
+            known=known,
+        )
+
+    def _choose_levels(self, terms: Terms) -> FloatArray:
+        """Return noise levels, from that of the smallest polynomial to that of the columns."""
+        lows = [np.sqrt(ROUNDING)]
+        for degree in range(1, int(terms.degrees.max(initial=0)) + 1):
+            chosen = np.flatnonzero(terms.degrees <= degree)
+            if len(chosen) > min(len(self.rows) / 2, MOST_FACTORED):
+                break
+            if len(chosen):
+                lows.append(smallest_extent(terms.take(chosen)))
+        low = max(lows[0], min(lows[1:], default=0.0))
+        high = min(2 * max(self.scaled.level, INTEGRATION), NOISE_OF_CORRELATIONS)
+        n_steps = np.ceil(np.log(max(high / low, 0.1)) / np.log(STEP))
+        return np.asarray(low * STEP ** (np.arange(max(n_steps, 0)) + 0.5))
+
+    def _list_short(self, terms: Terms, noise: float, size: int) -> list[IntArray]:
+        """Return sets of a few terms that carry a relation at a noise level."""
+        degree = int(terms.degrees.max(initial=0))
+        while degree > 1 and comb(int(np.sum(terms.degrees <= degree)), size) > MOST_SUPPORTS:
+            degree -= 1
+        terms = terms.take(np.flatnonzero(terms.degrees <= degree))
+        if len(terms.exponents) < size or comb(len(terms.exponents), size) > MOST_SUPPORTS:
+            return []
+        supports = search_supports(terms, noise, size)
+        if len(supports):
+            supports = supports[np.argsort(terms.extents(supports))[:MOST_CANDIDATES]]
+        return list(terms.exponents[supports])
+
+    def _list_longer(self, terms: Terms, noise: float) -> list[IntArray]:
+        """Return sets of four terms, and of more where the terms are linear or quadratic."""
+        listed = self._list_short(terms, noise, 4)
+        linear = self.terms.take(np.flatnonzero(self.terms.degrees == 1))
+        if 1 < len(linear.exponents) <= MOST_FACTORED:
+            supports = [list(each) for each in shorten(linear, noise)]
+            listed += [linear.exponents[support] for support in supports]
+        return listed + self._eliminate(terms, noise, 2)
+
+    def _eliminate(self, terms: Terms, noise: float, degree: int) -> list[IntArray]:
+        """Return what is left of the terms of a degree when needless ones are left out."""
+        terms = terms.take(np.flatnonzero(terms.degrees <= degree))
+        starts = np.flatnonzero(terms.degrees == degree)
+        if not len(starts) or len(terms.exponents) > MOST_ELIMINATED:
+            return []
+        supports = set()
+        for start in self.rng.permutation(starts)[:MOST_STARTS]:
+            support = eliminate(terms, noise, int(start))
+            if support is not None and len(support) <= LONGEST:
+                supports.add(support)
+        return [terms.exponents[list(each)] for each in sorted(supports, key=len)]
+
+    # --- Decisions --------------------------------------------------------------------------------
+
+    def _accept_all(self, candidates: list[IntArray]) -> bool:
+        """Accept candidates, the one with most bits first, until none is left that has enough."""
+        if self.allowed is None:
+            candidates = [part for each in candidates for part in divide(each)]
+        judged = []
+        for exponents in candidates:
             key = exponents.tobytes()
-            if key not in known:
-                known[key] = self.judge(self.fit(exponents))
-            other, its_p_value = known[key]
-            if its_p_value is not None and other.noise <= MOST_RATIO * max(relation.noise, EXACT):
-                return other, its_p_value
-        return relation, p_value
+            if key in self._rejected or not exponents.any(axis=1).all():  # 1 is constant
+                continue
+            found = self.judge(exponents)
+            if found is None:  # bits only become fewer
+                self._rejected.add(key)
+            else:
+                judged.append(found)
+        has_any = bool(judged)
+        while judged:
+            best = max(judged, key=lambda each: each.bits)
+            self._accept(leave_out_terms(best, self.judge))
+            again = [self.judge(each.relation.exponents) for each in judged]
+            judged = [each for each in again if each is not None]
+        return has_any
 
-    def _fit_to(self, exponents: IntArray, rows: BoolArray) -> Relation:
-        return fit_relation(
-            self.rows[rows], self.spreads, exponents, self.row_weights[rows], self.groups[rows]
+    def _accept(self, found: Constant) -> None:
+        told, target = found.told, found.target
+        scale = self._scale_residuals(told, target)
+        kind = int(found.is_law)
+        self._quiet |= ~(told.noise[kind] * scale <= UNINFORMATIVE * self.scaled.spreads[target])
+        length = np.where(told.steepness > 0, told.steepness, 1.0)
+        self.found.append(found)
+        self._normals.append(told.directions / length[:, None])
+        self._noise.append(told.deviations[kind])
+        normals = np.stack(self._normals, axis=1)
+        by_targets = normals[:, :, [each.target for each in self.found]]
+        by_targets[self._quiet] = np.eye(len(self.found))
+        self._moved = np.asarray(np.linalg.solve(by_targets, normals))
+
+    def _scale_residuals(self, told: Told, target: int) -> FloatArray:
+        """Return by how much the target changes with a deviation of 1; infinite if not at all.
+
+        The targets of known polynomials move with it, so that these stay constant.
+        """
+        targets = [each.target for each in self.found]
+        along = np.sum(told.directions[:, targets] * self._moved[:, :, target], axis=1)
+        slopes = np.abs(told.directions[:, target] - along)
+        known = (slopes > 0) & (told.steepness > 0)
+        lengths = self.units[target] * told.steepness
+        return np.asarray(np.divide(lengths, slopes, out=np.full(len(slopes), np.inf), where=known))
+
+    def judge(self, exponents: IntArray) -> Constant | None:
+        """Return what speaks for a set of terms with its best target, if it is enough."""
+        values = evaluate(exponents, self.rows)
+        gradients = differentiate(exponents, self.rows, self.units)
+
+        def fit(rows: BoolArray) -> Relation:
+            weights = np.ones(int(rows.sum()))
+            return fit_terms(exponents, values[rows], gradients[rows], weights, self.groups[rows])
+
+        everything = np.ones(len(values), dtype=bool)
+        relation = fit(everything)
+
+        def tell(coefficients: FloatArray, known: BoolArray) -> Told:
+            known = known & relation.sound
+            return self._tell(
+                values @ coefficients, gradients @ coefficients, known, relation.sound
+            )
+
+        told = tell(relation.coefficients, everything)
+        kept = relation.sound & (told.steepness > 0)
+        if kept.sum() <= len(exponents):
+            return None
+        deviations, has_noise = told.deviations[0, kept], told.noise[0, 0] > INTEGRATION
+        groups = self.groups[kept]
+        if has_noise and (
+            is_drift(deviations, groups) or is_state(deviations, self.rows[kept], groups)
+        ):
+            return None
+        if self._find_target(relation, told) is None:
+            return None
+        held_out = tell(relation.coefficients, everything)
+        for fold in range(self.folds.max() + 1):
+            out = self.folds == fold
+            held_out.replace_rows(out, tell(fit(~out).coefficients, ~out))
+        found = self._find_target(relation, held_out)
+        if found is None:
+            return None
+        bits, target, is_law, stride = found
+        terms = center(values, self.groups, weigh_rows(relation.gradients, relation.sound))
+        if not relation.coefficients.all():
+            return None
+        law = write_equation(relation, self.scaled.sizes, terms, self.scaled.names)
+        noise = np.maximum(told.noise[int(is_law)], INTEGRATION) * told.steepness * stride**0.5
+        noise[~relation.sound] = np.inf
+        bits -= measure_coefficients(law, terms * relation.coefficients, noise)
+        if bits < ENOUGH_BITS:
+            return None
+        return Constant(relation, law, bits, target, is_law, told)
+
+    def _tell(
+        self, values: FloatArray, slopes: FloatArray, known: BoolArray, sound: BoolArray
+    ) -> Told:
+        """Return what a polynomial says whose level on all trajectories known rows tell."""
+        length = np.linalg.norm(slopes, axis=1)
+        weights = weigh_rows(slopes, sound)
+        common = np.average(values[known], weights=weights[known])
+        deviations = np.array(
+            [center(values[:, None], self.groups, weights)[:, 0], values - common]
         )
+        directions = slopes
+        for normal, noise in zip(self._normals, self._noise, strict=True):
+            along = np.sum(slopes * normal, axis=1)
+            deviations = deviations - along * noise
+            directions = directions - along[:, None] * normal
+        steepness = np.linalg.norm(directions, axis=1)
+        steepness[self._quiet | (steepness <= SAME_DIRECTION * length)] = 0.0
+        deviations = deviations / np.where(steepness > 0, steepness, 1.0)
+        known = known & (steepness > 0)
+        levels = np.sqrt(np.mean(deviations[:, known] ** 2, axis=1)) if known.any() else np.ones(2)
+        noise = np.repeat(levels[:, None], len(values), axis=1)
+        moves = self.units > 0
+        spreads = self.scaled.spreads[moves] / self.units[moves]
+        size = np.linalg.norm(slopes[:, moves] * spreads, axis=1)
+        return Told(deviations, noise, directions, steepness, size)
 
-    def _is_rough(self, relation: Relation) -> bool:
-        """Whether columns or neighbours in time predict the deviations, which then are no noise."""
-        if relation.noise < INTEGRATION:
-            return False
-        share, error = correlate_in_time(
-            relation.deviations[relation.sound], self.groups[relation.sound]
-        )
-        return share > max(0.02, 3 * error) or super()._is_rough(relation)
+    @np.errstate(invalid="ignore")  # infinite scales where the derivative is zero
+    def _find_target(self, relation: Relation, told: Told) -> tuple[float, int, bool, int] | None:
+        """Return the bits, the target, whether all have one level, and the distance of rows.
 
-    def _shuffle(self, column: int) -> FloatArray:
-        """Shuffle a column in time, or between trajectories if it is constant along each."""
-        values = self.rows[:, column]
-        if self.spreads[column] > 0:
-            return values[np.lexsort((self.rng.random(len(values)), self.groups))]
-        _, first, numbers = np.unique(self.groups, return_index=True, return_inverse=True)
-        return np.asarray(self.rng.permutation(values[first])[numbers])
-
-    def _center(self, values: FloatArray, weights: FloatArray, rows: BoolArray) -> FloatArray:
-        return center(values[:, None], self.groups[rows], weights)[:, 0]
-
-
-def correlate_in_time(deviations: FloatArray, groups: IntArray) -> tuple[float, float]:
-    """Return which share of the deviations is smooth in time, and its error for white noise."""
-    clipped = np.clip(deviations, *np.quantile(deviations, [0.01, 0.99]))
-    total = float(np.mean(clipped**2))
-    products, n_pairs = 0.0, 0
-    for lag in range(1, NEIGHBOURS + 1):
-        together = groups[lag:] == groups[:-lag]
-        products += float(np.sum((clipped[lag:] * clipped[:-lag])[together]))
-        n_pairs += int(together.sum())
-    if not n_pairs or not total:
-        return 0.0, 1.0
-    return products / n_pairs / total, 1 / np.sqrt(n_pairs)
+        The bits are those without the coefficients.
+        """
+        best: tuple[float, int, bool, int] | None = None
+        length = measure_terms(relation.exponents)
+        for j in self.series.keys() - {each.target for each in self.found}:
+            scale = self._scale_residuals(told, j)
+            told_rows = np.isfinite(scale)
+            if not told_rows.any():
+                continue
+            per_length = np.divide(
+                scale, told.steepness, out=np.full(len(scale), np.inf), where=told_rows
+            )
+            correlated = NOISE_OF_CORRELATIONS * told.size * per_length
+            for is_law in (False, True):
+                off, noise = told.deviations[int(is_law)], told.noise[int(is_law)]
+                bits, stride = self.series[j].measure(
+                    np.abs(off) * scale, noise * scale, correlated, relation.exponents, j,
+                    has_levels=not is_law,
+                )  # fmt: skip
+                bits -= length
+                if bits > (ENOUGH_BITS if best is None else best[0]):
+                    best = bits, j, is_law, stride
+        return best
 
 
 def discover_invariants(
@@ -325,30 +666,18 @@ def discover_invariants(
         )
     allowed = None if terms is None else parse_terms(terms, whole.names, "terms")
     rng = np.random.default_rng(0 if random_state is None else random_state)
-    scaled, units, sizes, level = _scale(whole)
+    scaled = _scale(whole)
     degree = choose_terms(len(whole.names), max_degree, allowed, whole.notes)
     refuse_sizes(whole.names, whole.values, degree, whole.describe_row)
-    chosen = np.arange(len(scaled))
-    if len(chosen) > SEARCHED_ROWS:
-        chosen = np.sort(rng.choice(chosen, SEARCHED_ROWS, replace=False))
-    found: list[tuple[Relation, float]] = []
-    if units.any():
-        powers = highest_powers(scaled[chosen], scaled.std(axis=0))
-        search = InvariantSearch(
-            scaled[chosen], units, np.ones(len(chosen)), degree, powers, rng,
-            callback=callback, groups=whole.groups[chosen],
-            folds=hold_out(whole.groups[chosen], rng), allowed=allowed,
-            most_noise=min(MOST_NOISE, max(MOST_RATIO * level, INTEGRATION)),
-        )  # fmt: skip
+    found: list[Constant] = []
+    if scaled.units.any():
+        chosen = np.arange(0, len(whole.values), -(-len(whole.values) // SEARCHED_ROWS))
+        digits = np.array([find_resolution(each) for each in whole.values[chosen].T])
+        some = replace(scaled, rows=scaled.rows[chosen], groups=scaled.groups[chosen])
+        search = InvariantSearch(some, digits / scaled.sizes, degree, allowed, rng, callback)
         found = search.run()
-    equations: list[Invariant] = []
-    laws: list[Law] = []
-    for relation, p_value in found:
-        invariant = _make_invariant(relation, p_value, whole, scaled, units, sizes)
-        if _differ(invariant, whole):
-            equations.append(invariant)
-        else:
-            laws.append(_make_law(invariant, whole, scaled, units, sizes))
+    equations = [_make_invariant(each, scaled, whole) for each in found if not each.is_law]
+    laws = [_make_law(each, scaled, whole) for each in found if each.is_law]
     extents = [law.extent for law in (*equations, *laws)]
     level = float(np.sqrt(np.mean(np.square(extents)))) if extents else float("nan")
     return Invariants(
@@ -362,53 +691,36 @@ def discover_invariants(
     )
 
 
-def _scale(whole: Trajectories) -> tuple[FloatArray, FloatArray, FloatArray, float]:
-    """Return scaled columns, units of their noise, their sizes, and the level of the noise.
+def _scale(whole: Trajectories) -> Scaled:
+    """Scale the columns, and set those that are constant along trajectories to their means.
 
-    A unit is the spread of a column within trajectories times the ratio of its noise, as
-    differences in time show it, to that of the other columns. A level is noise in these units.
+    A unit of noise is the spread of a column within trajectories times the ratio of its noise, as
+    differences in time show it, to that of the other columns.
     """
     sizes = np.sqrt(np.mean(whole.values**2, axis=0))
     sizes = np.where(sizes > 0, sizes, 1.0)
-    scaled = whole.values / sizes
-    within = center(scaled, whole.groups, np.ones(len(scaled)))
+    rows = whole.values / sizes
+    within = center(rows, whole.groups, np.ones(len(rows)))
     spreads = within.std(axis=0)
     for j, name in enumerate(whole.names):
-        share, error = correlate_in_time(within[:, j], whole.groups)
-        still = spreads[j] <= STILL * scaled[:, j].std() and share < 3 * error
-        if still or spreads[j] <= CONSTANT:
-            scaled[:, j] -= within[:, j]
+        still = spreads[j] <= STILL * rows[:, j].std()
+        if spreads[j] <= CONSTANT or (still and not is_drift(within[:, j], whole.groups)):
+            rows[:, j] -= within[:, j]
             spreads[j] = 0.0
             whole.notes.append(f"{name} is constant along each trajectory")
-    units = spreads.copy()
-    moves = spreads > 0
-    if not moves.any():
-        return scaled, units, sizes, 0.0
-    relative = estimate_noise(scaled, whole.groups)[moves] / spreads[moves]
-    level = float(np.sqrt(np.mean(relative**2)))
-    if level > 0:
-        units[moves] *= np.clip(relative / level, 1 / MOST_UNEVEN, MOST_UNEVEN)
-    return scaled, units, sizes, level
+    units, level = spreads.copy(), 0.0
+    if (moves := spreads > 0).any():
+        relative = estimate_noise(rows, whole.groups)[moves] / spreads[moves]
+        level = float(np.sqrt(np.mean(relative**2)))
+        if level > 0:
+            units[moves] *= np.clip(relative / level, 1 / MOST_UNEVEN, MOST_UNEVEN)
+    return Scaled(rows, whole.groups, whole.names, sizes, spreads, units, level)
 
 
-def _make_invariant(
-    relation: Relation,
-    p_value: float,
-    whole: Trajectories,
-    scaled: FloatArray,
-    units: FloatArray,
-    sizes: FloatArray,
-) -> Invariant:
-    """Fit a relation to all rows, and write it in the units of the columns."""
-    weights = np.ones(len(scaled))
-    relation = fit_relation(scaled, units, relation.exponents, weights, whole.groups)
-    extent = relation.noise
-    if relation.noise < INTEGRATION:  # errors of integration do not average out
-        relation = replace(relation, noise=relation.noise * np.sqrt(len(scaled)))
-    steepness = np.linalg.norm(relation.gradients, axis=1)
-    weights = relation.sound / np.maximum(steepness, 0.2 * np.median(steepness)) ** 2
-    terms = center(evaluate(relation.exponents, scaled), whole.groups, weights)
-    law = make_law(relation, sizes, terms, whole.names, p_value, np.arange(len(scaled)))
+def _make_invariant(found: Constant, scaled: Scaled, whole: Trajectories) -> Invariant:
+    """Fit an invariant to all rows, and write it in the units of the columns."""
+    relation, terms = scaled.fit(found.relation.exponents)
+    law = write_equation(relation, scaled.sizes, terms, scaled.names)
     signs = np.sign(law.coefficients)
     highest = signs[np.argmax(law.exponents.sum(axis=1) == law.degree)]
     coefficients = law.coefficients * (np.sign(signs.sum()) or highest)
@@ -421,41 +733,19 @@ def _make_invariant(
         levels.append(along.mean() if len(along) else np.nan)
         errors.append(size * (along / size).std() / np.sqrt(len(along)) if len(along) else np.inf)
     return Invariant(
-        law.names, law.exponents, coefficients, law.standard_errors, extent, p_value,
-        law.rows, np.array(levels), np.array(errors),
+        law.names, law.exponents, coefficients, law.standard_errors, relation.noise, found.p_value,
+        law.rows, np.array(levels), np.array(errors), bits=found.bits,
     )  # fmt: skip
 
 
-def _differ(invariant: Invariant, whole: Trajectories) -> bool:
-    """Whether a polynomial has different values on different trajectories."""
-    known = np.isfinite(invariant.levels) & np.isfinite(invariant.level_errors)
-    levels, errors = invariant.levels[known], invariant.level_errors[known]
-    sizes = np.abs(evaluate(invariant.exponents, whole.values) * invariant.coefficients)
-    size = float(sizes.sum(axis=1).mean())
-    # In a unit in which squares do not overflow.
-    levels, errors, rounding = levels / size, np.maximum(errors / size, 1e-140), INTEGRATION
-    lengths = np.bincount(whole.groups)[known]
-    mean = np.average(levels, weights=1 / errors**2)
-    spread = float(np.std(levels, ddof=1))
-    noise = float(np.sqrt(np.mean(errors**2 * lengths)))
-    ratio = float(np.mean((levels - mean) ** 2 / errors**2)) * len(levels) / (len(levels) - 1)
-    p_value = fisher.sf(ratio, len(levels) - 1, lengths.sum() - len(levels))
-    return spread > max(LEAST_DIFFERENCE * noise, rounding) and p_value < DIFFERENT
-
-
-def _make_law(
-    invariant: Invariant,
-    whole: Trajectories,
-    scaled: FloatArray,
-    units: FloatArray,
-    sizes: FloatArray,
-) -> Law:
+def _make_law(found: Constant, scaled: Scaled, whole: Trajectories) -> Law:
     """Return a polynomial that has the same value on all trajectories as a law."""
+    invariant = _make_invariant(found, scaled, whole)
     exponents = invariant.exponents
     error = float(np.std(invariant.levels, ddof=1) / np.sqrt(len(invariant.levels)))
     if abs(np.mean(invariant.levels)) > 4 * error:
         exponents = np.vstack([exponents, np.zeros((1, exponents.shape[1]), dtype=np.intp)])
-    relation = fit_relation(scaled, units, exponents, np.ones(len(scaled)))
-    numbers = np.arange(len(scaled))
-    terms = evaluate(exponents, scaled)
-    return make_law(relation, sizes, terms, whole.names, invariant.p_value, numbers)
+    relation = fit_relation(scaled.rows, scaled.units, exponents, np.ones(len(scaled.rows)))
+    terms = evaluate(exponents, scaled.rows)
+    law = write_equation(relation, scaled.sizes, terms, scaled.names)
+    return replace(law, p_value=found.p_value, bits=found.bits)

@@ -1,7 +1,7 @@
 """One law: a short polynomial equation among the columns of a table, in their units."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from html import escape
@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vanishing.arrays.namespace import FloatArray, IntArray, import_extra
-from vanishing.equations.text import Term, plain_symbol, printable
-from vanishing.laws.fit import Relation, differentiate, evaluate
+from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
+from vanishing.equations.text import LAW, LAW_IN_LATEX, Term, plain_symbol, printable
+from vanishing.laws.fit import EXACT, Relation, differentiate, evaluate
 
 #: Largest denominator and numerator of a coefficient that is written as a fraction.
 LARGEST_DENOMINATOR, LARGEST_NUMERATOR = 20, 10_000
@@ -20,9 +20,6 @@ LARGEST_DENOMINATOR, LARGEST_NUMERATOR = 20, 10_000
 MOST_DIGITS = 4
 #: Standard errors within which a simple number stands for a coefficient.
 ROUNDED = 2.5
-#: Factors of the standard errors, and share of the rows that rounding must explain, where rounding
-#: is the only noise.
-WIDER, MOST_EXPLAINED = (4.0, 16.0, 64.0, 256.0), 0.85
 #: Share of all numbers that a fraction, or the number 1, may stand for by coincidence.
 COINCIDENCE, LIKELY = 0.05, 0.3
 #: Power of two by which coefficients of a law may differ, and be multiplied to become whole.
@@ -68,6 +65,10 @@ class Law:
     resolution : array of shape (n_columns,), optional
         Of a law without noise: units of the last digits that rounding changes, such as 0.01; zeros
         if it holds to the last digit.
+    logs : bool array of shape (n_terms, n_columns), optional
+        Columns whose logarithm is a factor of a term.
+    n_broken : int
+        Rows that have all its cells and break it.
     """
 
     names: tuple[str, ...]
@@ -79,16 +80,29 @@ class Law:
     rows: IntArray
     bits: float | None = field(default=None, kw_only=True)
     resolution: FloatArray | None = field(default=None, kw_only=True)
+    logs: BoolArray | None = field(default=None, kw_only=True)
+    n_broken: int = field(default=0, kw_only=True)
 
     @property
     def degree(self) -> int:
-        """Total degree of the polynomial."""
-        return int(self.exponents.sum(axis=1).max())
+        """Total degree of the polynomial; a logarithm counts as a column does."""
+        return int(self._letters.sum(axis=1).max())
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns that the law speaks about."""
-        return tuple(self.names[j] for j in np.flatnonzero(self.exponents.any(axis=0)))
+        return tuple(self.names[j] for j in np.flatnonzero(self.involved))
+
+    @property
+    def involved(self) -> BoolArray:
+        """Whether the law speaks about each of the columns, shape (n_columns,)."""
+        used = self.exponents.any(axis=0)
+        return np.asarray(used if self.logs is None else used | self.logs.any(axis=0))
+
+    @property
+    def _letters(self) -> IntArray:
+        """Exponents of the columns, followed by those of their logarithms if there are any."""
+        return self.exponents if self.logs is None else np.hstack([self.exponents, self.logs])
 
     @property
     def support(self) -> Support:
@@ -96,40 +110,50 @@ class Law:
         return Support(self.rows, self.columns)
 
     @property
+    def evidence(self) -> tuple[str, str, str, str]:
+        """Bits, noise, rows that keep the law, and rows that break it; empty if there are none.
+
+        For instance ``("662 bits", "exact", "59 rows", "1 breaks it")``. A law without noise is
+        "exact" or "rounded". Noise is relative, as ``extent`` is.
+        """
+        how = "exact" if self.extent <= EXACT else f"noise {100 * self.extent:.2g} %"
+        if self.resolution is not None:
+            how = "rounded" if self.resolution.any() else "exact"
+        return (
+            "" if self.bits is None else f"{self.bits:,.0f} bits",
+            how,
+            f"{len(self.rows):,} row{'s' * (len(self.rows) != 1)}",
+            f"{self.n_broken:,} break{'s' * (self.n_broken == 1)} it" if self.n_broken else "",
+        )
+
+    @property
     def expression(self) -> Any:
         """The polynomial as a SymPy expression, in the units of the table."""
         sympy = import_extra("sympy", extra="symbolic", purpose="Law.expression")
         symbols = [sympy.Symbol(name) for name in self.names]
+        symbols += [sympy.log(symbol) for symbol in symbols]
         terms = []
-        for powers, value in zip(self.exponents.tolist(), self.coefficients.tolist(), strict=True):
+        for powers, value in zip(self._letters.tolist(), self.coefficients.tolist(), strict=True):
             number = sympy.Integer(int(value)) if value == int(value) else sympy.Float(value)
-            factors = [symbol**power for symbol, power in zip(symbols, powers, strict=True)]
+            factors = [symbol**power for symbol, power in zip(symbols, powers, strict=False)]
             terms.append(sympy.Mul(number, *factors))
         return sympy.Add(*terms)
 
     @property
     def latex(self) -> str:
-        """The equation in LaTeX."""
-        return " = ".join(map(self._write_latex, self._sides()))
+        """The equation in LaTeX, with standard errors as in ``sides``."""
+        from vanishing.equations.latex import latex_symbol  # laws are found without it
+
+        sides = self._write_sides(write_with_error, latex_symbol)
+        return " = ".join(map(LAW_IN_LATEX.write_terms, sides))
 
     def _write_latex(self, expression: Any) -> str:
         """Write a SymPy expression of the columns, whose names are text and not commands."""
-        from vanishing.equations.latex import latex_symbol  # laws are found without it
+        from vanishing.equations.latex import latex_symbol
 
-        sympy = import_extra("sympy", extra="symbolic", purpose="Law.latex")
+        sympy = import_extra("sympy", extra="symbolic", purpose="latex")
         names = {sympy.Symbol(name): latex_symbol(name) for name in self.names}
         return str(sympy.latex(expression, symbol_names=names))
-
-    def _sides(self) -> tuple[Any, Any]:
-        """Return both sides as SymPy expressions without a minus sign, where there can be none."""
-        left, _ = self._split()
-        sign = 1 if all(self.coefficients[i] > 0 for i in left) else -1
-        expression = self.expression
-        kept = Law(
-            self.names, self.exponents[left], self.coefficients[left],
-            self.standard_errors[left], self.extent, self.p_value, self.rows,
-        ).expression  # fmt: skip
-        return self.round_numbers(sign * kept), self.round_numbers(sign * (kept - expression))
 
     def _split(self) -> tuple[list[int], list[int]]:
         """Return the terms of the left and of the right side.
@@ -140,39 +164,106 @@ class Law:
         positive = [i for i, value in enumerate(self.coefficients) if value > 0]
         negative = [i for i, value in enumerate(self.coefficients) if value <= 0]
         if not positive or not negative:
-            constant = [i for i in range(len(self.coefficients)) if not self.exponents[i].any()]
+            constant = [i for i in range(len(self.coefficients)) if not self._letters[i].any()]
             first = [i for i in range(len(self.coefficients)) if i not in constant]
             return (first, constant) if constant else (first[:1], first[1:])
 
         def order(side: list[int]) -> tuple[bool, int, int]:
-            is_number = not self.exponents[side].any()
-            return is_number, len(side), int(self.exponents[side].sum())
+            is_number = not self._letters[side].any()
+            return is_number, len(side), int(self._letters[side].sum())
 
         left, right = sorted([positive, negative], key=order)
         return left, right
 
     @property
     def sides(self) -> tuple[list[Term], list[Term]]:
-        """The terms on the left and on the right of the equals sign, as they are written."""
+        """The terms on the left and on the right of the equals sign.
+
+        Numbers that are not simple have their standard error, in units of the last digit:
+        "12.552(5)" is 12.552 ± 0.005.
+        """
+        return self._write_sides(write_with_error, plain_symbol)
+
+    def _write_sides(
+        self, write_number: Callable[[float, float], str], write_name: Callable[[str], str]
+    ) -> tuple[list[Term], list[Term]]:
+        """Return both sides, with functions that write numbers and names."""
+        if self.is_product:
+            return self._write_product(write_number, write_name)
         left, right = self._split()
         sign = 1.0 if all(self.coefficients[i] > 0 for i in left) else -1.0
-        return self._terms(left, sign), self._terms(right, -sign)
+        return (
+            self._write_terms(left, sign, write_number, write_name),
+            self._write_terms(right, -sign, write_number, write_name),
+        )
 
-    def _terms(self, terms: Sequence[int], sign: float) -> list[Term]:
+    @property
+    def is_product(self) -> bool:
+        """Whether only logarithms are added, so that the law is one of products of powers."""
+        return self.logs is not None and not self.exponents.any()
+
+    def _write_product(
+        self, write_number: Callable[[float, float], str], write_name: Callable[[str], str]
+    ) -> tuple[list[Term], list[Term]]:
+        """Return both sides of y = k x^p, for log(y) = p log(x) + log(k)."""
+        assert self.logs is not None
+        powers = self.logs.T.astype(float) @ self.coefficients
+        errors = self.logs.T.astype(float) @ self.standard_errors
+        constant = ~self.logs.any(axis=1)
+
+        def divide(lead: int) -> list[str]:
+            # Of the ratio of two coefficients, the digits that the worse of them has.
+            relative = np.maximum(
+                errors / np.maximum(np.abs(powers), 1e-300), errors[lead] / abs(powers[lead])
+            )
+            ratios = np.abs(powers / powers[lead])
+            return [
+                write_coefficient(float(ratio), float(ratio * error)) if ratio else ""
+                for ratio, error in zip(ratios, relative, strict=True)
+            ]
+
+        # The exponents with the fewest digits, and of these the last column on the left.
+        used = np.flatnonzero(powers)
+        lead = min(used[::-1].tolist(), key=lambda lead: sum(map(len, divide(lead))))
+        written = divide(lead)
+        factor = float(np.exp(-(self.coefficients @ constant) / powers[lead]))
+        error = factor * float(self.standard_errors @ constant) / abs(float(powers[lead]))
+        sides: tuple[list[tuple[str, float]], list[tuple[str, float]]] = ([], [])
+        for j in used.tolist():
+            is_left = powers[j] * powers[lead] > 0
+            sides[not is_left].append((write_name(self.names[j]), float(written[j])))
+        number = write_number(factor, error)
+        right = Term(False, "" if number == "1" and sides[1] else number, sides[1])
+        return [Term(False, "", sides[0])], [right]
+
+    def _write_terms(
+        self,
+        terms: Sequence[int],
+        sign: float,
+        write_number: Callable[[float, float], str],
+        write_name: Callable[[str], str],
+    ) -> list[Term]:
         """Return some of the terms, highest degree first."""
         found = []
-        for i in sorted(terms, key=lambda i: (-int(self.exponents[i].sum()), i)):
+        log = "log" if write_name is plain_symbol else r"\log"
+        letters = [write_name(name) for name in self.names]
+        letters += [f"{log}({letter})" for letter in letters]
+        for i in sorted(terms, key=lambda i: (-int(self._letters[i].sum()), i)):
             value = sign * float(self.coefficients[i])
-            number = write_coefficient(abs(value), float(self.standard_errors[i]))
-            powers = self.exponents[i].tolist()
-            factors = [(self.names[j], power) for j, power in enumerate(powers) if power]
+            number = write_number(abs(value), float(self.standard_errors[i]))
+            powers = self._letters[i].tolist()
+            factors = [(letters[j], power) for j, power in enumerate(powers) if power]
             found.append(Term(value < 0, "" if number == "1" and factors else number, factors))
         return found
 
     def __str__(self) -> str:
-        left, right = self._split()
-        sign = 1.0 if all(self.coefficients[i] > 0 for i in left) else -1.0
-        return f"{self.write_terms(left, sign)} = {self.write_terms(right, -sign)}"
+        sides = self._write_sides(write_coefficient, plain_symbol)
+        return " = ".join(map(LAW.write_terms, sides))
+
+    @property
+    def with_errors(self) -> str:
+        """The equation as text, with standard errors as in ``sides``."""
+        return " = ".join(map(LAW.write_terms, self.sides))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self}>"
@@ -218,17 +309,7 @@ class Law:
         -------
         str
         """
-        written = ""
-        for term in self._terms(terms, sign):
-            factors = [
-                plain_symbol(name) + (f"^{power}" if power > 1 else "")
-                for name, power in term.powers
-            ]
-            if term.number:
-                factors.insert(0, term.number)
-            joint = (" - " if term.is_negative else " + ") if written else "-" * term.is_negative
-            written += joint + "*".join(factors)
-        return written or "0"
+        return LAW.write_terms(self._write_terms(terms, sign, write_coefficient, plain_symbol))
 
     def values(self, X: FloatArray) -> FloatArray:
         """Evaluate the polynomial.
@@ -241,7 +322,28 @@ class Law:
         -------
         array of shape (n_rows,)
         """
-        return np.asarray(evaluate(self.exponents, check_rows(X, self.names)) @ self.coefficients)
+        return np.asarray(self.evaluate_terms(X) @ self.coefficients)
+
+    def evaluate_terms(self, X: FloatArray) -> FloatArray:
+        """Evaluate the terms without their coefficients.
+
+        Parameters
+        ----------
+        X : array of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        array of shape (n_rows, n_terms)
+        """
+        return evaluate(self._letters, self._spell(check_rows(X, self.names)))
+
+    def _spell(self, rows: FloatArray) -> FloatArray:
+        """Return the columns that ``_letters`` are about: not a number where none is defined."""
+        if self.logs is None:
+            return rows
+        used = self.logs.any(axis=0)
+        with np.errstate(all="ignore"):
+            return np.hstack([rows, np.log(np.where(used, rows, 1.0))])
 
     def gradients(self, X: FloatArray) -> FloatArray:
         """Evaluate the gradients of the polynomial.
@@ -254,8 +356,15 @@ class Law:
         -------
         array of shape (n_rows, n_columns)
         """
-        rows, units = check_rows(X, self.names), np.ones(len(self.names))
-        return np.asarray(differentiate(self.exponents, rows, units) @ self.coefficients)
+        rows = check_rows(X, self.names)
+        letters = self._spell(rows)
+        units = np.ones(letters.shape[1])
+        slopes = differentiate(self._letters, letters, units) @ self.coefficients
+        if self.logs is None:
+            return np.asarray(slopes)
+        by_column, by_log = np.split(slopes, 2, axis=1)
+        used = self.logs.any(axis=0)
+        return np.asarray(by_column + np.where(used, by_log / np.where(used, rows, 1.0), 0.0))
 
 
 def check_rows(X: Any, names: Sequence[str]) -> FloatArray:
@@ -298,24 +407,33 @@ class Equations:
 
         write_model(path, self, len(self.names))
 
-    def _lines(self) -> list[str]:
+    def lines(self) -> list[str]:
+        """Return the equations as lines of text.
+
+        Returns
+        -------
+        list of str
+        """
         return [str(equation) for equation in self.equations]
+
+    def _describe(self, equation: Law) -> str:
+        """Say how well an equation holds, for notebooks."""
+        return f"extent {equation.extent:.2g} · p-value {equation.p_value:.1g}"
 
     def __str__(self) -> str:
         notes = [f"({printable(note)})" for note in self.notes]
-        return "\n  ".join([self.summary(), *self._lines(), *notes])
+        return "\n  ".join([self.summary(), *self.lines(), *notes])
 
     def __repr__(self) -> str:
         return str(self)
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f"<tr><td>$\\displaystyle {escape(equation.latex)}$</td><td>{equation.degree}</td>"
-            f"<td>{equation.extent:.2g}</td><td>{equation.p_value:.1g}</td></tr>"
+            f"<tr><td>$\\displaystyle {escape(equation.latex)}$</td>"
+            f"<td>{self._describe(equation)}</td></tr>"
             for equation in self.equations
         )
-        head = "<tr><th>equation</th><th>degree</th><th>extent</th><th>p-value</th></tr>"
-        table = f"<table>{head}{rows}</table>" if rows else ""
+        table = f"<table>{rows}</table>" if rows else ""
         notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
         return f"<p>{escape(self.summary())}</p>{table}" + (f"<ul>{notes}</ul>" if notes else "")
 
@@ -325,6 +443,15 @@ def write_coefficient(value: float, error: float) -> str:
     if value == int(value) and abs(value) < 1e15:
         return str(int(value))
     return f"{value:.{count_digits(value, error)}g}"
+
+
+def write_with_error(value: float, error: float) -> str:
+    """Write a number with its standard error, if it has one, in units of the last digit."""
+    if error <= 0:
+        return write_coefficient(value, error)
+    mantissa, e, exponent = f"{value:#.{count_digits(value, error)}g}".partition("e")
+    unit = 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
+    return f"{mantissa.rstrip('.')}({max(round(error / unit), 1)}){e}{exponent}"
 
 
 def count_digits(value: float, error: float) -> int:
@@ -341,6 +468,30 @@ def write_whole(coefficients: FloatArray, exponents: IntArray) -> FloatArray:
     return _simplest(coefficients, np.zeros((len(ones), len(ones))), units)[0]
 
 
+@np.errstate(all="ignore")  # a coefficient may be zero
+def simplify(
+    relation: Relation, sizes: FloatArray, values: FloatArray
+) -> list[tuple[FloatArray, FloatArray]]:
+    """Return the coefficients of a relation in the units of the table, with their standard errors.
+
+    First as numbers that people write where their errors allow it, then as they were fitted. The
+    relation is one of columns divided by ``sizes``, fitted to terms with these ``values``.
+    """
+    covariance = _covariance(relation, values)
+    units = _list_units(relation.exponents, sizes)
+    if not units:
+        raise ValueError(
+            "there is a law whose coefficients differ by more than a factor of "
+            f"{2.0**MOST_SHIFT:.0e}; use units in which the columns are of similar size"
+        )
+    unit, factors = next(iter(units.items()))
+    fitted = factors * relation.coefficients / relation.coefficients[unit]
+    variances = np.maximum(np.diag(covariance), 0.0)
+    sizes_of_fit = np.maximum(np.abs(relation.coefficients), np.finfo(float).tiny)
+    errors = np.abs(fitted) * np.sqrt(variances) / sizes_of_fit
+    return [_simplest(relation.coefficients, covariance, units), (fitted, errors)]
+
+
 def make_law(
     relation: Relation,
     sizes: FloatArray,
@@ -348,34 +499,9 @@ def make_law(
     names: tuple[str, ...],
     p_value: float,
     row_numbers: IntArray,
-    written: tuple[FloatArray, FloatArray] | None = None,
 ) -> Law:
-    """Return a fitted relation as a law in the units of the table.
-
-    Parameters
-    ----------
-    relation : Relation
-        Of the columns divided by ``sizes``.
-    sizes : array of shape (n_columns,)
-    values : array of shape (n_rows, n_terms)
-        Values of the terms that it was fitted to.
-    names : tuple of str
-    p_value : float
-    row_numbers : int array of shape (n_rows,)
-    written : (array of shape (n_rows, n_columns), array of shape (n_columns,)), optional
-        The numbers of the table, and the units of their last digits.
-    """
-    covariance = _covariance(relation, values)
-    units = _list_units(relation.exponents, sizes, names)
-
-    def write_simply(wider: float) -> tuple[FloatArray, FloatArray]:
-        return _simplest(relation.coefficients, wider**2 * covariance, units)
-
-    simple = write_simply(1.0)
-    if written is not None and simple[1].any():
-        wide = [write_simply(wider) for wider in WIDER]
-        simple = _explain_by_rounding(relation.exponents, simple, wide, *written)
-    coefficients, standard_errors = simple
+    """Return a fitted relation as a law in the units of the table; see ``simplify``."""
+    coefficients, standard_errors = simplify(relation, sizes, values)[0]
     return Law(
         names,
         relation.exponents,
@@ -385,31 +511,6 @@ def make_law(
         p_value,
         row_numbers[relation.sound],
     )
-
-
-def _explain_by_rounding(
-    exponents: IntArray,
-    fitted: tuple[FloatArray, FloatArray],
-    simpler: list[tuple[FloatArray, FloatArray]],
-    rows: FloatArray,
-    units: FloatArray,
-) -> tuple[FloatArray, FloatArray]:
-    """Return the first simpler coefficients with which rounding explains as many rows, if any do.
-
-    Rounding is no random noise: halves are rounded up, and coefficients are off by more than their
-    standard errors. But no row is off by more than its rounding if the coefficients are right.
-    """
-    terms, gradients = evaluate(exponents, rows), differentiate(exponents, rows, units)
-
-    def explain(coefficients: FloatArray) -> float:
-        most = np.abs(gradients @ coefficients).sum(axis=1) / 2
-        return float(np.mean(np.abs(terms @ coefficients) <= most * (1 + 1e-9)))
-
-    least = max(explain(fitted[0]), MOST_EXPLAINED)
-    for each in simpler:
-        if np.count_nonzero(each[1]) < np.count_nonzero(fitted[1]) and explain(each[0]) >= least:
-            return each
-    return fitted
 
 
 def _covariance(relation: Relation, values: FloatArray) -> FloatArray:
@@ -434,9 +535,7 @@ def _covariance(relation: Relation, values: FloatArray) -> FloatArray:
     return np.asarray(even * np.outer(ratio, ratio))
 
 
-def _list_units(
-    exponents: IntArray, sizes: FloatArray, names: tuple[str, ...]
-) -> dict[int, FloatArray]:
+def _list_units(exponents: IntArray, sizes: FloatArray) -> dict[int, FloatArray]:
     """Return terms by whose coefficient the others may be divided.
 
     Each has factors that carry the others to the units of the table. These are ratios of products
@@ -448,12 +547,6 @@ def _list_units(
     for unit in np.flatnonzero(exponents.any(axis=1)).tolist():
         if np.abs(shifts[unit] - shifts).max() <= MOST_SHIFT:
             found[unit] = np.ldexp(scales[unit] / scales, shifts[unit] - shifts)
-    if not found:
-        involved = [names[j] for j in np.flatnonzero(exponents.any(axis=0))]
-        raise ValueError(
-            f"there is a law of {', '.join(involved)} whose coefficients differ by more than a "
-            f"factor of {2.0**MOST_SHIFT:.0e}; use units in which these columns are of similar size"
-        )
     return found
 
 
@@ -473,7 +566,7 @@ def _simplest(
         ratios, errors, fractions = _simplify_jointly(ratios, spread, unit, factors)
         n_rough = sum(fraction is None for fraction in fractions)
         weight = sum(f.numerator.bit_length() + f.denominator for f in fractions if f is not None)
-        sizes = np.log(np.abs(ratios[with_columns]))
+        sizes = np.log(np.maximum(np.abs(ratios[with_columns]), np.finfo(float).tiny))
         # Numbers near 1, and rather 12.6 than 0.08.
         rank = (n_rough, weight, round(float(np.abs(sizes).sum()), 9), -float(sizes.sum()))
         if best is None or rank < best[0]:

@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -15,32 +16,20 @@ from vanishing.data.whole_tables import Table
 from vanishing.equations.text import last_digits
 from vanishing.laws.cells import Cells
 from vanishing.laws.check import Check, Checker, tolerate
-from vanishing.laws.discovery import (
-    check_options,
-    choose_degree,
-    find_relations,
-    order_terms,
-)
-from vanishing.laws.fit import EXACT, evaluate
-from vanishing.laws.law import Equations, Law, make_law, write_whole
-from vanishing.laws.model import (
-    ENOUGH_BITS,
-    TELLING_CORRELATION,
-    Candidate,
-    Evidence,
-    judge,
-    measure_dependence,
-)
-from vanishing.laws.propose import MOST_COLUMNS
+from vanishing.laws.fit import EXACT
+from vanishing.laws.law import Equations, Law, write_whole
+from vanishing.laws.model import Candidate, Evidence, find_complete
+from vanishing.laws.noise import fit_candidate
+from vanishing.laws.search import check_options, choose_degree, order_terms
 from vanishing.laws.selection import select_laws
 from vanishing.laws.table import NumericTable, frame_like, refuse_sizes, take_table, whole_columns
 
 #: Rows below which nothing can be said of laws with noise, and of laws without.
 FEWEST_ROWS, FEWEST_EXACT_ROWS = 8, 5
-#: Rows that the search looks at; coefficients are fitted to all.
-SEARCHED_ROWS = 3000
 #: Share of missing cells above which a column is set aside.
 MOST_MISSING = 0.5
+#: Characters of a line within which evidence stands beside a law.
+LINE = 80
 #: Relative spread below which a column is constant.
 CONSTANT = 1e-12
 #: Share of the rows, and distance from the median in units of that of the others, of errors that
@@ -68,7 +57,7 @@ class Laws(Equations):
     whole : bool array of shape (n_columns,)
         Whether the columns hold whole numbers.
     n_rows : int
-        Rows without missing cells.
+        Rows that were looked at.
     notes : tuple of str
         What was set aside, and what the search restricted itself to.
     units : array of shape (n_columns,), optional
@@ -157,29 +146,28 @@ class Laws(Equations):
                     f"texts has the cell {(row, column)!r}, but X has the rows 0 to "
                     f"{len(values) - 1} and the laws the columns {', '.join(self.names)}"
                 )
-        return self._checker.check(values, names, callback, table.texts if texts is None else texts)
+        found = self._checker.check(
+            values, names, callback, table.texts if texts is None else texts
+        )
+        gaps = {name: np.flatnonzero(np.isnan(values[:, j])) for j, name in enumerate(self.names)}
+        return replace(
+            found,
+            columns=(*table.names, *table.set_aside) if _has_names(X) else self.names,
+            gaps={name: rows for name, rows in gaps.items() if len(rows)},
+        )
 
     @property
     def _checker(self) -> Checker:
-        noise = np.asarray(self.noise, dtype=float)
-        columns = noise if noise.ndim else np.nan_to_num(noise) * self.spreads
-        if not noise.ndim and noise < EXACT:
-            columns = np.zeros(len(self.names))
-        share = 0.0
-        if self.proportional:
-            share, columns = float(noise), np.zeros(len(self.names))
-        # Laws without noise hold to the last digit, whatever noise others have.
-        no_noise = not share and not columns.any()
-        exact = [no_noise or (not noise.ndim and law.extent <= EXACT) for law in self.equations]
+        given = np.asarray(self.noise, dtype=float) if np.ndim(self.noise) else None
         return Checker(
-            self.equations, columns, self.spreads, self.ranges, self.whole, self.units, share, exact
-        )
+            self.equations, self.spreads, self.ranges, self.whole, self.units, given,
+            self.proportional,
+        )  # fmt: skip
 
     def _take_columns(self, table: NumericTable, X: Any) -> FloatArray:
         """Return the columns of the laws from a table, by name where it has names."""
-        has_names = isinstance(X, (str, os.PathLike, Table)) or hasattr(X, "columns")
         needed = sorted({name for law in self.equations for name in law.columns})
-        if has_names:
+        if _has_names(X):
             missing = [name for name in needed if name not in table.names]
             if missing:
                 raise ValueError(
@@ -245,6 +233,40 @@ class Laws(Equations):
         count = "One law" if len(self.equations) == 1 else f"{len(self.equations)} laws"
         return f"{count} in {where}; {self._noise_text()}."
 
+    def lines(self, *, numbered: bool = False) -> list[str]:
+        """Return the laws with their evidence as lines of text.
+
+        Parameters
+        ----------
+        numbered : bool
+            Whether laws have their numbers, [1], [2], ..., as in ``Check.sentences``.
+
+        Returns
+        -------
+        list of str
+            Evidence is in columns; below a law that is too long to have it at its right.
+        """
+        laws = [law.with_errors for law in self.equations]
+        if numbered:
+            laws = [f"{f'[{k}]':<{len(str(len(laws))) + 2}} {law}" for k, law in enumerate(laws, 1)]
+        parts = [law.evidence for law in self.equations]
+        widths = [max(map(len, column)) for column in zip(*parts, strict=True)]
+        evidence = []
+        for each in parts:
+            padded = [
+                f"{text:{side}{n}}" for text, side, n in zip(each, "><><", widths, strict=True)
+            ]
+            evidence.append("  ".join(compress(padded, widths)).rstrip())
+        room = LINE - 4 - max(map(len, evidence), default=0)
+        start = max((len(law) for law in laws if len(law) <= room), default=2) + 2
+        lines = []
+        for law, words in zip(laws, evidence, strict=True):
+            lines += [f"{law:<{start}}{words}"] if len(law) <= room else [law, " " * start + words]
+        return lines
+
+    def _describe(self, equation: Law) -> str:
+        return " · ".join(filter(None, equation.evidence))
+
     def _noise_text(self) -> str:
         if np.ndim(self.noise):
             return "noise of each column as given"
@@ -285,6 +307,10 @@ class Laws(Equations):
         ax.set_ylim(len(self.equations) - 0.3, -0.6)
         ax.set_title(self.summary(), fontsize="medium", loc="left")
         return ax
+
+
+def _has_names(X: Any) -> bool:
+    return isinstance(X, (str, os.PathLike, Table)) or hasattr(X, "columns")
 
 
 def _solve(polynomial: Any, symbol: Any) -> list[Any]:
@@ -358,8 +384,8 @@ def discover(
     random_state : int, optional
         Seed of the rows that are drawn, and of the permutations that p-values are computed from.
     time_limit : float, optional
-        Seconds after which the search ends, about; None for no limit. ``notes`` say if something
-        was not tried.
+        Seconds of processor time after which the search ends, about; None for no limit. ``notes``
+        say if something was not tried.
     callback : callable, optional
         Called with the number of laws that are found so far, and the share of the search for the
         next one that is done, 0 to 1.
@@ -382,19 +408,20 @@ def discover(
     >>> laws = discover(np.column_stack([m, v, m * v**2 / 2]), ["m", "v", "E"])
     >>> print(laws)
     One law in 3 columns of 300 rows; exact.
-      2*E = m*v^2
+      2*E = m*v^2  8,982 bits  exact  300 rows
     """
     check_options(max_degree, random_state)
     _check_time_limit(time_limit)
-    deadline = time.monotonic() + (math.inf if time_limit is None else time_limit)
+    deadline = time.thread_time() + (math.inf if time_limit is None else time_limit)
     table = take_table(X, feature_names, sample_weight, tells_notes=True)
     _leave_out_rows(table, table.sample_weight > 0)
     _leave_out_empty(table)
     _set_rounded_aside(table)
-    degree = choose_degree(len(table.names), max_degree, notes=[])  # find_relations tells of it
     refuse_sizes(
-        table.names, np.nan_to_num(table.values), degree, lambda row: f"row {table.row_names[row]}"
-    )
+        table.names, np.nan_to_num(table.values),
+        choose_degree(len(table.names), max_degree, notes=[]),
+        lambda row: f"row {table.row_names[row]}",
+    )  # fmt: skip
     _check_noise(noise, len(table.names))
     values, weights = table.values, table.sample_weight
     names = tuple(table.names)
@@ -471,30 +498,6 @@ def _leave_out_empty(table: NumericTable) -> None:
             table.drop([j], f"{table.names[j]} is set aside: 100% of it is missing")
 
 
-def _leave_out_gross_errors(table: NumericTable) -> BoolArray:
-    """Leave out a few rows with a number that is beyond comparison with the rest of its column.
-
-    Returns which rows are kept.
-
-    Beside 1e12, numbers around 1 are all the same: laws of the other rows would be lost in the
-    rounding errors of that one, or hold because it dwarfs all others.
-    """
-    n_rows = len(table.values)
-    if n_rows < FEWEST_ROWS:
-        return np.ones(n_rows, dtype=bool)
-    distances = np.abs(table.values - np.median(table.values, axis=0))
-    usual = np.sort(distances, axis=0)[-1 - max(1, int(FEW * n_rows))]
-    gross = (usual > 0) & (distances > BEYOND * usual)
-    table.notes.extend(
-        f"no law was fitted to a row with {table.values[i, j]:.3g} in {table.names[j]}, which is "
-        "beyond comparison with the other rows"
-        for i, j in np.argwhere(gross)[:MOST_NOTED].tolist()
-    )
-    kept = np.asarray(~gross.any(axis=1))
-    _leave_out_rows(table, kept)
-    return kept
-
-
 def _leave_out_rows(table: NumericTable, kept: BoolArray) -> None:
     """Keep some of the rows."""
     if not kept.all():
@@ -513,10 +516,6 @@ def _set_rounded_aside(table: NumericTable) -> None:
         table.drop([j], note)
 
 
-class _OutOfTimeError(Exception):
-    """Ends a search; what was found is kept."""
-
-
 @dataclass
 class _Search:
     """The search for all laws of a table: constants, laws without noise, laws with noise."""
@@ -530,6 +529,7 @@ class _Search:
     callback: Callable[[int, float], object] | None
     progress: tuple[int, float] = (0, 0.0)
 
+    @np.errstate(all="ignore")  # units may be so large that products overflow
     def run(self) -> tuple[list[Law], float, bool]:
         """Return the laws, the level of the noise, and whether it is proportional to the values."""
         values = self.table.values
@@ -538,44 +538,56 @@ class _Search:
         constant = self.spreads <= CONSTANT * largest
         usual = present.mean(axis=0) >= 1 - MOST_MISSING
         laws = [self._make_constant(int(j)) for j in np.flatnonzero(constant & usual)]
-        varying = np.flatnonzero(~constant)
-        exact, cells, is_complete = select_laws(
-            np.where(constant, np.nan, values),
+        given = None
+        if self.noise is not None:
+            given = np.asarray(self.noise, dtype=float)
+            given = given if given.ndim else given * self.spreads
+        found, cells, notes = select_laws(
+            np.where(constant | self._find_gross_errors(), np.nan, values),
             max_degree=self.max_degree,
+            noise=given,
             seed=0 if self.random_state is None else self.random_state,
             deadline=self.deadline,
-            callback=lambda share: self._report(len(laws), share / 2),
+            callback=lambda n_laws, share: self._report(len(laws) + n_laws, share),
         )
-        laws += [self._make_exact(evidence, cells) for evidence in exact]
-        targets = {evidence.target for evidence in exact}
-        free = np.array(
-            [j for j in varying.tolist() if j not in targets and usual[j]], dtype=np.intp
+        self.table.notes.extend(notes)
+        noisy = [law for law in found if law.noise]
+        exact = [self._make_exact(law, cells) for law in found if not law.noise]
+        # One kind of noise for all: the one with more bits.
+        by_kind = [
+            sum(law.bits for law in noisy if law.is_proportional is kind) for kind in (False, True)
+        ]
+        proportional = by_kind[1] > by_kind[0]
+        measured = [self._make_noisy(law, cells, proportional) for law in noisy]
+        if not measured:
+            return laws + exact, 0.0 if laws + exact else float("nan"), False
+        level = float(np.sqrt(np.mean([law.extent**2 for law in measured])))
+        return laws + exact + measured, level, proportional
+
+    def _find_gross_errors(self) -> BoolArray:
+        """Return cells that are beyond comparison with the rest of their column.
+
+        Beside 1e12, numbers around 1 are all the same: laws of the other rows would be lost in the
+        rounding errors of that one, or hold because it dwarfs all others.
+        """
+        values = np.where(np.isfinite(self.table.values), self.table.values, np.nan)
+        n_rows = len(values)
+        if n_rows < FEWEST_ROWS:
+            return np.zeros(values.shape, dtype=bool)
+        distances = np.nan_to_num(np.abs(values - np.nanmedian(values, axis=0)))
+        usual = np.sort(distances, axis=0)[-1 - max(1, int(FEW * n_rows))]
+        gross = (usual > 0) & (distances > BEYOND * usual)
+        self.table.notes.extend(
+            f"no law was fitted to a row with {values[i, j]:.3g} in {self.table.names[j]}, which "
+            "is beyond comparison with the other rows"
+            for i, j in np.argwhere(gross)[:MOST_NOTED].tolist()
         )
-        noisy: list[Law] = []
-        proportional = False
-        if len(varying) > MOST_COLUMNS:
-            self.table.notes.append(
-                f"{len(varying)} columns are too many for a search of laws: select up to "
-                f"{MOST_COLUMNS} of them"
-            )
-        elif not is_complete:
-            self.table.notes.append("the time was over before everything was tried; set time_limit")
-        elif len(free) > 1:
-            noisy, proportional = self._find_noisy(free, len(laws))
-        if not noisy:
-            return laws, 0.0 if laws else float("nan"), False
-        level = float(np.sqrt(np.mean([law.extent**2 for law in noisy])))
-        return laws + noisy, 0.0 if level < EXACT else level, proportional and level >= EXACT
+        return np.asarray(gross)
 
     def _report(self, n_laws: int, share: float) -> None:
         self.progress = max(self.progress, (n_laws, share))  # never back, but with the next law
         if self.callback is not None:
             self.callback(*self.progress)
-
-    def _report_noisy(self, n_laws: int, share: float) -> None:
-        self._report(n_laws, (1 + share) / 2)
-        if time.monotonic() > self.deadline:
-            raise _OutOfTimeError
 
     def _make_constant(self, column: int) -> Law:
         names = tuple(self.table.names)
@@ -589,24 +601,31 @@ class _Search:
             resolution=np.zeros(len(names)),
         )  # fmt: skip
 
+    def _write_terms(self, candidate: Candidate) -> tuple[IntArray, IntArray, BoolArray | None]:
+        """Return the order of the terms, their exponents, and which of them have logarithms."""
+        shape = len(candidate.terms), len(self.table.names)
+        exponents, logs = np.zeros(shape, dtype=np.intp), np.zeros(shape, dtype=bool)
+        for i, term in enumerate(candidate.terms):
+            for j, power in term:
+                exponents[i, j] += power
+                logs[i, j] |= not power
+        order = order_terms(exponents + logs)
+        return order, exponents[order], logs[order] if logs.any() else None
+
     def _make_exact(self, evidence: Evidence, cells: Cells) -> Law:
         """Return a law without noise in the form in which people write it."""
         candidate, names = evidence.candidate, tuple(self.table.names)
-        exponents = np.zeros((len(candidate.terms), len(names)), dtype=np.intp)
-        for i, term in enumerate(candidate.terms):
-            for j, power in term:
-                exponents[i, j] = power
-        order = order_terms(exponents)
-        exponents = exponents[order]
-        coefficients = write_whole(np.array(candidate.coefficients)[order], exponents)
-        columns = list(candidate.columns)
-        rows = np.flatnonzero(cells.present[:, columns].all(axis=1))
+        order, exponents, logs = self._write_terms(candidate)
+        letters = exponents if logs is None else exponents + logs
+        coefficients = write_whole(np.array(candidate.coefficients)[order], letters)
+        rows = np.flatnonzero(find_complete(candidate, cells))
         resolution = np.zeros(len(names))
         rounded = list(evidence.rounded)
         resolution[rounded] = cells.resolution[rounded]
         law = Law(
             names, exponents, coefficients, np.zeros(len(coefficients)), 0.0,
             min(1.0, 2.0**-evidence.bits), rows, bits=evidence.bits, resolution=resolution,
+            logs=logs,
         )  # fmt: skip
         values = np.nan_to_num(cells.values[rows])
         off, slopes = law.values(values), law.gradients(values)
@@ -614,85 +633,24 @@ class _Search:
         steepness = np.linalg.norm(slopes * self.spreads, axis=1)
         steep = kept & (steepness > 0)
         extent = np.sqrt(np.mean((off[steep] / steepness[steep]) ** 2)) if steep.any() else 0.0
-        return replace(law, rows=rows[kept], extent=float(extent))
+        return replace(law, rows=rows[kept], extent=float(extent), n_broken=int((~kept).sum()))
 
-    def _find_noisy(self, columns: IntArray, n_laws: int) -> tuple[list[Law], bool]:
-        """Return laws with noise among columns that no other law determines."""
-        names = tuple(self.table.names)
-        part = replace(
-            self.table,
-            values=self.table.values[:, columns],
-            names=[names[j] for j in columns],
-            notes=[],
+    def _make_noisy(self, evidence: Evidence, cells: Cells, proportional: bool) -> Law:
+        """Return a law with noise, fitted to all rows."""
+        candidate = evidence.candidate
+        order, exponents, logs = self._write_terms(candidate)
+        rows = np.flatnonzero(find_complete(candidate, cells))
+        relation, found = fit_candidate(
+            candidate,
+            cells.values[rows],
+            proportional,
+            cells.resolution,
+            self.table.sample_weight[rows],
         )
-        complete = np.asarray(np.isfinite(part.values).all(axis=1))
-        numbers = np.flatnonzero(complete)
-        _leave_out_rows(part, complete)
-        numbers = numbers[_leave_out_gross_errors(part)]
-        if len(part.values) < FEWEST_ROWS or not (np.ptp(part.values, axis=0) > 0).all():
-            return [], False
-        if not complete.all():
-            self.table.notes.append(
-                f"laws with noise were looked for in the {int(complete.sum())} of {len(complete)} "
-                "rows without missing cells"
-            )
-        self.table.notes.extend(part.notes)
-        given = None
-        if self.noise is not None:
-            levels = np.broadcast_to(np.asarray(self.noise, dtype=float), (len(names),))[columns]
-            given = levels if np.ndim(self.noise) else levels * self.spreads[columns]
-        found, notes, proportional = find_relations(
-            part.values,
-            max_degree=self.max_degree,
-            noise=given,
-            row_weights=part.sample_weight,
-            seed=0 if self.random_state is None else self.random_state,
-            most_rows=SEARCHED_ROWS,
-            callback=lambda found, share: self._report_noisy(n_laws + found, share),
-            is_over=_OutOfTimeError,
-        )
-        self.table.notes.extend(notes)
-        digits = part.values, last_digits(part.values)
-        cells, laws = Cells(part.values), []
-        for relation, p_value, sizes, scaled in found:
-            terms = evaluate(relation.exponents, scaled)
-            law = make_law(relation, sizes, terms, tuple(part.names), p_value, numbers, digits)
-            has_noise = law.extent > EXACT
-            # The search has its own limit for wrong cells, which may be many.
-            evidence = judge(
-                _as_candidate(law), cells, {}, has_noise=has_noise, excluded=~relation.sound
-            )
-            if evidence is None:
-                continue
-            if has_noise and not _is_noise(relation.deviations[relation.sound]):
-                continue
-            exponents = np.zeros((len(relation.exponents), len(names)), dtype=np.intp)
-            exponents[:, columns] = law.exponents
-            p_value = min(1.0, 2.0**-evidence.bits)
-            laws.append(
-                replace(law, names=names, exponents=exponents, bits=evidence.bits, p_value=p_value)
-            )
-        return laws, proportional
-
-
-def _is_noise(deviations: FloatArray) -> bool:
-    """Say whether deviations from a law are noise: those of a row do not tell those of the next.
-
-    What is left of a trend or a cycle goes on from row to row. In few rows that would not be seen,
-    so that nothing can be said of noise.
-    """
-    n_rows = len(deviations)
-    if measure_dependence(TELLING_CORRELATION, n_rows) < ENOUGH_BITS:
-        return False
-    first, second = deviations[:-1], deviations[1:]
-    squares = np.sqrt(np.sum(first**2) * np.sum(second**2))
-    correlation = max(float(first @ second / squares), 0.0) if squares > 0 else 0.0
-    return measure_dependence(correlation, n_rows) < ENOUGH_BITS
-
-
-def _as_candidate(law: Law) -> Candidate:
-    terms = tuple(
-        tuple((j, int(powers[j])) for j in np.flatnonzero(powers).tolist())
-        for powers in law.exponents
-    )
-    return Candidate(terms, tuple(law.coefficients.tolist()))
+        as_judged = np.array(candidate.coefficients), np.zeros(len(order))
+        coefficients, errors = found[0] if found else as_judged
+        return Law(
+            tuple(self.table.names), exponents, coefficients[order], errors[order], relation.noise,
+            min(1.0, 2.0**-evidence.bits), rows[relation.sound], bits=evidence.bits, logs=logs,
+            n_broken=int((~relation.sound).sum()),
+        )  # fmt: skip

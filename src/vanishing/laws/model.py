@@ -18,24 +18,28 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import combinations_with_replacement
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.spatial import cKDTree
+from scipy.special import betaln, ndtri
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.laws.cells import ROUNDING, Cells, round_normal
 
 #: Bits from which on an equation is a law: chance gives one in a thousand tables.
 ENOUGH_BITS = 10.0
-#: How often a number is wrong: an assumption, one cell in a hundred.
-WRONG_CELLS = 0.01
+#: How often a cell is wrong: an assumption, one in a thousand to one in ten.
+RATES_OF_ERRORS = np.geomspace(1e-3, 0.1, 21)
 #: Noise, in spreads of a column, that a correlation has. A law is told from it by its bits.
 NOISE_OF_CORRELATIONS = 0.1
 #: Correlation of the residuals of a false law with what it leaves out, which must be seen if there.
 TELLING_CORRELATION = 0.5
 #: Noise, in spreads, with which a prediction says nothing about a cell.
 UNINFORMATIVE = 0.3
+#: Share of the rows that a law with noise must speak of; others are only about the far ones.
+FEWEST_TOLD = 0.25
 #: Denominators that people use: small numbers, and the parts of a day, a month and a year.
 DENOMINATORS = (*range(2, 13), 24, 30, 52, 360, 365)
 #: Relative error up to which a number agrees in all digits that people and programs write.
@@ -46,7 +50,8 @@ SAME_NUMBER = 1e-9
 #: Quantiles of the residuals that the level of the noise is estimated from: some are wrong cells.
 QUANTILES = (0.3, 0.5, 0.68, 0.9)
 
-#: A product of powers of columns: ((column, power), ...), empty for the constant.
+#: A product of powers of columns: ((column, power), ...), empty for the constant. The power 0 is
+#: the logarithm, the limit of (x^p - 1) / p, as in the family of Box and Cox.
 Term = tuple[tuple[int, int], ...]
 
 
@@ -64,8 +69,8 @@ class Candidate:
 
     @property
     def degree(self) -> int:
-        """Total degree."""
-        return max(sum(power for _, power in term) for term in self.terms)
+        """Total degree; a logarithm counts as a column does."""
+        return max(sum(power or 1 for _, power in term) for term in self.terms)
 
     @property
     def key(self) -> tuple[tuple[Term, float], ...]:
@@ -79,7 +84,7 @@ class Candidate:
         for i, (term, coefficient) in enumerate(zip(self.terms, self.coefficients, strict=True)):
             values[:, i] = coefficient
             for j, power in term:
-                values[:, i] *= rows[:, j] ** power
+                values[:, i] *= rows[:, j] ** power if power else np.log(rows[:, j])
         return values
 
     def differentiate(self, rows: FloatArray, column: int) -> FloatArray:
@@ -88,15 +93,30 @@ class Candidate:
         for term, coefficient in zip(self.terms, self.coefficients, strict=True):
             powers = dict(term)
             if column in powers:
-                factor = np.full(len(rows), coefficient * powers[column])
+                factor = np.full(len(rows), coefficient * (powers[column] or 1))
                 for j, power in term:
-                    factor *= rows[:, j] ** (power - (j == column))
+                    if j == column or power:
+                        factor *= rows[:, j] ** (power - (j == column))
+                    else:
+                        factor *= np.log(rows[:, j])
                 slopes += factor
         return slopes
 
-    def is_curved(self, column: int) -> bool:
-        """Say whether a column occurs in a higher power than one."""
-        return any(j == column and power > 1 for term in self.terms for j, power in term)
+    @property
+    def has_logs(self) -> bool:
+        """Whether a term is a logarithm."""
+        return any(not power for term in self.terms for _, power in term)
+
+    def list_powers(self, column: int) -> set[int]:
+        """Return the powers in which a column occurs, 0 for its logarithm."""
+        return {power for term in self.terms for j, power in term if j == column}
+
+    def is_solvable(self, column: int) -> bool:
+        """Say whether a column is a root of a polynomial, or a logarithm, of what the others give.
+
+        An equation of a column and its logarithm may have roots everywhere.
+        """
+        return 0 not in (powers := self.list_powers(column)) or len(powers) == 1
 
 
 @dataclass(frozen=True)
@@ -115,6 +135,13 @@ class Evidence:
         Different rows that speak for the law or against it.
     rounded : tuple of int
         Columns whose rounding is needed to explain the rows.
+    n_fitted : int
+        Coefficients that are not numbers that people write.
+    noise : float
+        Standard deviation of the noise of all columns, relative to their spreads or values; 0 if
+        the law holds up to rounding.
+    is_proportional : bool
+        Whether the noise is in proportion to the values.
     """
 
     candidate: Candidate
@@ -124,6 +151,24 @@ class Evidence:
     broken: BoolArray
     n_rows: int
     rounded: tuple[int, ...]
+    n_fitted: int
+    noise: float
+    is_proportional: bool
+
+    @property
+    def leaves_residuals(self) -> bool:
+        """Whether the residuals could be something else than what rounding leaves."""
+        return bool(self.noise) or (
+            bool(self.n_fitted) and (bool(self.rounded) or bool(self.broken.any()))
+        )
+
+
+def find_complete(candidate: Candidate, cells: Cells) -> BoolArray:
+    """Return the rows that have all cells of a candidate, positive ones where it has logarithms."""
+    complete = cells.present[:, list(candidate.columns)].all(axis=1)
+    for j in {j for term in candidate.terms for j, power in term if not power}:
+        complete &= np.nan_to_num(cells.values[:, j]) > 0
+    return np.asarray(complete)
 
 
 def judge(
@@ -151,7 +196,7 @@ def judge(
         Rows that are left out.
     """
     columns = list(candidate.columns)
-    present = cells.present[:, columns].all(axis=1)
+    present = find_complete(candidate, cells)
     complete = np.flatnonzero(present if excluded is None else present & ~excluded)
     # Each different row of the law's columns counts once: repeated rows are not evidence.
     _, first, which = np.unique(
@@ -163,9 +208,11 @@ def judge(
     length = measure_structure(candidate, len(cells.varying))
     best: Evidence | None = None
     for target in sorted(columns if targets is None else targets):
-        if np.ptp(cells.values[rows, target]) == 0:
+        if not candidate.is_solvable(target) or np.ptp(cells.values[rows, target]) == 0:
             continue
-        code = _Code(candidate, cells, rows, target)
+        code = _Code(candidate, cells, rows, target, which.ravel())
+        if not code.needs_every_column():
+            continue
         write = code.write_with_noise if has_noise else code.write_exactly
         # Of equal targets the last one: people compute columns from those before.
         least = length + (ENOUGH_BITS if best is None else best.bits - SAME_NUMBER)
@@ -186,8 +233,46 @@ def judge(
             broken[complete] = found.broken[which.ravel()]
             n_rows = int((~found.quiet).sum())
             bits = found.bits - length
-            best = Evidence(candidate, bits, target, gains, broken, n_rows, found.rounded)
+            best = Evidence(
+                candidate, bits, target, gains, broken, n_rows, found.rounded, found.n_fitted,
+                found.level, found.is_proportional,
+            )  # fmt: skip
     return best
+
+
+def is_within_rounding(evidence: Evidence, cells: Cells) -> bool:
+    """Say whether each row that keeps a law is off by half a unit of its last digits at most."""
+    candidate = evidence.candidate
+    values = cells.values[find_complete(candidate, cells) & ~evidence.broken]
+    terms = candidate.evaluate_terms(values)
+    units = {j: cells.resolution[j] / 2 for j in evidence.rounded}
+    most = sum(np.abs(candidate.differentiate(values, j)) * unit for j, unit in units.items())
+    return bool(
+        (np.abs(terms.sum(axis=1)) <= most + EXACT_DIGITS * np.abs(terms).sum(axis=1)).all()
+    )
+
+
+def leaves_noise(
+    evidence: Evidence, cells: Cells, known: dict[int, FloatArray], others: list[int]
+) -> bool:
+    """Say whether the residuals of a law with noise are noise.
+
+    What is left of a trend or a cycle goes on from row to row. What is left of a function that the
+    law only comes close to is a smooth function of the ``others``, columns that do not depend on
+    the target.
+    """
+    rows = np.flatnonzero(find_complete(evidence.candidate, cells))
+    # Rows that repeat each other have the same residuals.
+    levels = cells.levels[rows][:, list(evidence.candidate.columns)]
+    _, first, which = np.unique(levels, axis=0, return_index=True, return_inverse=True)
+    rows = rows[first]
+    code = _Code(evidence.candidate, cells, rows, evidence.target, which.ravel())
+    if evidence.target in known:
+        code.alone = np.minimum(code.alone + known[evidence.target][rows], 0.0)
+    written = code.write_with_noise() if evidence.noise else code.write_exactly()
+    if written is None or not code.leaves_noise(written, others):
+        return False
+    return bool(evidence.noise) or is_within_rounding(evidence, cells)
 
 
 class _Written(NamedTuple):
@@ -200,12 +285,26 @@ class _Written(NamedTuple):
     rounded: tuple[int, ...]
     noise: FloatArray
     share: float
+    n_fitted: int = 0
+    level: float = 0.0
+    is_proportional: bool = False
 
 
 class _Code:
-    """Writes the target of a candidate down, in rows that are all different."""
+    """Writes the target of a candidate down, in rows that are all different.
 
-    def __init__(self, candidate: Candidate, cells: Cells, rows: IntArray, target: int) -> None:
+    ``which`` of them each row of the table is like that has the cells of the candidate, in order.
+    """
+
+    def __init__(
+        self,
+        candidate: Candidate,
+        cells: Cells,
+        rows: IntArray,
+        target: int,
+        which: IntArray,
+    ) -> None:
+        self.which = which
         self.candidate = candidate
         self.cells = cells
         self.rows = rows
@@ -223,7 +322,7 @@ class _Code:
         self.silent: BoolArray = np.abs(slope) * largest <= 4 * ROUNDING * size
         self.divisor = np.where(self.silent, 1.0, slope)
         with np.errstate(all="ignore"):
-            off = np.abs(_solve(candidate, self.values, terms, target, self.divisor))
+            off = _solve(candidate, self.values, terms, target, self.divisor)
             self.residuals = np.where(self.silent, 0.0, off)
             self.influences = terms / self.divisor[:, None]
             self.rounding = ROUNDING * size / np.abs(self.divisor)
@@ -231,8 +330,20 @@ class _Code:
         # Nor may the law be off there: 0 = price is false, whatever x says in 0 x = price.
         most = sum(np.abs(each) * cells.resolution[j] for j, each in self.slopes.items())
         self.violated = self.silent & (np.abs(terms.sum(axis=1)) > most + 64 * ROUNDING * size)
-        # A square has two roots: one bit tells which.
-        self.choice = 1.0 if candidate.is_curved(target) else 0.0
+        # Several powers have several roots, and a square two unless a sign never occurs: it takes
+        # bits to tell which.
+        powers, x = candidate.list_powers(target), self.values[:, target]
+        is_single = len(powers) == 1 and (max(powers) % 2 or not (x.min() < 0 < x.max()))
+        self.choice = 0.0 if is_single else math.log2(max(powers))
+
+    def needs_every_column(self) -> bool:
+        """Say whether no column is so small that it never changes a digit of the target."""
+        with np.errstate(all="ignore"):
+            changes = [
+                np.abs(slope / self.divisor).max() * np.ptp(self.values[:, j])
+                for j, slope in self.slopes.items()
+            ]
+        return not min(changes) < self.cells.resolution[self.target] / 2
 
     def write_exactly(self) -> _Written | None:
         """Write the target with residuals that are zero, or that rounding explains."""
@@ -241,18 +352,19 @@ class _Code:
         digits = EXACT_DIGITS * np.abs(target)
         noise = np.maximum(32 * self.rounding, digits)
         told = np.maximum(digits, unit) / np.maximum(noise, unit)
-        likelihood = np.where(self.residuals <= noise, np.minimum(1.0, told), 0.0)
+        off = np.abs(self.residuals)
+        likelihood = np.where(off <= noise, np.minimum(1.0, told), 0.0)
         best = self._write(likelihood, noise, 0)
         if best is None or best.broken.any():
             for rounded, noise in self._round_columns():
-                written = self._write(round_normal(self.residuals, noise, unit), noise, 1)
+                written = self._write(round_normal(off, noise, unit), noise, 1)
                 if written is not None and (best is None or written.bits > best.bits):
                     best = written._replace(rounded=rounded)
         if best is None:
             return None
-        cost, is_fitted = self._measure_coefficients(best)
-        best = best._replace(bits=best.bits - cost)
-        if best.rounded or is_fitted:
+        cost, n_fitted = self._measure_coefficients(best)
+        best = best._replace(bits=best.bits - cost, n_fitted=n_fitted)
+        if best.rounded or n_fitted:
             # Coefficients that are fitted follow any trend, and rounding hides what they miss.
             return self._compare(best, np.full(len(self.rows), NOISE_OF_CORRELATIONS * self.spread))
         return best
@@ -281,39 +393,114 @@ class _Code:
 
         It is that of the target, or of all columns in proportion to their spreads or their values.
         """
-        everywhere = self._propagate(self.cells.spreads)
+        # Where the law says that the target is: its own cell must not tell how far off it is.
+        predicted = self.values.copy()
+        predicted[:, self.target] -= self.residuals
         with np.errstate(all="ignore"):
-            by_value = self._propagate(np.abs(self.values))
+            slopes = {j: self.candidate.differentiate(predicted, j) for j in self.slopes}
+            everywhere = self._propagate(slopes, self.cells.spreads)
+            by_deviation = self._propagate(slopes, self.cells.deviations)
+            by_value = self._propagate(slopes, np.abs(predicted))
+        shapes = [np.full(len(self.rows), self.spread), everywhere, by_deviation, by_value]
+        if self.cells.noise is not None:
+            shapes = [self._propagate(slopes, self.cells.noise)]
         self.violated = np.zeros(len(self.rows), dtype=bool)  # by noise, for all one knows
-        best: _Written | None = None
-        for shape in (np.full(len(self.rows), self.spread), everywhere, by_value):
+        # A number far from the others is told even by a rough prediction.
+        x = self.values[:, self.target]
+        reach = np.hypot(self.spread, predicted[:, self.target] - np.median(x))
+        best: tuple[_Written, FloatArray] | None = None
+        for shape in shapes:
             known = ~self.silent & np.isfinite(shape) & (shape > 0)
             if known.sum() <= len(self.candidate.terms):
                 continue
-            scaled = self.residuals[known] / shape[known]
-            levels = {float(np.quantile(scaled, q)) / float(ndtri((1 + q) / 2)) for q in QUANTILES}
-            for level in levels:
+            for level in self._estimate_levels(np.abs(self.residuals[known]) / shape[known]):
                 noise = np.hypot(level * shape, self.rounding)
-                written = self._write(round_normal(self.residuals, noise, self.unit), noise, 1)
-                if written is not None and (best is None or written.bits > best.bits):
-                    best = written
+                likelihood = round_normal(np.abs(self.residuals), noise, self.unit)
+                written = self._write(likelihood, noise, 1, reach)
+                if written is None or np.mean(~written.quiet) < FEWEST_TOLD:
+                    continue
+                if best is None or written.bits > best[0].bits:
+                    best = written._replace(level=level, is_proportional=shape is by_value), shape
         if best is None:
             return None
-        best = best._replace(bits=best.bits - self._measure_coefficients(best)[0])
-        return self._compare(best, NOISE_OF_CORRELATIONS * everywhere)
+        written, shape = best
+        written = written._replace(bits=written.bits - self._measure_coefficients(written)[0])
+        shape = shape if self.cells.noise is None else everywhere
+        return self._compare(written, NOISE_OF_CORRELATIONS * shape)
 
-    def _propagate(self, units: FloatArray) -> FloatArray:
+    def _estimate_levels(self, scaled: FloatArray) -> set[float]:
+        """Return levels of the noise that may be, by quantiles: some residuals are wrong cells."""
+        if self.cells.noise is not None:
+            return {1.0}
+        ordered = np.sort(scaled)
+        return {
+            float(ordered[int(q * len(ordered))]) / float(ndtri((1 + q) / 2)) for q in QUANTILES
+        }
+
+    def leaves_noise(self, written: _Written, others: list[int]) -> bool:
+        """Say whether residuals are noise: neither other rows nor other columns tell them."""
+        kept = np.flatnonzero(~written.quiet & ~written.broken)
+        kept = kept[np.argsort(self.rows[kept])]
+        # In few rows, nothing of that would be seen. Rounding has a known size, so that one factor
+        # may be fitted to all of them. More factors, or fewer rows, follow every trend.
+        is_unclear = measure_dependence(TELLING_CORRELATION, len(kept)) < ENOUGH_BITS
+        if is_unclear and (written.level or written.n_fitted > 1 or written.broken.any()):
+            return False
+        residuals = self.residuals[kept] / np.hypot(written.noise[kept], self.unit)
+        if written.level and not self._is_normal(written, kept):
+            return False
+        first, second = residuals[:-1], residuals[1:]
+        squares = np.sqrt(np.sum(first**2) * np.sum(second**2))
+        correlation = max(float(first @ second / squares), 0.0) if squares > 0 else 0.0
+        if measure_dependence(correlation, len(kept)) > ENOUGH_BITS:
+            return False
+        level = float(np.median(written.noise[kept])) / self.spread
+        own = [j for j in self.candidate.columns if j != self.target]
+        # Rounding makes neighbors alike, noise does not.
+        if level * self.spread > self.unit and (
+            measure_likeness(residuals, self.values[kept][:, own]) > ENOUGH_BITS
+        ):
+            return False
+        for columns in (own, others):
+            values = self.values[kept][:, columns]
+            complete = np.isfinite(values).all(axis=1)
+            if measure_smoothness(residuals[complete], values[complete], level) > ENOUGH_BITS:
+                return False
+        return True
+
+    def _is_normal(self, written: _Written, kept: IntArray) -> bool:
+        """Say whether residuals are neither exact too often nor bounded."""
+        # Noise spares no row: where many are exact, others are of another kind.
+        within = round_normal(np.zeros(len(kept)), written.noise[kept], self.unit)
+        n_exact = int(np.sum(np.abs(self.residuals[kept]) <= self.unit / 2))
+        if measure_excess(n_exact, float(within.sum()), len(kept)) > ENOUGH_BITS:
+            return False
+        # Noise has no bounds. Lighter tails are those of a variable that the law leaves out.
+        residuals = self.residuals[kept] / written.noise[kept]
+        kurtosis = float(np.mean(residuals**4) / np.mean(residuals**2) ** 2)
+        lighter = max(3 - kurtosis, 0.0) ** 2 * len(kept) / 24  # squared standard errors
+        return lighter / (2 * math.log(2)) < ENOUGH_BITS
+
+    def _propagate(self, slopes: dict[int, FloatArray], units: FloatArray) -> FloatArray:
         """Return the noise of the target that noise of the columns causes, to first order."""
         units = np.broadcast_to(units, self.values.shape)
-        squares = [(slope * units[:, j]) ** 2 for j, slope in self.slopes.items()]
-        return np.asarray(np.sqrt(np.sum(squares, axis=0)) / np.abs(self.divisor))
+        squares = [(slope * units[:, j]) ** 2 for j, slope in slopes.items()]
+        noise = np.sqrt(np.sum(squares, axis=0)) / np.abs(slopes[self.target])
+        return np.asarray(np.where(np.isfinite(noise), noise, np.inf))
 
     def _write(
-        self, likelihood: FloatArray, noise: FloatArray, n_parameters: int
+        self,
+        likelihood: FloatArray,
+        noise: FloatArray,
+        n_parameters: int,
+        reach: FloatArray | None = None,
     ) -> _Written | None:
-        """Return the code with the best share of wrong cells, without that of the coefficients."""
+        """Return the code with the best share of wrong cells, without that of the coefficients.
+
+        A prediction whose noise is a part of ``reach``, by default the spread, says nothing.
+        """
         n_rows = len(self.rows)
-        quiet = self.silent | (noise > UNINFORMATIVE * self.spread)
+        quiet = self.silent | ~(noise <= UNINFORMATIVE * (self.spread if reach is None else reach))
         n_speaking = int((~quiet | self.violated).sum())
         if n_speaking <= len(self.candidate.terms):
             return None
@@ -327,7 +514,7 @@ class _Code:
             )
             gains[self.violated] = math.log2(share)
             broken = (ratio < math.log2(share)) & ~quiet | self.violated
-            if broken.any() and not are_errors(int(broken.sum()), n_speaking, len(self.slopes)):
+            if broken.any() and not self._are_errors(broken, ~quiet | self.violated):
                 continue
             cost = 0.5 * math.log2(n_rows) * (n_parameters + (share > rare)) + 1
             bits = float(gains.sum()) - cost
@@ -335,11 +522,20 @@ class _Code:
                 best = _Written(bits, gains, broken, quiet, (), noise, share)
         return best
 
-    def _measure_coefficients(self, written: _Written) -> tuple[float, bool]:
+    def _are_errors(self, broken: BoolArray, speaking: BoolArray) -> bool:
+        """Say whether broken rows are rather wrong cells than rows of another kind."""
+        # Repeated rows too: wrong cells do not repeat themselves.
+        flags = broken[self.which][speaking[self.which]]
+        n_blocks = int(np.sum(flags[1:] & ~flags[:-1])) + int(flags[0])
+        return are_errors(int(flags.sum()), n_blocks, len(flags), len(self.slopes))
+
+    def _measure_coefficients(self, written: _Written) -> tuple[float, int]:
         kept = ~written.quiet & ~written.broken
         errors = np.hypot(written.noise, self.unit / np.sqrt(12))[kept]
         return _measure_coefficients(
-            self.candidate.coefficients, self.influences[kept] / errors[:, None]
+            self.candidate.coefficients,
+            self.influences[kept] / errors[:, None],
+            is_rounded=bool(written.rounded or written.level),
         )
 
     def _compare(self, written: _Written, correlated: FloatArray) -> _Written | None:
@@ -349,14 +545,50 @@ class _Code:
             bits=written.bits - max(float(between[~written.quiet].sum()), 0.0)
         )
         noise = np.hypot(correlated, written.noise)
-        ratio = np.log2(round_normal(self.residuals, noise, self.unit)) - self.choice - self.alone
-        rough = np.where(
-            written.quiet,
-            0.0,
-            np.logaddexp2(math.log2(1 - written.share) + ratio, math.log2(written.share)),
-        )
-        more = float(written.gains.sum() - rough.sum())
-        return written if more >= ENOUGH_BITS + len(self.candidate.terms) else None
+        more = float(written.gains.sum()) - self._sum_gains(self.residuals, noise, written)
+        if more < ENOUGH_BITS + len(self.candidate.terms):
+            return None
+        if written.level and (self.candidate.degree > 1 or self.candidate.has_logs):
+            more = float(written.gains.sum()) - self._regress(written)
+            if more < ENOUGH_BITS + len(self.candidate.terms):
+                return None
+        return written
+
+    def _sum_gains(self, residuals: FloatArray, noise: FloatArray, written: _Written) -> float:
+        """Return the bits of the same rows with other residuals and noise."""
+        off = np.where(written.quiet, 0.0, np.abs(residuals))
+        noise = np.where(written.quiet, self.spread, noise)
+        ratio = np.log2(round_normal(off, noise, self.unit)) - self.choice - self.alone
+        share = math.log2(written.share), math.log2(1 - written.share)
+        gains = np.where(written.quiet, 0.0, np.logaddexp2(share[1] + ratio, share[0]))
+        return float(gains.sum())
+
+    def _regress(self, written: _Written) -> float:
+        """Return the bits that linear regression of the target on the law's columns saves.
+
+        Near a point, and for correlated columns, every curve is a straight line. A polynomial that
+        says no more than that is not a law: x² = y² where x is about y.
+        """
+        others = [j for j in self.candidate.columns if j != self.target]
+        kept = ~written.quiet & ~written.broken
+        design = np.column_stack([self.values[:, others], np.ones(len(self.rows))])
+        sizes = np.abs(design).max(axis=0)
+        design = design / np.where(sizes > 0, sizes, 1.0)
+        target = self.values[:, self.target]
+        if not np.isfinite(design[kept]).all() or not kept.any():
+            return 0.0
+        fitted = np.linalg.lstsq(design[kept], target[kept], rcond=None)[0]
+        off = target - design @ fitted
+        noise = np.hypot(np.sqrt(np.mean(off[kept] ** 2)), self.rounding)
+        return self._sum_gains(off, noise, written) + self.choice * int((~written.quiet).sum())
+
+
+def predict(candidate: Candidate, values: FloatArray, target: int) -> FloatArray:
+    """Return the root of a candidate in a column that is nearest to its cell, row by row."""
+    with np.errstate(all="ignore"):
+        terms = candidate.evaluate_terms(values)
+        slope = candidate.differentiate(values, target)
+        return np.asarray(values[:, target] - _solve(candidate, values, terms, target, slope))
 
 
 def _solve(
@@ -364,7 +596,7 @@ def _solve(
 ) -> FloatArray:
     """Return by how much the target differs from the nearest root of the law, row by row."""
     step = terms.sum(axis=1) / slope
-    if not candidate.is_curved(target):
+    if candidate.list_powers(target) == {1}:
         return np.asarray(step)
     moved = values.copy()
     for _ in range(6):  # Newton's method doubles the digits each time
@@ -376,17 +608,21 @@ def _solve(
 
 
 @lru_cache(maxsize=4096)
-def are_errors(n_broken: int, n_rows: int, n_columns: int) -> bool:
+def are_errors(n_broken: int, n_blocks: int, n_rows: int, n_columns: int) -> bool:
     """Say whether broken rows are rather wrong cells than rows that the equation does not hold for.
 
-    An equation that holds often, with exceptions at any rate, is not a law with a few wrong cells:
-    compare the two binomial likelihoods, the first with the usual rate of wrong cells or a smaller
-    one, the second with a uniform prior of its rate.
+    Wrong cells have a usual rate, and stand anywhere. An equation that holds often has exceptions
+    at any rate, and rows of another kind stand together, in few blocks: compare the likelihood with
+    the mean of that of any rate and that of any Markov chain.
     """
-    rate = min(1 - (1 - WRONG_CELLS) ** n_columns, n_broken / n_rows)
-    as_errors = math.log(math.comb(n_rows, n_broken))
-    as_errors += n_broken * math.log(rate) + (n_rows - n_broken) * math.log1p(-rate)
-    return as_errors > -math.log(n_rows + 1)
+    n_sound = n_rows - n_broken
+    rates = 1 - (1 - RATES_OF_ERRORS) ** n_columns
+    as_errors = n_broken * np.log(rates) + n_sound * np.log1p(-rates) - math.log(len(rates))
+    at_any_rate = betaln(n_broken + 1, n_sound + 1)
+    in_blocks = betaln(n_blocks + 1, max(n_sound - n_blocks, 0) + 1)
+    in_blocks += betaln(n_blocks + 1, n_broken - n_blocks + 1)
+    others = np.logaddexp(at_any_rate, in_blocks) - math.log(2)
+    return bool(np.logaddexp.reduce(as_errors) > others)
 
 
 def measure_dependence(correlation: float, n_rows: int) -> float:
@@ -394,9 +630,71 @@ def measure_dependence(correlation: float, n_rows: int) -> float:
     return -0.5 * n_rows * math.log2(max(1 - correlation**2, np.finfo(float).tiny))
 
 
+def measure_excess(count: int, expected: float, n_rows: int) -> float:
+    """Return the bits that speak for a rate above the expected one: n times their divergence."""
+    rate, usual = count / n_rows, min(max(expected / n_rows, 1e-300), 1 - 1e-12)
+    if rate <= usual:
+        return 0.0
+    divergence = rate * math.log2(rate / usual)
+    if rate < 1:
+        divergence += (1 - rate) * math.log2((1 - rate) / (1 - usual))
+    return n_rows * divergence
+
+
+def measure_likeness(residuals: FloatArray, columns: FloatArray) -> float:
+    """Return the bits that the residual of the nearest row saves.
+
+    A polynomial that comes close to another function leaves waves, which are orthogonal to
+    polynomials of low degrees. Neighbors are on the same side of a wave.
+    """
+    low, high = np.quantile(columns, [0.16, 0.84], axis=0)
+    width = np.where(high > low, high - low, np.maximum(np.ptp(columns, axis=0), 1e-300))
+    nearest = cKDTree(columns / width).query(columns / width, k=2)[1]
+    first, second = np.unique(np.sort(nearest, axis=1), axis=0).T
+    squares = np.sqrt(np.sum(residuals[first] ** 2) * np.sum(residuals[second] ** 2))
+    correlation = float(residuals[first] @ residuals[second] / squares) if squares > 0 else 0.0
+    return measure_dependence(max(correlation, 0.0), len(first))
+
+
+def measure_smoothness(residuals: FloatArray, columns: FloatArray, level: float) -> float:
+    """Return the bits that polynomials of columns save on residuals, those of noise not counted.
+
+    Each coefficient costs ½ log₂ n. Columns have noise themselves, which is part of the residuals:
+    a direction in which they vary by s spreads explains (level / s)² of these in any case.
+    """
+    n_rows = len(columns)
+    if not columns.size:
+        return 0.0
+    low, middle, high = np.quantile(columns, [0.16, 0.5, 0.84], axis=0)
+    width = np.where(high > low, (high - low) / 2, np.std(columns, axis=0))
+    varying = width > 0
+    # Far cells would decide about everything.
+    scaled = np.clip((columns - middle)[:, varying] / width[varying], -3, 3)
+    centred = residuals - residuals.mean()
+    total, best = float(centred @ centred), 0.0
+    features = np.empty((n_rows, 0))
+    for degree in (1, 2, 3):
+        chosen = combinations_with_replacement(range(scaled.shape[1]), degree)
+        products = [np.prod(scaled[:, list(each)], axis=1) for each in chosen]
+        features = np.column_stack([features, *products]) if products else features
+        if not products or not total or 4 * features.shape[1] > n_rows:
+            break
+        sizes = features.std(axis=0)
+        standard = (features - features.mean(axis=0)) / np.where(sizes > 0, sizes, 1.0)
+        left, singular, _ = np.linalg.svd(standard, full_matrices=False)
+        spread = np.maximum(singular / math.sqrt(n_rows), np.finfo(float).tiny)
+        by_noise = float(np.minimum(degree * level / spread, 1.0) @ np.minimum(level / spread, 1.0))
+        explained = float(np.sum((left.T @ centred) ** 2)) / total
+        correlation = math.sqrt(max(explained - by_noise, 0.0))
+        cost = 0.5 * features.shape[1] * math.log2(n_rows)
+        best = max(best, measure_dependence(correlation, n_rows) - cost)
+    return best
+
+
 def measure_structure(candidate: Candidate, n_columns: int) -> float:
     """Return the bits that tell which terms a candidate has, and which column is its target."""
     n_terms, degree = len(candidate.terms), candidate.degree
+    n_columns *= 1 + candidate.has_logs
     n_monomials = math.comb(n_columns + degree, degree)
     bits = math.log2(math.comb(max(n_monomials, n_terms), n_terms))
     columns = candidate.columns
@@ -407,8 +705,15 @@ def measure_structure(candidate: Candidate, n_columns: int) -> float:
     return bits + n_terms + degree + math.log2(len(columns)) + together
 
 
+def measure_length(candidate: Candidate, n_columns: int, n_rows: int) -> float:
+    """Return the bits of a candidate: its terms, and coefficients fitted to some rows."""
+    influences = np.ones((n_rows, len(candidate.terms)))
+    bits, _ = _measure_coefficients(candidate.coefficients, influences)
+    return measure_structure(candidate, n_columns) + bits
+
+
 def _is_total_of_neighbors(columns: Sequence[int]) -> bool:
-    for total in columns:
+    for total in columns if len(columns) > 1 else ():
         others = [j for j in columns if j != total]
         gap = len(others) - 1 + (others[0] < total < others[-1])
         if others[-1] - others[0] == gap:
@@ -417,24 +722,24 @@ def _is_total_of_neighbors(columns: Sequence[int]) -> bool:
 
 
 def _measure_coefficients(
-    coefficients: Sequence[float], influences: FloatArray
-) -> tuple[float, bool]:
-    """Return the bits of the coefficients, and whether some are fitted numbers.
+    coefficients: Sequence[float], influences: FloatArray, *, is_rounded: bool = True
+) -> tuple[float, int]:
+    """Return the bits of the coefficients, and how many of them are fitted numbers.
 
     One of them is 1. Others are written as numbers that people use, or with the digits that the
     residuals need: ½ log₂ of their Fisher information, of which ``influences`` are the roots row by
-    row.
+    row. Rounding allows many numbers, so that the shortest of these may be a fitted one.
     """
     information = np.sum(influences**2, axis=0)
     fitted = 2 + 0.5 * np.log2(np.maximum(information, 1.0))
-    best = math.inf, False
+    best = math.inf, 0
     for unit in coefficients:
-        bits, is_fitted = 0.0, False
+        bits, n_fitted = 0.0, 0
         for value, digits in zip(coefficients, fitted.tolist(), strict=True):
             written = measure_number(float(f"{abs(value / unit):.12g}"))
             bits += min(digits, written) if value is not unit else 0.0
-            is_fitted |= digits < written
-        best = min(best, (bits, is_fitted))
+            n_fitted += math.isinf(written) or (is_rounded and digits < written)
+        best = min(best, (bits, n_fitted))
     return best
 
 
@@ -472,7 +777,7 @@ def measure_number(value: float) -> float:
 def bound_bits(candidate: Candidate, cells: Cells, known: dict[int, FloatArray]) -> float:
     """Return at least as many bits as ``judge`` finds, at a fraction of its cost."""
     columns = list(candidate.columns)
-    complete = cells.present[:, columns].all(axis=1)
+    complete = find_complete(candidate, cells)
     values = cells.values[complete]
     if len(values) <= len(candidate.terms):
         return -math.inf
@@ -498,3 +803,19 @@ def bound_bits(candidate: Candidate, cells: Cells, known: dict[int, FloatArray])
             if (~kept & told).sum() <= 1 + told.sum() / 5:
                 gain = max(gain, -float(alone[kept & told].sum()))
     return gain - measure_structure(candidate, len(cells.varying))
+
+
+def allow_errors(ratio: FloatArray, share: float) -> FloatArray:
+    """Return the bits of cells that an equation tells, a share of which may be wrong.
+
+    ``ratio`` is log₂ of the ratio of their probabilities with the equation and without it.
+    """
+    return np.asarray(np.logaddexp2(math.log2(1 - share) + ratio, math.log2(share)))
+
+
+def measure_digits(coefficients: Sequence[float], influences: FloatArray) -> float:
+    """Return the bits of fitted coefficients: as people write them, or the digits that count.
+
+    ``influences`` are the terms times their coefficients, in units of the noise, row by row.
+    """
+    return _measure_coefficients(coefficients, influences)[0]

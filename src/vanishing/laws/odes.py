@@ -5,31 +5,46 @@ such: the noise that counts is that of the derivative, so a polynomial is measur
 square relative to that of Q. Rational equations dx/dt = -P(x) / Q(x) are polynomials in this form.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
-from vanishing.arrays.kernels import norms
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
 from vanishing.equations.text import plain_symbol, printable
-from vanishing.laws.discovery import HIGHEST_DEGREE, check_options, highest_powers
-from vanishing.laws.fit import Relation, evaluate
-from vanishing.laws.law import Equations, Law, check_rows, make_law
-from vanishing.laws.search import MOST_FACTORED, Terms, center, even_weights
+from vanishing.laws.cells import Cells
+from vanishing.laws.fit import Relation, evaluate, fit_terms
+from vanishing.laws.law import Equations, Law, check_rows
+from vanishing.laws.model import ENOUGH_BITS, NOISE_OF_CORRELATIONS
+from vanishing.laws.search import (
+    HIGHEST_DEGREE,
+    MOST_FACTORED,
+    Terms,
+    center,
+    check_options,
+    even_weights,
+    highest_powers,
+    sort_terms,
+)
 from vanishing.laws.table import refuse_sizes
 from vanishing.laws.trajectories import (
     FOLDS,
-    INTEGRATION,
+    Found,
+    Series,
     Trajectories,
-    TrajectorySearch,
     choose_terms,
+    divide,
     estimate_noise,
     hold_out,
+    is_state,
+    leave_out_terms,
+    measure_coefficients,
+    measure_terms,
     parse_terms,
     take_trajectories,
+    write_equation,
 )
 from vanishing.polynomials.monomials import monomials
 
@@ -39,19 +54,18 @@ FEWEST_TIMES, FEWEST_AVERAGES = 15, 30
 CONSTANT = 1e-12
 #: Half width of a test function, relative to that of the best local polynomials.
 WIDTH = 0.7
-#: Error of a derivative, relative to its spread, that is always small enough.
-LEAST_LIMIT = 1e-7
 #: Rows on each side of one at which polynomials are fitted to the rows around it.
 HALF_WIDTHS = (3, 4, 5, 6, 8, 10, 13, 16, 20, 26, 32, 40, 52, 64)
 #: Degree of these polynomials, and of those that show the error they make.
 SMOOTH, SMOOTHER = 4, 6
 #: Sets of terms that are kept of each size when equations are compared, and that are looked at.
 KEPT, COMPARED = 200, 10_000
-#: How many of the sets of each size, and of the best fits, are looked at more closely.
-FITTED = 10
-#: Twice the logarithm of the likelihood ratio that a term has to gain. That is much: neighbouring
-#: test functions overlap, so that there are fewer independent averages than averages.
-GAIN = 40.0
+#: Resolution of a derivative, relative to its spread: errors of local polynomials.
+LOCAL = 1e-3
+#: Averages that have rows in common with the next.
+OVERLAPPING = 4
+#: Sets of each size that are judged, and terms of the longest equation.
+FITTED, LONGEST = 30, 10
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,8 +90,9 @@ class Ode(Law):
         its columns is shuffled; corrected for the number of candidates.
     rows : int array
         Numbers of the averages for which it holds.
-    bits, resolution : None
-        Not used.
+    bits, resolution, logs, n_broken : float, None, None, 0
+        The bits that it saves when one of its columns is written down from the others; the rest is
+        not used.
     """
 
     @property
@@ -349,128 +364,136 @@ def average(groups: IntArray, half: int) -> tuple[csr_array, IntArray]:
     return matrix.tocsr(), groups[middles]
 
 
-@dataclass
-class OdeSearch(TrajectorySearch):
+class OdeSearch:
     """One search for the equation of a derivative, which is the last column.
 
     An equation holds at every time, so its terms may be averaged with a test function, over as many
-    rows as it takes to get rid of the noise (the weak form). ``rows`` are averages of the columns.
-    ``spreads`` are zero but for the derivative: its noise is the one that counts.
+    rows as it takes to get rid of the noise (the weak form). The derivative is the target: its
+    noise is the one that counts.
 
-    Attributes
+    Parameters
     ----------
     data : array of shape (n, n_columns)
-        The rows before they are averaged.
+        Divided by ``sizes``.
+    sizes : array of shape (n_columns,)
+    names : tuple of str
     averages : sparse array of shape (n_rows, n)
+    groups, folds : int arrays of shape (n_rows,)
+        Trajectory of each average, and the part that it is held out with.
+    exponents : int array of shape (n_terms, n_columns)
+        Monomials that may appear.
+    may_divide : bool
+        Whether terms may be divided by a common factor.
     """
 
-    data: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
-    averages: Any = None
-    step: ClassVar[float] = 1.2
-    steps: ClassVar[tuple[int, int]] = (15, 12)
-    rows_per_term: ClassVar[int] = 10
+    def __init__(
+        self,
+        data: FloatArray,
+        sizes: FloatArray,
+        names: tuple[str, ...],
+        averages: csr_array,
+        groups: IntArray,
+        folds: IntArray,
+        exponents: IntArray,
+        may_divide: bool,
+    ) -> None:
+        self.data, self.averages, self.groups, self.folds = data, averages, groups, folds
+        self.exponents, self.may_divide = exponents, may_divide
+        self.sizes, self.names = sizes, names
+        self.rows = averages @ data
+        derivative = self.rows[:, -1]
+        self.unit = float(derivative.std())
+        resolution = LOCAL * self.unit
+        alone = Cells(derivative[:, None], np.array([resolution])).log_alone[:, 0]
+        self.series = Series(derivative, groups, alone, self.unit, resolution, OVERLAPPING)
 
-    @property
-    def _data(self) -> FloatArray:
-        return self.data
-
-    def _run_once(self) -> bool:
-        # All equations of one derivative have the same direction: the first is the shortest.
-        return not self.found and super()._run_once()
-
-    def run(self) -> list[tuple[Relation, float]]:
-        """Find the equation, and compare it with others that have other terms."""
-        super().run()
-        if self.found and self.powers[-1] == 2 and self.found[0][0].noise > INTEGRATION:
-            self.found[0] = self._compare(*self.found[0])
-        return self.found
-
-    def _compare(self, relation: Relation, p_value: float) -> tuple[Relation, float]:
-        """Return the equation whose solution has the smallest error for its number of terms.
-
-        The search takes the first equation that holds up to the noise. On the way there it follows
-        the few polynomials that vanish best, and a rational function has approximations by others.
-        """
-        terms = self._make_terms(np.arange(len(self.rows)))
-        least = self._cost(relation)
-        others = [
-            self.fit(exponents)
-            for supports in find_supports(terms, len(relation.exponents) + 1)
-            for exponents in self._divide(terms, supports[:FITTED])
-        ]
-        costs = [self._cost(each) for each in others]
-        for k in np.argsort(costs)[:FITTED]:
-            if costs[k] >= least:
+    def run(self, report: Callable[[float], object]) -> Found | None:
+        """Return the equation with most bits; longer ones are tried as long as they have more."""
+        best: Found | None = None
+        seen: set[bytes] = set()
+        for size, supports in enumerate(find_supports(self._make_terms(), LONGEST), 2):
+            report(size / LONGEST)
+            for exponents in self.exponents[supports[:FITTED]]:
+                shortest = divide(exponents)[0] if self.may_divide else exponents
+                if shortest.tobytes() not in seen:
+                    seen.add(shortest.tobytes())
+                    found = self.judge(shortest)
+                    if found is not None and (best is None or found.bits > best.bits):
+                        best = found
+            if best is not None and len(best.relation.exponents) < size - 1:
                 break
-            other, its_p_value = self.judge(others[k])
-            if its_p_value is not None and self._cost(other) < least:
-                return other, its_p_value
-        return relation, p_value
+        return None if best is None else leave_out_terms(best, self.judge)
 
-    def _divide(self, terms: Terms, supports: IntArray) -> list[IntArray]:
-        """Return sets of terms without a common factor."""
-        sets = []
-        for exponents in terms.exponents[supports]:
-            common = exponents.min(axis=0)
-            if self.allowed is None or not common.any():
-                sets.append(exponents - common)
-        return sets
-
-    def _cost(self, relation: Relation) -> float:
-        """Return minus twice the log likelihood of the derivative, and a price for each term."""
-        error = max(self._solution_error(relation), 1e-300)
-        return float(2 * len(self.rows) * np.log(error) + GAIN * len(relation.exponents))
-
-    def _is_linear(self, relation: Relation) -> bool:
-        return int(relation.exponents[:, -1].max()) == 1
-
-    def _is_rough(self, relation: Relation) -> bool:
-        # Where Q is nearly zero a wrong equation may hold, but its solution does not.
-        if self._is_linear(relation) and self._solution_error(relation) > self.most_noise:
-            return True
-        # Small deviations are errors of integration and of local polynomials.
-        return relation.noise > INTEGRATION and super()._is_rough(relation)
-
-    def _solution_error(self, relation: Relation) -> float:
-        """Return the error of -P/Q as the derivative, relative to its spread.
-
-        It is the same for all multiples of an equation.
-        """
-        own = relation.exponents[:, -1] == 1
-        without = relation.exponents * np.r_[np.ones(self.data.shape[1] - 1, dtype=np.intp), 0]
-        terms = evaluate(without, self.data) * relation.coefficients
-        slope = terms[:, own].sum(axis=1)
-        solution = -terms[:, ~own].sum(axis=1) / np.where(slope == 0, 1e-300, slope)
-        errors = self.averages @ (self.data[:, -1] - solution)
-        return float(norms(errors[:, None])[0] / np.sqrt(len(errors)) / self.spreads[-1])
-
-    def evaluate(
-        self, exponents: IntArray, data: FloatArray, rows: BoolArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return averages of terms, and of their gradients."""
-        averages = self.averages if rows.all() else self.averages[np.flatnonzero(rows)]
-        gradients = np.zeros((averages.shape[0], data.shape[1], len(exponents)))
-        lower = exponents - np.eye(data.shape[1], dtype=np.intp)[-1]
-        own = np.flatnonzero(exponents[:, -1])
-        slopes = evaluate(lower[own], data) * (exponents[own, -1] * self.spreads[-1])
-        gradients[:, -1, own] = averages @ slopes
-        return averages @ evaluate(exponents, data), gradients
-
-    def _make_terms(self, rows: IntArray) -> Terms:
-        exponents = monomials(self.data.shape[1], self.degree).exponents
-        exponents = exponents[(exponents < self.powers).all(axis=1)]
-        everything = np.ones(len(self.rows), dtype=bool)
-        values, gradients = self.evaluate(exponents, self.data, everything)
+    def _make_terms(self) -> Terms:
+        values, slopes = self.evaluate(self.exponents)
         weights = even_weights(values.T)
         roots = np.sqrt(weights)[:, None]
-        values, slopes = roots * values, roots * gradients[:, -1]
+        values, slopes = roots * values, roots * slopes
         factor = np.asarray(np.linalg.qr(values[:, :MOST_FACTORED], mode="r"))
-        terms = Terms(exponents, values.T @ values, slopes.T @ slopes, factor, weights)
-        return terms.restrict(self.allowed)
+        return Terms(self.exponents, values.T @ values, slopes.T @ slopes, factor, weights)
+
+    def evaluate(self, exponents: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return averages of terms, and of their slopes by the derivative, for one spread of it."""
+        lower = exponents - np.eye(self.data.shape[1], dtype=np.intp)[-1]
+        own = np.flatnonzero(exponents[:, -1])
+        slopes = np.zeros((self.averages.shape[0], len(exponents)))
+        slopes[:, own] = self.averages @ (
+            evaluate(lower[own], self.data) * (exponents[own, -1] * self.unit)
+        )
+        return self.averages @ evaluate(exponents, self.data), slopes
+
+    def judge(self, exponents: IntArray) -> Found | None:
+        """Return the bits that an equation saves on trajectories that it was not fitted to."""
+        values, slopes = self.evaluate(exponents)
+        gradients = np.zeros((len(values), self.data.shape[1], len(exponents)))
+        gradients[:, -1] = slopes
+
+        def fit(rows: BoolArray) -> Relation:
+            return fit_terms(exponents, values[rows], gradients[rows], np.ones(int(rows.sum())))
+
+        def deviate(relation: Relation) -> FloatArray:
+            off, slope = np.abs([each @ relation.coefficients for each in (values, slopes)])
+            found = np.divide(off, slope, out=np.full(len(off), np.inf), where=slope > 0)
+            return np.asarray(found)
+
+        relation = fit(np.ones(len(values), dtype=bool))
+        bits, _ = self._measure(deviate(relation), np.full(len(values), relation.noise), exponents)
+        sound = relation.sound
+        if bits < ENOUGH_BITS or (
+            relation.noise > LOCAL
+            and is_state(
+                relation.deviations[sound], self.rows[sound], self.groups[sound], OVERLAPPING
+            )
+        ):
+            return None
+        held_out, noise = np.empty((2, len(values)))
+        for fold in range(self.folds.max() + 1):
+            out = self.folds == fold
+            fitted = fit(~out)
+            held_out[out], noise[out] = deviate(fitted)[out], fitted.noise
+        bits, stride = self._measure(held_out, noise, exponents)
+        # A term without a coefficient is not one of the equation.
+        if bits < ENOUGH_BITS or not relation.coefficients.all():
+            return None
+        law = write_equation(relation, self.sizes, values, self.names, LOCAL)
+        noise = np.abs(slopes @ relation.coefficients) * max(relation.noise, LOCAL)
+        noise[~sound] = np.inf
+        bits -= measure_coefficients(law, values * relation.coefficients, noise * stride**0.5)
+        return Found(relation, law, bits) if bits >= ENOUGH_BITS else None
+
+    def _measure(
+        self, off: FloatArray, noise: FloatArray, exponents: IntArray
+    ) -> tuple[float, int]:
+        """Return the bits without those of the coefficients, and the distance of the rows."""
+        correlated = np.full(len(off), NOISE_OF_CORRELATIONS * self.unit)
+        bits, stride = self.series.measure(
+            off * self.unit, noise * self.unit, correlated, exponents, -1, has_levels=False,
+        )  # fmt: skip
+        return bits - measure_terms(exponents), stride
 
 
-def find_supports(terms: Terms, longest: int) -> list[IntArray]:
-    """Return sets of 2, 3, ... terms in which a polynomial is small, the best ones first.
+def find_supports(terms: Terms, longest: int) -> Iterator[IntArray]:
+    """Yield sets of 2, 3, ... terms in which a polynomial is small, the best ones first.
 
     Each set of one size is extended by every other term, and the best ones are kept: those with a
     small c'Ac / c'Bc for some coefficients c.
@@ -481,7 +504,6 @@ def find_supports(terms: Terms, longest: int) -> list[IntArray]:
     values += 1e-13 * np.eye(n_terms)  # makes it positive definite
     kept = max(1, min(KEPT, COMPARED // n_terms))
     supports = np.flatnonzero(terms.exponents[:, -1])[:, None]
-    found = []
     for _ in range(2, min(longest, n_terms) + 1):
         every = np.repeat(np.arange(n_terms), len(supports))[:, None]
         extended = np.sort(np.hstack([np.tile(supports, (n_terms, 1)), every]), axis=1)
@@ -496,8 +518,7 @@ def find_supports(terms: Terms, longest: int) -> list[IntArray]:
         whole = np.linalg.solve(root, np.swapaxes(half, 1, 2))
         largest = np.linalg.eigvalsh(whole)[:, -1]
         supports = extended[np.argsort(-largest, kind="stable")[:kept]]
-        found.append(supports)
-    return found
+        yield supports
 
 
 def discover_odes(
@@ -579,9 +600,9 @@ def discover_odes(
     for j, supports in targets.items():
         assert smoothed is not None
 
-        def report(n_found: int, share: float, known: int = len(equations)) -> None:
+        def report(share: float, n_found: int = len(equations)) -> None:
             if callback is not None:
-                callback(known + n_found, share)
+                callback(n_found, share)
 
         found = _find(whole, smoothed, j, max_degree, supports, rng, report)
         if found is not None:
@@ -659,7 +680,7 @@ def _find(
     max_degree: int | None,
     allowed: IntArray | None,
     rng: np.random.Generator,
-    callback: Callable[[int, float], object],
+    callback: Callable[[float], object],
 ) -> Ode | None:
     """Find the equation of one derivative."""
     names = (*whole.names, _derivative(whole.names[j]))
@@ -675,32 +696,22 @@ def _find(
     if len(rows) < FEWEST_AVERAGES:
         whole.notes.append(f"there are too few rows for an equation of {names[-1]}")
         return None
-    units = np.zeros(len(names))
-    units[-1] = rows[:, -1].std()
+    exponents = monomials(len(names), degree).exponents if allowed is None else allowed
     powers = highest_powers(rows, rows.std(axis=0))
     powers[-1] = 2 if allowed is None else allowed[:, -1].max() + 1
-    level = smoothed.errors[j] / max(float(columns[:, -1].std()), 1e-300)
     # A single trajectory is held out in parts.
     parts = groups if len(whole) > 1 else np.arange(len(rows)) * FOLDS // len(rows)
     search = OdeSearch(
-        rows, units, np.ones(len(rows)), degree, powers, rng, callback=callback, groups=groups,
-        folds=hold_out(parts, rng), allowed=allowed, most_noise=max(2 * level, LEAST_LIMIT),
-        data=scaled, averages=averages,
+        scaled, sizes, names, averages, groups, hold_out(parts, rng),
+        sort_terms(exponents[(exponents < powers).all(axis=1)]), allowed is None,
     )  # fmt: skip
-    found = search.run()
-    return _make_ode(search, *found[0], sizes, names) if found else None
+    found = search.run(callback)
+    return None if found is None else _make_ode(found)
 
 
-def _make_ode(
-    search: OdeSearch, relation: Relation, p_value: float, sizes: FloatArray, names: tuple[str, ...]
-) -> Ode:
-    """Write an equation in the units of the columns."""
-    everything = np.ones(len(search.rows), dtype=bool)
-    values, _ = search.evaluate(relation.exponents, search.data, everything)
-    extent = relation.noise
-    if extent < INTEGRATION:  # errors of local polynomials do not average out
-        relation = replace(relation, noise=extent * np.sqrt(len(search.rows)))
-    law = make_law(relation, sizes, values, names, p_value, np.arange(len(search.rows)))
+def _make_ode(found: Found) -> Ode:
+    """Return an equation with the derivative on the left."""
+    law = found.law
     own = np.flatnonzero(law.exponents[:, -1])
     lowest = own[np.argmin(law.exponents[own].sum(axis=1))]
     factor = law.coefficients[lowest]
@@ -708,6 +719,6 @@ def _make_ode(
     if len(own) > 1 or not np.allclose(divided, divided.round(4), rtol=1e-9, atol=0):
         factor = np.sign(factor)  # 3 dx/dt = x rather than dx/dt = 0.333333 x
     return Ode(
-        names, law.exponents, law.coefficients / factor, law.standard_errors / abs(factor),
-        extent, p_value, law.rows,
+        law.names, law.exponents, law.coefficients / factor, law.standard_errors / abs(factor),
+        found.relation.noise, found.p_value, law.rows, bits=found.bits,
     )  # fmt: skip

@@ -7,7 +7,7 @@ keep up to rounding. False proposals cost time and nothing else, so they need no
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 from scipy.optimize import linprog
@@ -40,7 +40,7 @@ class Proposer:
     rng : numpy.random.Generator
         Draws the rows that are looked at.
     deadline : float
-        By ``time.monotonic``: nothing is proposed after it.
+        By ``time.thread_time``: nothing is proposed after it.
     """
 
     def __init__(self, cells: Cells, rng: np.random.Generator, deadline: float) -> None:
@@ -346,7 +346,7 @@ class Proposer:
             beside = self.cells.present[rows][:, self.cells.varying].all(axis=0)
             columns = self.cells.varying[beside]
             key = rows.tobytes(), columns.tobytes()
-            if time.monotonic() > self.deadline:
+            if time.thread_time() > self.deadline:
                 return
             if key in tried or len(columns) < 3:
                 continue
@@ -367,7 +367,7 @@ class Proposer:
         rounding = float(np.median(self.cells.resolution[columns] / sizes[:-1]))
         null = right[singular <= max(1e-11 * singular[0], rounding * math.sqrt(n_rows))].T
         for j in range(len(columns) if null.size else 0):
-            if np.linalg.norm(null[j]) < 1e-6 or time.monotonic() > self.deadline:
+            if np.linalg.norm(null[j]) < 1e-6 or time.thread_time() > self.deadline:
                 continue
             vector = _find_shortest(null, j)
             if vector is None:
@@ -520,12 +520,14 @@ def _find_ratios(
     near = np.abs(y - ratio * x) <= most
     if not math.isfinite(ratio) or np.mean(near) < MOST - 0.05:
         return set()
-    # What the rows allow, but for a few that may be wrong.
-    errors = most / np.abs(x)
-    low = float(np.quantile(y / x - errors, 0.9))
-    high = float(np.quantile(y / x + errors, 0.1))
+    # What all rows allow, or all but a few that may be wrong, with x rounded or exact.
     found = {tidy(ratio, 0.0)}
-    if low < high and low * high > 0:
+    for share, unit in product((1.0, 0.9), (x_unit, 0.0 * x_unit)):
+        errors = (y_unit / 2 + abs(ratio) * unit / 2 + 16 * ROUNDING * np.abs(y)) / np.abs(x)
+        low = float(np.quantile(y / x - errors, share))
+        high = float(np.quantile(y / x + errors, 1 - share))
+        if not low < high or low * high <= 0:
+            continue
         small, large = sorted((abs(low), abs(high)))
         shortest = _shortest(small, large, (small + large) / 2)
         inverse = _shortest(1 / large, 1 / small, 2 / (small + large))

@@ -15,13 +15,15 @@ about all pairs of further terms at once.
 
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from scipy.linalg import svd
 from scipy.optimize import linprog
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
-from vanishing.polynomials.monomials import monomials
+from vanishing.arrays.parameters import check_whole
+from vanishing.polynomials.monomials import count, monomials
 
 #: Relative rounding error of a Gram matrix: relations below its root are not told apart by it.
 ROUNDING = 1e-13
@@ -37,6 +39,8 @@ LEAST_SIZE = 1e-6
 LEAST_NEW = 1e-3
 #: Most monomials from which terms are eliminated one by one.
 MOST_ELIMINATED = 60
+#: Degree up to which equations are looked for, and monomials that a search may have.
+HIGHEST_DEGREE, MOST_TERMS = 4, 2000
 
 Support = tuple[int, ...]
 
@@ -432,3 +436,49 @@ def eliminate(terms: Terms, noise: float, kept: int | None = None) -> Support | 
         else:
             break
     return tuple(int(i) for i in left)
+
+
+# --- Which terms ----------------------------------------------------------------------------------
+
+
+def check_options(max_degree: Any, random_state: Any) -> None:
+    """Raise if an option of a search is not a whole number in its range."""
+    for name, value, least in (("max_degree", max_degree, 1), ("random_state", random_state, 0)):
+        if value is not None:
+            check_whole(name, value, least)
+
+
+def choose_degree(n_columns: int, max_degree: int | None, notes: list[str]) -> int:
+    """Return the highest degree whose monomials are few enough."""
+    wanted = HIGHEST_DEGREE if max_degree is None else max_degree
+    degree = 1
+    while degree < wanted and count(n_columns, degree + 1) <= MOST_TERMS:
+        degree += 1
+    if degree < wanted:
+        notes.append(
+            f"laws of degree {degree + 1} and more were not looked for in {n_columns} columns"
+        )
+    if n_columns >= MOST_FACTORED:
+        notes.append(f"laws of more than three terms were not looked for in {n_columns} columns")
+    return degree
+
+
+def order_terms(exponents: IntArray) -> IntArray:
+    """Return the order that monomials have, by their exponents."""
+    return np.lexsort((*-exponents.T[::-1], exponents.sum(axis=1)))
+
+
+def sort_terms(exponents: IntArray) -> IntArray:
+    """Return exponents in the order that monomials have."""
+    return exponents[order_terms(exponents)]
+
+
+def highest_powers(rows: FloatArray, spreads: FloatArray) -> IntArray:
+    """Return for each column the power from which on it is left out.
+
+    A column with k values satisfies an equation of degree k of its own, which is no law. Powers of
+    a column whose spread is tiny beside its size are the same up to rounding.
+    """
+    levels = np.array([len(np.unique(column)) for column in rows.T])
+    resolved = np.floor(6.0 / np.maximum(-np.log10(np.clip(spreads, 1e-300, 1.0)), 1e-9))
+    return np.asarray(np.minimum(levels, np.maximum(resolved, 1) + 1), dtype=np.intp)

@@ -1,23 +1,30 @@
-"""The laws of a table without noise: of all proposals, those that pay for themselves together."""
+"""The laws of a table: of all proposals, those that pay for themselves together."""
 
 import heapq
+import math
 import time
 from collections.abc import Callable, Iterator
-from itertools import permutations
+from itertools import islice, permutations
 
 import numpy as np
 
-from vanishing.arrays.namespace import FloatArray
+from vanishing.arrays.namespace import BoolArray, FloatArray
 from vanishing.laws.cells import Cells
 from vanishing.laws.model import (
     ENOUGH_BITS,
+    SAME_NUMBER,
     Candidate,
     Evidence,
     bound_bits,
+    is_within_rounding,
     judge,
+    leaves_noise,
+    measure_length,
     measure_structure,
+    predict,
 )
-from vanishing.laws.propose import MOST_COLUMNS, Proposer, tidy
+from vanishing.laws.noise import NoisyProposer
+from vanishing.laws.propose import MOST_COLUMNS, MOST_COMBINATIONS, Proposer, tidy
 
 #: Rows that laws are looked for in. Further ones hardly change which equations are laws.
 MOST_ROWS = 1000
@@ -40,7 +47,7 @@ class Selection:
     def find_free_targets(self, candidate: Candidate) -> list[int]:
         """Return the columns of a candidate that none of its other columns depends on."""
         columns = set(candidate.columns)
-        return [j for j in columns if not self._dependents(j) & (columns - {j})]
+        return [j for j in sorted(columns) if not self._dependents(j) & (columns - {j})]
 
     def _dependents(self, column: int) -> set[int]:
         """Return the targets that are computed from a column, by one law or several."""
@@ -57,6 +64,16 @@ class Selection:
                     found.add(law.target)
                     todo.append(law.target)
         return found
+
+    def find_related(self, law: Evidence) -> set[int]:
+        """Return the columns of a law, and the targets of exact laws that speak of them."""
+        columns = set(law.candidate.columns)
+        related = {
+            other.target
+            for other in self.laws
+            if not other.noise and columns & set(other.candidate.columns)
+        }
+        return columns | related
 
     def accept(self, law: Evidence) -> None:
         """Add a law."""
@@ -127,7 +144,7 @@ class Selection:
                 if slope:
                     yield Candidate((powers, term, alone), (slope * scale, scale, -1.0))
 
-    def simplify(self, candidates: list[Candidate]) -> bool:
+    def simplify(self, candidates: list[Candidate], *, has_noise: bool = False) -> bool:
         """Replace laws by shorter ones that say the same beside the other laws.
 
         A wrong cell breaks every law that speaks of its column. So a longer law that avoids the
@@ -135,116 +152,230 @@ class Selection:
         one of the costs is wrong, instead of sales = costs + profit. The shorter law may be broken
         in rows that break another law too. Returns whether something was replaced.
         """
-        combined = self._combine_linear()
-        n_columns = len(self.cells.varying)
-        for law in list(self.laws):
+        candidates = candidates + self._combine_linear()
+        for law in [each for each in self.laws if bool(each.noise) is has_noise]:
             others = self._leave_out(law)
-            length = measure_structure(law.candidate, n_columns)
-            excused = np.logical_or.reduce([each.broken for each in self.laws])
-            terms = law.candidate.terms
-            shorter = [each for each in candidates if law.target in each.columns] + combined
-            shorter = [each for each in shorter if len(each.terms) < len(terms)]
-            shorter = [each for each in shorter if each.degree <= law.candidate.degree]
-            for candidate in sorted(shorter, key=lambda each: len(each.terms)):
-                targets = others.find_free_targets(candidate)
-                if law.target in candidate.columns:
-                    targets = [j for j in targets if j == law.target]
-                found = judge(candidate, self.cells, others.known, targets, excluded=excused)
-                if found is None or found.broken.any() or (found.rounded and not law.rounded):
-                    continue
-                # As many bits where no cell is wrong.
-                lost = np.where(excused, 0.0, law.gains - found.gains).sum()
-                saved = length - measure_structure(candidate, n_columns)
-                if found.target == law.target and lost > saved:
+            shorter = [each for each in candidates if self._is_shorter(each, law)]
+            for candidate in sorted(shorter, key=lambda each: (len(each.terms), each.degree)):
+                found = others.find_replacement(law, candidate)
+                if found is None:
                     continue
                 others.accept(found)
-                targets = others.find_free_targets(law.candidate)
-                again = judge(law.candidate, self.cells, others.known, targets, excluded=excused)
-                if again is None:
+                is_news = not others.implies(law.candidate)
+                if is_news and (has_noise or not self._loses_bits(law, found)):
+                    targets = others.find_free_targets(law.candidate)
+                    again = others.judge(law.candidate, targets, has_noise, self._excuse())
+                    is_news = again is not None
+                if not is_news:
                     self.laws, self.known = others.laws, others.known
                     return True
                 others = self._leave_out(law)
         return False
 
-    def _is_noise(self, evidence: Evidence, targets: list[int]) -> bool:
-        """Say whether noise explains better what rounding of a column explains."""
-        if not evidence.rounded:
-            return False
-        noisy = judge(evidence.candidate, self.cells, self.known, targets, has_noise=True)
-        return noisy is not None and noisy.bits > evidence.bits
+    def _is_shorter(self, candidate: Candidate, law: Evidence) -> bool:
+        """Say whether a candidate may replace a law."""
+        if law.noise:
+            size = len(self.cells.varying), law.n_rows
+            return bool(set(candidate.columns) & set(law.candidate.columns)) and (
+                measure_length(candidate, *size) < measure_length(law.candidate, *size)
+            )
+        return (
+            len(candidate.terms) < len(law.candidate.terms)
+            and candidate.degree <= law.candidate.degree
+        )
 
-    def run(self, candidates: list[Candidate], deadline: float) -> bool:
+    def _excuse(self) -> BoolArray:
+        """Return the rows that break a law."""
+        return np.asarray(np.logical_or.reduce([each.broken for each in self.laws]))
+
+    def find_replacement(self, law: Evidence, candidate: Candidate) -> Evidence | None:
+        """Return the evidence for a candidate in place of a law, if it says as much."""
+        targets = self.find_free_targets(candidate)
+        if law.noise:
+            found = self.judge(candidate, targets, True)
+            return found if found is not None and self._leaves_noise(found) else None
+        if law.target in candidate.columns:
+            targets = [j for j in targets if j == law.target]
+        excused = law.broken | self._excuse() if self.laws else law.broken
+        found = judge(candidate, self.cells, self.known, targets, excluded=excused)
+        if found is None or found.broken.any() or (found.rounded and not law.rounded):
+            return None
+        if found.leaves_residuals and not self._leaves_noise(found):
+            return None
+        return found
+
+    def _loses_bits(self, law: Evidence, found: Evidence) -> bool:
+        """Say whether a shorter law of the same target has fewer bits where no cell is wrong."""
+        lost = np.where(self._excuse(), 0.0, law.gains - found.gains).sum()
+        lengths = [
+            measure_structure(each.candidate, len(self.cells.varying)) for each in (law, found)
+        ]
+        return found.target == law.target and bool(lost > lengths[0] - lengths[1])
+
+    def implies(self, candidate: Candidate) -> bool:
+        """Say whether a candidate follows from the laws: it holds wherever these do.
+
+        On a contrast, columns are permuted one by one, so that no law holds by the data. Then the
+        targets are computed by the laws, one after the other.
+        """
+        rng = np.random.default_rng(0)
+        values = rng.permuted(self.cells.values, axis=0)
+        for _ in self.laws:
+            for law in self.laws:
+                values[:, law.target] = predict(law.candidate, values, law.target)
+        terms = candidate.evaluate_terms(values)
+        sizes = np.abs(terms).sum(axis=1)
+        known = np.isfinite(sizes) & (sizes > 0)
+        off = np.abs(terms.sum(axis=1))
+        return 2 * known.sum() > len(known) and bool((off <= SAME_NUMBER * sizes)[known].all())
+
+    def drop_implied(self) -> None:
+        """Leave out laws that follow from the others, and only average the noise of a target."""
+        for law in sorted(self.laws, key=lambda law: law.bits):
+            others = self._leave_out(law)
+            if others.implies(law.candidate):
+                self.laws, self.known = others.laws, others.known
+
+    def run(self, candidates: list[Candidate], deadline: float, *, has_noise: bool = False) -> bool:
         """Accept laws until no candidate pays for itself; False if the time is over before.
 
         Bits only become fewer as laws become known. So a candidate is judged again only when its
         former bits are the most of all.
         """
-        bounds = (bound_bits(each, self.cells, self.known) for each in candidates)
+
+        def bound(candidate: Candidate) -> float:
+            return math.inf if has_noise else bound_bits(candidate, self.cells, self.known)
+
         # Bits, the order of the proposals, number of laws that were known, evidence.
         queue: list[tuple[float, int, int, Evidence | None]] = [
-            (-bits, i, -1, None) for i, bits in enumerate(bounds) if bits > ENOUGH_BITS
+            (-bits, i, -1, None)
+            for i, bits in enumerate(map(bound, candidates))
+            if bits > ENOUGH_BITS
         ]
         heapq.heapify(queue)
         while queue:
             _, i, n_known, evidence = heapq.heappop(queue)
-            if time.monotonic() > deadline:
+            if time.thread_time() > deadline:
                 return False
             if evidence is not None and n_known == len(self.laws):
-                self.accept(evidence)
+                if not evidence.leaves_residuals or self._leaves_noise(evidence):
+                    self.accept(evidence)
                 continue
             targets = self.find_free_targets(candidates[i])
-            if not targets or bound_bits(candidates[i], self.cells, self.known) <= ENOUGH_BITS:
+            if not targets or bound(candidates[i]) <= ENOUGH_BITS:
                 continue
-            evidence = judge(candidates[i], self.cells, self.known, targets)
-            if evidence is not None and not self._is_noise(evidence, targets):
+            evidence = self.judge(candidates[i], targets, has_noise)
+            if evidence is not None:
                 heapq.heappush(queue, (-evidence.bits, i, len(self.laws), evidence))
         return True
+
+    def _leaves_noise(self, evidence: Evidence) -> bool:
+        """Say whether nothing tells the residuals of a law with noise."""
+        dependents = self._dependents(evidence.target) | {evidence.target}
+        others = [j for j in self.cells.varying.tolist() if j not in dependents]
+        return leaves_noise(evidence, self.cells, self.known, others)
+
+    def judge(
+        self,
+        candidate: Candidate,
+        targets: list[int],
+        has_noise: bool,
+        excluded: BoolArray | None = None,
+    ) -> Evidence | None:
+        """Return the evidence for a law without noise, or with noise if that is allowed."""
+        is_possible = bound_bits(candidate, self.cells, self.known) > ENOUGH_BITS
+        best: Evidence | None = None
+        for target in targets:
+            found = noisy = None
+            if is_possible:
+                found = judge(candidate, self.cells, self.known, [target], excluded=excluded)
+            if has_noise or (found is not None and not is_within_rounding(found, self.cells)):
+                noisy = judge(
+                    candidate, self.cells, self.known, [target], has_noise=True, excluded=excluded
+                )
+            # If noise explains it better than rounding, it is a law of the search that comes later.
+            if noisy is not None and (found is None or found.bits < noisy.bits):
+                found = noisy if has_noise else None
+            if found is not None and (best is None or found.bits > best.bits - SAME_NUMBER):
+                best = found
+        return best
 
 
 def select_laws(
     values: FloatArray,
     *,
     max_degree: int | None,
+    noise: FloatArray | None,
     seed: int,
     deadline: float,
-    callback: Callable[[float], object],
-) -> tuple[list[Evidence], Cells, bool]:
-    """Find the laws that hold to the last digit, or up to rounding, but for a few wrong cells.
+    callback: Callable[[int, float], object],
+) -> tuple[list[Evidence], Cells, list[str]]:
+    """Find the laws of a table.
 
     Parameters
     ----------
     values : array of shape (n_rows, n_columns)
         NaN where a cell is blank.
     max_degree : int, optional
+    noise : array of shape (n_columns,), optional
+        Standard deviations of the columns, if they are known.
     seed : int
     deadline : float
-        By ``time.monotonic``.
+        By ``time.thread_time``.
     callback : callable
-        Called with the share of the search that is done.
+        Called with the number of laws, and the share of the search that is done.
 
     Returns
     -------
     laws : list of Evidence
     cells : Cells
         Of all rows.
-    is_complete : bool
-        Whether the time was enough for everything.
+    notes : list of str
+        What was not tried.
     """
     rng = np.random.default_rng(seed)
-    start = time.monotonic()
-    everything = Cells(values)
+    everything = Cells(values, noise=noise)
     cells = everything
     if len(values) > MOST_ROWS:
         drawn = np.sort(rng.choice(len(values), MOST_ROWS, replace=False))
-        cells = Cells(values[drawn], everything.resolution)
+        cells = Cells(values[drawn], everything.resolution, noise)
+    n_columns = len(cells.varying)
+    selection = Selection(cells)
+    if n_columns < 2:
+        return [], everything, []
+    if n_columns > MOST_COLUMNS:
+        return [], everything, [
+            f"{n_columns} columns are too many for a search of laws: select up to {MOST_COLUMNS}"
+        ]  # fmt: skip
+    notes: list[str] = []
+    is_complete = _select_exact(selection, max_degree, rng, deadline, callback)
+    if is_complete:
+        is_complete = _select_noisy(selection, max_degree, deadline, callback, notes)
+    if not is_complete:
+        notes.append(
+            "the search ended before everything was tried; select columns or set time_limit"
+        )
+    return sorted(selection.laws, key=lambda law: law.target), everything, notes
+
+
+def _select_exact(
+    selection: Selection,
+    max_degree: int | None,
+    rng: np.random.Generator,
+    deadline: float,
+    callback: Callable[[int, float], object],
+) -> bool:
+    """Accept the laws that hold to the last digit, or up to rounding, but for a few wrong cells.
+
+    Returns whether the time was enough.
+    """
     candidates: dict[object, Candidate] = {}
     is_complete = True
-    half = (start + deadline) / 2  # the rest is for the decision
-    is_narrow = 1 < len(cells.varying) <= MOST_COLUMNS
-    proposers = Proposer(cells, rng, half).proposers() if is_narrow else []
+    half = (time.thread_time() + deadline) / 2  # the rest is for the decision
+    proposers = Proposer(selection.cells, rng, half).proposers()
     for done, propose in enumerate(proposers):
-        callback(done / (len(proposers) + 1))
-        if time.monotonic() > half:
+        callback(0, done / (2 * len(proposers)))
+        if time.thread_time() > half:
             is_complete = False
             break
         with np.errstate(all="ignore"):  # units may be so large that products overflow
@@ -254,10 +385,58 @@ def select_laws(
                 max_degree is None or candidate.degree <= max_degree
             ):
                 candidates.setdefault(candidate.key, candidate)
-    selection = Selection(cells)
-    is_complete &= selection.run(list(candidates.values()), deadline)
+        if len(candidates) > MOST_COMBINATIONS:  # columns of few values, which keep anything
+            candidates = dict(islice(candidates.items(), MOST_COMBINATIONS))
+            is_complete = False
+            break
     with np.errstate(all="ignore"):
+        # The decision has as much time as the proposals, even if these took longer.
+        end = max(deadline, time.thread_time() + deadline - half)
+        is_complete &= selection.run(list(candidates.values()), end)
         selection.complete()
-    while selection.simplify(list(candidates.values())):
-        pass
-    return sorted(selection.laws, key=lambda law: law.target), everything, is_complete
+        while selection.simplify(list(candidates.values())):
+            pass
+    return is_complete
+
+
+def _select_noisy(
+    selection: Selection,
+    max_degree: int | None,
+    deadline: float,
+    callback: Callable[[int, float], object],
+    notes: list[str],
+) -> bool:
+    """Accept laws with noise, and those of higher degrees, among columns that no law determines.
+
+    What follows from known laws is thus not proposed again. Returns whether the time was enough.
+    """
+    cells, n_laws = selection.cells, -1
+    exact = list(selection.laws)
+    candidates: list[Candidate] = []
+    with np.errstate(all="ignore"):
+        while n_laws < len(selection.laws):
+            n_laws = len(selection.laws)
+            callback(n_laws, 0.5)
+            free = [j for j in cells.varying.tolist() if j not in selection.known]
+            if len(free) < 2:
+                break
+            proposer = NoisyProposer(cells, np.array(free), max_degree, deadline)
+            if n_laws == len(exact):
+                notes.extend(proposer.limits)
+            proposed = proposer.propose()
+            if not selection.run(proposed, deadline, has_noise=True):
+                return False
+            candidates += proposed
+        # Columns that a law determines were left out: with them, some laws are shorter.
+        for law in [each for each in selection.laws if each not in exact]:
+            beside = selection.find_related(law)
+            if beside > set(law.candidate.columns) and time.thread_time() < deadline:
+                columns = np.array(sorted(beside))
+                candidates += NoisyProposer(cells, columns, max_degree, deadline).propose()
+        for has_noise in (False, True):
+            while time.thread_time() < deadline and selection.simplify(
+                candidates, has_noise=has_noise
+            ):
+                pass
+        selection.drop_implied()
+    return time.thread_time() <= deadline

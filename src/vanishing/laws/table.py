@@ -37,6 +37,8 @@ class NumericTable:
         Sentences about what was set aside.
     texts : dict of (int, str) to str
         What cells hold that are no numbers, by the place of the row and the column.
+    set_aside : list of str
+        Columns that are not numeric.
     """
 
     values: FloatArray
@@ -45,6 +47,7 @@ class NumericTable:
     sample_weight: FloatArray
     notes: list[str] = field(default_factory=list)
     texts: dict[tuple[int, str], str] = field(default_factory=dict)
+    set_aside: list[str] = field(default_factory=list)
 
     def drop(self, columns: Sequence[int], note: str) -> None:
         """Set columns aside."""
@@ -171,7 +174,8 @@ def _from_file(read: Table, doubtful: list[Note]) -> NumericTable:
         (places[each.row], each.column): each.text for each in read.strays if each.row in places
     }
     notes = describe_reading(read)
-    return NumericTable(read.values, names, rows, np.ones(len(read)), notes, texts)
+    aside = [each.name for each in read.set_aside]
+    return NumericTable(read.values, names, rows, np.ones(len(read)), notes, texts, aside)
 
 
 def _from_frame(X: Any, doubtful: list[Note]) -> NumericTable:
@@ -205,18 +209,17 @@ def _from_frame(X: Any, doubtful: list[Note]) -> NumericTable:
     said = [note._replace(remedy="convert") if note.remedy else note for note in said]
     doubtful.extend(note for note in said if note.is_doubtful)
     notes = [note.with_remedies(REMEDIES) for note in said]
-    notes += [
-        f"{name} is set aside: {problems[name] or 'not numeric'}"
-        for name in labels
-        if name not in found
-    ]
+    aside = [name for name in labels if name not in found]
+    notes += [f"{name} is set aside: {problems[name] or 'not numeric'}" for name in aside]
     names = [str(name) for name in labels if name in found]
     columns = [found[name] for name in labels if name in found]
     n_rows = len(X)
     stacked = np.column_stack(columns) if columns else np.empty((n_rows, 0))
     index = getattr(X, "index", None)
     rows = list(index) if index is not None and not callable(index) else list(range(n_rows))
-    return NumericTable(stacked, names, rows, np.ones(n_rows), notes, texts)
+    return NumericTable(
+        stacked, names, rows, np.ones(n_rows), notes, texts, [str(name) for name in aside]
+    )
 
 
 def _as_numpy(column: Any) -> Any:

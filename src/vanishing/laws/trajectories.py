@@ -1,38 +1,35 @@
-"""Trajectories: several series of the same columns, and the search for what holds on all of them.
+"""Trajectories: several series of the same columns, and what an equation of them is worth.
 
-A polynomial that is fitted to some trajectories has to hold on those that were held out.
+An equation is fitted to some trajectories and has to save bits on those that were held out.
 """
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
 from math import comb
-from typing import Any, ClassVar
+from typing import Any, TypeVar
 
 import numpy as np
-from scipy.stats import t as student
+from scipy.spatial import KDTree
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.arrays.parameters import check_real
 from vanishing.data.whole_tables import open_table, take_columns
-from vanishing.laws.discovery import (
-    HIGHEST_DEGREE,
-    MOST_TERMS,
-    PERMUTATIONS,
-    Search,
-    choose_degree,
-    per_degree,
-    solved_for,
+from vanishing.laws.cells import ROUNDS, robust_spread, round_normal
+from vanishing.laws.fit import Relation
+from vanishing.laws.law import Law, make_law
+from vanishing.laws.model import (
+    ENOUGH_BITS,
+    UNINFORMATIVE,
+    Candidate,
+    allow_errors,
+    are_errors,
+    measure_dependence,
+    measure_digits,
+    measure_structure,
 )
-from vanishing.laws.fit import (
-    EXACT,
-    Relation,
-    differentiate,
-    evaluate,
-    explained_share,
-    fit_terms,
-)
-from vanishing.laws.search import Terms
+from vanishing.laws.search import HIGHEST_DEGREE, MOST_TERMS, choose_degree
 from vanishing.laws.table import describe_reading, refuse_sizes, take_table
 from vanishing.polynomials.monomials import count
 
@@ -343,182 +340,259 @@ def _leave_out(whole: Trajectories) -> Trajectories:
     )
 
 
-# --- The search -----------------------------------------------------------------------------------
+# --- What an equation is worth --------------------------------------------------------------------
 
 #: Parts into which trajectories are divided: each is held out once.
 FOLDS = 5
-#: How much larger the deviations may be on trajectories that a polynomial was not fitted to.
-MOST_GROWTH = 1.5
-#: Deviations below this, relative to the spreads, may be errors of integration.
+#: Resolution of a column, relative to its spread: digits beyond are errors of integration.
 INTEGRATION = 1e-5
-#: Smallest share of rows that are no outliers.
-LEAST_SOUND = 0.9
-#: Twice the logarithm of a likelihood ratio up to which a term is needless.
-NEEDLESS = 10.0
+#: Rows that are the most similar ones to another.
+SIMILAR = 4
 
 
-@dataclass
-class TrajectorySearch(Search):
-    """A search for polynomials that hold on all trajectories.
+@dataclass(frozen=True)
+class Found:
+    """An equation that was found, and the bits that speak for it."""
 
-    Attributes
-    ----------
-    groups : int array of shape (n_rows,)
-        Trajectory of each row.
-    folds : int array of shape (n_rows,)
-        Part that a row is held out with.
-    allowed : int array of shape (n_terms, n_columns) or None
-        Monomials that may appear.
-    most_noise : float
-    """
-
-    groups: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
-    folds: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
-    allowed: IntArray | None = None
-    most_noise: float = np.inf
-    rows_per_term: ClassVar[int] = 25
-
-    def _find_outliers(self) -> BoolArray | None:
-        return None
-
-    def _prefer_proportions(
-        self, laws: list[tuple[Relation, float]]
-    ) -> list[tuple[Relation, float]]:
-        return laws
-
-    def _try_ratios(self, rows: BoolArray, most: float) -> bool:
-        return False  # an equation of a trajectory is not one of a row
-
-    def _try_draws(self, rows: BoolArray) -> bool:
-        return False
-
-    def _complete(self, relation: Relation) -> Relation:
-        return relation
-
-    def _simplify_one(self) -> bool:
-        return False  # not beyond the monomials that may appear
-
-    def _make_terms(self, rows: IntArray) -> Terms:
-        return super()._make_terms(rows).restrict(self.allowed)
-
-    def _rank(self, relation: Relation) -> float:
-        # Equations hold for integrals along trajectories, which have no distances from a zero set.
-        return float(
-            max(relation.noise, EXACT) * per_degree(len(relation.exponents)) ** relation.degree
-        )
-
-    def fit(self, exponents: IntArray, start: BoolArray | None = None) -> Relation:
-        """Fit the coefficients of given terms, to all rows."""
-        return self._fit_to(exponents, np.ones(len(self.rows), dtype=bool))
-
-    def _fit_to(self, exponents: IntArray, rows: BoolArray) -> Relation:
-        values, gradients = self.evaluate(exponents, self._data, rows)
-        return fit_terms(exponents, values, gradients, self.row_weights[rows])
-
-    def judge(self, relation: Relation) -> tuple[Relation, float | None]:
-        """Say whether a relation holds: its p-value, or None; needless terms are left out."""
-        relation, p_value = super().judge(relation)
-        if p_value is None:
-            return relation, None
-        if relation.noise > self.most_noise or relation.sound.mean() < LEAST_SOUND:
-            return relation, None
-        # Whether the deviations of a long polynomial are noise shows in many rows only.
-        n_terms = len(relation.exponents)
-        is_long = relation.noise > EXACT and n_terms > 3
-        if is_long and len(self.rows) < self.rows_per_term * n_terms:
-            return relation, None
-        fewer = self._prune(relation)
-        return (relation, p_value) if fewer is relation else self.judge(fewer)
-
-    def _prune(self, relation: Relation) -> Relation:
-        """Leave out the terms without which the deviations are not significantly larger."""
-        while len(relation.exponents) > 2:
-            shorter = [
-                self.fit(np.delete(relation.exponents, i, axis=0))
-                for i in range(len(relation.exponents))
-            ]
-            best = min(shorter, key=lambda each: each.noise)
-            growth = (best.noise / max(relation.noise, 1e-300)) ** 2 - 1
-            if best.noise > EXACT and len(self.rows) * growth > NEEDLESS:
-                break
-            relation = best
-        return relation
-
-    def _is_rough(self, relation: Relation) -> bool:
-        sound = relation.sound
-        spreads = self.rows.std(axis=0)
-        share, error = explained_share(
-            relation.deviations[sound],
-            self.rows[sound],
-            np.where(spreads > 0, spreads, 1.0),
-            solved_for(relation),
-        )
-        return share > max(0.01, 2 * error)
-
-    def _p_value(self, relation: Relation) -> float:
-        """Return how likely chance makes the polynomial hold on other trajectories.
-
-        It is fitted to all trajectories but those held out, and its deviations there are compared
-        with those after one column is shuffled. The largest of the p-values counts, so that every
-        column it names is needed.
-        """
-        everything = np.ones(len(self.rows), dtype=bool)
-        terms = self.evaluate(relation.exponents, self._data, everything)
-        fitted = []
-        for fold in range(self.folds.max() + 1):
-            out = self.folds == fold
-            fit = self._fit_to(relation.exponents, ~out)
-            inside, outside = (self._deviation(each, terms, out) for each in (relation, fit))
-            if outside > max(MOST_GROWTH * inside, EXACT):
-                return 1.0
-            fitted.append((fit, out))
-
-        def deviate(terms: tuple[FloatArray, FloatArray]) -> float:
-            return float(np.mean([np.log(self._deviation(fit, terms, out)) for fit, out in fitted]))
-
-        observed = deviate(terms)
-        worst = 0.0
-        for column in relation.columns:
-            shuffled = []
-            for _ in range(PERMUTATIONS):
-                changed = self._data.copy()
-                changed[:, column] = self._shuffle(column)
-                shuffled.append(deviate(self.evaluate(relation.exponents, changed, everything)))
-            if np.mean(shuffled) - observed < np.log(1.15):  # the column hardly matters
-                return 1.0
-            spread = np.std(shuffled, ddof=1) * np.sqrt(1 + 1 / PERMUTATIONS)
-            gap = (np.mean(shuffled) - observed) / max(spread, 1e-3)
-            worst = max(worst, float(student.sf(gap, PERMUTATIONS - 1)))
-        return worst
+    relation: Relation
+    law: Law
+    bits: float
 
     @property
-    def _data(self) -> FloatArray:
-        """The table that columns are shuffled in."""
-        return self.rows
+    def p_value(self) -> float:
+        """How likely chance gives as many bits."""
+        return float(min(1.0, 2.0**-self.bits))
 
-    def _shuffle(self, column: int) -> FloatArray:
-        return np.asarray(self.rng.permutation(self._data[:, column]))
 
-    def evaluate(
-        self, exponents: IntArray, data: FloatArray, rows: BoolArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return the values of terms in some rows, and their gradients."""
-        return evaluate(exponents, data[rows]), differentiate(exponents, data[rows], self.spreads)
+FoundT = TypeVar("FoundT", bound=Found)
 
-    def _center(self, values: FloatArray, weights: FloatArray, rows: BoolArray) -> FloatArray:
-        return values
 
-    def _deviation(
-        self, relation: Relation, terms: tuple[FloatArray, FloatArray], rows: BoolArray
-    ) -> float:
-        """Return the mean absolute deviation of some rows, by the values and gradients of terms."""
-        values, gradients = (each[rows] for each in terms)
-        steepness = np.linalg.norm(gradients @ relation.coefficients, axis=1)
-        steepness = np.maximum(steepness, 0.2 * np.median(steepness) + 1e-300)
-        # Relative ones: squares of tiny gradients underflow.
-        weights = (steepness.min(initial=np.inf) / steepness) ** 2
-        centred = self._center(values @ relation.coefficients, weights, rows)
-        return float(np.mean(np.abs(centred) / steepness)) + 1e-16
+def write_equation(
+    relation: Relation,
+    sizes: FloatArray,
+    terms: FloatArray,
+    names: tuple[str, ...],
+    resolution: float = INTEGRATION,
+) -> Law:
+    """Return a relation of scaled columns as a law in their own units, without a p-value."""
+    if relation.noise < resolution:  # errors of integration do not average out
+        relation = replace(relation, noise=relation.noise * np.sqrt(len(terms)))
+    return make_law(relation, sizes, terms, names, np.nan, np.arange(len(terms)))
+
+
+def leave_out_terms(found: FoundT, judge: Callable[[IntArray], FoundT | None]) -> FoundT:
+    """Leave out terms of an equation as long as that saves bits."""
+    while (n_terms := len(found.relation.exponents)) > 1:
+        shorter = [judge(np.delete(found.relation.exponents, i, axis=0)) for i in range(n_terms)]
+        best = max((each for each in shorter if each), key=lambda each: each.bits, default=found)
+        if best.bits <= found.bits:
+            break
+        found = best
+    return found
+
+
+class Series:
+    """A column of trajectories, and how likely its numbers are without an equation.
+
+    Motion is smooth, so rows that follow each other closely say the same over and over. An equation
+    therefore tells every K-th row only; the rows between cost as much with it as without it.
+    Without it, a row is told by the other values of the column, or by the rows K before and K after
+    it. Of the powers of two times ``closest``, K is the one with which the equation saves most.
+
+    Parameters
+    ----------
+    values : array of shape (n_rows,)
+    groups : int array of shape (n_rows,)
+        Trajectory of each row, rising.
+    log_alone : array of shape (n_rows,)
+        log₂ of the probability of a number among the other values.
+    spread, unit : float
+        Of the column, and its resolution.
+    closest : int
+        Smallest K, at which the noise of rows is independent.
+    """
+
+    def __init__(
+        self,
+        values: FloatArray,
+        groups: IntArray,
+        log_alone: FloatArray,
+        spread: float,
+        unit: float,
+        closest: int = 1,
+    ) -> None:
+        self.spread, self.unit = spread, unit
+        self.starts = np.flatnonzero(np.r_[True, np.diff(groups) > 0])
+        lengths = np.diff(np.r_[self.starts, len(groups)])
+        place = np.arange(len(values))
+        first, last = np.repeat([self.starts, self.starts + lengths - 1], lengths, axis=1)
+        means = np.add.reduceat(values, self.starts) / lengths
+        centred = values - np.repeat(means, lengths)
+        widths = np.sqrt(np.add.reduceat(centred**2, self.starts) / lengths)
+        widths = np.hypot(np.repeat(widths, lengths), unit / np.sqrt(12))
+        normal = np.log2(round_normal(np.abs(centred), widths, unit))
+        #: log₂ of the probability of each number, by the distance K of the rows that tell it.
+        self.alone: dict[int, FloatArray] = {}
+        for stride in closest * 2 ** np.arange(max(int(lengths.max() // closest).bit_length(), 1)):
+            before, after = np.maximum(place - stride, first), np.minimum(place + stride, last)
+            off = np.abs(values - (values[before] + values[after]) / 2)
+            sizes = [robust_spread(np.r_[each, -each]) for each in np.split(off, self.starts[1:])]
+            noise = np.hypot(np.repeat(sizes, lengths), unit / np.sqrt(12))
+            between = np.log2(round_normal(off, noise, unit))
+            self.alone[int(stride)] = mix(np.array([log_alone, normal, between]))
+
+    def measure(
+        self,
+        residuals: FloatArray,
+        noise: FloatArray,
+        correlated: FloatArray,
+        exponents: IntArray,
+        target: int,
+        *,
+        has_levels: bool,
+    ) -> tuple[float, int]:
+        """Return the bits that an equation saves, without those of its own length, and K.
+
+        Parameters
+        ----------
+        residuals, noise : arrays of shape (n_rows,)
+            How far the column is from what the equation says, and the standard deviation of that.
+            Infinite noise where the equation says nothing.
+        correlated : array of shape (n_rows,)
+            Noise that a mere correlation would have.
+        exponents : int array of shape (n_terms, n_columns)
+            Of the terms of the equation.
+        target : int
+            The column.
+        has_levels : bool
+            Whether it has a constant of its own for each trajectory, which a row of it must tell.
+        """
+        n_terms, n_columns = len(exponents), int(exponents.any(axis=0).sum())
+        told = noise <= UNINFORMATIVE * self.spread
+        if told.sum() <= n_terms:
+            return -np.inf, 1
+        off, noise, correlated = (
+            np.where(told, each, 1.0) for each in (residuals, noise, correlated)
+        )
+        exactly, roughly = (
+            np.log2(round_normal(off, np.hypot(each, self.unit / np.sqrt(12)), self.unit))
+            # A polynomial has several roots, one of which is meant.
+            - np.log2(max(exponents[:, target].max(), 1))
+            for each in (noise, np.maximum(noise, correlated))
+        )
+        # Which rows it tells depends on the column itself: that has to be written down, too.
+        share_told = float(told.mean())
+        flags = (
+            -len(told)
+            * np.log2([share_told, max(1 - share_told, 1e-300)])
+            @ [share_told, 1 - share_told]
+        )
+        best = -np.inf, 1
+        for stride, alone in self.alone.items():
+            ratio = np.where(told, exactly - alone, 0.0)
+            n_broken = int((ratio < -np.log2(len(ratio) + 2)).sum())
+            if n_broken and not are_errors(n_broken, n_broken, int(told.sum()), n_columns):
+                continue
+            share = (1 + n_broken) / (len(ratio) + 2)
+            bits, as_correlation = (
+                self._add_up(
+                    np.where(told, allow_errors(each - alone, share), 0.0), told, stride, has_levels
+                )
+                for each in (exactly, roughly)
+            )
+            if bits - as_correlation >= ENOUGH_BITS + n_terms:
+                best = max(best, (bits - flags / stride - np.log2(len(self.alone)), stride))
+        return best
+
+    def _add_up(self, gains: FloatArray, told: BoolArray, stride: int, has_levels: bool) -> float:
+        """Return the bits of every K-th row; the first of each trajectory may tell its level."""
+        sums = np.add.reduceat(gains, self.starts)
+        if not has_levels:
+            return float(sums.sum()) / stride
+        n_rows = np.add.reduceat(told, self.starts, dtype=float)
+        n_told = np.maximum(n_rows / stride, 1.0)
+        bits = (n_told - 1) * sums / np.maximum(n_rows, 1.0) - 0.5 * np.log2(n_told)
+        return float(bits.sum())
+
+
+def mix(logs: FloatArray) -> FloatArray:
+    """Return log₂ of the mixture of probabilities that makes the rows most likely."""
+    probabilities = np.exp2(logs - logs.max(axis=0))
+    weights = np.full(len(logs), 1 / len(logs))
+    for _ in range(ROUNDS):
+        shares = weights[:, None] * probabilities
+        weights = np.mean(shares / shares.sum(axis=0), axis=1)
+    return np.asarray(np.log2(weights @ probabilities) + logs.max(axis=0))
+
+
+def is_drift(deviations: FloatArray, groups: IntArray) -> bool:
+    """Say whether the last rows predict the deviations from an equation, as they do not noise."""
+    clipped = np.clip(deviations, *np.quantile(deviations, [0.01, 0.99]))
+    sums = np.r_[0.0, np.cumsum(clipped)]
+    place = np.arange(len(groups)) - np.searchsorted(groups, groups)
+    window = 1
+    while window <= place.max():
+        rows = np.flatnonzero(place >= window)
+        if has_in_common(clipped[rows], sums[rows] - sums[rows - window]):
+            return True
+        window *= 2
+    return False
+
+
+def is_state(deviations: FloatArray, rows: FloatArray, groups: IntArray, closest: int = 1) -> bool:
+    """Say whether deviations are those of other rows that came from a similar state, unlike noise.
+
+    Where a row moves to depends on the row before it, whose noise is another one.
+    """
+    later = np.flatnonzero(groups[closest:] == groups[:-closest]) + closest
+    if len(later) <= SIMILAR:
+        return False
+    before = rows[later - closest]
+    spreads = before.std(axis=0)
+    places = before[:, spreads > 0] / spreads[spreads > 0]
+    clipped = np.clip(deviations, *np.quantile(deviations, [0.01, 0.99]))[later]
+    _, nearest = KDTree(places).query(places, SIMILAR + 1)
+    # Two rows that are similar to each other count once.
+    return has_in_common(clipped, clipped[nearest[:, 1:]].sum(axis=1), 2 * closest)
+
+
+def has_in_common(first: FloatArray, second: FloatArray, n_same: int = 1) -> bool:
+    """Say whether a positive correlation saves bits, where one of so many rows is independent."""
+    sizes = np.linalg.norm(first) * np.linalg.norm(second)
+    correlation = max(float(first @ second / sizes), 0.0) if sizes > 0 else 0.0
+    return measure_dependence(correlation, len(first) // n_same) > ENOUGH_BITS
+
+
+def measure_terms(exponents: IntArray) -> float:
+    """Return the bits that tell which terms an equation has."""
+    terms = [tuple((j, p) for j, p in enumerate(row) if p) for row in exponents.tolist()]
+    return measure_structure(Candidate(tuple(terms), (1.0,) * len(terms)), exponents.shape[1])
+
+
+@np.errstate(all="ignore")  # what is not finite is not taken
+def measure_coefficients(law: Law, terms: FloatArray, noise: FloatArray) -> float:
+    """Return the bits of the coefficients, as people write them or with the digits that count.
+
+    The digits behind the point: those of a small term are as many as those of a large one.
+
+    Parameters
+    ----------
+    law : Law
+    terms : array of shape (n_rows, n_terms)
+        Times their coefficients.
+    noise : array of shape (n_rows,)
+        Of their sum; 0 or infinite where the equation says nothing.
+    """
+    sizes = np.sqrt(np.mean(terms**2, axis=0))
+    inverse = np.divide(1.0, noise, out=np.zeros(len(noise)), where=noise > 0)
+    return measure_digits(law.coefficients.tolist(), terms / sizes * sizes.max() * inverse[:, None])
+
+
+def divide(exponents: IntArray) -> list[IntArray]:
+    """Return terms without their common factor, then without a part of it, and as they are."""
+    powers = [range(power, -1, -1) for power in exponents.min(axis=0)]
+    divisors = sorted(product(*powers), key=sum, reverse=True)
+    return [exponents - np.array(divisor) for divisor in divisors]
 
 
 def hold_out(groups: IntArray, rng: np.random.Generator) -> IntArray:

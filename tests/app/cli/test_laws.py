@@ -13,9 +13,13 @@ LAWS = ["sales = units*price", "costs = wages + material + rent", "sales = costs
 
 def test_laws_need_no_option(call):
     done = call("laws", ACCOUNTS)
-    assert done.out.splitlines() == [
-        "3 laws in 8 columns of 60 rows; exact.",
-        *(f"  {law}" for law in LAWS),
+    first, *lines = done.out.splitlines()
+    assert first == "3 laws in 8 columns of 60 rows; exact."
+    assert [re.split(r" {2,}", line)[1] for line in lines] == LAWS
+    assert [re.split(r" {2,}", line)[3:] for line in lines] == [
+        ["exact", "60 rows"],
+        ["exact", "59 rows", "1 breaks it"],
+        ["exact", "58 rows", "2 break it"],
     ]
     assert "column 'month' is left out (text, '2020-01' in row 1)" in done.err
 
@@ -113,8 +117,9 @@ def test_refused_before_the_search(call, arguments):
 def test_top(call):
     every = call("check", ACCOUNTS, "--id", "month").out.splitlines()
     first = call("check", ACCOUNTS, "--id", "month", "--top", "1").out.splitlines()
-    assert first[:-1] == every[:-1]
-    assert first[-1] == "  ... and 1 more of 2 rows (--top, --out)"
+    assert first[:-2] == every[:-2]
+    assert first[-2] == "  ... and 1 more of 2 rows (--top, --out)"
+    assert first[-1] == every[-1] == "All 8 columns are in a law."
 
 
 def test_a_table_without_laws_gets_a_hint(call, tmp_path):
@@ -176,9 +181,10 @@ def invoices(tmp_path):
 
 def test_currencies_and_typos(call, invoices):
     done = call("check", "invoices.csv")
-    assert "  [2] gross = net + tax\n" in done.out
+    assert "  [2] gross = net + tax  " in done.out
     assert "1 of 60 rows breaks a law; 2 cells are not numbers." in done.out
-    assert "laws with noise were looked for in the 59 of 60 rows" in done.err
+    assert "4 of 6 columns are in a law; nothing checks days and invoice.\n" in done.out
+    assert "1 row lacks cells that the laws need: tax in 1.\n" in done.out
     assert f"row 17: tax '$l2O.5' is not a number; it is {invoices:g} by [2]." in done.out
     assert "row 41: days 'n/a?' is not a number." in done.out
     assert "read as numbers without '$' and ',': 'net', 'tax', 'gross'; without '%': 'rate'" in (
@@ -283,7 +289,7 @@ def test_a_table_without_laws_is_told_what_else_helps(call, tmp_path):
 def test_laws_as_a_table(call, tmp_path):
     done = call("laws", ACCOUNTS, "--out", tmp_path / "laws.csv")
     lines = (tmp_path / "laws.csv").read_text().splitlines()
-    assert lines[0] == "law,degree,extent,p_value,latex"
+    assert lines[0] == "law,degree,bits,extent,rows,broken,p_value,latex"
     assert [line.split(",")[0] for line in lines[1:]] == LAWS
     assert "3 laws in 8 columns" in done.out
     done = call("laws", ACCOUNTS, "--out", "-")
@@ -326,12 +332,15 @@ def test_rows_that_cannot_be_checked(call, tmp_path):
     train.write_text("\n".join(["m,v,p", *lines]))
     table.write_text("m,v,p\n1.5,2,3\n,,2.5\n2,,5\n")
     done = call("check", str(table), "--train", str(train))
-    assert "1 of 3 rows keeps the law; 1 row lacks cells that the laws need" in done.out
+    assert "No row breaks a law; 1 missing cell can be filled in." in done.out
+    assert "2 rows lack cells that the laws need: v in 2 and m in 1." in done.out
     record = json.loads(call("check", str(table), "--train", str(train), "--json").out)
+    assert (record["incomplete"], record["missing"]) == (2, {"m": 1, "v": 2})
     assert [each["row"] for each in record["unchecked"]] == [2, 3]
     table.write_text("m,v,p\n" + 5 * ",,\n")
     done = call("check", str(table), "--train", str(train))
-    assert "No row can be checked; 5 rows lack cells that the laws need." in done.out
+    assert "No row can be checked.\n" in done.out
+    assert "5 rows lack cells that the laws need: m in 5, v in 5 and p in 5.\n" in done.out
     done = call("check", str(table), "--train", str(train), "--fail-on-broken")
     assert done.code == 3
     assert "no row can be checked, since every row lacks cells that the laws need" in done.err
@@ -375,12 +384,49 @@ def test_missing_cells_are_listed_apart(call, tmp_path):
     assert summary == "1 of 40 rows breaks a law; 1 missing cell can be filled in."
     assert rest[0] == "Broken cells:"
     assert rest[1].startswith("  row 5: ")
-    assert rest[2:] == ["Missing cells:", f"  row 21: b is missing; it is {missing} by [1]."]
+    assert rest[2:] == [
+        "Missing cells:",
+        f"  row 21: b is missing; it is {missing} by [1].",
+        "All 3 columns are in a law.",
+        "1 row lacks cells that the laws need: b in 1.",
+    ]
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     broken, missing = page.index("Broken cells</h2>"), page.index("Missing cells</h2>")
     assert broken < page.index('row-name">5<') < missing < page.index('row-name">21<')
     assert "1 row, furthest off first" in page
-    assert "row with missing cells" in page
+    assert page.index("1 row lacks cells that the laws need: b in 1.") < broken
+
+
+def test_json_has_the_evidence_and_what_the_laws_cover(call):
+    record = json.loads(call("check", ACCOUNTS, "--json").out)
+    assert [(law["rows"], law["broken"]) for law in record["laws"]] == [(60, 0), (59, 1), (58, 2)]
+    assert all(law["p_value"] == min(1.0, 2.0 ** -law["bits"]) for law in record["laws"])
+    assert record["in_no_law"] == ["month"]
+    assert record["coverage"] == "8 of 9 columns are in a law; nothing checks month."
+    assert (record["incomplete"], record["missing"]) == (0, {})
+
+
+def test_columns_that_the_laws_do_not_know_are_not_checked(call, tmp_path):
+    rows = [(a, b, a + b) for a, b in np.random.default_rng(0).integers(1, 99, (40, 2)).tolist()]
+    lines = [f"r{a}-{b},{a},{b},{c},{a % 7}" for a, b, c in rows]
+    (tmp_path / "train.csv").write_text("\n".join(["name,a,b,c,more", *lines]))
+    new = [f"{line},{i % 5}" for i, line in enumerate(lines)]
+    (tmp_path / "new.csv").write_text("\n".join(["name,a,b,c,more,other", *new]))
+    options = ["--train", "train.csv", "--id", "name", "--drop", "more"]
+    done = call("check", "new.csv", *options)
+    assert done.out.splitlines()[-2:] == [
+        "All 40 rows keep the law.",
+        "3 of 4 columns are in a law; nothing checks other.",
+    ]
+
+
+def test_laws_alone_say_nothing_of_rows(call, invoices, tmp_path):
+    """Only the cells that are not numbers were looked at."""
+    call("laws", "invoices.csv", "--report", "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "2 cells are not numbers." in page
+    assert "break a law" not in page
+    assert "keep the law" not in page
 
 
 def test_words_for_a_single_row(call, tmp_path):

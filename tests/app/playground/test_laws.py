@@ -67,7 +67,13 @@ def test_laws_and_broken_cells_are_those_of_the_library():
         "profit; 7778 would fix it."
     )
     assert found["findings"][0]["fixes"] == [{"column": "costs", "value": "8078", "fix": "7778"}]
-    assert found["notes"] == ["month is left out: text, '2020-01' in row 1."]
+    assert found["notes"] == ["month is set aside: text, '2020-01' in row 1."]
+    assert (
+        found["coverage"]
+        == check.coverage()
+        == ("8 of 9 columns are in a law; nothing checks month.")
+    )
+    assert [law["evidence"] for law in found["laws"]] == [list(law.evidence) for law in laws]
     assert found["rows"][16][:3] == ["2021-05", "621", "18"]
     assert [each["step"] for each in seen][:1] == ["search"]
     assert seen[-1]["step"] == "check"
@@ -354,6 +360,14 @@ def test_the_example_takes_one_click(view):
     view.settle()
     verdict = page.locator("#verdict").inner_text()
     assert verdict == "60 rows, 9 columns: 3 laws and 2 rows that break them."
+    covered = "8 of 9 columns are in a law; nothing checks month."
+    assert page.locator("#coverage").inner_text() == covered
+    meta = page.locator("#laws .meta").all_inner_texts()
+    assert [each.split(" · ")[1:] for each in meta] == [
+        ["exact", "60 rows"],
+        ["exact", "59 rows", "1 breaks it"],
+        ["exact", "58 rows", "2 break it"],
+    ]
     assert page.locator("#laws .formula").all_inner_texts() == [
         "sales =\xa0units · price",
         "costs =\xa0wages +\xa0material +\xa0rent",
@@ -365,7 +379,7 @@ def test_the_example_takes_one_click(view):
     said = page.locator("tr.why .sentence").first.inner_text()
     assert said.startswith("Row 2021-05: costs 8078 breaks costs = wages + material + rent and")
     assert said.endswith("7778 would fix it.")
-    assert page.locator("#notes").inner_text() == "month is left out: text, '2020-01' in row 1."
+    assert page.locator("#notes").inner_text() == "month is set aside: text, '2020-01' in row 1."
     assert page.locator("#shell").text_content() == "vanishing check accounts.csv --id month"
     # The first broken row is in sight.
     seen, row = page.locator("#scroll").bounding_box(), wrong.first.bounding_box()

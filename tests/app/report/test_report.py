@@ -27,12 +27,12 @@ from vanishing.app.report import (
     write_report,
 )
 from vanishing.app.report.charts import png, round_ticks
-from vanishing.app.report.content import image_shape_of, join
+from vanishing.app.report.content import image_shape_of
 from vanishing.app.report.equations import Formula, Formulas
 from vanishing.app.report.scores import _thin_out, compare_with_labels
 from vanishing.app.wording import describe_fix, list_changes
 from vanishing.equations.mathml import mathml_equation
-from vanishing.equations.text import Sum, changed_number
+from vanishing.equations.text import Sum, changed_number, join
 from vanishing.explain.record import Explanation
 from vanishing.transformations import AnyOf, Identity, RandomAffine, Rotations, Translations
 
@@ -458,10 +458,12 @@ def test_a_page_about_laws(tmp_path):
     write_laws_report(path, laws)
     words = Page(path.read_text(encoding="utf-8")).words
     assert "One law in 3 columns of 80 rows; exact." in words
-    assert "power = speed · force degree 2, exact, p-value" in words
+    evidence = " · ".join(filter(None, laws[0].evidence))
+    assert f"power = speed · force {evidence}" in words
+    assert evidence.endswith("bits · exact · 79 rows · 1 breaks it")
     write_laws_report(path, laws, laws.check(table), X=table.to_numpy())
     page = Page(path.read_text(encoding="utf-8"))
-    assert "1 of 80 rows breaks a law." in page.words
+    assert "1 of 80 rows breaks a law. All 3 columns are in a law." in page.words
     value, fix = changed_number(table.loc[5, "power"], table.loc[5, "power"] - 1)
     assert f"power {value} → {fix}" in page.words
     assert "% 1. power = speed · force" in page.words

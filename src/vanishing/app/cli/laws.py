@@ -89,7 +89,10 @@ def laws(
             {
                 "law": [str(law) for law in listed],
                 "degree": [law.degree for law in listed],
+                "bits": [float("nan") if law.bits is None else law.bits for law in listed],
                 "extent": [law.extent for law in listed],
+                "rows": [len(law.rows) for law in listed],
+                "broken": [law.n_broken for law in listed],
                 "p_value": [law.p_value for law in listed],
                 "latex": [law.latex for law in listed],
             },
@@ -100,7 +103,12 @@ def laws(
         record = _laws_record(found) | {"not_numbers": stray_records(strays, table)}
         emit(record | {"out": out_file, "report": report})
     elif out_file != "-":
-        _show_laws(found)
+        _show_laws(found, found.lines())
+        used = {name for law in listed for name in law.columns}
+        if used and (unused := [name for name in found.names if name not in used]):
+            from vanishing.equations.text import join
+
+            note(f"in no law: {join(unused, 12)}")
         if strays.rows:
             say()
             show_strays(strays, table)
@@ -159,16 +167,26 @@ def check(
         record = {
             "rows": len(table),
             "broken": int(checked.broken.sum()),
+            "incomplete": len(checked.incomplete),
             "unchecked": [place_of(table, row) for row in checked.unchecked],
+            "coverage": checked.coverage(),
+            "in_no_law": checked.in_no_law,
+            "missing": {name: len(rows) for name, rows in checked.gaps.items()},
             "cells": [
                 dict(zip(cells, line, strict=True)) for line in zip(*cells.values(), strict=True)
             ],
         }
         emit(_laws_record(found) | record | {"out": out_file, "report": report})
     elif out_file != "-":
-        _show_laws(found, numbered=True)
+        _show_laws(found, found.lines(numbered=True))
         say()
-        _show_broken(checked, table, top)
+        ranked = checked.ranked()
+        for line in ranked.lines(numbered=True, most=top, more=" (--top, --out)"):
+            say(fit_width(line))
+        if top and ranked.rows:
+            from vanishing.app.cli.tables import note_lines
+
+            note_lines(table, int(table.rows[ranked[0].row]))
         if not len(found):
             _note_detect(data)
         _note_files(out_file, report)
@@ -181,24 +199,6 @@ def check(
         remedy = "fill in the cells" if len(found) else "pass a table that has some as --train"
         raise DataError(f"{table.where}: no row can be checked, since {reason}; {remedy}")
     return Exit.DONE
-
-
-def _show_broken(checked: Any, table: Any, top: int) -> None:
-    """Print a sentence for each row: broken ones, furthest off first, then missing cells."""
-    from vanishing.app.cli.tables import note_lines
-    from vanishing.app.wording import split_findings
-
-    say(checked.summary())
-    found = split_findings(checked.ranked())
-    for kind, title, part in found:
-        if kind != "broken" or len(found) > 1:
-            say(f"{title}:")
-        for sentence in part.sentences(numbered=True)[:top]:
-            say(fit_width(f"  {sentence}"))
-        if len(part) > top:
-            say(f"  ... and {len(part) - top} more of {len(part)} rows (--top, --out)")
-    if found and top:
-        note_lines(table, int(table.rows[found[0].check[0].row]))
 
 
 # --- Cells that are not numbers, and what the laws say they are -----------------------------------
@@ -335,22 +335,12 @@ def _list(found: Any) -> list[Any]:
     return [*found, *getattr(found, "laws", ())]
 
 
-def _show_laws(found: Any, *, numbered: bool = False) -> None:
+def _show_laws(found: Any, lines: list[str]) -> None:
     say(found.summary())
-    for number, law in enumerate(_list(found), start=1):
-        say(f"  [{number}] {law}" if numbered else f"  {law}")
+    for line in lines:
+        say(fit_width(f"  {line}"))
     for text in found.notes:
         note(text)
-    unused = _unused_columns(found)
-    if unused:
-        more = f" and {len(unused) - 12} more" if len(unused) > 12 else ""
-        note(f"in no law: {', '.join(unused[:12])}{more}")
-
-
-def _unused_columns(found: Any) -> list[str]:
-    """Return the columns that no law speaks about, if there is any law."""
-    used = {name for law in _list(found) for name in law.columns}
-    return [name for name in found.names if name not in used] if used else []
 
 
 def _laws_record(found: Any) -> dict[str, Any]:
@@ -363,7 +353,10 @@ def _laws_record(found: Any) -> dict[str, Any]:
                 "text": str(law),
                 "latex": law.latex,
                 "degree": law.degree,
+                "bits": law.bits,
                 "extent": law.extent,
+                "rows": len(law.rows),
+                "broken": law.n_broken,
                 "p_value": law.p_value,
                 "columns": list(law.columns),
                 "terms": [

@@ -61,6 +61,8 @@ class Chosen:
     features: list[int]
     id: int | None
     label: int | None
+    #: Those that are left, and that --drop does not name.
+    others: list[int]
 
 
 def choose(
@@ -96,7 +98,8 @@ def choose(
         raise DataError(f"{raw.where}: no column is left to use; drop fewer")
     if raw.names is not None:
         _refuse_bad_names(raw.where, raw.names, features)
-    return Chosen(features, id_column, label_column)
+    others = [j for j in range(raw.n_columns) if j not in dropped.union(features)]
+    return Chosen(features, id_column, label_column, others)
 
 
 def _find_counter(raw: OpenTable) -> int | None:
@@ -219,6 +222,9 @@ def read_table(
                 raise no_numbers(opened.where, aside)
             if aside:
                 note(f"{opened.where}: {_say_left_out(aside)}")
+        elif not by_place:
+            why = f"not in {_whose(model)}"
+            aside = tuple(SetAside(opened.shown_names[j], why) for j in chosen.others)
         if known_width not in (None, len(features)):
             raise DataError(
                 f"{opened.where} has {len(features)} columns to use, expected {known_width} "

@@ -14,13 +14,11 @@ import numpy as np
 
 from vanishing.app.playground.requests import RefusalError
 from vanishing.app.report import write_laws_report
-from vanishing.app.wording import split_findings
 from vanishing.arrays.namespace import FloatArray
 from vanishing.data.csv_files import OpenTable, SetAside, Stray, TableError
 from vanishing.data.whole_tables import MAGIC, Table, open_table
-from vanishing.equations.text import Term, as_given, plain_symbol
+from vanishing.equations.text import Term, as_given
 from vanishing.laws.check import BrokenRow, Check, Fix
-from vanishing.laws.fit import EXACT
 from vanishing.laws.law import Law
 from vanishing.laws.laws import Laws, discover
 
@@ -67,7 +65,9 @@ def find_laws(*, table: str, most_columns: int, report: Report) -> dict[str, Any
         cells), "rows" of the table as text, by the "numbers" of these rows, and a "report" in HTML.
     """
     read = _read(base64.b64decode(table), most_columns)
-    rows = Table(read.values, tuple(read.names), np.array(read.row_names), strays=read.strays)
+    rows = Table(
+        read.values, tuple(read.names), np.array(read.row_names), read.set_aside, strays=read.strays
+    )
     progress = _Progress(report)
     # No progress before the search begins: a table that is refused has a status of its own.
     with _refusals():
@@ -288,7 +288,7 @@ def _refuse_huge(read: ReadTable) -> None:
 
 
 def _describe(read: ReadTable, laws: Laws, check: Check) -> dict[str, Any]:
-    found = {each.kind: each.check for each in split_findings(check)}
+    found = {each.kind: each.check for each in check.sections()}
     findings = [
         _finding(row, kind, _sentence(sentence))
         for kind, part in found.items()
@@ -296,22 +296,21 @@ def _describe(read: ReadTable, laws: Laws, check: Check) -> dict[str, Any]:
     ][:MOST_FINDINGS]
     first = min(MOST_ROWS, len(read.values))
     numbers = [*range(first), *sorted({f["row"] for f in findings if f["row"] >= first})]
-    broken = Counter(k for row in found.get("broken", ()) for k in row.laws)
-    aside = [f"{each.name} is left out: {each.reason}." for each in read.set_aside]
     return {
         "summary": laws.summary(),
-        "notes": [*read.notes, *aside, *(f"{note}." for note in laws.notes)],
+        "notes": [*read.notes, *(f"{note}." for note in laws.notes)],
         "nRows": len(read.values),
         "nBroken": int(check.broken.sum()),
         "nTexts": len(found.get("text", ())),
         "nFilled": len(found.get("missing", ())),
-        "nUnchecked": len(check.unchecked),
+        "nIncomplete": len(check.incomplete),
+        "coverage": check.coverage(),
         "nFindings": len(check),
         "namedBy": read.named_by,
         "columns": [
             {"name": name, "isNumber": j in read.features} for j, name in enumerate(read.columns)
         ],
-        "laws": [_law(law, broken[k], laws.proportional) for k, law in enumerate(laws)],
+        "laws": [_law(law) for law in laws],
         "findings": findings,
         "numbers": numbers,
         "rowNames": [read.row_names[row] for row in numbers],
@@ -327,24 +326,19 @@ def _report(laws: Laws, check: Check) -> str:
         return path.read_text(encoding="utf-8")
 
 
-def _law(law: Law, n_broken: int, proportional: bool) -> dict[str, Any]:
+def _law(law: Law) -> dict[str, Any]:
     left, right = law.sides
     return {
         "text": str(law),
         "left": [_term(term) for term in left],
         "right": [_term(term) for term in right],
         "columns": law.columns,
-        "isExact": law.extent < EXACT,
-        "extent": law.extent,
-        "noiseOf": "the values" if proportional else "a column's spread",
-        "pValue": law.p_value,
-        "nBroken": n_broken,
+        "evidence": law.evidence,
     }
 
 
 def _term(term: Term) -> dict[str, Any]:
-    powers = [(plain_symbol(name), power) for name, power in term.powers]
-    return {"isNegative": term.is_negative, "number": term.number, "powers": powers}
+    return {"isNegative": term.is_negative, "number": term.number, "powers": term.powers}
 
 
 def _finding(found: BrokenRow, kind: str, sentence: str) -> dict[str, Any]:

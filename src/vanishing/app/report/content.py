@@ -75,15 +75,6 @@ def format_value(value: float) -> str:
     return format_power(value, ".4g")
 
 
-def join(names: Sequence[str], most: int = 8) -> str:
-    """Write names in a row, the first ones if they are many."""
-    if len(names) > most:
-        return f"{', '.join(names[:most])} and {len(names) - most} more"
-    if len(names) < 2:
-        return "".join(names)
-    return f"{', '.join(names[:-1])} and {names[-1]}"
-
-
 def figure(drawing: Element, caption: Child) -> Element:
     """Return a drawing with its caption."""
     return element("figure", drawing, element("figcaption", caption))

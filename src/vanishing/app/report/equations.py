@@ -8,14 +8,14 @@ import numpy as np
 from scipy.sparse import issparse
 
 from vanishing.app.report.charts import Chart
-from vanishing.app.report.content import figure, fold, format_count, format_power, join, raise_power
+from vanishing.app.report.content import figure, fold, format_count, format_power, raise_power
 from vanishing.arrays.namespace import FloatArray, lazy
 from vanishing.detectors.score import Part
 from vanishing.equations.expansion import is_quick
 from vanishing.equations.mathml import Element, element, mathml_equation
 from vanishing.equations.simplification import TidyEquation, tidy
 from vanishing.equations.sizes import DataScale, terms_that_count
-from vanishing.equations.text import Sum, shorten_names, significant
+from vanishing.equations.text import Sum, join, shorten_names, significant
 from vanishing.explain.view import linear_part
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.monomials import AffineMap, count

@@ -8,18 +8,16 @@ from typing import Any
 from vanishing.app.report.content import (
     fold,
     format_count,
-    format_power,
-    join,
     list_versions,
     make_table,
     summarize_columns,
     write_change,
 )
 from vanishing.app.report.page import check_folder, write_page
-from vanishing.app.wording import Findings, split_findings
 from vanishing.arrays.namespace import FloatArray
 from vanishing.equations.mathml import Child, Element, element
-from vanishing.laws.fit import EXACT
+from vanishing.equations.text import join
+from vanishing.laws.check import Findings
 from vanishing.laws.table import take_table
 
 #: Rows that are listed at once, and in a fold, at most.
@@ -28,10 +26,6 @@ LISTED, FOLDED = 50, 450
 LAWS = 2
 #: What to do where there is no law.
 DETECT = "The command vanishing detect finds rows that are unlike the others."
-#: What rows have that break no law.
-LACKS = {"text": "cells that are not numbers", "missing": "missing cells"}
-#: Smaller p-values are not told apart.
-LEAST = 1e-9
 
 
 def write_laws_report(
@@ -59,35 +53,34 @@ def write_laws_report(
         Sentences about the table, such as how its rows are counted.
     """
     check_folder(path)
-    figures = [
-        (f"{laws.n_rows:,}", "rows" if check is None else "complete rows"),
-        (f"{len(laws.names):,}", "columns"),
-        (f"{len(laws):,}", "law" if len(laws) == 1 else "laws"),
-    ]
+    n_laws = f"{len(laws):,}", "law" if len(laws) == 1 else "laws"
+    figures = [(f"{laws.n_rows:,}", "rows"), (f"{len(laws.names):,}", "columns"), n_laws]
     sections = [("laws", "Laws", _laws_section(laws))]
-    lead = laws.summary()
+    lead = [laws.summary()]
     if check is not None:
-        found = split_findings(check.ranked())
+        found = check.ranked().sections()
         sections[:0] = [(each.kind, each.title, _cells_section(each)) for each in found]
-        sections[-1][2].insert(0, element("p", laws.summary()))
-        n_broken = int(check.broken.sum())
-        if len(laws):
-            figures.append((f"{n_broken:,}", f"of {check.n_rows:,} rows break a law"))
-            figures += [
-                (
-                    f"{len(each.check):,}",
-                    f"row{'s' * (len(each.check) > 1)} with {LACKS[each.kind]}",
-                )
-                for each in found
-                if each.kind in LACKS
-            ]
-            lead = check.summary()
+        if check.coverage():  # otherwise, only cells that are not numbers were looked for
+            sections[-1][2].insert(0, element("p", *lead))
+            figures, lead = [*_count(check), n_laws], [check.summary()]
         else:
-            lead = " ".join([lead, *([check.summary()] if check.rows else []), DETECT])
+            lead += [check.verdict()] * bool(check.rows) + [DETECT] * (not len(laws))
     if X is not None:
         sections.append(("data", "Data", summarize_columns(_take_columns(laws, X), laws.names)))
     sections.append(("details", "Details", [fold("Versions", list_versions())]))
-    write_page(path, title, lead, figures, sections, notes=notes)
+    write_page(path, title, " ".join(lead), figures, sections, notes=notes)
+
+
+def _count(check: Any) -> list[tuple[str, str]]:
+    """Return how many rows break a law or lack cells, and how many columns are in a law."""
+    n_broken, n_incomplete = int(check.broken.sum()), len(check.incomplete)
+    n_columns = len(check.columns)
+    lacking = [(f"{n_incomplete:,}", "lack cells of a law")] if n_incomplete else []
+    return [
+        (f"{n_broken:,}", f"of {check.n_rows:,} rows break a law"),
+        *lacking,
+        (f"{n_columns - len(check.in_no_law):,}", f"of {n_columns:,} columns are in a law"),
+    ]
 
 
 def _take_columns(laws: Any, X: Any) -> FloatArray:
@@ -101,17 +94,15 @@ def _take_columns(laws: Any, X: Any) -> FloatArray:
 
 
 def _laws_section(laws: Any) -> list[Element]:
-    parts = []
-    items = []
-    for law in laws:
-        whole = "values" if laws.proportional else "spread"
-        how = "exact" if law.extent < EXACT else f"off by {100 * law.extent:.2g} % of the {whole}"
-        chance = format_power(max(law.p_value, LEAST), ".1g")
-        chance = f"less than {chance}" if law.p_value < LEAST else chance
-        words = f"degree {law.degree}, {how}, p-value {chance}"
-        items.append(element("li", _write_law(law), element("span", words, class_="note")))
-    if items:
-        parts.append(element("ol", items, class_="equations laws"))
+    items = [
+        element(
+            "li",
+            _write_law(law.with_errors),
+            element("span", " · ".join(filter(None, law.evidence)), class_="note"),
+        )
+        for law in laws
+    ]
+    parts = [element("ol", items, class_="equations laws")] if items else []
     used = {name for law in laws for name in law.columns}
     if items and (unused := [name for name in laws.names if name not in used]):
         parts.append(element("p", f"In no law: {join(unused, 20)}.", class_="note"))
@@ -120,12 +111,12 @@ def _laws_section(laws: Any) -> list[Element]:
     return parts
 
 
-def _write_law(law: Any) -> Element:
+def _write_law(law: str) -> Element:
     """Return a law with raised powers and dots for products."""
     children: list[Child] = []
     # Names that are not a word stand in brackets, with whatever signs they have.
-    for part in re.split(r"(\[[^\]]*\]|\^\d+)", str(law)):
-        if re.fullmatch(r"\^\d+", part):
+    for part in re.split(r"(\[[^\]]*\]|\^[\d.]+)", law):
+        if re.fullmatch(r"\^[\d.]+", part):
             children.append(element("sup", part[1:]))
         else:
             children.append(part if part.startswith("[") else part.replace("*", " · "))
@@ -150,7 +141,7 @@ def _table_of_cells(check: Any, found: list[Any], caption: str) -> Element:
     for each in found:
         others = f", and {len(each.laws) - LAWS} more" if len(each.laws) > LAWS else None
         laws = [
-            element("span", f"{k + 1}. ", _write_law(check.laws[k]), class_="broken")
+            element("span", f"{k + 1}. ", _write_law(str(check.laws[k])), class_="broken")
             for k in each.laws[:LAWS]
         ]
         lines.append((str(each.name), _write_fixes(each), [laws, others]))

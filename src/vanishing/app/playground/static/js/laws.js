@@ -8,7 +8,6 @@ import { scrollToRow, showTable } from "./table.js";
 
 const byId = (id) => document.getElementById(id);
 const SAMPLE = { name: "accounts.csv", hash: "#example" };
-const LEAST_CHANCE = 1e-9;
 const KINDS = { broken: "Broken cells", text: "Cells that are not numbers", missing: "Missing cells" };
 const VIEW = document.getElementsByName("view");
 
@@ -89,6 +88,7 @@ function show() {
   byId("result").hidden = false;
   byId("table-name").textContent = found.name;
   byId("verdict").replaceChildren(...verdict());
+  byId("coverage").textContent = found.coverage;
   byId("laws-hint").hidden = !found.laws.length;
   byId("laws").replaceChildren(...(found.laws.length ? found.laws.map(lawButton) : [noLaw()]));
   showFindings();
@@ -100,18 +100,18 @@ function show() {
   VIEW[0].checked = true;
   showRows();
   if (found.findings.length) choose(0);
-  announce(byId("verdict").textContent);
+  announce(`${byId("verdict").textContent} ${found.coverage}`);
 }
 
 function verdict() {
-  const { laws, nRows, nBroken, nTexts, nFilled, nUnchecked, columns } = found;
+  const { laws, nRows, nBroken, nTexts, nFilled, nIncomplete, columns } = found;
   const size = `${counted(nRows, "row")}, ${counted(columns.length, "column")}: `;
   if (!laws.length) return [size, element("b", {}, "no law"), "."];
   const texts = nTexts ? ["; ", element("b", {}, counted(nTexts, "row")), " with cells that are not numbers"] : [];
   const filled = nFilled ? ["; ", element("b", {}, counted(nFilled, "row")), " with missing cells that can be filled in"] : [];
   const broken = nBroken
     ? [" and ", element("b", {}, `${counted(nBroken, "row")} that ${nBroken === 1 ? "breaks" : "break"} ${laws.length === 1 ? "it" : "them"}`)]
-    : [`, which ${nUnchecked ? "all rows that can be checked" : "all rows"} keep`];
+    : [`, which ${nIncomplete ? "no row breaks" : "all rows keep"}`];
   return [size, element("b", {}, counted(laws.length, "law")), ...broken, ...texts, ...filled, "."];
 }
 
@@ -125,12 +125,9 @@ function lawButton(law, index) {
   add(law.left);
   formula.append(" ", element("span", { className: "sign" }, "="), "\u00a0");
   add(law.right);
-  const exact = law.isExact ? "exact" : `noise ${numberText(100 * law.extent, 2)} % of ${law.noiseOf}`;
-  const chance = law.pValue < LEAST_CHANCE ? `p < 10${superscript(Math.log10(LEAST_CHANCE))}` : `p = ${numberText(law.pValue, 1)}`;
-  const broken = law.nBroken
-    ? element("span", { className: "breaks" }, `${counted(law.nBroken, "row")} ${law.nBroken === 1 ? "breaks" : "break"} it`)
-    : "kept by all rows";
-  const meta = element("span", { className: "meta" }, `${exact} · ${chance} · `, broken);
+  const [bits, noise, rows, breaks] = law.evidence;
+  const meta = element("span", { className: "meta" }, [bits, noise, rows].filter(Boolean).join(" · "));
+  if (breaks) meta.append(" · ", element("span", { className: "breaks" }, breaks));
   const button = element("button", { type: "button", className: "law" }, formula, meta);
   button.setAttribute("aria-pressed", "false");
   button.addEventListener("click", () => {

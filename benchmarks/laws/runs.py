@@ -1,0 +1,41 @@
+"""Runs that are stopped after a minute, and whose exceptions are results."""
+
+import signal
+import time
+from collections.abc import Callable
+from typing import Any
+
+#: Processor time of one run, in seconds.
+LIMIT = 60.0
+OVER = f"over {LIMIT:.0f} s"
+
+
+class _TooLongError(Exception):
+    pass
+
+
+def _stop(*_: Any) -> None:
+    raise _TooLongError
+
+
+def run_limited(function: Callable[..., Any], *given: Any) -> tuple[Any, str, float]:
+    """Run a function; return its result or None, "ok" or what went wrong, and its seconds."""
+    signal.signal(signal.SIGPROF, _stop)
+    signal.setitimer(signal.ITIMER_PROF, LIMIT)
+    started = time.process_time()
+    result, status = None, "ok"
+    try:
+        result = function(*given)
+    except _TooLongError:
+        status = OVER
+    except Exception as error:  # what a user would see is a result too
+        status = f"{type(error).__name__}: {error}"
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+    return result, status, round(time.process_time() - started, 2)
+
+
+def describe_seconds(seconds: list[float]) -> str:
+    """Write the median and the largest of some times."""
+    ordered = sorted(seconds)
+    return f"{ordered[len(ordered) // 2]:.2f}, {ordered[-1]:.1f}" if ordered else "none"
