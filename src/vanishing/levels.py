@@ -1,0 +1,14 @@
+"""The few numbers that the whole package shares, each with its reason."""
+
+#: Relative rounding error of a short sum in double precision: four units in the last place.
+ROUNDING = 2.0**-50
+#: Half of the digits of double precision. Two numbers that agree to this are the same for anybody
+#: who reads them, and what depends on their squares is the same to the last digit.
+SAME = 2.0**-26
+#: How often chance may look like a finding: once in a thousand times, which is ten bits.
+CHANCE = 2.0**-10
+#: Standard deviations from which a value is not noise: a normal variable exceeds them less than
+#: once in a million rows.
+OUTLYING = 5.0
+#: Numbers that are worked on at a time: 16 MB in double precision, the cache of a processor.
+BLOCK = 2**21
