@@ -16,9 +16,8 @@ import numpy as np
 from scipy.special import ndtr
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
+from vanishing.levels import ROUNDING
 
-#: Rounding error of a sum or product of a few floating-point numbers, relative to its terms.
-ROUNDING = 2.0**-50
 #: A cell is worth at most 30 bits: nine digits, more than people read.
 LEAST_PROBABILITY = 2.0**-30
 #: Digits that tell numbers apart; those beyond are rounding errors of what was computed before.
@@ -28,24 +27,11 @@ ROUNDS = 8
 
 
 class Cells:
-    """The numbers of a table as laws see them.
+    """The numbers of a table as laws see them; NaN where a cell is blank.
 
-    Parameters
-    ----------
-    values : array of shape (n_rows, n_columns)
-        NaN where a cell is blank.
-    resolution : array of shape (n_columns,), optional
-        Units of the last digits; by default those of ``values``.
-    noise : array of shape (n_columns,), optional
-        Standard deviations of measured columns, if they are known.
-
-    Attributes
-    ----------
-    present : boolean array of shape (n_rows, n_columns)
-    varying : int array
-        Columns with more than one value.
-    log_alone : array of shape (n_rows, n_columns)
-        log₂ p₀ of each cell, 0 where it is blank.
+    ``resolution`` holds the units of the last digits of the columns, by default those of
+    ``values``, and ``noise`` their standard deviations, if these are known. ``varying`` columns
+    have more than one value; ``log_alone`` is log₂ p₀ of each cell, 0 where it is blank.
     """
 
     def __init__(

@@ -6,37 +6,24 @@ import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.laws.search import center, even_weights, find_singular_vectors
+from vanishing.levels import OUTLYING, ROUNDING
 
 #: Reweightings of the rows, at most, and the change of the deviations, in units of the noise, at
 #: which they end: coefficients change by less than their standard errors.
 ROUNDS, UNCHANGED = 6, 0.01
 #: Extents below this are rounding errors: the law is exact.
 EXACT = 1e-9
-#: Deviations below this are rounding errors of the computation: such rows are no outliers.
-LEAST_DEVIATION = 1e-15
 #: A row weighs at most so many times as much as the median row.
 MOST_WEIGHT = 20.0
-#: Deviations from which on a residual is an outlier.
-OUTLYING = 5.0
 
 
 @dataclass(frozen=True)
 class Relation:
-    """A polynomial that is fitted to the rows of a scaled table.
+    """A polynomial g that is fitted to the rows of a scaled table.
 
-    Attributes
-    ----------
-    exponents : int array of shape (n_terms, n_columns)
-    coefficients : array of shape (n_terms,)
-        Of the scaled columns.
-    deviations : array of shape (n_rows,)
-        g / |∇g|: distances of the rows from the zero set to first order, in units of the noise.
-    gradients : array of shape (n_rows, n_columns)
-        ∇g in units of the noise.
-    noise : float
-        Root mean square of the deviations, without outliers.
-    sound : boolean array of shape (n_rows,)
-        Rows that are no outliers.
+    ``deviations`` are g / |∇g|, distances of the rows from the zero set to first order, and
+    ``gradients`` are ∇g, both in units of the noise. ``noise`` is the root mean square of the
+    deviations of ``sound`` rows, which are not outliers.
     """
 
     exponents: IntArray
@@ -104,7 +91,7 @@ def fit_relation(
     groups: IntArray | None = None,
     start: BoolArray | None = None,
     proportional: bool = False,
-    least_noise: float = LEAST_DEVIATION,
+    least_noise: float = ROUNDING,
 ) -> Relation:
     """Fit the coefficients of given terms, with noise in all columns of the size of ``units``.
 
@@ -133,7 +120,7 @@ def fit_terms(
     groups: IntArray | None = None,
     start: BoolArray | None = None,
     proportional: bool = False,
-    least_noise: float = LEAST_DEVIATION,
+    least_noise: float = ROUNDING,
 ) -> Relation:
     """Fit the coefficients of terms whose values and gradients are known."""
     uncentred = values
@@ -171,11 +158,7 @@ def fit_terms(
 def limit_steepness(steepness: FloatArray, sizes: FloatArray | None = None) -> FloatArray:
     """Return lengths of gradients, with a least one for flat rows, so that none dominates.
 
-    Parameters
-    ----------
-    steepness : array of shape (n_rows,)
-    sizes : array of shape (n_rows,), optional
-        Which lengths are compared relative to.
+    They are compared relative to ``sizes``.
     """
     if sizes is not None:
         sizes = np.maximum(sizes, max(1e-12 * float(sizes.max()), 1e-150))  # rows of zeros

@@ -26,10 +26,11 @@ from scipy.spatial import cKDTree
 from scipy.special import betaln, ndtri
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
-from vanishing.laws.cells import ROUNDING, Cells, round_normal
+from vanishing.laws.cells import Cells, round_normal
+from vanishing.levels import CHANCE, ROUNDING
 
-#: Bits from which on an equation is a law: chance gives one in a thousand tables.
-ENOUGH_BITS = 10.0
+#: Bits that an equation needs to be a law.
+ENOUGH_BITS = -math.log2(CHANCE)
 #: How often a cell is wrong: an assumption, one in a thousand to one in ten.
 RATES_OF_ERRORS = np.geomspace(1e-3, 0.1, 21)
 #: Noise, in spreads of a column, that a correlation has. A law is told from it by its bits.
@@ -107,6 +108,29 @@ class Candidate:
         """Whether a term is a logarithm."""
         return any(not power for term in self.terms for _, power in term)
 
+    def is_product(self, sizes: FloatArray) -> bool:
+        """Say whether it is a product of two linear equations, in columns of some sizes.
+
+        Then each row keeps one of the two, which is no equation of the table. A quadratic is one
+        if its symmetric matrix, with the constant as a further column, has a positive and a
+        negative eigenvalue and no others.
+        """
+        if self.degree != 2 or self.has_logs:
+            return False
+        place = {j: i for i, j in enumerate(self.columns)}
+        matrix = np.zeros((len(place) + 1, len(place) + 1))
+        for term, coefficient in zip(self.terms, self.coefficients, strict=True):
+            factors = [j for j, power in term for _ in range(power)]
+            i, k = ([place[j] for j in factors] + [-1, -1])[:2]
+            value = coefficient * math.prod(float(sizes[j]) for j in factors) / 2
+            matrix[i, k] += value
+            matrix[k, i] += value
+        if not np.isfinite(matrix).all():
+            return False
+        eigenvalues = np.linalg.eigvalsh(matrix)
+        zero = SAME_NUMBER * np.abs(eigenvalues).max()
+        return bool((eigenvalues > zero).sum() <= 1 >= (eigenvalues < -zero).sum())
+
     def list_powers(self, column: int) -> set[int]:
         """Return the powers in which a column occurs, 0 for its logarithm."""
         return {power for term in self.terms for j, power in term if j == column}
@@ -123,25 +147,12 @@ class Candidate:
 class Evidence:
     """What speaks for a candidate as the law of one target.
 
-    Attributes
-    ----------
-    bits : float
-    target : int
-    gains : array of shape (n_rows,)
-        Bits of each row; 0 where a cell is blank, or the law says nothing.
-    broken : boolean array of shape (n_rows,)
-        Rows that are likelier without the law.
-    n_rows : int
-        Different rows that speak for the law or against it.
-    rounded : tuple of int
-        Columns whose rounding is needed to explain the rows.
-    n_fitted : int
-        Coefficients that are not numbers that people write.
-    noise : float
-        Standard deviation of the noise of all columns, relative to their spreads or values; 0 if
-        the law holds up to rounding.
-    is_proportional : bool
-        Whether the noise is in proportion to the values.
+    ``gains`` are the bits of each row, 0 where a cell is blank or the law says nothing, and
+    ``broken`` the rows that are likelier without the law; ``n_rows`` different rows speak for it or
+    against it. ``rounded`` are the columns whose rounding is needed to explain the rows, and
+    ``n_fitted`` coefficients are not numbers that people write. ``noise`` is the standard deviation
+    of the noise of all columns, relative to their spreads or, if ``is_proportional``, to the
+    values; 0 if the law holds up to rounding.
     """
 
     candidate: Candidate
@@ -182,18 +193,9 @@ def judge(
 ) -> Evidence | None:
     """Return the evidence for a candidate with its best target; None if it is not enough.
 
-    Parameters
-    ----------
-    candidate : Candidate
-    cells : Cells
-    known : dict of int to array of shape (n_rows,)
-        Bits that known laws save already, by their targets.
-    targets : iterable of int, optional
-        Columns that may be the target; all by default.
-    has_noise : bool
-        Whether the numbers are measured; otherwise they are exact or rounded.
-    excluded : boolean array of shape (n_rows,), optional
-        Rows that are left out.
+    ``known`` are the bits that known laws save already, by their targets and row by row. Numbers
+    that are measured have noise; others are exact or rounded. Rows that are ``excluded`` do not
+    count.
     """
     columns = list(candidate.columns)
     present = find_complete(candidate, cells)
@@ -202,17 +204,15 @@ def judge(
     _, first, which = np.unique(
         cells.levels[complete][:, columns], axis=0, return_index=True, return_inverse=True
     )
-    if len(first) <= len(candidate.terms):
-        return None
     rows = complete[first]
+    if _count_telling(candidate.evaluate_terms(cells.values[rows])) <= len(candidate.terms):
+        return None
     length = measure_structure(candidate, len(cells.varying))
     best: Evidence | None = None
     for target in sorted(columns if targets is None else targets):
         if not candidate.is_solvable(target) or np.ptp(cells.values[rows, target]) == 0:
             continue
         code = _Code(candidate, cells, rows, target, which.ravel())
-        if not code.needs_every_column():
-            continue
         write = code.write_with_noise if has_noise else code.write_exactly
         # Of equal targets the last one: people compute columns from those before.
         least = length + (ENOUGH_BITS if best is None else best.bits - SAME_NUMBER)
@@ -240,6 +240,11 @@ def judge(
     return best
 
 
+def _count_telling(terms: FloatArray) -> int:
+    """Count the different rows that tell something: those of zeros keep every equation."""
+    return len(np.unique(terms[(terms != 0).sum(axis=1) > 1], axis=0))
+
+
 def is_within_rounding(evidence: Evidence, cells: Cells) -> bool:
     """Say whether each row that keeps a law is off by half a unit of its last digits at most."""
     candidate = evidence.candidate
@@ -252,15 +257,18 @@ def is_within_rounding(evidence: Evidence, cells: Cells) -> bool:
     )
 
 
-def leaves_noise(
+def is_sound(
     evidence: Evidence, cells: Cells, known: dict[int, FloatArray], others: list[int]
 ) -> bool:
-    """Say whether the residuals of a law with noise are noise.
+    """Say whether each column of a law has a part in it, and whether its residuals are noise.
 
     What is left of a trend or a cycle goes on from row to row. What is left of a function that the
     law only comes close to is a smooth function of the ``others``, columns that do not depend on
     the target.
     """
+    sizes = np.nanmax(np.abs(cells.values), axis=0)
+    if evidence.candidate.is_product(sizes):
+        return False
     rows = np.flatnonzero(find_complete(evidence.candidate, cells))
     # Rows that repeat each other have the same residuals.
     levels = cells.levels[rows][:, list(evidence.candidate.columns)]
@@ -270,9 +278,13 @@ def leaves_noise(
     if evidence.target in known:
         code.alone = np.minimum(code.alone + known[evidence.target][rows], 0.0)
     written = code.write_with_noise() if evidence.noise else code.write_exactly()
-    if written is None or not code.leaves_noise(written, others):
+    if written is None or not code.needs_every_column(written):
         return False
-    return bool(evidence.noise) or is_within_rounding(evidence, cells)
+    if not evidence.leaves_residuals:
+        return True
+    return code.leaves_noise(written, others) and (
+        bool(evidence.noise) or is_within_rounding(evidence, cells)
+    )
 
 
 class _Written(NamedTuple):
@@ -336,14 +348,37 @@ class _Code:
         is_single = len(powers) == 1 and (max(powers) % 2 or not (x.min() < 0 < x.max()))
         self.choice = 0.0 if is_single else math.log2(max(powers))
 
-    def needs_every_column(self) -> bool:
-        """Say whether no column is so small that it never changes a digit of the target."""
-        with np.errstate(all="ignore"):
-            changes = [
-                np.abs(slope / self.divisor).max() * np.ptp(self.values[:, j])
-                for j, slope in self.slopes.items()
-            ]
-        return not min(changes) < self.cells.resolution[self.target] / 2
+    def needs_every_column(self, written: _Written) -> bool:
+        """Say whether the law says less if any of its columns is permuted: if not, it has no part.
+
+        Permuted columns are a contrast that differs from the table in this column alone.
+        """
+        if (written.level or written.n_fitted) and not self._determines_terms(written):
+            return False
+        order = np.random.default_rng(0).permutation(len(self.rows))
+        total = float(written.gains.sum())
+        noise = np.hypot(written.noise, self.rounding)
+        for j in self.candidate.columns:
+            if j != self.target:
+                contrast = self.values.copy()
+                contrast[:, j] = contrast[order, j]
+                off = self.values[:, self.target] - predict(self.candidate, contrast, self.target)
+                off = np.where(np.isfinite(off), off, np.inf)
+                if total - self._sum_gains(off, noise, written) < ENOUGH_BITS:
+                    return False
+        return True
+
+    def _determines_terms(self, written: _Written) -> bool:
+        """Say whether each term pays for itself: z standard errors are worth ½ z² / log 2 bits."""
+        kept = ~written.quiet & ~written.broken
+        noise = np.hypot(written.noise, self.unit / np.sqrt(12))[kept]
+        has_target = [self.target in dict(term) for term in self.candidate.terms]
+        fixed = int(np.argmax(np.abs(self.influences[kept]).sum(axis=0) * has_target))
+        scaled = np.delete(self.influences[kept] / noise[:, None], fixed, axis=1)
+        sizes = np.linalg.norm(scaled, axis=0)
+        inverse = np.linalg.pinv((scaled / sizes).T @ (scaled / sizes), hermitian=True)
+        errors = np.sqrt(np.diag(inverse)) / sizes
+        return bool((errors**2 * 2 * math.log(2) * ENOUGH_BITS < 1).all())
 
     def write_exactly(self) -> _Written | None:
         """Write the target with residuals that are zero, or that rounding explains."""
@@ -768,7 +803,9 @@ def measure_number(value: float) -> float:
             break
     for denominator in DENOMINATORS:
         numerator = round(value * denominator)
-        if numerator and abs(numerator / denominator / value - 1) < SAME_NUMBER:
+        # Every large number is near a fraction.
+        is_near = 0 < numerator < 10**7 and abs(numerator / denominator / value - 1) < SAME_NUMBER
+        if is_near:
             best = min(best, 2 + 2 * math.log2(numerator) + 2 * math.log2(denominator))
             break
     return best

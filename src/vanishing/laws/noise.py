@@ -7,6 +7,7 @@ proposals, they are judged by ``model.judge`` alone.
 
 import math
 import time
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
@@ -38,6 +39,7 @@ from vanishing.laws.search import (
     shorten,
     smallest_extent,
 )
+from vanishing.levels import OUTLYING
 from vanishing.polynomials.monomials import count
 
 #: Supports of one size that are fitted, equations that are judged, and those of a set of columns.
@@ -48,28 +50,17 @@ MOST_SUPPORTS = 1.2e7
 SOME_ROWS = 300
 #: Terms of the longest law that is not linear.
 LONGEST = 4
-#: Degree up to which laws with logarithms are looked for.
-HIGHEST_WITH_LOGS = 2
 #: Extents between which supports are looked for. A few wrong cells lift that of a law.
 LEAST_EXTENT, MOST_EXTENT = 1e-4, 0.5
-#: Distance from the median, in widths of the middle two thirds, of numbers that may be wrong.
-FAR = 5.0
 #: Ratio of two extents that are tried one after the other. A term that lowers the extent by less is
 #: not seen.
 STEP = 1.4
 
 
 class NoisyProposer:
-    """Proposes equations of measured columns, with fitted coefficients.
+    """Proposes equations of some measured columns, with fitted coefficients.
 
-    Parameters
-    ----------
-    cells : Cells
-    columns : int array
-        Those that may appear.
-    max_degree : int, optional
-    deadline : float
-        By ``time.thread_time``: nothing is proposed after it.
+    Nothing is proposed after the ``deadline`` by the thread's time.
     """
 
     def __init__(
@@ -177,7 +168,7 @@ class NoisyProposer:
         """Return the highest degree whose supports of a size can all be tried."""
         degree = min(self.max_degree, choose_degree(n_letters, self.max_degree, notes=[]))
         if n_letters > len(self.columns):
-            degree = min(degree, HIGHEST_WITH_LOGS)
+            degree = min(degree, HIGHEST_DEGREE // 2)
         # Of more terms than rows, some vanish by chance.
         while degree > 1 and (
             math.comb(count(n_letters, degree), size) > MOST_SUPPORTS
@@ -193,18 +184,26 @@ class NoisyProposer:
         """
         n_columns = len(self.columns)
         found = np.empty((0, size), dtype=np.intp)
-        level = LEAST_EXTENT
+        least = LEAST_EXTENT
         if len(terms.exponents) <= terms.factor.shape[0]:
-            level = max(level, smallest_extent(terms))
+            least = max(least, smallest_extent(terms))
         most = MOST_EXTENT if size < LONGEST else NOISE_OF_CORRELATIONS
-        while level < most and len(found) < MOST_FITTED:
+        levels = least * STEP ** np.arange(max(math.ceil(math.log(most / least, STEP)), 0))
+
+        def has_relation(level: float) -> bool:
+            return any(len(search_supports(terms, level, k)) for k in range(2, size + 1))
+
+        # Relations at one level are relations at all higher ones.
+        first = bisect_left(levels, True, key=has_relation)
+        for level in levels[first:].tolist():
             supports = search_supports(terms, level, size)
             supports = supports[primitive(terms.exponents, supports)]
             if with_logs:
                 is_log = np.asarray(terms.exponents[:, n_columns:].any(axis=1))
                 supports = supports[is_log[supports].any(axis=1)]
             found = np.unique(np.vstack([found, supports]), axis=0)
-            level *= STEP
+            if len(found) >= MOST_FITTED:
+                break
         found = found[np.argsort(terms.extents(found), kind="stable")]
         sets = [row.tobytes() for row in np.asarray(terms.exponents[found].any(axis=1))]
         most = max(6 * OF_EACH, MOST_FITTED // max(len(set(sets)), 1))
@@ -331,7 +330,7 @@ def _find_usual(values: FloatArray) -> BoolArray:
     """Return the rows without a cell that is far from the others of its column, most rows."""
     low, middle, high = np.quantile(values, [0.16, 0.5, 0.84], axis=0)
     width = np.where(high > low, high - low, 2 * values.std(axis=0))
-    usual = (np.abs(values - middle) <= FAR * width).all(axis=1)
+    usual = (np.abs(values - middle) <= OUTLYING * width).all(axis=1)
     return np.asarray(usual if 2 * usual.sum() > len(usual) else np.ones(len(usual), dtype=bool))
 
 

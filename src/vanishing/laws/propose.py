@@ -13,15 +13,14 @@ import numpy as np
 from scipy.optimize import linprog
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
-from vanishing.laws.cells import ROUNDING, Cells
+from vanishing.laws.cells import Cells
 from vanishing.laws.model import DENOMINATORS, Candidate, Term, measure_number
+from vanishing.levels import BLOCK, ROUNDING
 
 #: Rows that most proposers look at. Chance rarely keeps an equation in so many.
 SOME_ROWS = 40
 #: Share of these rows that keep an equation which is worth a closer look.
 MOST = 0.75
-#: Numbers that are compared at once, 32 MB of them.
-AT_ONCE = 4 * 10**6
 #: Combinations of columns that are tried one by one, and the columns that have as many pairs.
 MOST_COMBINATIONS = 40_000
 MOST_COLUMNS = math.isqrt(2 * MOST_COMBINATIONS)
@@ -32,16 +31,7 @@ DIGITS = 13
 
 
 class Proposer:
-    """Proposes equations of the columns of a table.
-
-    Parameters
-    ----------
-    cells : Cells
-    rng : numpy.random.Generator
-        Draws the rows that are looked at.
-    deadline : float
-        By ``time.thread_time``: nothing is proposed after it.
-    """
+    """Proposes equations of the columns of a table, until the ``deadline`` by the thread's time."""
 
     def __init__(self, cells: Cells, rng: np.random.Generator, deadline: float) -> None:
         self.cells = cells
@@ -99,7 +89,7 @@ class Proposer:
         columns, units = self.cells.varying, self.cells.resolution[self.cells.varying]
         some, worth = self.some[:, columns], self.worth[:, columns]
         first, second = np.triu_indices(len(columns), 1)
-        step = max(1, AT_ONCE // max(some.size, 1))
+        step = max(1, BLOCK // max(some.size, 1))
         for start in range(0, len(first), step):
             a, b = first[start : start + step], second[start : start + step]
             x, y = some[:, a], some[:, b]
@@ -317,7 +307,7 @@ class Proposer:
                 for side in (-1, 1)
             )
             counts = high - low
-            if counts.sum() > AT_ONCE:
+            if counts.sum() > BLOCK:
                 continue
             left = np.repeat(np.arange(len(counts)), counts)
             offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -25,17 +25,12 @@ from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.arrays.parameters import check_whole
 from vanishing.polynomials.monomials import count, monomials
 
-#: Relative rounding error of a Gram matrix: relations below its root are not told apart by it.
-ROUNDING = 1e-13
 #: Monomials whose values are factored, at most.
 MOST_FACTORED = 260
 #: Mean square of the monomials in a row, relative to that in all rows, below which it counts no
 #: more: if all rows have the same noise, and if it is in proportion to the values.
 SMALL_ROW, SMALLEST_ROW = 0.05, 1e-6
-#: Relative size of polynomials below which their extent is not known.
-LEAST_SIZE = 1e-6
-#: Ratio of the squared gradient of a law, across the gradients of known laws and along them, from
-#: which on it may be new.
+#: Ratio of the squared gradients of a new law, across those of known laws and along them.
 LEAST_NEW = 1e-3
 #: Most monomials from which terms are eliminated one by one.
 MOST_ELIMINATED = 60
@@ -47,22 +42,11 @@ Support = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Terms:
-    """Monomials of scaled columns, and their second moments.
+    """Monomials of scaled columns, by degree, and their second moments.
 
-    Attributes
-    ----------
-    exponents : int array of shape (n_terms, n_columns)
-        Ordered by degree; the first is the constant.
-    values : array of shape (n_terms, n_terms)
-        A, the mean products of the monomials.
-    gradients : array of shape (n_terms, n_terms)
-        B, the mean products of their gradients, in units of the noise.
-    factor : array of shape (n, n_terms)
-        R with A = R'R, from a QR factorization, since a Gram matrix loses half of the digits.
-    weights : array of shape (n_rows,)
-        Of the rows.
-    known : array of shape (n_terms, n_terms), optional
-        The mean products of the parts of the gradients that known laws explain. B is without them.
+    ``values`` is A and ``gradients`` B, in units of the noise. ``factor`` is R with A = R'R, from a
+    QR factorization, since a Gram matrix loses half of the digits. ``known`` holds the mean
+    products of the parts of the gradients that known laws explain; B is without them.
     """
 
     exponents: IntArray
@@ -71,6 +55,11 @@ class Terms:
     factor: FloatArray
     weights: FloatArray
     known: FloatArray | None = None
+
+    @property
+    def rounding(self) -> float:
+        """Relative rounding error of sums over all rows."""
+        return len(self.weights) * float(np.finfo(float).eps)
 
     @property
     def degrees(self) -> IntArray:
@@ -106,7 +95,7 @@ class Terms:
         if self.known is not None:
             gradients = gradients - LEAST_NEW * self.known
         scaled = (self.values - noise**2 * gradients) / np.outer(size, size)
-        return np.asarray(scaled - ROUNDING * np.eye(len(scaled)))
+        return np.asarray(scaled - self.rounding * np.eye(len(scaled)))
 
     def extent(self, support: Support) -> float:
         """Return the smallest extent of a polynomial with these terms."""
@@ -123,14 +112,9 @@ class Terms:
         values, both = values / scale, (values + gradients) / scale
         # Not by a Cholesky factor: rounding errors may leave an eigenvalue below zero.
         sizes, vectors = np.linalg.eigh(both)
-        root = np.swapaxes(vectors, 1, 2) / np.sqrt(np.maximum(sizes, ROUNDING))[:, :, None]
+        root = np.swapaxes(vectors, 1, 2) / np.sqrt(np.maximum(sizes, self.rounding))[:, :, None]
         ratio = np.linalg.eigvalsh(root @ values @ np.swapaxes(root, 1, 2))[:, 0]
         return np.asarray(np.sqrt(np.clip(ratio, 0, None) / np.clip(1 - ratio, 1e-300, None)))
-
-
-def scale_noise(rows: FloatArray, spreads: FloatArray, proportional: bool) -> FloatArray:
-    """Return the noise of cells up to a factor: the values, or the columns' spreads."""
-    return np.abs(rows) if proportional else np.broadcast_to(spreads, rows.shape)
 
 
 def make_terms(
@@ -143,20 +127,10 @@ def make_terms(
 ) -> Terms:
     """Return all monomials up to a degree in the columns of a table.
 
-    Parameters
-    ----------
-    rows : array of shape (n_rows, n_columns)
-        Scaled to a root mean square of 1, not centred: laws are short in the columns themselves.
-    spreads : array of shape (n_columns,)
-        Of the scaled columns.
-    degree : int
-    powers : int array of shape (n_columns,)
-        Powers of a column from this on are left out.
-    groups : int array of shape (n_rows,), optional
-        Trajectories, one after the other. The moments are then those within them: A holds the
-        products of monomials minus their means along each trajectory.
-    proportional : bool
-        Whether the noise is in proportion to the values; otherwise to the spreads.
+    Columns have a root mean square of 1 and are not centred: laws are short in the columns
+    themselves. A column has no powers from ``powers`` on. With ``groups``, trajectories one after
+    the other, A holds the products of monomials minus their means along each trajectory. The noise
+    is ``proportional`` to the values, or to the ``spreads``.
     """
     table = monomials(rows.shape[1], degree)
     exponents = table.exponents
@@ -194,15 +168,7 @@ def _multiply_gradients(exponents: IntArray, spreads: FloatArray, gram: FloatArr
 
 
 def center(values: FloatArray, groups: IntArray, weights: FloatArray) -> FloatArray:
-    """Subtract the weighted mean of each group.
-
-    Parameters
-    ----------
-    values : array of shape (n_rows, n_terms)
-    groups : int array of shape (n_rows,)
-        The rows of each group stand together.
-    weights : array of shape (n_rows,)
-    """
+    """Subtract the weighted mean of each group, whose rows stand together."""
     starts = np.flatnonzero(np.r_[True, groups[1:] != groups[:-1]])
     total = np.add.reduceat(weights, starts)
     sums = np.add.reduceat(values * weights[:, None], starts, axis=0)
@@ -215,13 +181,8 @@ def even_weights(values: FloatArray, least: float = SMALL_ROW) -> FloatArray:
 
     Noise makes g² ≈ σ² |∇g|² in every row, so every weighting gives a law the same extent. Without
     one, the moments of high powers consist of a few rows, and a polynomial that is steep there and
-    nowhere else has a smaller extent than the law.
-
-    Parameters
-    ----------
-    values : array of shape (n_terms, n_rows)
-    least : float
-        Mean square of monomials below which a row has no more weight.
+    nowhere else has a smaller extent than the law. Rows whose mean square is below ``least`` weigh
+    no more than others. ``values`` has the shape (n_terms, n_rows).
     """
     sizes = np.mean(values**2, axis=1, keepdims=True)
     weights = 1.0 / (np.mean(values**2 / np.where(sizes > 0, sizes, 1.0), axis=0) + least)
@@ -248,20 +209,14 @@ def smallest_extent(terms: Terms) -> float:
 
 
 def solve(terms: Terms) -> tuple[FloatArray, FloatArray]:
-    """Return all extents of the generalized problem, falling, and the polynomials.
-
-    Returns
-    -------
-    extents : array of shape (n,)
-    coefficients : array of shape (n, n_terms)
-    """
+    """Return all extents of the generalized problem, falling, and the coefficients of each."""
     size = np.sqrt(np.diag(terms.values))
     top = terms.factor / size
     squares, vectors = np.linalg.eigh(terms.gradients / np.outer(size, size))
     bottom = np.sqrt(np.clip(squares, 0, None))[:, None] * vectors.T
     left, singular, right = find_singular_vectors(np.vstack([top, bottom]))
     # Products of laws have tiny values and tiny gradients: their ratio is rounding.
-    kept = singular > LEAST_SIZE * singular[0]
+    kept = singular > np.sqrt(terms.rounding) * singular[0]
     _, sines, turned = find_singular_vectors(left[: len(top), kept])
     extents = sines / np.sqrt(np.clip(1 - sines**2, 1e-300, None))
     return extents, (turned / singular[kept]) @ right[kept] / size
@@ -303,12 +258,7 @@ def primitive(exponents: IntArray, supports: IntArray) -> BoolArray:
 
 
 def search_supports(terms: Terms, noise: float, size: int) -> IntArray:
-    """Return the supports of a size that carry a relation, and no smaller part of which does.
-
-    Returns
-    -------
-    int array of shape (n_supports, size)
-    """
+    """Return the supports of a size that carry a relation, and no smaller part of which does."""
     shifted = terms.shifted(noise)
     n_terms = len(shifted)
     if size == 1:
@@ -353,7 +303,7 @@ def _definite_part(shifted: FloatArray) -> BoolArray:
     taken = np.zeros(len(left), dtype=bool)
     for i in range(len(left)):
         # Not what rounding errors may hide.
-        if left[i, i] > ROUNDING * shifted[i, i]:
+        if left[i, i] > len(left) * np.finfo(float).eps * shifted[i, i]:
             taken[i] = True
             left -= np.outer(left[i], left[i] / left[i, i])
     return taken
@@ -474,10 +424,10 @@ def sort_terms(exponents: IntArray) -> IntArray:
 
 
 def highest_powers(rows: FloatArray, spreads: FloatArray) -> IntArray:
-    """Return for each column the power from which on it is left out.
+    """Return for each column the lowest power that is left out.
 
-    A column with k values satisfies an equation of degree k of its own, which is no law. Powers of
-    a column whose spread is tiny beside its size are the same up to rounding.
+    A column with k values satisfies an equation of degree k of its own, which is not a law. Powers
+    of a column whose spread is tiny beside its size are the same up to rounding.
     """
     levels = np.array([len(np.unique(column)) for column in rows.T])
     resolved = np.floor(6.0 / np.maximum(-np.log10(np.clip(spreads, 1e-300, 1.0)), 1e-9))

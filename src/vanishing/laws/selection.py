@@ -16,9 +16,9 @@ from vanishing.laws.model import (
     Candidate,
     Evidence,
     bound_bits,
+    is_sound,
     is_within_rounding,
     judge,
-    leaves_noise,
     measure_length,
     measure_structure,
     predict,
@@ -31,12 +31,7 @@ MOST_ROWS = 1000
 
 
 class Selection:
-    """Laws that are accepted one after the other, the one with most bits first.
-
-    Parameters
-    ----------
-    cells : Cells
-    """
+    """Laws that are accepted one after the other, the one with most bits first."""
 
     def __init__(self, cells: Cells) -> None:
         self.cells = cells
@@ -193,16 +188,14 @@ class Selection:
         targets = self.find_free_targets(candidate)
         if law.noise:
             found = self.judge(candidate, targets, True)
-            return found if found is not None and self._leaves_noise(found) else None
+            return found if found is not None and self._is_sound(found) else None
         if law.target in candidate.columns:
             targets = [j for j in targets if j == law.target]
         excused = law.broken | self._excuse() if self.laws else law.broken
         found = judge(candidate, self.cells, self.known, targets, excluded=excused)
         if found is None or found.broken.any() or (found.rounded and not law.rounded):
             return None
-        if found.leaves_residuals and not self._leaves_noise(found):
-            return None
-        return found
+        return found if self._is_sound(found) else None
 
     def _loses_bits(self, law: Evidence, found: Evidence) -> bool:
         """Say whether a shorter law of the same target has fewer bits where no cell is wrong."""
@@ -258,7 +251,7 @@ class Selection:
             if time.thread_time() > deadline:
                 return False
             if evidence is not None and n_known == len(self.laws):
-                if not evidence.leaves_residuals or self._leaves_noise(evidence):
+                if self._is_sound(evidence):
                     self.accept(evidence)
                 continue
             targets = self.find_free_targets(candidates[i])
@@ -269,11 +262,11 @@ class Selection:
                 heapq.heappush(queue, (-evidence.bits, i, len(self.laws), evidence))
         return True
 
-    def _leaves_noise(self, evidence: Evidence) -> bool:
-        """Say whether nothing tells the residuals of a law with noise."""
+    def _is_sound(self, evidence: Evidence) -> bool:
+        """Say whether a law needs all that it says, and nothing tells its residuals."""
         dependents = self._dependents(evidence.target) | {evidence.target}
         others = [j for j in self.cells.varying.tolist() if j not in dependents]
-        return leaves_noise(evidence, self.cells, self.known, others)
+        return is_sound(evidence, self.cells, self.known, others)
 
     def judge(
         self,
@@ -301,6 +294,51 @@ class Selection:
         return best
 
 
+def find_zeros(values: FloatArray, seed: int, deadline: float) -> list[int]:
+    """Return the columns whose blanks are zeros: sums say ten bits more if they count as 0.
+
+    That of a total tells nothing, so that only rows that have their total count.
+    """
+    blanks = np.isnan(values)
+    if not blanks.any():
+        return []
+    rng = np.random.default_rng(seed)
+    if len(values) > MOST_ROWS:
+        values = values[np.sort(rng.choice(len(values), MOST_ROWS, replace=False))]
+        blanks = np.isnan(values)
+    cells = Cells(values)
+    filled = Cells(np.where(blanks, 0.0, values), cells.resolution)
+    proposer = Proposer(filled, rng, deadline)
+    sums: dict[object, Candidate] = {}
+    with np.errstate(all="ignore"):
+        for propose in (proposer.sums_and_products, proposer.totals_of_neighbors,
+                        proposer.sums_of_four, proposer.sparse_combinations):  # fmt: skip
+            for candidate in propose():
+                if candidate.degree == 1 and () not in candidate.terms:
+                    sums.setdefault(candidate.key, candidate)
+        found: set[int] = set()
+        beside: dict[int, Cells] = {}
+        for candidate in sums.values():
+            columns = np.array(candidate.columns)
+            for target in candidate.columns:
+                others = columns[columns != target]
+                told = ~blanks[:, target]
+                zeros = others[blanks[np.ix_(told, others)].any(axis=0)]
+                if found.issuperset(zeros.tolist()) or time.thread_time() > deadline:
+                    continue
+                if target not in beside:
+                    completed = np.where(blanks, 0.0, values)
+                    completed[:, target] = values[:, target]
+                    beside[target] = Cells(completed, cells.resolution)
+                with_zeros = judge(candidate, beside[target], {}, [target])
+                if with_zeros is None or with_zeros.broken.any():
+                    continue
+                without = judge(candidate, cells, {}, [target])
+                if with_zeros.bits > ENOUGH_BITS + (without.bits if without is not None else 0.0):
+                    found |= set(zeros.tolist())
+    return sorted(found)
+
+
 def select_laws(
     values: FloatArray,
     *,
@@ -310,28 +348,10 @@ def select_laws(
     deadline: float,
     callback: Callable[[int, float], object],
 ) -> tuple[list[Evidence], Cells, list[str]]:
-    """Find the laws of a table.
+    """Return the laws of a table, the cells of all its rows, and what was not tried.
 
-    Parameters
-    ----------
-    values : array of shape (n_rows, n_columns)
-        NaN where a cell is blank.
-    max_degree : int, optional
-    noise : array of shape (n_columns,), optional
-        Standard deviations of the columns, if they are known.
-    seed : int
-    deadline : float
-        By ``time.thread_time``.
-    callback : callable
-        Called with the number of laws, and the share of the search that is done.
-
-    Returns
-    -------
-    laws : list of Evidence
-    cells : Cells
-        Of all rows.
-    notes : list of str
-        What was not tried.
+    The search ends at the ``deadline`` by the thread's time. ``callback`` is called with the number
+    of laws and the share of the search that is done.
     """
     rng = np.random.default_rng(seed)
     everything = Cells(values, noise=noise)
