@@ -196,3 +196,61 @@ def test_no_law_by_chance(seed, kind):
     }[kind]
     found = [law for law in discover(X.astype(float)) if len(law.columns) > 1]
     assert not found
+
+
+def test_a_product_of_two_equations_is_not_a_law():
+    """Each row keeps y = x - 4 or y = -x: neither is an equation of the table."""
+    rng = np.random.default_rng(3)
+    x = rng.integers(5, 1000, 60).astype(float)
+    y = np.where(rng.random(60) < 0.5, x - 4, -x)
+    assert not len(discover(np.column_stack([x, y]), ["x", "y"]))
+
+
+def test_every_column_of_a_law_has_a_part_in_it():
+    """before - after is 1 or 2, and so is c/d up to rounding: that says nothing about c and d."""
+    rng = np.random.default_rng(1)
+    before = rng.integers(500, 800, 31)
+    after = before - rng.integers(1, 3, 31)
+    c = rng.integers(700, 900, 31)
+    d = np.round(c * rng.uniform(1.3, 1.5, 31))
+    laws = discover(np.column_stack([before, after, c, d]).astype(float), list("abcd"))
+    assert not {"c", "d"} & {name for law in laws.equations for name in law.columns}
+
+
+def test_rows_of_zeros_say_nothing():
+    """One row that is not zero keeps many equations."""
+    rng = np.random.default_rng(0)
+    rate = rng.integers(1, 100, 15) / 100
+    amount = np.zeros(15)
+    rate[0], amount[0] = 1.0, 2997378
+    assert not len(discover(np.column_stack([rate, amount, amount])))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_blanks_that_are_zero_in_sums(seed):
+    """A total that was added up over blank cells shows that these are zero."""
+    rng = np.random.default_rng(seed)
+    parts = np.round(rng.lognormal(4, 1, (40, 3)), 2)
+    blank = rng.random(parts.shape) < 0.3
+    names = ["net", "tax", "fee", "total"]
+    added_up = np.column_stack([np.where(blank, np.nan, parts), np.where(blank, 0, parts).sum(1)])
+    laws = discover(added_up.round(2), names)
+    assert [str(law) for law in laws.equations] == ["total = net + tax + fee"]
+    assert "blanks in net, tax and fee count as 0" in laws.notes
+    assert not laws.check(added_up.round(2)).rows
+    wrong = added_up.round(2)
+    row = int(np.flatnonzero(blank.any(axis=1))[0])
+    wrong[row, 3] += 10
+    assert [broken.row for broken in laws.check(wrong).rows] == [row]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_blanks_that_are_unknown(seed):
+    """The total was known before cells went missing: these are restored, not taken for zero."""
+    rng = np.random.default_rng(seed)
+    parts = np.round(rng.lognormal(4, 1, (40, 3)), 2)
+    table = np.column_stack([parts, parts.sum(axis=1).round(2)])
+    table[:, :3][rng.random(parts.shape) < 0.1] = np.nan
+    laws = discover(table, ["net", "tax", "fee", "total"])
+    assert [str(law) for law in laws.equations] == ["total = net + tax + fee"]
+    assert not any("count as 0" in note for note in laws.notes)
