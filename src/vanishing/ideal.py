@@ -114,16 +114,7 @@ class OverflowWarning(UserWarning):
 def warn_of_overflow(values: Array, what: str) -> Array:
     """Warn if some rows of values are not finite, and return the values.
 
-    Parameters
-    ----------
-    values : array of shape (n_samples,) or (n_samples, n_values)
-    what : str
-        What the values are, in the plural.
-
-    Returns
-    -------
-    array
-        The same.
+    ``what``: what the values are, in the plural.
     """
     xp = namespace(values)
     # The sum costs far less than the values, and says that all of them are finite.
@@ -145,16 +136,7 @@ def warn_of_overflow(values: Array, what: str) -> Array:
 
 
 def find_smallest_extent(ideal: "VanishingIdeal") -> float:
-    """Return the smallest extent of all polynomials of a fitted ideal, infinite if it has none.
-
-    Parameters
-    ----------
-    ideal : VanishingIdeal
-
-    Returns
-    -------
-    float
-    """
+    """Return the smallest extent of all polynomials of a fitted ideal, infinite if it has none."""
     smallest = (float(step.spectrum.min(initial=np.inf)) for step in ideal.trace_)
     return min(smallest, default=np.inf)
 
@@ -162,14 +144,7 @@ def find_smallest_extent(ideal: "VanishingIdeal") -> float:
 def suggest_tolerance(smallest: float) -> float:
     """Return a round tolerance, somewhat above the smallest extent.
 
-    Parameters
-    ----------
-    smallest : float
-        Positive and finite.
-
-    Returns
-    -------
-    float
+    ``smallest``: positive and finite.
     """
     step = 10.0 ** np.floor(np.log10(smallest))
     larger = next(m * step for m in (1.5, 2, 3, 5, 10, 15) if m * step >= 1.2 * smallest)
@@ -181,13 +156,7 @@ def check_contrast(
 ) -> None:
     """Refuse a contrast that is not used, and the lack of one that is needed.
 
-    Parameters
-    ----------
-    normalization : Normalization or None
-    given : bool
-        Whether a contrast was passed.
-    known : bool
-        Whether there is one from earlier calls.
+    ``given``: whether a contrast was passed. ``known``: whether there is one from earlier calls.
     """
     needed = normalization is not None and normalization.needs_contrast
     name = "leading coefficient" if normalization is None else type(normalization).__name__

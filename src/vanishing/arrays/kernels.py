@@ -41,12 +41,8 @@ Multiply = Callable[[Array, Array, Array, Array, Array], None]
 def multiply_rows(out: Array, first: Array, left: Array, last: Array, right: Array) -> None:
     """Set ``out[k] = first[left[k]] * last[right[k]]`` for all k.
 
-    Parameters
-    ----------
-    out : array of shape (n_products, n_rows)
-    first, last : arrays of shape (any, n_rows)
-    left, right : int arrays of shape (n_products,)
-        In the library of the values.
+    ``out`` has shape (n_products, n_rows). ``first``, ``last`` have shape (any, n_rows). ``left``,
+    ``right``: in the library of the values.
     """
     if array_api_compat.is_numpy_array(out):
         _multiply_runs(out, first, left, last, right)
@@ -171,9 +167,7 @@ LARGEST_DEPARTURE = 0.1
 def factor_by_cholesky(values: Array) -> Array | None:
     """Return R of the QR factorization of ``values.T``, or None if that needs Householder QR.
 
-    Parameters
-    ----------
-    values : torch tensor of shape (n_polynomials, n_rows)
+    ``values`` has shape (n_polynomials, n_rows).
     """
     import torch
 
@@ -261,16 +255,9 @@ def factor_if_regular(values: Matrix, accuracy: float) -> Matrix | None:
     Cholesky factor of RᵀR + Δ is that of I + R⁻ᵀ Δ R⁻¹, times R: no norm ‖R c‖ changes by more than
     the fraction ‖Δ‖ ‖R⁻¹‖² / 2. So the computed factor itself tells how accurate it is.
 
-    Parameters
-    ----------
-    values : array of shape (n_polynomials, n_rows)
-    accuracy : float
-        The largest relative error that a norm ‖R c‖ may have.
-
-    Returns
-    -------
-    array of shape (n_polynomials, n_polynomials), or None
-        None if a norm may have a larger error.
+    ``values`` has shape (n_polynomials, n_rows). ``accuracy``: the largest relative error that a
+    norm ‖R c‖ may have. The result has shape (n_polynomials, n_polynomials). None if a norm may
+    have a larger error.
     """
     n_columns, n_rows = values.shape
     error = n_columns * machine_epsilon(values)
@@ -364,14 +351,8 @@ CHECKED = 128
 def triangular_factor(values: Array) -> Array:
     """Return R of the QR factorization of ``values.T``; ``values`` may be overwritten.
 
-    Parameters
-    ----------
-    values : array of shape (n_polynomials, n_rows)
-
-    Returns
-    -------
-    array of shape (min(n_rows, n_polynomials), n_polynomials)
-        Upper triangular (or trapezoidal), with ``R.T @ R == values @ values.T``.
+    ``values`` has shape (n_polynomials, n_rows). The result has shape (min(n_rows, n_polynomials),
+    n_polynomials). Upper triangular (or trapezoidal), with ``R.T @ R == values @ values.T``.
     """
     if array_api_compat.is_numpy_array(values):
         return qr_factor(values)
@@ -393,21 +374,9 @@ def merge_triangular(first: Array, second: Array) -> Array:
 def pivoted_cholesky(matrix: Array, smallest: float, most: int) -> tuple[IntArray, FloatArray]:
     """Factor a positive semidefinite matrix, the largest pivot first.
 
-    Parameters
-    ----------
-    matrix : array of shape (n, n)
-        May be overwritten.
-    smallest : float
-        Pivots up to this are taken for zero.
-    most : int
-        A bound on the rank.
-
-    Returns
-    -------
-    pivots : int array of shape (rank,)
-        Which rows were taken, in this order.
-    diagonal : array of shape (rank,)
-        Of the triangular factor: the square roots of the pivots.
+    ``matrix`` of shape (n, n): may be overwritten. ``smallest``: pivots up to this are taken for
+    zero. ``most``: a bound on the rank. Returns ``pivots``: which rows were taken, in this order.
+    Returns ``diagonal``: of the triangular factor: the square roots of the pivots.
     """
     if array_api_compat.is_numpy_array(matrix):
         # A symmetric matrix is its transpose in the column-major order of LAPACK.

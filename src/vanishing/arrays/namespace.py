@@ -169,16 +169,7 @@ def require_dense(data: Any, name: str) -> Any:
 def unmask(data: Any, name: str) -> Any:
     """Return a masked array that hides nothing as a plain one, and other data as it is.
 
-    Parameters
-    ----------
-    data : object
-    name : str
-        What the error calls it.
-
-    Raises
-    ------
-    TypeError
-        If a masked array hides an entry, also as one of the rows of a list.
+    Raises ``TypeError`` if a masked array hides an entry, also as one of the rows of a list.
     """
     if isinstance(data, np.ma.MaskedArray):
         _refuse_hidden([data], name)

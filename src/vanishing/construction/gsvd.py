@@ -87,12 +87,8 @@ def bound_trusted_error(unit: float) -> float:
 class RankMargin(NamedTuple):
     """How far sizes are from the threshold that decides about a rank, relative to it.
 
-    Parameters
-    ----------
-    accepted : float
-        The smallest size that counts, above 1; infinite if none does.
-    rejected : float
-        The largest size that is taken for zero, at most 1.
+    ``accepted``: the smallest size that counts, above 1; infinite if none does. ``rejected``: the
+    largest size that is taken for zero, at most 1.
     """
 
     accepted: float = np.inf
@@ -102,35 +98,14 @@ class RankMargin(NamedTuple):
     def measure(
         cls, sizes: FloatArray, threshold: float | FloatArray, counts: BoolArray
     ) -> "RankMargin":
-        """Compare sizes with a threshold.
-
-        Parameters
-        ----------
-        sizes : array of shape (n_sizes,)
-        threshold : float or array of shape (n_sizes,)
-        counts : bool array of shape (n_sizes,)
-            Which sizes count.
-
-        Returns
-        -------
-        RankMargin
-        """
+        """Compare sizes with a threshold."""
         # Zeros are as far from any threshold as can be, and so are sizes without an error.
         ratios = np.divide(sizes, threshold, out=np.full(len(sizes), np.inf), where=threshold > 0)
         accepted, rejected = ratios[counts], ratios[~counts & (sizes > 0)]
         return cls(float(np.min(accepted, initial=np.inf)), float(np.max(rejected, initial=0.0)))
 
     def join(self, other: "RankMargin") -> "RankMargin":
-        """Return the margin of two decisions.
-
-        Parameters
-        ----------
-        other : RankMargin
-
-        Returns
-        -------
-        RankMargin
-        """
+        """Return the margin of two decisions."""
         return RankMargin(min(self.accepted, other.accepted), max(self.rejected, other.rejected))
 
 
@@ -142,19 +117,10 @@ NO_DECISION = RankMargin()
 class Side:
     """One side of the problem, A or B.
 
-    Parameters
-    ----------
-    factor : array of shape (n_rows, n_columns)
-    scale : array of shape (n_columns,)
-        Size of each column before projection.
-    error : array of shape (n_columns,)
-        Size of the rounding error of each column.
-    terms : array of shape (n_columns,)
-        Size of the terms that each column is a sum of; these may cancel.
-    unit : float
-        Relative rounding error of the values themselves, without that of earlier degrees.
-    definite : bool
-        As in ``Form``.
+    ``factor`` has shape (n_rows, n_columns). ``scale``: size of each column before projection.
+    ``error``: size of the rounding error of each column. ``terms``: size of the terms that each
+    column is a sum of; these may cancel. ``unit``: relative rounding error of the values
+    themselves, without that of earlier degrees. ``definite``: as in ``Form``.
     """
 
     factor: FloatArray
@@ -198,32 +164,17 @@ class Side:
 class Solution:
     """Directions that diagonalize both sides.
 
-    Parameters
-    ----------
-    vectors : array of shape (n_columns, n_finite)
-        Size 1 under the normalization. Extents ascend, except among ties, whose order does not
-        depend on rounding.
-    extents : array of shape (n_finite,)
-        ‖A v‖.
-    noise : array of shape (n_finite,)
-        Extents up to this are rounding errors: the polynomial vanishes.
-    doubt : array of shape (n_finite,)
-        Extents between ``noise`` and this may be rounding errors or not: the errors are larger than
-        those of the data.
-    unbounded : array of shape (n_columns, n_unbounded)
-        Directions of size 0 under the normalization and ‖A v‖ = 1.
-    dropped : int
-        Number of directions that are zero on both sides.
-    lost : int
-        Number of directions that may be zero on both sides: rounding errors are too large to tell.
-    condition : float
-        Condition number of the scaled, stacked factors on their range.
-    reduced : array of shape (n_columns, n_finite) or None
-        ``vectors`` without the multiples of exact relations in them, for F, if these are large.
-    margin : RankMargin
-        Of the decision which directions are zero.
-    n_certain : int
-        Number of extents, the smallest ones, that are zero because there are so few points.
+    ``vectors`` of shape (n_columns, n_finite): size 1 under the normalization. Extents ascend,
+    except among ties, whose order does not depend on rounding. ``extents``: ‖A v‖. ``noise``:
+    extents up to this are rounding errors: the polynomial vanishes. ``doubt``: extents between
+    ``noise`` and this may be rounding errors or not: the errors are larger than those of the data.
+    ``unbounded`` of shape (n_columns, n_unbounded): directions of size 0 under the normalization
+    and ‖A v‖ = 1. ``dropped``: number of directions that are zero on both sides. ``lost``: number
+    of directions that may be zero on both sides: rounding errors are too large to tell.
+    ``condition``: condition number of the scaled, stacked factors on their range. ``reduced`` of
+    shape (n_columns, n_finite): ``vectors`` without the multiples of exact relations in them, for
+    F, if these are large. ``margin``: of the decision which directions are zero. ``n_certain``:
+    number of extents, the smallest ones, that are zero because there are so few points.
     """
 
     vectors: FloatArray
@@ -242,13 +193,8 @@ class Solution:
 def solve(points: Side, form: Form, near: Array | None = None) -> Solution:
     """Solve the problem for A = ``points`` and B = ``form``, as the form is given.
 
-    Parameters
-    ----------
-    points : Side
-    form : Form
-        Its coordinates or its subspace are used if it has some.
-    near : array, optional
-        Any array on an accelerator, to which large problems are moved.
+    ``form``: its coordinates or its subspace are used if it has some. ``near``: any array on an
+    accelerator, to which large problems are moved.
     """
     if form.coordinates is not None:
         return solve_in_coordinates(points, form.coordinates)
@@ -279,13 +225,7 @@ class _Scaling:
     Columns are scaled by their size before projection, which their rounding errors are relative
     to: dividing by the size of a small residual would only amplify its noise.
 
-    Parameters
-    ----------
-    weight_a, weight_b : float
-        Of the sides.
-    columns : array of shape (n_columns,)
-    noise : float
-        Bound on the rounding errors of the scaled stack.
+    ``noise``: bound on the rounding errors of the scaled stack.
     """
 
     weight_a: float
@@ -434,16 +374,8 @@ def _leave_out_relations(
     zero on the points, but products of F would then be nearly the same multiples of the relation,
     and what distinguishes them would be lost in rounding errors.
 
-    Parameters
-    ----------
-    vectors : array of shape (n_columns, n_directions)
-    is_exact : bool array of shape (n_directions,)
-    points : Side
-
-    Returns
-    -------
-    array of shape (n_columns, n_directions) or None
-        None if no multiple is large.
+    ``vectors`` has shape (n_columns, n_directions). The result has shape (n_columns, n_directions).
+    None if no multiple is large.
     """
     others = vectors[:, ~is_exact]
     if not is_exact.any() or not others.size:
@@ -519,16 +451,8 @@ def _find_relations(null: FloatArray, points: Side, form: Side) -> FloatArray:
     different units, the size of a relation under the form may be below the errors of the points,
     and still be known.
 
-    Parameters
-    ----------
-    null : array of shape (n_columns, n_null)
-        Independent directions.
-    points, form : Side
-
-    Returns
-    -------
-    array of shape (n_columns, n_relations)
-        Of size 1 under the form, as far as that is known.
+    ``null`` of shape (n_columns, n_null): independent directions. The result has shape (n_columns,
+    n_relations). Of size 1 under the form, as far as that is known.
     """
     if not form.definite and (form.norms(null) <= form.noise(null)).all():
         return null[:, :0]  # as for products that are combinations of others
@@ -552,13 +476,8 @@ def _refine(vectors: FloatArray, unbounded: FloatArray, points: Side, form: Side
     first solution the columns of A are graded, and each singular value of a graded matrix can be
     found to full relative accuracy.
 
-    Parameters
-    ----------
-    vectors : array of shape (n_columns, n_finite)
-        Of size 1 under the form.
-    unbounded : array of shape (n_columns, n_unbounded)
-        Of size 0 under the form and size 1 on the points.
-    points, form : Side
+    ``vectors`` of shape (n_columns, n_finite): of size 1 under the form. ``unbounded`` of shape
+    (n_columns, n_unbounded): of size 0 under the form and size 1 on the points.
     """
     if vectors.shape[1] < 2 and not unbounded.size:
         return vectors
@@ -747,14 +666,7 @@ def estimate_condition(triangle: FloatArray) -> float:
 
 
 def solve_on_accelerator(points: Side, form: Side, near: Array) -> Solution | None:
-    """Solve the problem for A = ``points`` and B = ``form``; None if that takes more care.
-
-    Parameters
-    ----------
-    points, form : Side
-    near : array
-        Any array on the accelerator.
-    """
+    """Solve the problem for A = ``points`` and B = ``form``; None if that takes more care."""
     n_columns = len(points.scale)
     if len(points.factor) < n_columns or not (points.scale.all() and form.scale.all()):
         return None
@@ -819,11 +731,7 @@ def solve_on_accelerator(points: Side, form: Side, near: Array) -> Solution | No
 def solve_in_coordinates(points: Side, coordinates: Coordinates) -> Solution:
     """Solve the problem for A = ``points`` and a form in coordinates of ordinary size.
 
-    Parameters
-    ----------
-    points : Side
-    coordinates : Coordinates
-        Directions outside of their span are zero under the form and on the points.
+    ``coordinates``: directions outside of their span are zero under the form and on the points.
     """
     plain, B = coordinates.plain, coordinates.factor
     null, free, margin = _null_directions(points, plain)
@@ -881,16 +789,9 @@ def _separate_sizes(vectors: FloatArray) -> tuple[FloatArray, list[int]]:
     1. Scaled to size 1, one has coefficients s² times those of the other. A rotation that mixes
     them leaves no digits of the smaller one.
 
-    Parameters
-    ----------
-    vectors : array of shape (n_relations, n_relations)
-        Of size 1 under the form, in orthonormal coordinates.
-
-    Returns
-    -------
-    vectors : array of shape (n_relations, n_relations)
-    groups : list of int
-        Where relations of similar sizes start, and the number of relations.
+    ``vectors`` of shape (n_relations, n_relations): of size 1 under the form, in orthonormal
+    coordinates. Returns ``vectors`` of shape (n_relations, n_relations). Returns ``groups``: where
+    relations of similar sizes start, and the number of relations.
     """
     n_relations = vectors.shape[1]
     rotated = vectors @ right_singular_vectors(vectors)
@@ -911,14 +812,8 @@ def inverse_factor(matrix: FloatArray) -> FloatArray:
     A QR factorization with rows sorted by size and pivoted columns keeps every row accurate
     relative to its own size (Cox and Higham, 1998).
 
-    Parameters
-    ----------
-    matrix : array of shape (n_rows, n_columns)
-        With independent columns.
-
-    Returns
-    -------
-    array of shape (n_columns, n_columns)
+    ``matrix`` of shape (n_rows, n_columns): with independent columns. The result has shape
+    (n_columns, n_columns).
     """
     n_columns = matrix.shape[1]
     rows = np.argsort(-norms(matrix.T), kind="stable")

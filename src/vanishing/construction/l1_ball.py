@@ -18,18 +18,8 @@ MOST_STEPS = 10_000
 class SparseFit(NamedTuple):
     """A fit R c ≈ target on some of the columns.
 
-    Parameters
-    ----------
-    missing : float
-        ‖target - R c‖.
-    support : list of int
-        The columns.
-    triangle : array of shape (n_support, n_support)
-        R of these columns.
-    coordinates : array of shape (n_support,)
-        Of the fit, on orthonormal columns.
-    n_columns : int
-        Number of all columns.
+    ``missing``: ‖target - R c‖. ``support``: the columns. ``triangle`` of shape (n_support,
+    n_support): R of these columns. ``coordinates``: of the fit, on orthonormal columns.
     """
 
     missing: float
@@ -58,16 +48,8 @@ def fit_with_few_terms(R: FloatArray, target: FloatArray) -> Iterator[SparseFit]
     The column that explains most of what is left joins the support, and all coefficients of the
     support are fitted again: conditional gradients with the inverse Hessian of the active set.
 
-    Parameters
-    ----------
-    R : array of shape (n_columns, n_columns)
-        With independent columns.
-    target : array of shape (n_columns,)
-
-    Yields
-    ------
-    SparseFit
-        First zeros, at last the fit on all columns, except for some that nearly depend on others.
+    ``R`` of shape (n_columns, n_columns): with independent columns. First zeros, at last the fit on
+    all columns, except for some that nearly depend on others.
     """
     n_columns = len(target)
     basis, triangle = np.zeros((n_columns, n_columns)), np.zeros((n_columns, n_columns))
@@ -105,20 +87,9 @@ def fit_in_ball(
 ) -> FloatArray:
     """Fit R c ≈ target in the ℓ1 ball, by blended pairwise conditional gradients.
 
-    Parameters
-    ----------
-    R : array of shape (n_rows, n_columns)
-    target : array of shape (n_rows,)
-    radius : float
-        Bound on Σ |c|.
-    bound : float
-        Stop as soon as the residual is at most this, or known to be larger for all c.
-    residual : float
-        What no c explains: the residual is √(‖target - R c‖² + residual²).
-
-    Returns
-    -------
-    array of shape (n_columns,)
+    ``R`` has shape (n_rows, n_columns). ``radius``: bound on Σ |c|. ``bound``: stop as soon as the
+    residual is at most this, or known to be larger for all c. ``residual``: what no c explains: the
+    residual is √(‖target - R c‖² + residual²).
     """
     gram, cross = R.T @ R, R.T @ target
     n_columns = len(cross)

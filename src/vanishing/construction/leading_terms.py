@@ -49,23 +49,11 @@ LARGE = 1e100
 class Columns:
     """What is known of the terms of O and of the border, one after the other, on X.
 
-    Parameters
-    ----------
-    R : array of shape (n_rows, n_columns)
-        Upper triangular.
-    rms, shift : arrays of shape (n_columns,)
-        As in ``State``.
-    error : array of shape (n_columns,)
-        Size of the rounding errors.
-    terms : array of shape (n_columns,)
-        Size of the factors of each product, which may be large in different places.
-    expected : array of shape (n_columns,)
-        What a fit left of a divisor, one degree below.
-    relative_error : float
-    form : Form or None
-        Of the normalization.
-    on_contrast : bool
-        Whether the form measures values on a contrast, where polynomials may be zero, too.
+    ``R`` of shape (n_rows, n_columns): upper triangular. ``rms``, ``shift``: as in ``State``.
+    ``error``: size of the rounding errors. ``terms``: size of the factors of each product, which
+    may be large in different places. ``expected``: what a fit left of a divisor, one degree below.
+    ``on_contrast``: whether the form measures values on a contrast, where polynomials may be zero,
+    too.
     """
 
     R: FloatArray
@@ -87,16 +75,9 @@ class Columns:
 class Fit(NamedTuple):
     """The least squares fit g = b - Σ c_o o of a term on O.
 
-    Parameters
-    ----------
-    coordinates : array of shape (n_terms,)
-        Of b on the orthonormal polynomials of O.
-    coefficients : array of shape (n_terms,)
-        c.
-    residual : float
-        Root mean square of g on X.
-    noise, doubt : float
-        Up to ``noise`` the residual is a rounding error, up to ``doubt`` it may be one.
+    ``coordinates``: of b on the orthonormal polynomials of O. ``residual``: root mean square of g
+    on X. ``noise``, ``doubt``: up to ``noise`` the residual is a rounding error, up to ``doubt`` it
+    may be one.
     """
 
     coordinates: FloatArray
@@ -116,17 +97,8 @@ class Fit(NamedTuple):
 class Generator(NamedTuple):
     """A vanishing polynomial.
 
-    Parameters
-    ----------
-    number : int
-        Of its leading term, among the border.
-    terms : list of int
-        The columns of smaller terms, as in ``Columns``.
-    coefficients : array of shape (n_terms,)
-        On these.
-    leading : float
-        The leading coefficient.
-    extent : float
+    ``number``: of its leading term, among the border. ``terms``: the columns of smaller terms, as
+    in ``Columns``.
     """
 
     number: int
@@ -139,11 +111,7 @@ class Generator(NamedTuple):
 class Sequence:
     """Terms of the border fitted on O one after the other, while O grows.
 
-    Parameters
-    ----------
-    columns : Columns
-    n_lower : int
-        How many of the columns are in O already.
+    ``n_lower``: how many of the columns are in O already.
     """
 
     def __init__(self, columns: Columns, n_lower: int) -> None:
@@ -204,15 +172,7 @@ class Sequence:
         return fit._replace(coefficients=np.where(sizes > limit, fit.coefficients, 0.0))
 
     def generate(self, number: int, fit: Fit, size: float) -> Generator:
-        """Return the fit of a term with size 1.
-
-        Parameters
-        ----------
-        number : int
-        fit : Fit
-        size : float
-            Of the fit.
-        """
+        """Return the fit of a term with size 1."""
         extent = fit.residual / size
         return Generator(number, [*self.terms], -fit.coefficients / size, 1 / size, extent)
 
@@ -221,13 +181,7 @@ class Sequence:
     ) -> Generator:
         """Return the polynomial of least extent.
 
-        Parameters
-        ----------
-        number : int
-        fit : Fit
-        coordinates : array of shape (n_terms + 1,)
-            On the orthonormal polynomials of O and of the term.
-        extent : float
+        ``coordinates``: on the orthonormal polynomials of O and of the term.
         """
         coordinates = coordinates * np.copysign(1.0, coordinates[-1])
         leading = float(coordinates[-1] / fit.residual)
@@ -239,16 +193,9 @@ class Sequence:
 class LeastExtent:
     """The least extent in the span of O, as O grows (ABM).
 
-    Parameters
-    ----------
-    sizes : array of shape (n_rows, n_terms)
-        The factor of the form on the terms of O.
-    R : array of shape (n_terms, n_terms)
-        That on X.
-    tol : float
-        Positive; the extents in the span of O are larger.
-    capacity : int
-        How many terms there may be.
+    ``sizes`` of shape (n_rows, n_terms): the factor of the form on the terms of O. ``R`` of shape
+    (n_terms, n_terms): that on X. ``tol``: positive; the extents in the span of O are larger.
+    ``capacity``: how many terms there may be.
     """
 
     def __init__(self, sizes: FloatArray, R: FloatArray, tol: float, capacity: int) -> None:
@@ -263,10 +210,7 @@ class LeastExtent:
     def vanishes(self, image: FloatArray) -> bool:
         """Say whether the least extent is at most ``tol`` with another polynomial.
 
-        Parameters
-        ----------
-        image : array of shape (n_rows,)
-            The factor of the form times the polynomial, which is orthonormal to O on X.
+        ``image``: the factor of the form times the polynomial, which is orthonormal to O on X.
         """
         n = self.n_terms
         self.images[:, n] = self.tol * image
@@ -288,11 +232,8 @@ class LeastExtent:
     def find(self) -> tuple[FloatArray, float]:
         """Return the polynomial of least extent, if ``vanishes`` says that there is one.
 
-        Returns
-        -------
-        coordinates : array of shape (n_terms + 1,)
-            Of a polynomial of size 1, on the orthonormal polynomials of O and b.
-        extent : float
+        Returns ``coordinates``: of a polynomial of size 1, on the orthonormal polynomials of O and
+        b.
         """
         n = self.n_terms
         # The last image may be so large that its square overflows.
@@ -320,17 +261,9 @@ def _root(matrix: FloatArray) -> FloatArray:
 class Found:
     """What the terms of a degree become.
 
-    Parameters
-    ----------
-    joined : list of int
-        Numbers of the terms that join O.
-    generators : list of Generator
-    extents : list of float
-        Of the best polynomial of each term, if it is finite.
-    dropped, undecided, unbounded : int
-        As in ``DegreeTrace``.
-    margin : RankMargin
-        Of the decision which terms depend on O.
+    ``joined``: numbers of the terms that join O. ``extents``: of the best polynomial of each term,
+    if it is finite. ``dropped``, ``undecided``, ``unbounded``: as in ``DegreeTrace``. ``margin``:
+    of the decision which terms depend on O.
     """
 
     joined: list[int]
@@ -353,18 +286,9 @@ def sort_out(
 ) -> tuple[Found, Sequence]:
     """Decide for each term of the border whether it joins O or is a leading term.
 
-    Parameters
-    ----------
-    columns : Columns
-    border : Border
-    n_lower : int
-        Number of terms of O of lower degrees.
-    tol : float
-        As a root mean square.
-    minimize : bool
-        Whether generators have the least extent in the span of O and b, rather than being fits.
-    radius : float or None
-        Bound on the absolute coefficients of fits, which then have few terms.
+    ``n_lower``: number of terms of O of lower degrees. ``tol``: as a root mean square.
+    ``minimize``: whether generators have the least extent in the span of O and b, rather than being
+    fits. ``radius``: bound on the absolute coefficients of fits, which then have few terms.
     """
     sequence, found, form = Sequence(columns, n_lower), Found([], [], []), columns.form
     least = None
@@ -427,14 +351,7 @@ def sort_out(
 class Measure:
     """Sizes of polynomials b - Σ c_o o.
 
-    Parameters
-    ----------
-    form : Form or None
-        None if all have size 1.
-    terms : list of int
-        The columns of O.
-    own : int
-        The column of b.
+    ``form``: None if all have size 1. ``terms``: the columns of O. ``own``: the column of b.
     """
 
     def __init__(self, form: Form | None, terms: list[int], own: int) -> None:
@@ -454,10 +371,7 @@ class Measure:
     def amplify(self, R: FloatArray) -> float:
         """Return the largest size of a polynomial of O whose root mean square on X is 1.
 
-        Parameters
-        ----------
-        R : array of shape (n_terms, n_terms)
-            Of the terms of O on X.
+        ``R`` of shape (n_terms, n_terms): of the terms of O on X.
         """
         assert self.form is not None
         sizes = self.form.factor[:, self.terms]

@@ -30,13 +30,9 @@ STACKED = 64
 class PointSets:
     """Means and covariances of sets of points.
 
-    Parameters
-    ----------
-    n_rows : array of shape (n_sets,)
-        Numbers of points, or the sums of their weights.
-    means : array of shape (n_sets, n_features)
-    covariances : array of shape (n_sets, n_features, n_features)
-        Mean products of the deviations from the mean.
+    ``n_rows``: numbers of points, or the sums of their weights. ``means`` has shape (n_sets,
+    n_features). ``covariances`` of shape (n_sets, n_features, n_features): mean products of the
+    deviations from the mean.
     """
 
     n_rows: FloatArray
@@ -53,10 +49,7 @@ class PointSets:
     def join(self, members: FloatArray) -> "PointSets":
         """Return unions of sets; all terms are positive, so that no digits cancel.
 
-        Parameters
-        ----------
-        members : array of shape (n_unions, n_sets)
-            1 where a union contains a set, 0 elsewhere.
+        ``members`` of shape (n_unions, n_sets): 1 where a union contains a set, 0 elsewhere.
         """
         n_rows = members @ self.n_rows
         shares = members * self.n_rows / n_rows[:, None]
@@ -71,17 +64,8 @@ class PointSets:
 def fit_linear(points: PointSets, contrasts: PointSets, tol: float) -> list[Construction | None]:
     """Find the linear polynomials that vanish on each set, normalized on its contrast.
 
-    Parameters
-    ----------
-    points : PointSets
-    contrasts : PointSets
-        One for each set of points, or one for all of them.
-    tol : float
-
-    Returns
-    -------
-    list of Construction or None
-        None for sets on which extents are too small, or the contrast too flat, to be known.
+    ``contrasts``: one for each set of points, or one for all of them. None for sets on which
+    extents are too small, or the contrast too flat, to be known.
     """
     starts = range(0, len(points), STACKED)
 

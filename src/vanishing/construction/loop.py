@@ -55,18 +55,9 @@ StopReason = Literal["exhausted", "max_degree", "undecided", "interpolated"]
 class Construction:
     """A finished basis with its history.
 
-    Parameters
-    ----------
-    basis : PolynomialBasis
-    trace : tuple of DegreeTrace
-    stop_reason : {"exhausted", "max_degree", "undecided", "interpolated"}
-        Whether the last degree left nothing nonvanishing, the largest degree was reached,
-        rounding errors left nothing that is known to be nonvanishing, or the next degree of wide
-        data would have as many products as there are rows.
-    n_rows : float
-        Number of points, or the sum of their weights.
-    order_ideal : OrderIdeal or None
-        Of a border basis.
+    ``stop_reason``: whether the last degree left nothing nonvanishing, the largest degree was
+    reached, rounding errors left nothing that is known to be nonvanishing, or the next degree of
+    wide data would have as many products as there are rows.
     """
 
     basis: PolynomialBasis
@@ -87,18 +78,9 @@ def construct(
 ) -> Construction:
     """Run VCA(X, Y).
 
-    Parameters
-    ----------
-    source, contrast : SampleSource
-        X and Y.
-    settings : Settings
-    max_degree : int or None
-        None runs until nothing is left, at the latest when there are as many nonvanishing
-        polynomials as distinct points.
-    callback : callable, optional
-        Called with the trace of each degree when it is done.
-    corrected : SampleSource, optional
-        X without the noise that is the tolerance.
+    ``max_degree``: None runs until nothing is left, at the latest when there are as many
+    nonvanishing polynomials as distinct points. ``corrected``: X without the noise that is the
+    tolerance.
     """
     span = None
     if corrected is None:
@@ -176,20 +158,10 @@ Tolerance = float | Literal["gap"] | Noise
 class Settings:
     """How to grow a basis; the same at every degree.
 
-    Parameters
-    ----------
-    normalization : Normalization
-    tol : float, "gap" or Noise
-        Of a ``Noise``, polynomials vanish that it explains.
-    paper_norm : bool
-        Whether ``tol`` bounds ‖g(X)‖, as in the paper, instead of the root mean square. If sizes
-        depend on those of products, F then has Euclidean norm 1 on X.
-    products : {"independent", "all"}
-    max_nonvanishing : int or None
-        Largest number of nonvanishing polynomials kept at a degree.
-    reduction : Reduction
-    memory_budget : int
-        Bytes for row blocks and, apart from them, for the matrices of a degree.
+    ``tol``: of a ``Noise``, polynomials vanish that it explains. ``paper_norm``: whether ``tol``
+    bounds ‖g(X)‖, as in the paper, instead of the root mean square. If sizes depend on those of
+    products, F then has Euclidean norm 1 on X. ``max_nonvanishing``: largest number of nonvanishing
+    polynomials kept at a degree.
     """
 
     normalization: Normalization
@@ -214,22 +186,13 @@ class Settings:
 class State:
     """What the degrees so far hand to the next.
 
-    Parameters
-    ----------
-    basis : PolynomialBasis
-    rounding : tuple of arrays
-        Per degree from 0, the rounding errors in the values of F on X, in units of eps times
-        their root mean square.
-    contrast_terms : tuple of arrays
-        Per degree from 0, the size on the contrast of the terms of F, if there is a contrast.
-    reference : float or None
-        The smallest nonvanishing extent of the last degree that had one, for ``tol="gap"``.
-    n_rows : float
-        Number of points, or the sum of their weights; 0 until it is known.
-    relative_error : float
-        The largest rounding error of a pass over X so far, relative to sizes there.
-    near : array or None
-        Something on the accelerator that holds the rows, if they are on one.
+    ``rounding``: per degree from 0, the rounding errors in the values of F on X, in units of eps
+    times their root mean square. ``contrast_terms``: per degree from 0, the size on the contrast of
+    the terms of F, if there is a contrast. ``reference``: the smallest nonvanishing extent of the
+    last degree that had one, for ``tol="gap"``. ``n_rows``: number of points, or the sum of their
+    weights; 0 until it is known. ``relative_error``: the largest rounding error of a pass over X so
+    far, relative to sizes there. ``near``: something on the accelerator that holds the rows, if
+    they are on one.
     """
 
     basis: PolynomialBasis
@@ -352,18 +315,7 @@ def grow(
     settings: Settings,
     corrected: SampleSource | None = None,
 ) -> tuple[State, DegreeTrace]:
-    """Find the polynomials of the next degree. Pure: nothing is changed.
-
-    Parameters
-    ----------
-    state : State
-        The lower degrees.
-    source, contrast : SampleSource
-        X and Y.
-    settings : Settings
-    corrected : SampleSource, optional
-        X without its noise.
-    """
+    """Find the polynomials of the next degree. Pure: nothing is changed."""
     basis = state.basis
     started = time.perf_counter()
     error_of_forms = _bound_error_of_forms(state)
@@ -457,20 +409,9 @@ def grow(
 class Solved:
     """The generalized problem of one degree, solved and decided.
 
-    Parameters
-    ----------
-    projection : array of shape (n_lower, n_candidates)
-        L.
-    error : array of shape (n_candidates,)
-        Size of the rounding error of each candidate, in units of eps.
-    form : Form
-    solution : Solution
-    extents : array of shape (n_directions,)
-        Root mean square of each direction on X, its noise included.
-    tol : float
-    bound : float or array of shape (n_directions,)
-        The extents up to which the tolerance lets directions vanish.
-    vanishes, is_decided : bool arrays of shape (n_directions,)
+    ``projection`` of shape (n_lower, n_candidates): L. ``error``: size of the rounding error of
+    each candidate, in units of eps. ``extents``: root mean square of each direction on X, its noise
+    included. ``bound``: the extents up to which the tolerance lets directions vanish.
     """
 
     projection: FloatArray
@@ -586,20 +527,10 @@ NARROWEST_GAP = 5.0
 def find_widest_gap(extents: FloatArray, noise: FloatArray, reference: float | None) -> float:
     """Choose a tolerance in the widest gap of a spectrum.
 
-    Parameters
-    ----------
-    extents : array of shape (n_extents,)
-        Ascending.
-    noise : array of shape (n_extents,)
-        Extents below this are rounding errors: they vanish in any case, and a gap above them says
-        nothing about the noise of the data.
-    reference : float or None
-        An extent of the degree below known not to vanish: it allows all of a degree to vanish.
-
-    Returns
-    -------
-    float
-        The geometric mean of the two extents; 0 if no gap is wide enough.
+    ``extents``: ascending. ``noise``: extents below this are rounding errors: they vanish in any
+    case, and a gap above them says nothing about the noise of the data. ``reference``: an extent of
+    the degree below known not to vanish: it allows all of a degree to vanish. The geometric mean of
+    the two extents; 0 if no gap is wide enough.
     """
     known = extents[extents > noise]
     if reference is not None and known.size and reference > known[-1]:
@@ -618,19 +549,10 @@ def decide(
 ) -> tuple[BoolArray, BoolArray]:
     """Decide which polynomials vanish, and for which that can be decided at all.
 
-    Parameters
-    ----------
-    extents : array of shape (n_polynomials,)
-    noise, doubt : arrays of shape (n_polynomials,)
-        Up to ``noise`` an extent is a rounding error, up to ``doubt`` it may be one.
-    tol : float or array of shape (n_polynomials,)
-
-    Returns
-    -------
-    vanishes, is_decided : bool arrays of shape (n_polynomials,)
-        Undecided polynomials count neither as vanishing nor as nonvanishing: as an equation one may
-        be wrong, and as a nonvanishing polynomial it may be rounding errors, which would spoil all
-        higher degrees.
+    ``noise``, ``doubt``: up to ``noise`` an extent is a rounding error, up to ``doubt`` it may be
+    one. Returns ``vanishes``, ``is_decided``: undecided polynomials count neither as vanishing nor
+    as nonvanishing: as an equation one may be wrong, and as a nonvanishing polynomial it may be
+    rounding errors, which would spoil all higher degrees.
     """
     bound = np.maximum(tol, noise)
     # Without its safety factor, the bound on the errors is about as large as they are. If that is
@@ -644,17 +566,8 @@ def decide(
 def find_margin(solution: Solution, bound: float | FloatArray, vanishes: BoolArray) -> float:
     """Return the smallest factor by which an extent would have to change to be decided otherwise.
 
-    Parameters
-    ----------
-    solution : Solution
-    bound : float or array of shape (n_polynomials,)
-        Extents up to this vanish by the tolerance.
-    vanishes : bool array of shape (n_polynomials,)
-
-    Returns
-    -------
-    float
-        Infinite if there is no polynomial, or all extents are zero.
+    ``bound``: extents up to this vanish by the tolerance. Infinite if there is no polynomial, or
+    all extents are zero.
     """
     extents, limit = solution.extents, np.maximum(bound, solution.doubt)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -665,14 +578,7 @@ def find_margin(solution: Solution, bound: float | FloatArray, vanishes: BoolArr
 def find_rank_margin(solved: Solved) -> RankMargin:
     """Return how far rounding errors are from changing a rank.
 
-    Parameters
-    ----------
-    solved : Solved
-
-    Returns
-    -------
-    RankMargin
-        Of the generalized problem, and of extents where the tolerance does not decide.
+    Of the generalized problem, and of extents where the tolerance does not decide.
     """
     solution = solved.solution
     if solved.form.coordinates is not None:  # exact relations were found before the extents
@@ -689,15 +595,8 @@ def find_rank_margin(solved: Solved) -> RankMargin:
 def measure_orthogonality_loss(R: FloatArray) -> float:
     """Return how far polynomials of size 1 are from orthonormal, by R of their values.
 
-    Parameters
-    ----------
-    R : array of shape (n_polynomials, n_polynomials)
-        The first is the constant, which has size 1 whatever the convention of sizes is.
-
-    Returns
-    -------
-    float
-        The largest entry of R'R - I, without the constant's own.
+    ``R`` of shape (n_polynomials, n_polynomials): the first is the constant, which has size 1
+    whatever the convention of sizes is. The largest entry of R'R - I, without the constant's own.
     """
     gram = R.T @ R
     np.fill_diagonal(gram, np.diag(gram) - 1.0)
@@ -707,16 +606,8 @@ def measure_orthogonality_loss(R: FloatArray) -> float:
 def count_fragile(solution: Solution, bound: float | FloatArray) -> int:
     """Count extents that differ from the tolerance by no more than their rounding errors.
 
-    Parameters
-    ----------
-    solution : Solution
-    bound : float or array of shape (n_polynomials,)
-        Extents up to this vanish by the tolerance. Where it is no larger than the rounding errors,
-        these decide, and ``decide`` has its own rules for them.
-
-    Returns
-    -------
-    int
+    ``bound``: extents up to this vanish by the tolerance. Where it is no larger than the rounding
+    errors, these decide, and ``decide`` has its own rules for them.
     """
     rounding = 2 * solution.doubt / SAFETY  # about as large as the errors are
     is_near = np.abs(solution.extents - bound) <= rounding
@@ -736,17 +627,7 @@ def find_noise(
 ) -> tuple[Noise, Moments | None]:
     """Find the noise of points, by their moments or else by the extents of their polynomials.
 
-    Parameters
-    ----------
-    source : SampleSource
-    max_degree : int or None
-    settings : Settings
-
-    Returns
-    -------
-    noise : Noise
-    moments : Moments or None
-        To construct with instead of the points, if the noise is to be taken out.
+    Returns ``moments``: to construct with instead of the points, if the noise is to be taken out.
     """
     bound = UNBOUNDED if max_degree is None else max_degree
     found = search_moments(source, bound, settings.memory_budget)

@@ -44,11 +44,7 @@ WORTHWHILE = 10.0
 class Frame:
     """Coordinates u = (x - origin) axes, in which monomials are far from dependent.
 
-    Parameters
-    ----------
-    origin : array of shape (n_features,)
-    axes, inverse : arrays of shape (n_features, n_features)
-        x = origin + u inverse.
+    ``axes``, ``inverse`` of shape (n_features, n_features): x = origin + u inverse.
     """
 
     origin: FloatArray
@@ -59,10 +55,7 @@ class Frame:
     def fit(cls, factor: Factor) -> "Frame":
         """Centre and whiten points.
 
-        Parameters
-        ----------
-        factor : Factor
-            Of [1 x] on the points.
+        ``factor``: of [1 x] on the points.
         """
         n_features = factor.R.shape[1] - 1
         R = np.zeros((1 + n_features, 1 + n_features))  # fewer rows than columns leave zeros
@@ -115,10 +108,7 @@ class Frame:
     def improve(self, factor: Factor) -> "Frame":
         """Return a frame for points: this one, unless their own is very different.
 
-        Parameters
-        ----------
-        factor : Factor
-            Of [1 x] on the points.
+        ``factor``: of [1 x] on the points.
         """
         theirs = Frame.fit(factor)
         between = self.express(theirs)
@@ -159,13 +149,8 @@ def join_factors(first: Factor, second: Factor) -> Factor:
 class KeptRows:
     """A few rows.
 
-    Parameters
-    ----------
-    parts : tuple of arrays of shape (n_rows, n_features)
-        In the precision in which they came.
-    weights : array of shape (n_rows of all parts,) or None
-    degree : int
-        Of the monomials to be kept once there are more rows.
+    ``parts`` of shape (n_rows, n_features): in the precision in which they came. ``degree``: of the
+    monomials to be kept once there are more rows.
     """
 
     parts: tuple[FloatArray, ...]
@@ -212,13 +197,7 @@ class KeptRows:
         return KeptRows(parts, weights, self.degree)
 
     def source(self, name: str) -> SampleSource:
-        """Return the rows as a source that an ideal can be fitted to.
-
-        Parameters
-        ----------
-        name : str
-            What error messages call the rows.
-        """
+        """Return the rows as a source that an ideal can be fitted to."""
         rows: SampleSource = ChunkSource(self.parts)
         if len(self.parts) == 1:
             rows = ArraySource(self.parts[0])
@@ -228,12 +207,7 @@ class KeptRows:
 
 
 class KeptSource(WrappedSource):
-    """Rows that polynomials may be summed over, but not read: later on they will be gone.
-
-    Parameters
-    ----------
-    source : SampleSource
-    """
+    """Rows that polynomials may be summed over, but not read: later on they will be gone."""
 
     @property
     def weighted(self) -> bool:
@@ -293,15 +267,8 @@ LARGEST_CANCELLATION = 1e6
 class Moments:
     """The factor of the monomials of a set of points.
 
-    Parameters
-    ----------
-    frame : Frame
-    degree : int
-        The largest one of the monomials.
-    factor : Factor
-        Of the monomials on the points.
-    error : array of shape (n_monomials,)
-        Size of the rounding error of each column of the factor.
+    ``degree``: the largest one of the monomials. ``factor``: of the monomials on the points.
+    ``error``: size of the rounding error of each column of the factor.
     """
 
     frame: Frame
@@ -373,12 +340,7 @@ def _largest_ratio(errors: FloatArray, sizes: FloatArray) -> float:
 class Seen:
     """All that is kept of X and of the contrast.
 
-    Parameters
-    ----------
-    points : KeptRows or Moments
-    contrast : KeptRows, Moments or None
-    ranges : array of shape (2, n_features) or None
-        The least and the largest value of each column of X.
+    ``ranges`` of shape (2, n_features): the least and the largest value of each column of X.
     """
 
     points: KeptRows | Moments
@@ -444,13 +406,7 @@ def _check_budget(n_features: int, degree: int, memory_budget: int) -> None:
 
 
 class MomentSource(SampleSource):
-    """Points by their moments: sizes of polynomials are known, rows are not.
-
-    Parameters
-    ----------
-    moments : Moments
-    name : str
-    """
+    """Points by their moments: sizes of polynomials are known, rows are not."""
 
     def __init__(self, moments: Moments, name: str) -> None:
         self.moments = moments

@@ -40,23 +40,13 @@ WORTH_CORRECTING = 3e-3
 class Noise:
     """The noise of points, as their polynomials show it.
 
-    Parameters
-    ----------
-    level : float
-        Standard deviation of the noise of each coordinate, in the units of the points. 0 if the
-        equations are exact, NaN if there are none.
-    spread : float
-        Root mean square distance of the points from their mean, over the square root of the number
-        of columns.
-    degree : int or None
-        The lowest degree whose polynomials are as close to the points as those of any other one.
-    levels : tuple of float
-        Per degree from 1, how far the points are from the closest polynomial, by rows that it was
-        not fitted to.
-    corrected : bool
-        Whether the moments of the points are corrected for the noise.
-    n_equations : int or None
-        Equations of that degree, at most. None if moments were not asked.
+    ``level``: standard deviation of the noise of each coordinate, in the units of the points. 0 if
+    the equations are exact, NaN if there are none. ``spread``: root mean square distance of the
+    points from their mean, over the square root of the number of columns. ``degree``: the lowest
+    degree whose polynomials are as close to the points as those of any other one. ``levels``: per
+    degree from 1, how far the points are from the closest polynomial, by rows that it was not
+    fitted to. ``corrected``: whether the moments of the points are corrected for the noise.
+    ``n_equations``: equations of that degree, at most. None if moments were not asked.
     """
 
     level: float
@@ -80,12 +70,8 @@ class Noise:
     ) -> float:
         """Return the largest distance from a polynomial that the noise explains.
 
-        Parameters
-        ----------
-        degree : int
-        extents, lengths : arrays of shape (n_polynomials,)
-            Root mean squares of polynomials and of their gradients on the points.
-        n_rows : float
+        ``extents``, ``lengths``: root mean squares of polynomials and of their gradients on the
+        points.
         """
         if not self.level > 0 or self.degree is None or degree < self.degree:
             return 0.0
@@ -155,19 +141,9 @@ def search_moments(
 ) -> tuple[Noise, Moments | None] | None:
     """Find the noise of points by moments that are corrected for it.
 
-    Parameters
-    ----------
-    source : SampleSource
-    max_degree : int
-        Largest degree of the equations; one more is looked at.
-    memory_budget : int
-
-    Returns
-    -------
-    noise : Noise
-    moments : Moments or None
-        Without the noise, if it is worth correcting. Instead of both, None if moments do not tell:
-        there are too many columns or too few rows, or some equations are exact.
+    ``max_degree``: largest degree of the equations; one more is looked at. Returns ``moments``:
+    without the noise, if it is worth correcting. Instead of both, None if moments do not tell:
+    there are too many columns or too few rows, or some equations are exact.
     """
     affine = factor_affine(source, memory_budget)
     n_rows = float(source.n_weighted if source.weighted else affine.n_rows)
@@ -336,11 +312,7 @@ def search_spectra(spectra: Sequence[FloatArray], spread: float) -> Noise:
     To first order in the noise, and by the rows that the polynomials were fitted to: used where
     moments do not tell.
 
-    Parameters
-    ----------
-    spectra : sequence of arrays
-        Per degree, the extents of polynomials under the gradient normalization.
-    spread : float
+    ``spectra``: per degree, the extents of polynomials under the gradient normalization.
     """
     levels = tuple(float(np.min(extents, initial=np.inf)) for extents in spectra)
     for degree, (level, above) in enumerate(pairwise(levels), start=1):

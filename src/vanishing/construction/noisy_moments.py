@@ -44,12 +44,8 @@ MOST_STEPS = 30
 class NoisyMoments:
     """Sums of the monomials of points up to twice a degree, by parts of the rows.
 
-    Parameters
-    ----------
-    frame : Frame
-    degree : int
-        Of the polynomials whose products the moments give.
-    sums : array of shape (n_parts, n_moments)
+    ``degree``: of the polynomials whose products the moments give. ``sums`` has shape (n_parts,
+    n_moments).
     """
 
     frame: Frame
@@ -114,13 +110,7 @@ class NoisyMoments:
 class MomentSeries:
     """Moments as polynomials in t, the variance of the noise that is taken out of them.
 
-    Parameters
-    ----------
-    frame : Frame
-    degree : int
-    terms : array of shape (degree + 1, n_moments)
-        Coefficients of the powers of t.
-    n_features : int
+    ``terms`` of shape (degree + 1, n_moments): coefficients of the powers of t.
     """
 
     frame: Frame
@@ -187,13 +177,8 @@ class MomentSeries:
     ) -> Moments:
         """Return moments in which the noise is gone, as far as they are those of points.
 
-        Parameters
-        ----------
-        t : float
-        degree : int
-        n_rows : float
-        equations : array of shape (n_monomials, n_equations), optional
-            Polynomials of one degree that vanish, and their multiples with them.
+        ``equations`` of shape (n_monomials, n_equations): polynomials of one degree that vanish,
+        and their multiples with them.
         """
         scale = np.sqrt(np.diag(self.matrix(0.0, degree)))
         matrix: FloatArray = self.matrix(t, degree) / scale / scale[:, None]
@@ -246,17 +231,10 @@ def positive_roots(coefficients: FloatArray) -> FloatArray:
 def noise_of(coefficients: FloatArray) -> tuple[float, float]:
     """Return the variance of the noise that explains a polynomial, and its condition.
 
-    Parameters
-    ----------
-    coefficients : array
-        Of the powers of t in the mean square of the polynomial.
-
-    Returns
-    -------
-    variance, condition : float
-        The smallest root, and by how much relative errors of the mean square are larger in it. A
-        square of an equation has a double root, which sampling moves apart or makes complex: it
-        says little about the noise.
+    ``coefficients``: of the powers of t in the mean square of the polynomial. Returns ``variance``,
+    ``condition``: the smallest root, and by how much relative errors of the mean square are larger
+    in it. A square of an equation has a double root, which sampling moves apart or makes complex:
+    it says little about the noise.
     """
     roots = positive_roots(coefficients)
     slopes = coefficients[1:] * np.arange(1, len(coefficients))
@@ -293,13 +271,7 @@ CONSTANT = 0.01
 class MomentConditions:
     """The conditions on polynomials of one degree that vanish on the points without noise.
 
-    Parameters
-    ----------
-    noisy : NoisyMoments
-    degree : int
-    source : SampleSource
-        Rows to estimate sampling errors with.
-    memory_budget : int
+    ``source``: rows to estimate sampling errors with.
     """
 
     noisy: NoisyMoments
@@ -418,14 +390,9 @@ class MomentConditions:
 class Compromise:
     """Polynomials that meet moment conditions as well as possible.
 
-    Parameters
-    ----------
-    variance : float
-        Of the noise.
-    polynomials : array of shape (n_monomials, n_polynomials)
-    misfits : array of shape (n_monomials,)
-        Mean squares of the conditions for these polynomials and all others, ascending, in variances
-        of one row. They are about 1 over the number of rows for polynomials that vanish.
+    ``polynomials`` has shape (n_monomials, n_polynomials). ``misfits``: mean squares of the
+    conditions for these polynomials and all others, ascending, in variances of one row. They are
+    about 1 over the number of rows for polynomials that vanish.
     """
 
     variance: float

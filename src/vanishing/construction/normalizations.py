@@ -125,16 +125,8 @@ LARGEST = 450.0
 def scale_columns(stage: Stage) -> tuple[FloatArray, IntArray]:
     """Express the variables z in the columns, these in units of their own.
 
-    Parameters
-    ----------
-    stage : Stage
-
-    Returns
-    -------
-    variables : array of shape (1 + n_features, n_variables)
-        Coefficients of each z on 1 and on x / 2**exponents.
-    exponents : int array of shape (n_features,)
-        Units of the columns, powers of two.
+    Returns ``variables`` of shape (1 + n_features, n_variables): coefficients of each z on 1 and on
+    x / 2**exponents. Returns ``exponents``: units of the columns, powers of two.
     """
     if stage.degree > 1:
         first = stage.blocks[0]
@@ -157,13 +149,8 @@ def is_ordinary(
 ) -> bool:
     """Say whether coefficients up to a degree can be used as they are.
 
-    Parameters
-    ----------
-    variables, exponents
-        As ``scale_columns`` returns them.
-    degree : int
-    homogeneous : bool
-        Whether a common unit of all columns scales all coefficients alike.
+    ``variables``, ``exponents``: as ``scale_columns`` returns them. ``homogeneous``: whether a
+    common unit of all columns scales all coefficients alike.
     """
     offset = np.log2(np.max(np.abs(variables[0]), initial=1.0))
     if homogeneous:
@@ -178,11 +165,6 @@ def identity_form(stage: Stage, unit: float = 1.0) -> Form | None:
     """Return ``unit`` times the identity on the columns of degree 1; None if their units agree.
 
     Columns of zeros have no units.
-
-    Parameters
-    ----------
-    stage : Stage
-    unit : float
     """
     variables, exponents = scale_columns(stage)
     has_zeros = bool(np.any(stage.on_points.column_rms[stage.n_lower :] == 0))
@@ -197,13 +179,8 @@ def graded_form(
 ) -> Form:
     """Return the form with weights of any size on the coefficients (B above).
 
-    Parameters
-    ----------
-    stage : Stage
-    variables, exponents
-        As ``scale_columns`` returns them.
-    weights : array of shape (n_monomials,)
-        Binary logarithms of W, the weights of the monomials of the scaled columns.
+    ``variables``, ``exponents``: as ``scale_columns`` returns them. ``weights``: binary logarithms
+    of W, the weights of the monomials of the scaled columns.
     """
     _check_budget(stage, variables.shape[1])
     left, sizes, right = _coefficients(stage, exponents)
@@ -216,15 +193,9 @@ def grade_rows(
 ) -> Form:
     """Return the form with weights of any size on rows of ordinary size.
 
-    Parameters
-    ----------
-    stage : Stage
-    rows : array of shape (n_rows, n_directions)
-        What is measured, as functions of the directions.
-    weights : array of shape (n_rows,)
-        Their binary logarithms.
-    sizes, right : arrays of shape (n_directions,) and (n_candidates, n_directions)
-        Orthonormal combinations of the candidates, which are the directions times their sizes.
+    ``rows`` of shape (n_rows, n_directions): what is measured, as functions of the directions.
+    ``weights``: their binary logarithms. ``sizes``, ``right``: orthonormal combinations of the
+    candidates, which are the directions times their sizes.
     """
     lengths = norms(rows.T)
     with np.errstate(divide="ignore"):
@@ -293,16 +264,7 @@ def _check_budget(stage: Stage, n_variables: int) -> None:
 
 
 def refuse_units(stage: Stage) -> ValueError:
-    """Return the error that the units of the data are too far from 1 for their coefficients.
-
-    Parameters
-    ----------
-    stage : Stage
-
-    Returns
-    -------
-    ValueError
-    """
+    """Return the error that the units of the data are too far from 1 for their coefficients."""
     return ValueError(
         f"the coefficients of degree {stage.degree} are too large or too small for double "
         f"precision, since the units of {stage.source.name} are so far from 1; standardize the "

@@ -43,16 +43,8 @@ LEAST_GRADIENT = 0.1
 class Boundary:
     """Polynomials of one degree and how far a row may be from them.
 
-    Parameters
-    ----------
-    frame : Frame
-    degree : int
-    coefficients : array of shape (n_monomials, n_polynomials)
-        On the monomials of the frame's coordinates.
-    floors : array of shape (n_polynomials,)
-        Smallest gradients.
-    most : float
-        Largest distance.
+    ``coefficients`` of shape (n_monomials, n_polynomials): on the monomials of the frame's
+    coordinates. ``floors``: smallest gradients. ``most``: largest distance.
     """
 
     frame: Frame
@@ -72,11 +64,8 @@ class Boundary:
 class MonomialValues:
     """Monomials of rows and their gradients.
 
-    Parameters
-    ----------
-    values : array of shape (n_rows, n_monomials)
-    gradients : array of shape (n_features, n_rows, n_monomials)
-        In the units of the rows.
+    ``values`` has shape (n_rows, n_monomials). ``gradients`` of shape (n_features, n_rows,
+    n_monomials): in the units of the rows.
     """
 
     values: FloatArray
@@ -126,16 +115,7 @@ def find_boundaries(rows: FloatArray, max_degree: int, seed: int) -> list[Bounda
     Degree by degree, and one polynomial after the other: the next is sought among those that the
     ones before do not span, in the rows that are close to these.
 
-    Parameters
-    ----------
-    rows : array of shape (n_rows, n_features)
-    max_degree : int
-    seed : int
-
-    Returns
-    -------
-    list of Boundary
-        Empty if no row is an outlier.
+    ``rows`` has shape (n_rows, n_features). Empty if no row is an outlier.
     """
     rng = np.random.default_rng(seed)
     widest = max(count(rows.shape[1], degree) for degree in range(1, max_degree + 1))
@@ -292,16 +272,8 @@ def _usual(distances: FloatArray) -> float:
 def find_inliers(source: SampleSource, max_degree: int | None, *, seed: int = 0) -> BoolArray:
     """Say which rows are close to the polynomials that most rows are close to.
 
-    Parameters
-    ----------
-    source : SampleSource
-    max_degree : int or None
-    seed : int
-        Of the rows that polynomials are sought with, where there are many, and of their starts.
-
-    Returns
-    -------
-    bool array of shape (n_samples,)
+    ``seed``: of the rows that polynomials are sought with, where there are many, and of their
+    starts.
     """
     rows = sample_rows(source, MOST_ROWS, seed=seed)
     boundaries = find_boundaries(rows, HIGHEST if max_degree is None else max_degree, seed)

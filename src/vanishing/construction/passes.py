@@ -44,17 +44,10 @@ __all__ = ["Auto", "Factor", "Gram", "Pass", "Reduction", "Tsqr", "resolve_reduc
 class Factor:
     """Triangular R with R'R = mean over rows of (values)(values)'.
 
-    Parameters
-    ----------
-    R : array of shape (rank, n_columns)
-        Upper triangular or trapezoidal; the norm of a column is the root mean square of that
-        polynomial.
-    n_rows : float
-        Number of rows, or the sum of their weights.
-    relative_error : float
-        Size of the rounding errors of R relative to the norms of its columns.
-    near : array or None
-        Something on the accelerator that holds the rows, if they are on one.
+    ``R`` of shape (rank, n_columns): upper triangular or trapezoidal; the norm of a column is the
+    root mean square of that polynomial. ``relative_error``: size of the rounding errors of R
+    relative to the norms of its columns. ``near``: something on the accelerator that holds the
+    rows, if they are on one.
     """
 
     R: FloatArray
@@ -68,29 +61,15 @@ class Factor:
         return norms(self.R)
 
     def reweight(self, weight: float) -> "Factor":
-        """Return the factor of the weighted mean, if values were multiplied by root weights.
-
-        Parameters
-        ----------
-        weight : float
-            Sum of the weights.
-        """
+        """Return the factor of the weighted mean, if values were multiplied by root weights."""
         return replace(self, R=self.R * np.sqrt(self.n_rows / weight), n_rows=weight)
 
     def split(self, n_lower: int) -> tuple[FloatArray, FloatArray]:
         """Orthogonalize the trailing columns against the leading ones (paper, Step 1).
 
-        Parameters
-        ----------
-        n_lower : int
-            Number of leading columns; they are independent.
-
-        Returns
-        -------
-        projection : array of shape (n_lower, n_trailing)
-            L = argmin ‖C - F L‖.
-        residual : array of shape (rank - n_lower, n_trailing)
-            R of the residual C - F L.
+        ``n_lower``: number of leading columns; they are independent. Returns ``projection`` of
+        shape (n_lower, n_trailing): L = argmin ‖C - F L‖. Returns ``residual`` of shape (rank -
+        n_lower, n_trailing): R of the residual C - F L.
         """
         leading = self.R[:n_lower, :n_lower]
         projection = solve_triangular(leading, self.R[:n_lower, n_lower:])
@@ -323,13 +302,7 @@ def resolve_reduction(reduction: "str | Reduction") -> Reduction:
 def find_ranges(source: SampleSource) -> FloatArray:
     """Return the least and the largest value of each column.
 
-    Parameters
-    ----------
-    source : SampleSource
-
-    Returns
-    -------
-    array of shape (2, n_features)
+    The result has shape (2, n_features).
     """
 
     def find(x: Array, root_weights: Array | None = None) -> FloatArray:
@@ -361,14 +334,7 @@ class _Part(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Pass:
-    """How to pass over rows: the reduction, and the memory that blocks may take.
-
-    Parameters
-    ----------
-    reduction : Reduction
-    memory_budget : int
-        Bytes.
-    """
+    """How to pass over rows: the reduction, and the memory that blocks may take."""
 
     reduction: Reduction
     memory_budget: int
@@ -383,14 +349,8 @@ class Pass:
     ) -> Factor:
         """Reduce the values of functions over all rows of a source.
 
-        Parameters
-        ----------
-        source : SampleSource
-        values : callable
-            Returns values of shape (n_columns, n_rows * per_row) of a block of rows.
-        n_columns : int
-        per_row : int
-            How many values of a function belong to one row; derivatives are several.
+        ``values``: returns values of shape (n_columns, n_rows * per_row) of a block of rows.
+        ``per_row``: how many values of a function belong to one row; derivatives are several.
         """
         reduction = self.reduction
 

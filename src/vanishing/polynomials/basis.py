@@ -307,14 +307,5 @@ def largest_by_chance(n_polynomials: FloatArray | IntArray | int, n_rows: float)
     The distances of N points from one polynomial have a root mean square whose relative standard
     error is 1/√(2N). The largest of k of them, as of the eigenvectors of a k × k covariance, is
     larger by √(k/N) (Marchenko and Pastur).
-
-    Parameters
-    ----------
-    n_polynomials : int or array
-    n_rows : float
-
-    Returns
-    -------
-    array of the shape of ``n_polynomials``
     """
     return np.asarray(1 + np.sqrt(n_polynomials / n_rows) + STANDARD_ERRORS / np.sqrt(2 * n_rows))

@@ -34,15 +34,9 @@ class Complement:
     The columns are ``scale * W``, then ``others``. NumPy functions see the matrix written out;
     the methods multiply by it in O(n r).
 
-    Parameters
-    ----------
-    lower : array of shape (n_features - rank, rank)
-        C, the last rows of an orthonormal basis of the span.
-    middle : array of shape (rank, rank)
-        M.
-    scale : float
-    others : array of shape (n_features, n_others)
-        Coefficients of equations that hold approximately.
+    ``lower`` of shape (n_features - rank, rank): C, the last rows of an orthonormal basis of the
+    span. ``middle`` of shape (rank, rank): M. ``others`` of shape (n_features, n_others):
+    coefficients of equations that hold approximately.
     """
 
     lower: FloatArray
@@ -54,16 +48,8 @@ class Complement:
     def of_span(cls, directions: FloatArray, scale: float, others: FloatArray) -> "Complement":
         """Return the equations of a span.
 
-        Parameters
-        ----------
-        directions : array of shape (n_features, rank)
-            Orthonormal columns.
-        scale : float
-        others : array of shape (n_features, n_others)
-
-        Returns
-        -------
-        Complement
+        ``directions`` of shape (n_features, rank): orthonormal columns. ``others`` has shape
+        (n_features, n_others).
         """
         rank = directions.shape[1]
         left, cosines, right = np.linalg.svd(directions[:rank])
@@ -84,13 +70,7 @@ class Complement:
     def evaluate(self, x: Array) -> Array:
         """Return the product of the transposed matrix and an array of any library.
 
-        Parameters
-        ----------
-        x : array of shape (n_features, n_columns)
-
-        Returns
-        -------
-        array of shape (n_equations, n_columns)
+        ``x`` has shape (n_features, n_columns). The result has shape (n_equations, n_columns).
         """
         lower, middle, others = (move_like(m, x) for m in (self.lower, self.middle, self.others))
         top, bottom = x[: middle.shape[0], :], x[middle.shape[0] :, :]
@@ -100,13 +80,7 @@ class Complement:
     def combine(self, outer: Array) -> Array:
         """Return the product of the matrix and an array of any library.
 
-        Parameters
-        ----------
-        outer : array of shape (n_equations, n_columns)
-
-        Returns
-        -------
-        array of shape (n_features, n_columns)
+        ``outer`` has shape (n_equations, n_columns). The result has shape (n_features, n_columns).
         """
         lower, middle, others = (
             move_like(m, outer) for m in (self.lower, self.middle, self.others)
@@ -142,18 +116,11 @@ class Complement:
 class DegreeBlock:
     """The polynomials of one degree, as matrices over products of lower ones.
 
-    Parameters
-    ----------
-    left, right : int arrays of shape (n_candidates,)
-        The candidates are ``F_1[left] * F_{t-1}[right]``; at degree 1, ``x[left]``.
-    projection : array of shape (n_lower, n_candidates)
-        L: coefficients of the candidates on all nonvanishing polynomials of lower degree.
-    nonvanishing : array of shape (n_candidates, n_nonvanishing)
-        V_F.
-    vanishing : array or Complement of shape (n_candidates, n_vanishing)
-        V_G.
-    extents : array of shape (n_vanishing,)
-        Root mean square of each vanishing polynomial on the points it was fitted to.
+    ``left``, ``right``: the candidates are ``F_1[left] * F_{t-1}[right]``; at degree 1,
+    ``x[left]``. ``projection`` of shape (n_lower, n_candidates): L: coefficients of the candidates
+    on all nonvanishing polynomials of lower degree. ``nonvanishing`` of shape (n_candidates,
+    n_nonvanishing): V_F. ``vanishing`` of shape (n_candidates, n_vanishing): V_G. ``extents``: root
+    mean square of each vanishing polynomial on the points it was fitted to.
     """
 
     left: IntArray
@@ -206,11 +173,7 @@ class DegreeBlock:
 class Selection(NamedTuple):
     """Nonvanishing polynomials that are single candidates: scale · candidate - shift.
 
-    Parameters
-    ----------
-    numbers, left, right : int arrays of shape (n_nonvanishing,)
-        The candidates and their factors.
-    scale, shift : arrays of shape (n_nonvanishing,)
+    ``numbers``, ``left``, ``right``: the candidates and their factors.
     """
 
     numbers: IntArray
@@ -234,10 +197,7 @@ class Selection(NamedTuple):
 class Evaluator:
     """Evaluates F, candidates and G; matrices are moved to the device of the data once.
 
-    Parameters
-    ----------
-    blocks : sequence of DegreeBlock
-        The degrees 1, 2, ... that are known.
+    ``blocks``: the degrees 1, 2, ... that are known.
     """
 
     def __init__(self, blocks: Sequence[DegreeBlock]) -> None:
@@ -253,14 +213,8 @@ class Evaluator:
     def nonvanishing(self, x: Array, n_extra: int = 0) -> Array:
         """Return the values of F, with ``n_extra`` empty rows for candidates below.
 
-        Parameters
-        ----------
-        x : array of shape (n_rows, n_features)
-        n_extra : int
-
-        Returns
-        -------
-        array of shape (n_nonvanishing + n_extra, n_rows)
+        ``x`` has shape (n_rows, n_features). The result has shape (n_nonvanishing + n_extra,
+        n_rows).
         """
         xp = namespace(x)
         n_rows = x.shape[0]
@@ -385,14 +339,7 @@ def last_degree_with_vanishing(blocks: Sequence[DegreeBlock]) -> int:
 def jacobian_of_vanishing(blocks: Sequence[DegreeBlock], x: Array) -> Array:
     """Return the derivatives of G.
 
-    Parameters
-    ----------
-    blocks : sequence of DegreeBlock
-    x : array of shape (n_rows, n_features)
-
-    Returns
-    -------
-    array of shape (n_vanishing, n_features, n_rows)
+    ``x`` has shape (n_rows, n_features). The result has shape (n_vanishing, n_features, n_rows).
     """
     return _derivatives(blocks[: last_degree_with_vanishing(blocks)], x)[2]
 
@@ -491,16 +438,8 @@ def _combine(
 def pullback_of_vanishing(blocks: Sequence[DegreeBlock], x: Array, outer: Array) -> Array:
     """Return Σ_g a_g ∇g for each row.
 
-    Parameters
-    ----------
-    blocks : sequence of DegreeBlock
-    x : array of shape (n_rows, n_features)
-    outer : array of shape (n_vanishing, n_rows)
-        a_g.
-
-    Returns
-    -------
-    array of shape (n_features, n_rows)
+    ``x`` has shape (n_rows, n_features). ``outer`` of shape (n_vanishing, n_rows): a_g. The result
+    has shape (n_features, n_rows).
     """
     xp = namespace(x)
     blocks = blocks[: last_degree_with_vanishing(blocks)]
@@ -568,17 +507,9 @@ def vanishing_along_lines(
 ) -> list[FloatArray]:
     """Return the coefficients of G(x + t v).
 
-    Parameters
-    ----------
-    blocks : sequence of DegreeBlock
-    x : array of shape (n_lines, n_features), or (1, n_features) if all lines meet in one point
-    directions : array or sparse array of shape (n_lines, n_features)
-        v.
-
-    Returns
-    -------
-    list of arrays of shape (n_vanishing, n_lines)
-        Those of 1, t, t², ... The first of them has as many columns as ``x`` has rows.
+    ``x`` has shape (n_lines, n_features). ``directions`` of shape (n_lines, n_features): v. The
+    result has shape (n_vanishing, n_lines). Those of 1, t, t², ... The first of them has as many
+    columns as ``x`` has rows.
     """
     blocks = blocks[: last_degree_with_vanishing(blocks)]
     offsets = Evaluator(blocks).offsets
