@@ -8,12 +8,7 @@ from math import isfinite
 from operator import index
 from typing import Any
 
-import numpy as np
-
-
-def is_truth_value(value: object) -> bool:
-    """Say whether a value is True or False, of Python or NumPy."""
-    return isinstance(value, bool | np.bool_)
+from vanishing.arrays.namespace import is_truth_value
 
 
 def check_whole(name: str, value: Any, least: int = 1) -> int:

@@ -1,15 +1,24 @@
 """Nested polynomials, one block per degree: values, Jacobians, gradients, restrictions to lines."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from functools import cache
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from array_api_compat import is_numpy_array
+from array_api_compat import is_numpy_array, is_torch_array
 
 from vanishing.arrays.blocks import BudgetError, format_bytes
-from vanishing.arrays.kernels import multiply_rows
-from vanishing.arrays.namespace import Array, FloatArray, IntArray, lazy, move_like, namespace
+from vanishing.arrays.namespace import (
+    Array,
+    FloatArray,
+    IntArray,
+    is_on_cpu,
+    lazy,
+    move_like,
+    namespace,
+)
 
 # --- The equations of a span ----------------------------------------------------------------------
 #
@@ -186,6 +195,75 @@ class Selection(NamedTuple):
     def is_plain(self) -> bool:
         """Whether candidates are neither scaled nor shifted."""
         return bool(np.all(self.scale == 1) and not self.shift.any())
+
+
+# --- Products of rows, the inner loop of evaluating nested polynomials ----------------------------
+
+Multiply = Callable[[Array, Array, Array, Array, Array], None]
+
+
+def multiply_rows(out: Array, first: Array, left: Array, last: Array, right: Array) -> None:
+    """Set ``out[k] = first[left[k]] * last[right[k]]`` for all k.
+
+    ``out`` has shape (n_products, n_rows). ``first``, ``last`` have shape (any, n_rows). ``left``,
+    ``right``: in the library of the values.
+    """
+    if is_numpy_array(out):
+        _multiply_runs(out, first, left, last, right)
+    elif (fused := _find_fused_kernel(out, first, last)) is not None:  # pragma: no cover - CUDA
+        fused(out, first, left, last, right)
+    else:
+        multiply_gathered(out, first, left, last, right)
+
+
+def _multiply_runs(out: Array, first: Array, left: Array, last: Array, right: Array) -> None:
+    """Multiply runs with one left factor and consecutive right ones, which need no copies."""
+    new = np.flatnonzero((np.diff(left) != 0) | (np.diff(right) != 1)) + 1
+    for start, stop in pairwise([0, *new.tolist(), len(left)]):
+        if start < stop:
+            i, j = left[start], right[start]
+            np.multiply(first[i], last[j : j + stop - start], out=out[start:stop])
+
+
+def multiply_gathered(out: Array, first: Array, left: Array, last: Array, right: Array) -> None:
+    """Gather both factors and multiply: every library can do that and differentiate it."""
+    xp = namespace(out)
+    product = xp.take(last, right, axis=0)
+    product *= xp.take(first, left, axis=0)
+    out[...] = product
+
+
+def _find_fused_kernel(out: Array, first: Array, last: Array) -> Multiply | None:
+    """Return a kernel without copies if there is one for these arrays.
+
+    It takes a fifth of the time (H200, float64 and float32, 210 to 1,540 products).
+    """
+    usable = (
+        is_torch_array(out)
+        and not is_on_cpu(out)
+        and out.device.type == "cuda"
+        and not (first.requires_grad or last.requires_grad)  # autograd does not see the kernel
+        and out.dtype == first.dtype == last.dtype
+        and out.dtype in (namespace(out).float32, namespace(out).float64)
+        and all(array.stride(1) == 1 for array in (out, first, last))
+    )
+    return _compile_kernel(str(out.device)) if usable else None
+
+
+@cache
+def _compile_kernel(device: str) -> Multiply | None:  # pragma: no cover - needs CUDA
+    """Return the Triton kernel after a trial, or None if it is not installed or does not work."""
+    try:
+        import torch
+
+        from vanishing.arrays.triton_kernels import multiply_rows as fused
+
+        two = torch.ones((1, 3), device=device) * 2
+        out, index = torch.empty_like(two), torch.zeros(1, dtype=torch.int64, device=device)
+        fused(out, two, index, two, index)
+        return fused if bool((out == two * two).all()) else None
+    except Exception:  # no Triton, no C compiler, an unknown device
+        return None
 
 
 # --- Values of nested polynomials on a block of rows ----------------------------------------------
