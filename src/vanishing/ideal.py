@@ -63,6 +63,7 @@ from vanishing.data.inputs import (
 )
 from vanishing.data.source import ArraySource, SampleSource, add_weights
 from vanishing.equations.text import last_digits
+from vanishing.levels import CHANCE
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.order_ideal import OrderIdeal
 from vanishing.saving import Saveable
@@ -209,10 +210,6 @@ def check_discriminates(
         )
 
 
-#: Rows that show how many decimals the columns have.
-WRITTEN_ROWS = 1000
-
-
 def warn_of_raw_contrast(points: SampleSource, contrast: SampleSource) -> None:
     """Warn if X was standardized, but the contrast was not.
 
@@ -227,7 +224,7 @@ def warn_of_raw_contrast(points: SampleSource, contrast: SampleSource) -> None:
     if not is_standardized(points.array):
         return
     rows, others = (
-        np.asarray(move_to_host(source.array[:WRITTEN_ROWS, :]), dtype=np.float64)
+        np.asarray(move_to_host(source.array[: round(1 / CHANCE), :]), dtype=np.float64)
         for source in (points, contrast)
     )
     in_full = last_digits(rows) == 0
@@ -272,9 +269,8 @@ def warn_of_undecided(found: Construction) -> None:
         )
 
 
-#: Ranks whose pivots are nearer than this factor to the bound on rounding errors are fragile. By QR
-#: the bound is far above the errors that occur: what is taken for zero should be further below it.
-FRAGILE_RANK, FRAGILE_ZERO = 4.0, 16.0
+#: Ranks whose pivots are nearer than two bits to the bound on rounding errors are fragile.
+FRAGILE = 4.0
 
 
 def warn_of_fragile(found: Construction, reduction: Reduction) -> None:
@@ -290,11 +286,12 @@ def warn_of_fragile(found: Construction, reduction: Reduction) -> None:
             FragileWarning,
             stacklevel=4,
         )
-    below = FRAGILE_ZERO if isinstance(reduction, Tsqr) else FRAGILE_RANK
+    # By QR the bound is far above the errors that occur: zeros should be twice as many bits below.
+    below = FRAGILE**2 if isinstance(reduction, Tsqr) else FRAGILE
     ranks = [
         step
         for step in found.trace
-        if step.rank_accepted < FRAGILE_RANK or below * step.rank_rejected > 1
+        if step.rank_accepted < FRAGILE or below * step.rank_rejected > 1
     ]
     # Undecided polynomials are near rounding errors, too, and there is a warning of them.
     if ranks and not any(step.undecided for step in found.trace):

@@ -7,7 +7,14 @@ from hypothesis import strategies as st
 from tests.support.cases import BACKENDS
 
 from vanishing.arrays.kernels import factor_by_cholesky, gram
-from vanishing.construction.passes import ACCURACY, Auto, Gram, Reduction, Tsqr, resolve_reduction
+from vanishing.construction.passes import (
+    NINE_DIGITS,
+    Auto,
+    Gram,
+    Reduction,
+    Tsqr,
+    resolve_reduction,
+)
 
 reductions = pytest.mark.parametrize(
     "reduction", [Auto(), Tsqr(), Gram()], ids=["auto", "tsqr", "gram"]
@@ -135,4 +142,4 @@ def test_sizes_by_auto_are_those_by_tsqr(spread):
         for each in (Auto(), Tsqr())
     )
     # Data with an error of eps has no more digits than the second bound.
-    assert abs(size / expected - 1) <= max(ACCURACY, 1e-15 / spread)
+    assert abs(size / expected - 1) <= max(NINE_DIGITS, 1e-15 / spread)

@@ -7,23 +7,23 @@ joins O. Otherwise it is the leading term of a generator.
 
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from vanishing.arrays.blocks import all_threads, one_thread
+from vanishing.arrays.blocks import one_thread
 from vanishing.arrays.kernels import norms, triangular_factor
 from vanishing.arrays.namespace import FloatArray, IntArray
 from vanishing.arrays.parameters import check_real
 from vanishing.construction.candidates import EPS, Form, Stage, check_columns
-from vanishing.construction.gsvd import SAFETY, estimate_condition
+from vanishing.construction.gsvd import estimate_condition
 from vanishing.construction.leading_terms import Columns, Found, Sequence, sort_out
-from vanishing.construction.loop import LARGE, Construction, DegreeTrace, StopReason
+from vanishing.construction.loop import Construction, DegreeTrace, StopReason, allow_threads
 from vanishing.construction.normalizations import Normalization
 from vanishing.construction.passes import Pass, Reduction, find_ranges
 from vanishing.data.source import SampleSource
+from vanishing.levels import SAFETY
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.evaluation import DegreeBlock
 from vanishing.polynomials.order_ideal import (
@@ -221,9 +221,6 @@ def resolve_construction(construction: Any) -> BorderConstruction | None:
 # terms of a polynomial that change with the origin are smaller, and in O. Coefficients do; so the
 # normalizations measure the coefficients on monomials of x.
 
-#: The origin is moved into columns whose mean is larger than this many times their spread.
-FAR = 1.0
-
 
 @dataclass(frozen=True, eq=False)
 class State:
@@ -315,7 +312,7 @@ def construct_border_basis(
             if not len(border.exponents):
                 reason = "exhausted"
                 break
-            with all_threads() if len(border.exponents) >= LARGE else nullcontext():
+            with allow_threads(len(border.exponents)):
                 state, step = grow(state, border, source, contrast, settings, box)
             trace.append(step)
             if callback is not None:
@@ -376,7 +373,7 @@ def choose_frame(R: FloatArray, relative_error: float) -> Frame:
     is that of a constant column, and no unit.
     """
     mean, rms, spread = R[0, 1:] / R[0, 0], norms(R[:, 1:]), norms(R[1:, 1:])
-    far = np.abs(mean) > FAR * spread
+    far = np.abs(mean) > spread
     size = np.where(far & (spread > SAFETY * relative_error * rms), spread, rms)
     size = np.where(size > 0, size, np.max(size, initial=0.0) or 1.0)
     unit = np.ldexp(1.0, np.frexp(size)[1])

@@ -10,12 +10,13 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 
 from vanishing.arrays.blocks import BudgetError, format_bytes
-from vanishing.arrays.kernels import norms
+from vanishing.arrays.kernels import MANY_COLUMNS, norms
 from vanishing.arrays.namespace import Array, FloatArray, IntArray, lazy, move_to_numpy
 from vanishing.construction.passes import Factor, Pass
 from vanishing.data.source import LARGEST, SampleSource
 from vanishing.polynomials.evaluation import DegreeBlock, Evaluator
 from vanishing.polynomials.monomials import (
+    CANCELLED,
     Expansion,
     count,
     independent_columns,
@@ -36,11 +37,6 @@ from vanishing.polynomials.monomials import (
 # polynomial that anybody looks for.
 
 Products = Literal["independent", "all"]
-#: Choosing among fewer products is fast in any way.
-MANY_PRODUCTS = 512
-#: Products are the same if their coefficients differ by less than this: ten digits of the
-#: difference are known.
-SAME_PRODUCT = 1e-6
 
 
 class Candidates(NamedTuple):
@@ -110,7 +106,7 @@ def choose_candidates(
     elif prune:
         forms = leading_forms(blocks)[:, :n_kept]
         chosen = None
-        if len(left) >= MANY_PRODUCTS and 2 * 8 * len(left) ** 2 <= memory_budget:
+        if len(left) >= MANY_COLUMNS and 2 * left.nbytes * len(left) <= memory_budget:
             chosen = independent_products(forms, n_first, degree, near, error_of_forms)
         if chosen is None:
             multiplied = multiply_forms(forms, n_first, degree, left, right)
@@ -426,7 +422,7 @@ def find_distinct_products(stage: Stage) -> FloatArray:
     ``stage``: of degree 2 or higher. The result has shape (n_candidates, n_distinct). Columns of
     the identity.
     """
-    error = max(stage.error_of_forms, SAME_PRODUCT)
+    error = max(stage.error_of_forms, CANCELLED)
     chosen, _ = independent_columns(stage.coefficients(), error)
     return np.eye(stage.n_candidates)[:, chosen]
 

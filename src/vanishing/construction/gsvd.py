@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import get_lapack_funcs, lapack, qr, solve_triangular, svd
 
-from vanishing.arrays.kernels import norms, solve_upper, triangular_factor
+from vanishing.arrays.kernels import MANY_COLUMNS, norms, solve_upper, triangular_factor
 from vanishing.arrays.namespace import (
     Array,
     BoolArray,
@@ -31,6 +31,9 @@ from vanishing.arrays.namespace import (
     namespace,
 )
 from vanishing.construction.candidates import Coordinates, Form
+from vanishing.construction.passes import NINE_DIGITS
+from vanishing.levels import SAFETY, SAME
+from vanishing.polynomials.monomials import CANCELLED
 
 # --- Bounds on rounding errors --------------------------------------------------------------------
 #
@@ -42,46 +45,27 @@ from vanishing.construction.candidates import Coordinates, Form
 #   noise < extent <= doubt   the errors are larger than those of the data: undecided
 #   doubt < extent            known, to be compared with the tolerance
 
-#: Rounding errors are assumed to be at most this many times their estimate.
-SAFETY = 64.0
-#: A stricter factor for extents to be tied as mere rounding errors: between the two a polynomial
-#: vanishes, but its extent may still be known to a digit or two.
-TIE_SAFETY = 8.0
 EPS = float(np.finfo(np.float64).eps)
-#: Stacks better conditioned than this need no pivoting.
-WELL_CONDITIONED = 1e-9
-#: With at least so many columns, eigenvectors are computed instead of singular vectors, which take
-#: three times as long, if no α² and no β² is smaller than this: they are known to eleven digits.
-MANY_COLUMNS, REGULAR = 128, 1e-5
-#: Directions that are zero up to this error may be treated as exactly zero.
-EXACT_NULL = 1e-12
-#: Rounding errors up to this fraction of the size of the terms are those of the data itself: a
-#: relation that holds to that accuracy is called exact, without a warning.
-EXACT = 1e-8
+#: Squares of singular values that are not smaller are known to eleven digits, so that eigenvalues
+#: are as good as singular values, which take three times as long.
+REGULAR = 1e-5
 #: Coarse arithmetic (Gram matrices, single precision) is trusted up to this many times its own
-#: rounding error.
+#: bound on rounding errors: four bits.
 COARSE = 16.0
-#: A size under the normalization with a larger relative error than this counts as unknown.
-KNOWN_SIZE = 0.1
-#: Entries within this fraction of the largest are tied when the sign is chosen.
-SIGN_TIE = 1e-6
-#: Relations whose coefficients differ by more than this factor are not mixed.
-SIMILAR_SIZES = 1e3
-#: F contains multiples of exact relations, as the normalization has it, if they increase its
-#: rounding errors by no more than this factor.
-LARGE_MULTIPLES = 8.0
-#: Extents below this fraction of others are not to have the rounding errors of these.
-MUCH_SMALLER = 1e-8
-#: Extents that differ by less than this fraction are tied: their directions may be mixed.
-EXTENT_TIE = 1e-10
+#: Errors of rounding that are better known than by ``SAFETY``: half of its bits.
+CLOSELY = float(np.sqrt(SAFETY))
 #: Codes of LAPACK's gejsv: accurate relative to each column, no U, V, the full range of numbers,
 #: no transposition, no perturbation of tiny numbers.
 _BY_COLUMNS = {"joba": 0, "jobu": 3, "jobv": 0, "jobr": 0, "jobt": 0, "jobp": 0}
 
 
 def bound_trusted_error(unit: float) -> float:
-    """Return the largest acceptable error, for values with relative rounding errors ``unit``."""
-    return max(EXACT, COARSE * SAFETY * unit)
+    """Return the largest acceptable error, for values with relative rounding errors ``unit``.
+
+    Up to half of the digits, errors are those of the data itself: a relation that holds to that
+    accuracy is called exact, without a warning.
+    """
+    return max(SAME, COARSE * SAFETY * unit)
 
 
 class RankMargin(NamedTuple):
@@ -240,7 +224,7 @@ class _Scaling:
         )
         found = cls._weigh(points, form, weight_a, weight_b)
         is_common = (points.scale > 0) & (form.scale > SAFETY * form.error)
-        if found.noise > EXACT and is_common.any():
+        if found.noise > SAME and is_common.any():
             # A column in large units that is zero on the contrast decides about one side only, and
             # its errors would hide the others. Columns that both sides have know better.
             ratio = np.exp(np.median(np.log(points.scale[is_common] / form.scale[is_common])))
@@ -302,7 +286,7 @@ def solve_pair(points: Side, form: Side) -> Solution:
         null[order[rank:]] = np.eye(n_columns - rank)
         unit = qr(null, mode="economic", check_finite=False)[0]
         relations = _find_relations(unit * d[:, None], points, form)
-        if noise < EXACT_NULL:
+        if noise < SAFETY**2 * EPS:
             # Vectors are determined up to the null space of the stack. The smallest ones are
             # taken, so that the result does not depend on the choice of pivots. Not if rounding
             # errors are large: then the null space is not zero enough to be added.
@@ -344,7 +328,7 @@ def solve_pair(points: Side, form: Side) -> Solution:
     smallest = np.argsort(extents, kind="stable")[:n_zero_on_points]
     doubt[smallest] = np.maximum(doubt[smallest], extents[smallest])
     # If the size of a direction under the normalization is unknown, so is its extent.
-    is_known = form.noise(found) <= KNOWN_SIZE
+    is_known = form.noise(found) <= 0.5
     negligible = np.where(is_known, np.maximum(points.negligible(found), rounding), 0.0)
     zero = np.minimum(doubt, negligible)
     n_zero = n_columns - found.shape[1] - unbounded.shape[1]
@@ -386,7 +370,7 @@ def _leave_out_relations(
     unit = qr(relations / norms(relations), mode="economic", check_finite=False)[0]
     rest = others * units
     rest = (rest - unit @ (unit.T @ rest)) / units
-    is_large = points.noise(others) > LARGE_MULTIPLES * points.noise(rest)
+    is_large = points.noise(others) > CLOSELY * points.noise(rest)
     if not is_large.any():
         return None
     reduced = vectors.copy()
@@ -516,8 +500,8 @@ def fix_rotation(
     """
     order = np.argsort(extents, kind="stable")
     vectors, extents = vectors[:, order], extents[order]
-    same = extents[1:] - extents[:-1] <= max(EXTENT_TIE, noise) * extents[1:]
-    same |= (extents <= points.noise(vectors) * (TIE_SAFETY / SAFETY))[1:]
+    same = extents[1:] - extents[:-1] <= max(NINE_DIGITS, noise) * extents[1:]
+    same |= (extents <= points.noise(vectors) / CLOSELY)[1:]
     first = np.concatenate([[0], np.flatnonzero(~same) + 1, [len(extents)]])
     for start, stop in pairwise(first.tolist()):
         if stop - start > 1:
@@ -534,7 +518,7 @@ def _separate_small(
     Rotations leave multiples of about eps. Of relations of columns in different units, those in
     small units may have less noise than that, and would seem to be known not to vanish.
     """
-    is_small = extents < MUCH_SMALLER * extents[:, None]
+    is_small = extents < SAME * extents[:, None]
     if is_small.any():
         safe = np.where(is_small.any(axis=1), extents, 1.0)  # the others are not used
         on_points = points.factor @ vectors
@@ -578,7 +562,7 @@ def _rank_revealing_qr(
     if triangle.shape[0] == triangle.shape[1]:
         condition = _reciprocal_condition(triangle)
         smallest = condition * np.max(np.sum(np.abs(triangle), axis=0), initial=0.0)
-        if condition > WELL_CONDITIONED and smallest > noise:
+        if condition > NINE_DIGITS and smallest > noise:
             margin = RankMargin.measure(np.array([smallest]), noise, np.ones(1, dtype=bool))
             return q, triangle, np.arange(triangle.shape[1]), 0, margin
     q, triangle, order = qr(stacked, mode="economic", pivoting=True, check_finite=False)
@@ -639,7 +623,7 @@ def fix_signs(vectors: FloatArray) -> FloatArray:
     if vectors.size == 0:
         return vectors
     sizes = np.abs(vectors)
-    largest = np.argmax(sizes >= (1.0 - SIGN_TIE) * sizes.max(axis=0), axis=0)
+    largest = np.argmax(sizes >= (1.0 - CANCELLED) * sizes.max(axis=0), axis=0)
     signs = np.sign(vectors[largest, np.arange(vectors.shape[1])])
     return np.asarray(vectors * np.where(signs == 0, 1.0, signs))
 
@@ -682,7 +666,7 @@ def solve_on_accelerator(points: Side, form: Side, near: Array) -> Solution | No
     condition = sizes[0] * sizes[1]
     # The Frobenius norm of the inverse bounds the smallest singular value from below.
     smallest = 1 / float(xp.linalg.vector_norm(inverse))
-    if not (condition * WELL_CONDITIONED < 1 and smallest > scaling.noise):
+    if not (condition * NINE_DIGITS < 1 and smallest > scaling.noise):
         return None
     q_a = q[: a.shape[0], :]
     squares, w = xp.linalg.eigh(q_a.T @ q_a)
@@ -695,7 +679,7 @@ def solve_on_accelerator(points: Side, form: Side, near: Array) -> Solution | No
     noise = points.noise(found)
     if not (extents > np.maximum(noise, scaling.resolution)).all():
         return None
-    if not (form.noise(found) <= KNOWN_SIZE).all():
+    if not (form.noise(found) <= 0.5).all():
         return None
     found, extents = fix_rotation(found, extents, points, scaling.noise)
     rounding = SAFETY * EPS * scaling.resolution
@@ -757,7 +741,7 @@ def solve_in_coordinates(points: Side, coordinates: Coordinates) -> Solution:
     y = ((plain / sizes).T @ others) / sizes[:, None]
     multiples = np.ldexp((B @ relations).T @ (B @ y), 2 * coordinates.exponent)
     vanishing = others - plain @ (relations @ multiples)
-    is_harmless = points.noise(vanishing) <= LARGE_MULTIPLES * points.noise(others)
+    is_harmless = points.noise(vanishing) <= CLOSELY * points.noise(others)
     reduced = np.where(is_harmless, vanishing, others)
     # The rest is known to be no rounding error.
     doubt = np.concatenate(
@@ -799,7 +783,7 @@ def _separate_sizes(vectors: FloatArray) -> tuple[FloatArray, list[int]]:
     sizes = norms(rotated)
     starts = [0]
     for place, size in enumerate(sizes.tolist()):
-        if SIMILAR_SIZES * size < sizes[starts[-1]]:
+        if size < np.sqrt(CANCELLED) * sizes[starts[-1]]:  # three digits of it would be lost
             starts.append(place)
     if len(starts) == 1:  # the rotation is fixed later
         return vectors, [0, n_relations]

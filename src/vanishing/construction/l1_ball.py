@@ -10,9 +10,11 @@ import numpy as np
 from scipy.linalg import lapack
 
 from vanishing.arrays.namespace import FloatArray
+from vanishing.levels import ROUNDING
+from vanishing.polynomials.monomials import SQUARED_AWAY
 
-#: Steps of conditional gradients, at most.
-MOST_STEPS = 10_000
+#: Steps of conditional gradients at most; each takes as long as one product with a small matrix.
+MOST_DESCENTS = 10_000
 
 
 class SparseFit(NamedTuple):
@@ -38,10 +40,6 @@ class SparseFit(NamedTuple):
         return found
 
 
-#: Columns of which a smaller fraction is left depend on the support.
-DEPENDENT = 1e-7
-
-
 def fit_with_few_terms(R: FloatArray, target: FloatArray) -> Iterator[SparseFit]:
     """Yield fits R c ≈ target with one nonzero coefficient more each time.
 
@@ -58,7 +56,7 @@ def fit_with_few_terms(R: FloatArray, target: FloatArray) -> Iterator[SparseFit]
     # columns and their products with the target.
     rest, columns = target.copy(), R.copy()
     squares, products = np.einsum("ij,ij->j", R, R), target @ R
-    smallest = DEPENDENT**2 * squares
+    smallest = SQUARED_AWAY**2 * squares  # what is left of columns that depend on the support
     support: list[int] = []
     for n in range(n_columns + 1):
         yield SparseFit(
@@ -101,7 +99,7 @@ def fit_in_ball(
     coefficients = np.zeros(n_columns)
     gradient = -cross
     goal = bound**2 - residual**2
-    for _ in range(MOST_STEPS):
+    for _ in range(MOST_DESCENTS):
         missing = target - R @ coefficients
         loss = float(missing @ missing)
         slopes = radius * np.concatenate([gradient, -gradient])
@@ -109,7 +107,7 @@ def fit_in_ball(
         active = np.flatnonzero(weights)
         away, near = (int(active[i(slopes[active])]) for i in (np.argmax, np.argmin))
         gap = float(gradient @ coefficients - slopes[toward])
-        if loss <= goal or loss - 2 * gap > goal or gap <= 1e-15 * float(target @ target):
+        if loss <= goal or loss - 2 * gap > goal or gap <= ROUNDING * float(target @ target):
             break
         if slopes[away] - slopes[near] >= gap:
             # A step between two vertices that are in use spares the others.

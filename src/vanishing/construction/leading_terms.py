@@ -10,15 +10,10 @@ from scipy.linalg import eigh, lapack, solve_triangular
 from vanishing.arrays.kernels import norms
 from vanishing.arrays.namespace import FloatArray
 from vanishing.construction.candidates import EPS, Form
-from vanishing.construction.gsvd import (
-    EXACT,
-    NO_DECISION,
-    SAFETY,
-    RankMargin,
-    bound_trusted_error,
-)
+from vanishing.construction.gsvd import NO_DECISION, RankMargin, bound_trusted_error
 from vanishing.construction.l1_ball import fit_in_ball, fit_with_few_terms
 from vanishing.construction.loop import decide
+from vanishing.levels import SAFETY, SAME
 from vanishing.polynomials.order_ideal import Border
 
 # One pass over X gives R of [O B], the monomials of O and the terms of the border, in their order.
@@ -35,14 +30,6 @@ from vanishing.polynomials.order_ideal import Border
 #
 # r_b is known up to the rounding errors of the terms of g_b. If it is not larger than these, b
 # depends on O on X, and g_b vanishes whatever the tolerance is.
-
-#: What a fit leaves of a term falls with the degree, to rounding errors in the end. If a smaller
-#: fraction of what was left of a divisor is already a rounding error, nothing can be decided.
-FALL = 1e-4
-
-
-#: Images larger than this leave nothing of all others.
-LARGE = 1e100
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,8 +125,12 @@ class Sequence:
         columns, own = self.columns, self.n_lower + number
         doubt = SAFETY * (columns.error[own] + np.abs(coefficients) @ columns.error[self.terms])
         noise = min(doubt, columns.trusted * columns.terms[own])
-        if len(self.rest) > n_joined and doubt > max(FALL, columns.trusted) * columns.expected[own]:
-            noise = 0.0  # unless O has as many terms as there are points
+        # What a fit leaves of a term falls with the degree, to rounding errors in the end. If they
+        # hide more than a quarter of the digits of what was left of a divisor, nothing can be
+        # decided, unless O has as many terms as there are points.
+        known = max(np.sqrt(SAME), columns.trusted) * columns.expected[own]
+        if len(self.rest) > n_joined and doubt > known:
+            noise = 0.0
         return Fit(coordinates, coefficients, residual, float(noise), float(doubt))
 
     def join(self, number: int, fit: Fit) -> None:
@@ -167,7 +158,7 @@ class Sequence:
         """Set coefficients to zero whose terms are no larger than rounding errors of the fit."""
         sizes = np.abs(fit.coefficients) * self.columns.rms[self.terms]
         # In coarse arithmetic the bound is far above most errors, and a term below it may count.
-        is_coarse = fit.doubt > EXACT * self.columns.rms[self.n_lower + number]
+        is_coarse = fit.doubt > SAME * self.columns.rms[self.n_lower + number]
         limit = fit.doubt / SAFETY if is_coarse else fit.doubt
         return fit._replace(coefficients=np.where(sizes > limit, fit.coefficients, 0.0))
 
@@ -240,7 +231,7 @@ class LeastExtent:
         unit = max(1.0, float(norms(self.images[:, n : n + 1])[0]))
         image = self.images[:, n] / unit
         squares = np.empty((n + 1, n + 1))
-        squares[:n, :n] = self.squares[:n, :n] / unit**2 if unit < LARGE else 0.0
+        squares[:n, :n] = self.squares[:n, :n] / unit / unit
         squares[n, :n] = squares[:n, n] = self.images[:, :n].T @ image / unit
         squares[n, n] = image @ image
         values, vectors = eigh(squares, subset_by_index=[n, n], overwrite_a=True)

@@ -13,15 +13,12 @@ import numpy as np
 
 from vanishing.arrays.blocks import map_in_threads, one_thread, threads_for
 from vanishing.arrays.namespace import FloatArray
-from vanishing.construction.gsvd import EXTENT_TIE, fix_signs
+from vanishing.construction.gsvd import REGULAR, fix_signs
 from vanishing.construction.loop import Construction, DegreeTrace
+from vanishing.construction.passes import NINE_DIGITS
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.evaluation import DegreeBlock
 
-#: Pivots of the scaled Cholesky factor below this are too small.
-SMALLEST_PIVOT = 1e-5
-#: Extents below this may be rounding errors: eigenvalues have errors of eps, and they are roots.
-SMALLEST_EXTENT = 1e-5
 #: Sets of points that a thread works on at a time.
 STACKED = 64
 
@@ -101,12 +98,8 @@ def _solve_stack(points: PointSets, contrasts: PointSets, tol: float) -> list[Co
     eigenvalues, vectors = np.linalg.eigh(squares)
     extents = np.sqrt(np.maximum(eigenvalues, 0.0))
     vectors = inverse.transpose(0, 2, 1) @ vectors / scale[:, :, None]
-    ties = extents[:, 1:] - extents[:, :-1] <= EXTENT_TIE * extents[:, 1:]
-    is_known = (
-        (pivots.min(axis=1) > SMALLEST_PIVOT)
-        & (extents[:, 0] > SMALLEST_EXTENT)
-        & ~ties.any(axis=1)
-    )
+    ties = extents[:, 1:] - extents[:, :-1] <= NINE_DIGITS * extents[:, 1:]
+    is_known = (pivots.min(axis=1) > REGULAR) & (extents[:, 0] > REGULAR) & ~ties.any(axis=1)
     conditions = pivots.max(axis=1) / pivots.min(axis=1)
     seconds = (time.perf_counter() - started) / len(points)
     left, right = np.arange(n_features), np.zeros(n_features, dtype=np.intp)

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from operator import add
 from typing import Literal
@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from vanishing.arrays.blocks import all_threads, block_rows, one_thread
-from vanishing.arrays.kernels import norms
+from vanishing.arrays.kernels import MANY_COLUMNS, norms
 from vanishing.arrays.namespace import (
     Array,
     BoolArray,
@@ -28,7 +28,6 @@ from vanishing.construction.candidates import (
     find_distinct_products,
 )
 from vanishing.construction.gsvd import (
-    SAFETY,
     RankMargin,
     Side,
     Solution,
@@ -41,6 +40,7 @@ from vanishing.construction.normalizations import Gradient, Normalization
 from vanishing.construction.passes import Pass, Reduction
 from vanishing.construction.wide import find_span
 from vanishing.data.source import SampleSource
+from vanishing.levels import SAFETY
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.evaluation import DegreeBlock
 from vanishing.polynomials.monomials import count
@@ -126,7 +126,7 @@ def _grow_all(
             if trace and most_products is not None and n_products > most_products:
                 reason = "interpolated"
                 break
-            with all_threads() if n_products >= LARGE else nullcontext():
+            with allow_threads(n_products):
                 state, step = grow(state, source, contrast, settings, corrected)
             trace.append(step)
             if callback is not None:
@@ -137,8 +137,9 @@ def _grow_all(
     return Construction(state.basis, tuple(trace), reason, state.n_rows)
 
 
-#: With so many candidates, matrices are large enough for several threads of LAPACK.
-LARGE = 256
+def allow_threads(n_candidates: int) -> AbstractContextManager[None]:
+    """Give LAPACK its threads back if matrices are large enough for several."""
+    return all_threads() if n_candidates >= 2 * MANY_COLUMNS else nullcontext()
 
 
 def _most_candidates(basis: PolynomialBasis) -> int:

@@ -18,7 +18,7 @@ from vanishing.arrays.namespace import (
     namespace,
 )
 from vanishing.construction.candidates import Stage
-from vanishing.construction.gsvd import EXACT, SAFETY, bound_trusted_error
+from vanishing.construction.gsvd import CLOSELY, bound_trusted_error
 from vanishing.construction.passes import Factor, Pass, Tsqr, find_ranges, join_ranges
 from vanishing.data.source import (
     LARGEST,
@@ -30,14 +30,10 @@ from vanishing.data.source import (
     close_after,
 )
 from vanishing.data.streams import ChunkSource
-from vanishing.polynomials.monomials import Expansion, count, expand_monomials, monomials
+from vanishing.levels import SAFETY, SAME
+from vanishing.polynomials.monomials import CANCELLED, Expansion, count, expand_monomials, monomials
 
 # --- Coordinates in which the monomials of points are far from dependent --------------------------
-
-#: Rounding errors of sums, in units of those of their terms.
-ROUNDING = 64
-#: Coordinates are replaced if better ones differ by this factor.
-WORTHWHILE = 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +61,7 @@ class Frame:
         # Columns in units of their spread; one that is constant so far, in units of its size; one
         # of zeros, in the largest units of others.
         spread = np.linalg.norm(R[1:, 1:], axis=0)
-        error = ROUNDING * factor.relative_error
+        error = SAFETY * factor.relative_error
         rounding = error * np.abs(origin)
         unit = np.where(spread > rounding, spread, np.abs(origin))
         is_zero = unit == 0
@@ -113,8 +109,9 @@ class Frame:
         theirs = Frame.fit(factor)
         between = self.express(theirs)
         stretch = np.linalg.svd(between[1:], compute_uv=False)
-        near = np.linalg.norm(between[0]) <= WORTHWHILE
-        alike = stretch[0] <= WORTHWHILE and stretch[-1] >= 1 / WORTHWHILE
+        # Coordinates that differ by less lose no more digits than bounds on errors do.
+        near = np.linalg.norm(between[0]) <= CLOSELY
+        alike = stretch[0] <= CLOSELY and stretch[-1] >= 1 / CLOSELY
         return self if near and alike else theirs
 
 
@@ -257,11 +254,6 @@ def refuse_reading(name: str) -> NoReturn:
 # Rounding errors are kept for each monomial: the factor of a direction in which all rows so far
 # agree is nothing but rounding, which says nothing about the other directions.
 
-#: Rows are kept themselves as long as there are at most so many for each monomial.
-ROWS_PER_MONOMIAL = 2
-#: A warning is given if more than these six digits are lost.
-LARGEST_CANCELLATION = 1e6
-
 
 @dataclass(frozen=True, eq=False)
 class Moments:
@@ -377,7 +369,7 @@ def _add_rows(
     """Keep the rows as long as they are few, and their moments afterwards."""
     if isinstance(kept, Moments):
         return kept.add_rows(source, memory_budget)
-    limit = ROWS_PER_MONOMIAL * count(source.n_features, degree)
+    limit = 2 * count(source.n_features, degree)
     limit -= 0 if kept is None else len(kept)
     rows = KeptRows.copy(source, degree, limit) if limit > 0 else None
     if rows is not None:
@@ -445,7 +437,7 @@ class MomentSource(SampleSource):
             first, last = 1 + stage.left, n_lower - n_last + stage.right
             sizes[n_lower:] = np.maximum(rms[n_lower:], rms[first] * rms[last])
             # With the full border, F_1 holds variables that are zero: nothing is relative to them.
-            is_zero = (rms <= SAFETY * errors) & (rms <= EXACT)
+            is_zero = (rms <= SAFETY * errors) & (rms <= SAME)
             is_zero[n_lower:] = is_zero[first] | is_zero[last]
             errors = np.where(is_zero, 0.0, errors)
             # On rows such a product would be zero exactly, as x y on the axes of the plane. Here it
@@ -511,7 +503,7 @@ class MomentSource(SampleSource):
         """
         unit = self.moments.factor.relative_error
         relative = _largest_ratio(errors, sizes)
-        if relative > LARGEST_CANCELLATION * unit:
+        if CANCELLED * relative > unit:
             warnings.warn(
                 f"{self.name} is spread so unevenly that {np.log10(relative / unit):.0f} digits "
                 "are lost in sums of its monomials; leave out rows that are far from all others, "

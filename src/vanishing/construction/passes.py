@@ -33,6 +33,7 @@ from vanishing.arrays.namespace import (
     promote_dtypes,
 )
 from vanishing.data.source import SampleSource
+from vanishing.levels import SAFETY
 
 __all__ = ["Auto", "Factor", "Gram", "Pass", "Reduction", "Tsqr", "resolve_reduction"]
 
@@ -81,9 +82,6 @@ class Factor:
 # Faster than TSQR, but blind below sqrt(eps): an exact relation gets an extent near 1e-8 of the
 # candidates' size (float64), and extents below about 1e-7 (3e-3 in float32) count as vanishing
 # whatever the tolerance. Noisy data has tolerances well above that, and loses nothing.
-
-#: Pivots of the Cholesky factor below so many times sqrt(eps) are not trusted.
-SMALLEST_PIVOT = 64.0
 
 
 class GramSummary(NamedTuple):
@@ -185,7 +183,7 @@ def _root_on_accelerator(  # pragma: no cover - needs an accelerator
     factor = cholesky_or_none(matrix / scale[:, None] / scale)
     if factor is None:
         return None
-    if not float(xp.min(xp.linalg.diagonal(factor))) > SMALLEST_PIVOT * np.sqrt(summary.eps):
+    if not float(xp.min(xp.linalg.diagonal(factor))) > SAFETY * np.sqrt(summary.eps):
         return None
     return move_to_numpy(factor * scale)
 
@@ -198,7 +196,7 @@ def _triangular_root(matrix: FloatArray, eps: float) -> FloatArray:
     """
     (potrf,) = get_lapack_funcs(("potrf",), (matrix,))
     factor, failed = potrf(matrix, lower=False, clean=True)
-    if failed == 0 and np.diag(factor).min(initial=1.0) > SMALLEST_PIVOT * np.sqrt(eps):
+    if failed == 0 and np.diag(factor).min(initial=1.0) > SAFETY * np.sqrt(eps):
         return np.asarray(factor)
     eigenvalues, vectors = np.linalg.eigh(matrix)
     root = np.sqrt(np.maximum(eigenvalues, 0.0))[:, None] * vectors.T
@@ -245,8 +243,8 @@ class Tsqr:
 # If the norms of all combinations are known to nine digits on each block, they are on all rows.
 # Noisy data is like that. A relation that holds exactly is not, and goes to TSQR.
 
-#: Relative error that a Cholesky factor may cause in the size of a polynomial.
-ACCURACY = 1e-9
+#: Accuracy of extents that any way to compute them keeps: extents that differ by less are tied.
+NINE_DIGITS = 1e-9
 
 
 @dataclass(frozen=True)
@@ -258,7 +256,7 @@ class Auto(Tsqr):
 
     def summarize(self, values: Array) -> TriangularSummary:
         """Factor one block."""
-        factor = factor_if_regular(values, ACCURACY) if is_numpy_array(values) else None
+        factor = factor_if_regular(values, NINE_DIGITS) if is_numpy_array(values) else None
         if factor is None:
             return super().summarize(values)
         return TriangularSummary(factor, int(values.shape[1]), machine_epsilon(values))
@@ -319,10 +317,6 @@ def find_ranges(source: SampleSource) -> FloatArray:
 def join_ranges(first: FloatArray, second: FloatArray) -> FloatArray:
     """Return the ranges of two sets of rows together."""
     return np.stack([np.minimum(first[0], second[0]), np.maximum(first[1], second[1])])
-
-
-#: Square matrices that a thread holds, at most.
-SQUARES_PER_THREAD = 3.5
 
 
 class _Part(NamedTuple):
@@ -403,5 +397,4 @@ class Pass:
         Each holds a block and up to three summaries, which are square matrices; so does the thread
         that merges their results.
         """
-        squares = self.memory_budget / (8 * n_columns**2)
-        return max(1, int(min(squares, 1e6) / SQUARES_PER_THREAD) - 1)
+        return max(1, self.memory_budget // (4 * 8 * n_columns**2) - 1)

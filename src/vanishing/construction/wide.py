@@ -13,22 +13,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.linalg import qr
 
-from vanishing.arrays.kernels import norms
+from vanishing.arrays.kernels import MANY_COLUMNS, norms
 from vanishing.arrays.namespace import Array, FloatArray, move_like
 from vanishing.construction.candidates import check_sizes
-from vanishing.construction.gsvd import SAFETY, fix_signs
+from vanishing.construction.gsvd import fix_signs
 from vanishing.construction.moments import MomentSource, factor_affine
 from vanishing.construction.normalizations import ORDINARY, Normalization, Vca
 from vanishing.data.source import MappedSource, SampleSource
+from vanishing.levels import SAFETY
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.evaluation import Complement
 from vanishing.polynomials.monomials import AffineMap
 
 if TYPE_CHECKING:
     from vanishing.construction.loop import Construction, DegreeTrace
-
-#: With fewer columns, square matrices are small, and the equations are worth reading one by one.
-FEWEST_COLUMNS = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +114,8 @@ def find_span(
     digits of the small ones.
     """
     n_features = source.n_features
-    if not normalization.rotation_invariant or n_features < FEWEST_COLUMNS:
+    # With fewer columns, square matrices are small, and equations are worth reading one by one.
+    if not normalization.rotation_invariant or n_features < 2 * MANY_COLUMNS:
         return None
     if any(isinstance(each, MomentSource) for each in (source, contrast)):
         return None

@@ -20,6 +20,7 @@ from vanishing.arrays.namespace import (
     move_like,
     namespace,
 )
+from vanishing.levels import SAFETY, SAME
 from vanishing.polynomials.evaluation import LARGEST_MATRIX, DegreeBlock
 
 # --- Monomials of bounded degree: exponents, products with a variable, derivatives, values --------
@@ -337,10 +338,11 @@ def spanning(columns: FloatArray, tol: float) -> FloatArray:
 
 # --- A maximal set of independent columns, chosen the same way every time -------------------------
 
-#: Columns whose residuals differ by less than this are tied; ties go to the lower index.
-TIE = 1e-6
-#: A column without errors is dependent if its residual is below this fraction of its norm.
-DEPENDENT = 1e-8
+#: A difference that is a smaller fraction of its terms has lost more than six of sixteen digits.
+#: What differs by less is tied: that is far above rounding, and far below what anybody looks for.
+CANCELLED = 1e-6
+#: Residuals that a Gram matrix, which squares them, does not tell from zero.
+SQUARED_AWAY = float(np.sqrt(SAFETY * np.finfo(np.float64).eps))
 
 
 def independent_columns(matrix: FloatArray, error: float = 0.0) -> tuple[IntArray, FloatArray]:
@@ -356,15 +358,11 @@ def independent_columns(matrix: FloatArray, error: float = 0.0) -> tuple[IntArra
     slope = _tie_breaker(n_columns)
     triangle, order = qr(matrix * slope, mode="r", pivoting=True, check_finite=False)
     residuals = np.abs(np.diag(triangle))
-    independent = residuals > max(DEPENDENT, error) * sizes[order[: len(residuals)]]
+    independent = residuals > max(SAME, error) * sizes[order[: len(residuals)]]
     rank = len(residuals) if independent.all() else int(np.argmin(independent))
     unpermuted = np.empty((rank, n_columns))
     unpermuted[:, order] = triangle[:rank]
     return np.sort(order[:rank]), unpermuted / slope
-
-
-#: Relative residuals of independent and of dependent columns, if their Gram matrix is to tell.
-CLEARLY_INDEPENDENT, CLEARLY_DEPENDENT = 1e-4, 1e-7
 
 
 def independent_products(
@@ -391,11 +389,12 @@ def independent_products(
     matrix = _gram_of_products(forms, n_variables, degree, near)
     scale = slope if near is None else move_like(slope, near)
     matrix *= scale[:, None] * scale
-    smallest = (max(CLEARLY_DEPENDENT, error) * sizes.max(initial=0.0)) ** 2
+    smallest = (max(SQUARED_AWAY, error) * sizes.max(initial=0.0)) ** 2
     n_monomials = count(n_variables, degree) - count(n_variables, degree - 1)
     most = min(n_monomials, n_products)
     order, diagonal = pivoted_cholesky(matrix, smallest, most)
-    if (diagonal <= max(CLEARLY_INDEPENDENT, error) * sizes[order]).any():
+    # The squares of larger residuals are known to half of their digits.
+    if (diagonal <= max(np.sqrt(SAME), error) * sizes[order]).any():
         return None
     return np.sort(order)
 
@@ -428,8 +427,8 @@ def _gram_of_products(
 
 
 def _tie_breaker(n_columns: int) -> FloatArray:
-    """Return a slope far above rounding, and far below any difference that matters."""
-    return np.asarray(1.0 - TIE * np.arange(n_columns) / max(1, n_columns))
+    """Return a slope that lets ties go to the lower index."""
+    return np.asarray(1.0 - CANCELLED * np.arange(n_columns) / max(1, n_columns))
 
 
 # --- Coefficients of nested polynomials on monomials ----------------------------------------------
