@@ -35,7 +35,14 @@ from vanishing.construction.gsvd import (
     solve,
 )
 from vanishing.construction.moments import Moments, factor_affine
-from vanishing.construction.noise import Noise, search_moments, search_spectra, spread_of
+from vanishing.construction.noise import (
+    ROWS_PER_UNKNOWN,
+    UNBOUNDED,
+    Noise,
+    search_moments,
+    search_spectra,
+    spread_of,
+)
 from vanishing.construction.normalizations import Gradient, Normalization
 from vanishing.construction.passes import Pass, Reduction
 from vanishing.construction.wide import find_span
@@ -617,10 +624,8 @@ def count_fragile(solution: Solution, bound: float | FloatArray) -> int:
 
 # --- The noise of the points as the tolerance -----------------------------------------------------
 
-#: Degrees that noise is looked for at, where there is no bound on them.
-UNBOUNDED = 6
-#: Rows for each polynomial, at least, and polynomials, at most, of the degree above the largest.
-ROWS_PER_POLYNOMIAL, MOST_ABOVE = 3, 2000
+#: Candidates of a degree that is looked at for its noise alone: seconds of LAPACK.
+MOST_CANDIDATES = 2000
 
 
 def find_noise(
@@ -628,47 +633,64 @@ def find_noise(
 ) -> tuple[Noise, Moments | None]:
     """Find the noise of points, by their moments or else by the extents of their polynomials.
 
-    Returns ``moments``: to construct with instead of the points, if the noise is to be taken out.
+    Exact equations hide the noise of others. As long as moments do not tell, columns or directions
+    that satisfy equations of their own are taken out, and the noise is that of the rest. The
+    moments are for the construction, instead of the points, if the noise is to be taken out.
     """
     bound = UNBOUNDED if max_degree is None else max_degree
-    found = search_moments(source, bound, settings.memory_budget)
-    if found is not None:
-        noise, moments = found
-        if max_degree is None:  # moments end at some degree
-            return replace(noise, corrected=False, n_equations=None), None
+    lowest = None  # degree of the exact equations
+    while (found := search_moments(source, bound, settings.memory_budget)) is None:
+        rest = _take_out_exact(source, bound, settings)
+        if rest is None:
+            found = _search_extents(source, bound, settings), None
+            break
+        source, degree = rest
+        lowest = degree if lowest is None else min(lowest, degree)
+    noise, moments = found
+    if lowest is not None:
+        level = 0.0 if np.isnan(noise.level) else noise.level
+        noise = replace(noise, level=level, degree=min(lowest, noise.degree or bound))
+    elif max_degree is not None:
         return noise, moments
+    return replace(noise, corrected=False, n_equations=None), None  # moments end at some degree
+
+
+def _take_out_exact(
+    source: SampleSource, bound: int, settings: Settings
+) -> tuple[SampleSource, int] | None:
+    """Return points without what exact equations fix, and the lowest degree of such equations."""
     n_values = count_values(source, bound + 1)
     if 0 < np.sum(n_values <= bound) < source.n_features:
-        # A column with k values satisfies an equation of degree k of its own: a yes-no column is
-        # exact. The noise is that of the other columns.
-        kept = np.eye(source.n_features)[:, n_values > bound]
-        rest = source.map_rows(lambda x: x @ move_like(kept, x), kept.shape[1])
-        noise, _ = find_noise(rest, max_degree, settings)
-        level = 0.0 if np.isnan(noise.level) else noise.level
-        lowest = min(int(n_values.min()), noise.degree or bound)
-        return replace(noise, level=level, degree=lowest, corrected=False, n_equations=None), None
-    plain = replace(settings, tol=0.0, normalization=Gradient(), max_nonvanishing=None)
-    first = construct(source, None, plain, max_degree=1)
-    directions = first.basis.blocks[0].nonvanishing
-    if 0 < directions.shape[1] < source.n_features:
-        # Exact linear equations hide the noise of others. In a rotated frame they are gone.
+        # A column with k values satisfies an equation of degree k of its own.
+        axes, degree = np.eye(source.n_features)[:, n_values > bound], int(n_values.min())
+    else:
+        first = construct(source, None, _find_all(settings), max_degree=1)
+        directions, degree = first.basis.blocks[0].nonvanishing, 1
+        if not 0 < directions.shape[1] < source.n_features:
+            return None
         axes = np.linalg.qr(directions)[0]
-        flat = source.map_rows(lambda x: x @ move_like(axes, x), axes.shape[1])
-        noise, _ = find_noise(flat, max_degree, settings)
-        level = 0.0 if np.isnan(noise.level) else noise.level
-        return replace(noise, level=level, degree=1, corrected=False, n_equations=None), None
-    most = min(first.n_rows / ROWS_PER_POLYNOMIAL, MOST_ABOVE)
+    return source.map_rows(lambda x: x @ move_like(axes, x), axes.shape[1]), degree
+
+
+def _find_all(settings: Settings) -> Settings:
+    """Return the settings that give all extents as distances."""
+    return replace(settings, tol=0.0, normalization=Gradient(), max_nonvanishing=None)
+
+
+def _search_extents(source: SampleSource, bound: int, settings: Settings) -> Noise:
+    """Find the noise of points by a construction, one degree above the bound if there are rows."""
+    affine = factor_affine(source, settings.memory_budget)
+    most = min(affine.n_rows / ROWS_PER_UNKNOWN, MOST_CANDIDATES)
     while bound > 1 and count(source.n_features, bound) > most:
         bound -= 1
     above = bound + 1 if count(source.n_features, bound + 1) <= most else bound
-    trace = construct(source, None, plain, max_degree=above).trace
-    spread = spread_of(factor_affine(source, settings.memory_budget))
+    trace = construct(source, None, _find_all(settings), max_degree=above).trace
     spectra = [step.spectrum for step in trace]
     exact = [step.degree for step in trace if step.vanishing]
     if exact:  # equations that are not exact beside some that are: nothing tells them from noise
         levels = tuple(float(spectrum.min(initial=np.inf)) for spectrum in spectra)
-        return Noise(0.0, spread, exact[0], levels), None
-    return search_spectra(spectra, spread), None
+        return Noise(0.0, spread_of(affine), exact[0], levels)
+    return search_spectra(spectra, spread_of(affine))
 
 
 def count_values(source: SampleSource, most: int) -> IntArray:
