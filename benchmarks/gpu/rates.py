@@ -13,10 +13,10 @@ import numpy as np
 import torch
 
 from vanishing import VanishingIdeal
-from vanishing.arrays import kernels
 from vanishing.arrays.blocks import block_rows
 from vanishing.arrays.kernels import gram, triangular_factor
 from vanishing.data import DeviceSource
+from vanishing.polynomials import evaluation
 from vanishing.polynomials.evaluation import Evaluator
 
 #: Rows of one block, features and degree of the passes whose parts are timed.
@@ -79,8 +79,8 @@ def _parts(
     )
     out = values[evaluator.n_nonvanishing :, :]
     seconds = {
-        "products": best_of(lambda: kernels.multiply_rows(out, *factors)),
-        "products_by_gathering": best_of(lambda: kernels.multiply_gathered(out, *factors)),
+        "products": best_of(lambda: evaluation.multiply_rows(out, *factors)),
+        "products_by_gathering": best_of(lambda: evaluation.multiply_gathered(out, *factors)),
         "evaluation": best_of(lambda: evaluator.with_candidates(x, last.left, last.right)),
         "gram": best_of(lambda: gram(values)),
         "gram_as_one_product": best_of(lambda: values @ values.T),

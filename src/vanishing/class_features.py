@@ -35,12 +35,6 @@ if TYPE_CHECKING:
     from vanishing.equations.onnx_graph import Graph, Output, Value
 
 
-#: A class needs so many rows for each term, or equations that hold on them may not hold on others.
-ROWS_PER_TERM = 2
-#: Degree of the default ideal, if there are enough rows.
-DEGREE = 2
-
-
 class ClassVanishingFeatures(HasIdeal, Saveable, TransformerMixin, BaseEstimator):
     """Absolute values of polynomials that vanish on each class in turn.
 
@@ -150,8 +144,9 @@ class ClassVanishingFeatures(HasIdeal, Saveable, TransformerMixin, BaseEstimator
         template = self.ideal
         if template is None:
             template = self._default_ideal()
-            n_terms = count(X.shape[1], DEGREE)
-            if np.bincount(of_class).min() < ROWS_PER_TERM * n_terms:
+            # With fewer than two rows for each term, equations may not hold on other rows.
+            n_terms = count(X.shape[1], template.max_degree)
+            if np.bincount(of_class).min() < 2 * n_terms:
                 template.set_params(max_degree=1)
         contrastive = template.needs_contrast
         parts = []
@@ -239,7 +234,7 @@ class ClassVanishingFeatures(HasIdeal, Saveable, TransformerMixin, BaseEstimator
         return np.asarray(names, dtype=object)
 
     def _default_ideal(self) -> VanishingIdeal:
-        return VanishingIdeal(max_degree=DEGREE, tol=0.3, normalization="contrastive")
+        return VanishingIdeal(max_degree=2, tol=0.3, normalization="contrastive")
 
     def onnx_outputs(self, graph: "Graph", x: "Value") -> "list[Output]":
         """Add the output of ``transform`` and the signed polynomials to an ONNX graph.

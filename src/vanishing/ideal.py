@@ -63,6 +63,7 @@ from vanishing.data.inputs import (
 )
 from vanishing.data.source import ArraySource, SampleSource, add_weights
 from vanishing.equations.text import last_digits
+from vanishing.levels import CHANCE
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.order_ideal import OrderIdeal
 from vanishing.saving import Saveable
@@ -114,16 +115,7 @@ class OverflowWarning(UserWarning):
 def warn_of_overflow(values: Array, what: str) -> Array:
     """Warn if some rows of values are not finite, and return the values.
 
-    Parameters
-    ----------
-    values : array of shape (n_samples,) or (n_samples, n_values)
-    what : str
-        What the values are, in the plural.
-
-    Returns
-    -------
-    array
-        The same.
+    ``what``: what the values are, in the plural.
     """
     xp = namespace(values)
     # The sum costs far less than the values, and says that all of them are finite.
@@ -145,16 +137,7 @@ def warn_of_overflow(values: Array, what: str) -> Array:
 
 
 def find_smallest_extent(ideal: "VanishingIdeal") -> float:
-    """Return the smallest extent of all polynomials of a fitted ideal, infinite if it has none.
-
-    Parameters
-    ----------
-    ideal : VanishingIdeal
-
-    Returns
-    -------
-    float
-    """
+    """Return the smallest extent of all polynomials of a fitted ideal, infinite if it has none."""
     smallest = (float(step.spectrum.min(initial=np.inf)) for step in ideal.trace_)
     return min(smallest, default=np.inf)
 
@@ -162,14 +145,7 @@ def find_smallest_extent(ideal: "VanishingIdeal") -> float:
 def suggest_tolerance(smallest: float) -> float:
     """Return a round tolerance, somewhat above the smallest extent.
 
-    Parameters
-    ----------
-    smallest : float
-        Positive and finite.
-
-    Returns
-    -------
-    float
+    ``smallest``: positive and finite.
     """
     step = 10.0 ** np.floor(np.log10(smallest))
     larger = next(m * step for m in (1.5, 2, 3, 5, 10, 15) if m * step >= 1.2 * smallest)
@@ -181,13 +157,7 @@ def check_contrast(
 ) -> None:
     """Refuse a contrast that is not used, and the lack of one that is needed.
 
-    Parameters
-    ----------
-    normalization : Normalization or None
-    given : bool
-        Whether a contrast was passed.
-    known : bool
-        Whether there is one from earlier calls.
+    ``given``: whether a contrast was passed. ``known``: whether there is one from earlier calls.
     """
     needed = normalization is not None and normalization.needs_contrast
     name = "leading coefficient" if normalization is None else type(normalization).__name__
@@ -240,10 +210,6 @@ def check_discriminates(
         )
 
 
-#: Rows that show how many decimals the columns have.
-WRITTEN_ROWS = 1000
-
-
 def warn_of_raw_contrast(points: SampleSource, contrast: SampleSource) -> None:
     """Warn if X was standardized, but the contrast was not.
 
@@ -258,7 +224,7 @@ def warn_of_raw_contrast(points: SampleSource, contrast: SampleSource) -> None:
     if not is_standardized(points.array):
         return
     rows, others = (
-        np.asarray(move_to_host(source.array[:WRITTEN_ROWS, :]), dtype=np.float64)
+        np.asarray(move_to_host(source.array[: round(1 / CHANCE), :]), dtype=np.float64)
         for source in (points, contrast)
     )
     in_full = last_digits(rows) == 0
@@ -303,9 +269,8 @@ def warn_of_undecided(found: Construction) -> None:
         )
 
 
-#: Ranks whose pivots are nearer than this factor to the bound on rounding errors are fragile. By QR
-#: the bound is far above the errors that occur: what is taken for zero should be further below it.
-FRAGILE_RANK, FRAGILE_ZERO = 4.0, 16.0
+#: Ranks whose pivots are nearer than two bits to the bound on rounding errors are fragile.
+FRAGILE = 4.0
 
 
 def warn_of_fragile(found: Construction, reduction: Reduction) -> None:
@@ -321,11 +286,12 @@ def warn_of_fragile(found: Construction, reduction: Reduction) -> None:
             FragileWarning,
             stacklevel=4,
         )
-    below = FRAGILE_ZERO if isinstance(reduction, Tsqr) else FRAGILE_RANK
+    # By QR the bound is far above the errors that occur: zeros should be twice as many bits below.
+    below = FRAGILE**2 if isinstance(reduction, Tsqr) else FRAGILE
     ranks = [
         step
         for step in found.trace
-        if step.rank_accepted < FRAGILE_RANK or below * step.rank_rejected > 1
+        if step.rank_accepted < FRAGILE or below * step.rank_rejected > 1
     ]
     # Undecided polynomials are near rounding errors, too, and there is a warning of them.
     if ranks and not any(step.undecided for step in found.trace):

@@ -12,3 +12,5 @@ CHANCE = 2.0**-10
 OUTLYING = 5.0
 #: Numbers that are worked on at a time: 16 MB in double precision, the cache of a processor.
 BLOCK = 2**21
+#: Rounding errors are assumed to be at most this many times their estimate: six bits.
+SAFETY = 64.0

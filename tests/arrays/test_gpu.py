@@ -6,9 +6,9 @@ from sklearn.decomposition import PCA
 from tests.support.cases import NORMALIZATIONS, REDUCTIONS, counts, gaussian_contrast
 
 from vanishing import TransformationDetector, VanishingIdeal
-from vanishing.arrays import kernels
 from vanishing.arrays.kernels import factor_by_cholesky
 from vanishing.data import DeviceSource
+from vanishing.polynomials import evaluation
 from vanishing.transformations import Rotations
 
 torch = pytest.importorskip("torch")
@@ -137,10 +137,10 @@ def test_products_in_one_kernel(dtype, n_rows):
     first, last = values[:7], values[7:30]
     left = torch.randint(0, 7, (50,), generator=rng, device="cuda")
     right = torch.randint(0, 23, (50,), generator=rng, device="cuda")
-    assert kernels._find_fused_kernel(values[30:], first, last) is not None
+    assert evaluation._find_fused_kernel(values[30:], first, last) is not None
     expected = torch.empty_like(values[30:])
-    kernels.multiply_gathered(expected, first, left, last, right)
-    kernels.multiply_rows(values[30:], first, left, last, right)
+    evaluation.multiply_gathered(expected, first, left, last, right)
+    evaluation.multiply_rows(values[30:], first, left, last, right)
     assert torch.equal(values[30:], expected)
 
 

@@ -180,7 +180,7 @@ def test_rows_of_a_block(n_columns, per_row, budget):
 @pytest.mark.parametrize("normalization", NORMALIZATIONS)
 def test_same_bits_with_any_number_of_threads(monkeypatch, normalization, reduction):
     """Also of weighted rows and of chunks, and of what is evaluated."""
-    monkeypatch.setattr("vanishing.arrays.blocks.CPU_BLOCK", 2**14)
+    monkeypatch.setattr("vanishing.arrays.blocks.BLOCK", 2**14)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((4000, 4))
     X[:, 3] = X[:, 0] * X[:, 1] + 1e-3 * rng.standard_normal(4000)

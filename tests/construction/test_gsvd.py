@@ -209,7 +209,7 @@ def test_an_accelerator_leaves_uncertain_sizes_to_the_processor():
     a, b, _ = regular(5)
     assert solve_on_accelerator(side(a), side(b), near) is not None
     assert solve_on_accelerator(side(a[:4]), side(b), near) is None  # fewer rows than columns
-    doubtful = Side(b, np.linalg.norm(b, axis=0), np.full(5, 1e-3), np.ones(5))
+    doubtful = Side(b, np.linalg.norm(b, axis=0), np.full(5, 1e-2), np.ones(5))
     assert solve_on_accelerator(side(a), doubtful, near) is None
     blurred = Side(a, np.linalg.norm(a, axis=0), np.full(5, 1e-2), np.ones(5))
     assert solve_on_accelerator(blurred, side(b), near) is None

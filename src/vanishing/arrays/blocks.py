@@ -21,16 +21,14 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from vanishing.arrays.namespace import Array, is_on_cpu
+from vanishing.levels import BLOCK
 
 # --- How many rows a block has, and what is too much memory ---------------------------------------
 
-#: Elements of a block that a processor works on: large enough for matrix products to run at full
-#: speed, small enough for the block to stay in the last level of cache (fastest of 2^17 .. 2^22).
-CPU_BLOCK = 2**21
-#: On an accelerator blocks are larger: a launch costs more than a cache miss.
+#: Numbers in a block on an accelerator, where a launch costs more than a cache miss.
 ACCELERATOR_BLOCK = 2**28
-#: Blocks have at least so many rows, whatever the memory budget.
-FEWEST_ROWS = 64
+#: Rows of a block at least, so that matrices of coefficients are not read for each row anew.
+FEWEST_AT_ONCE = 64
 
 
 def limit_jobs(n_jobs: int | None, n_tasks: int) -> int | None:
@@ -52,10 +50,10 @@ def format_bytes(n_bytes: int) -> str:
 
 def block_rows(width: int, *, cpu: bool = True, budget_bytes: int | None = None) -> int:
     """Return how many rows a block has if work on a row takes ``width`` numbers."""
-    elements = CPU_BLOCK if cpu else ACCELERATOR_BLOCK
+    elements = BLOCK if cpu else ACCELERATOR_BLOCK
     if budget_bytes is not None:
         elements = min(elements, budget_bytes // 8)
-    return max(FEWEST_ROWS, elements // max(1, width))
+    return max(FEWEST_AT_ONCE, elements // max(1, width))
 
 
 def row_slices(x: Array, *, width: int) -> Iterator[slice]:
@@ -91,7 +89,7 @@ Result = TypeVar("Result")
 
 #: Blocks that are worked on at once. With 16 threads, on 16 virtual cores, fits took 1.4 times as
 #: long as with 8.
-MOST = 8
+MOST_THREADS = 8
 #: How many threads BLAS had before it was limited to one; None while it is not limited.
 _allowed: int | None = None
 
@@ -105,7 +103,7 @@ def threads_for(block: Array) -> int:
     """
     if not array_api_compat.is_numpy_array(block) or not _in_main_thread():
         return 1
-    return min(MOST, _blas_threads() if _allowed is None else _allowed)
+    return min(MOST_THREADS, _blas_threads() if _allowed is None else _allowed)
 
 
 def map_in_threads(

@@ -1,8 +1,7 @@
-"""The heavy operations, in the fastest form that each array library has.
+"""Gram matrices and triangular factors, in the fastest form that each array library has.
 
-Products of rows, Gram matrices and triangular factors. LAPACK is called with the GIL released, so
-that threads factor blocks in parallel; on an accelerator Cholesky QR does the same by matrix
-products.
+LAPACK is called with the GIL released, so that threads factor blocks in parallel; on an accelerator
+Cholesky QR does the same by matrix products.
 
 Values of polynomials have shape ``(n_polynomials, n_rows)``: one polynomial per row. Products then
 run over contiguous memory, and the transpose has the column-major order that LAPACK expects.
@@ -10,9 +9,7 @@ run over contiguous memory, and the transpose has the column-major order that LA
 
 import ctypes
 import math
-from collections.abc import Callable
 from functools import cache
-from itertools import pairwise
 from typing import Any
 
 import array_api_compat
@@ -32,97 +29,29 @@ from vanishing.arrays.namespace import (
     move_to_numpy,
     namespace,
 )
-
-# --- Products of rows, the inner loop of evaluating nested polynomials ----------------------------
-
-Multiply = Callable[[Array, Array, Array, Array, Array], None]
-
-
-def multiply_rows(out: Array, first: Array, left: Array, last: Array, right: Array) -> None:
-    """Set ``out[k] = first[left[k]] * last[right[k]]`` for all k.
-
-    Parameters
-    ----------
-    out : array of shape (n_products, n_rows)
-    first, last : arrays of shape (any, n_rows)
-    left, right : int arrays of shape (n_products,)
-        In the library of the values.
-    """
-    if array_api_compat.is_numpy_array(out):
-        _multiply_runs(out, first, left, last, right)
-    elif (fused := _find_fused_kernel(out, first, last)) is not None:  # pragma: no cover - CUDA
-        fused(out, first, left, last, right)
-    else:
-        multiply_gathered(out, first, left, last, right)
-
-
-def _multiply_runs(out: Array, first: Array, left: Array, last: Array, right: Array) -> None:
-    """Multiply runs with one left factor and consecutive right ones, which need no copies."""
-    new = np.flatnonzero((np.diff(left) != 0) | (np.diff(right) != 1)) + 1
-    for start, stop in pairwise([0, *new.tolist(), len(left)]):
-        if start < stop:
-            i, j = left[start], right[start]
-            np.multiply(first[i], last[j : j + stop - start], out=out[start:stop])
-
-
-def multiply_gathered(out: Array, first: Array, left: Array, last: Array, right: Array) -> None:
-    """Gather both factors and multiply: every library can do that and differentiate it."""
-    xp = namespace(out)
-    product = xp.take(last, right, axis=0)
-    product *= xp.take(first, left, axis=0)
-    out[...] = product
-
-
-def _find_fused_kernel(out: Array, first: Array, last: Array) -> Multiply | None:
-    """Return a kernel without copies if there is one for these arrays.
-
-    It takes a fifth of the time (H200, float64 and float32, 210 to 1,540 products).
-    """
-    usable = (
-        array_api_compat.is_torch_array(out)
-        and not is_on_cpu(out)
-        and out.device.type == "cuda"
-        and not (first.requires_grad or last.requires_grad)  # autograd does not see the kernel
-        and out.dtype == first.dtype == last.dtype
-        and out.element_size() in (4, 8)
-        and all(array.stride(1) == 1 for array in (out, first, last))
-    )
-    return _compile_kernel(str(out.device)) if usable else None
-
-
-@cache
-def _compile_kernel(device: str) -> Multiply | None:  # pragma: no cover - needs CUDA
-    """Return the Triton kernel after a trial, or None if it is not installed or does not work."""
-    try:
-        import torch
-
-        from vanishing.arrays.triton_kernels import multiply_rows as fused
-
-        two = torch.ones((1, 3), device=device) * 2
-        out, index = torch.empty_like(two), torch.zeros(1, dtype=torch.int64, device=device)
-        fused(out, two, index, two, index)
-        return fused if bool((out == 4).all()) else None
-    except Exception:  # no Triton, no C compiler, an unknown device
-        return None
-
+from vanishing.levels import SAFETY
 
 # --- Symmetric products of matrices ---------------------------------------------------------------
 
-#: On an accelerator, products of this many polynomials or more are computed in so many strips. That
-#: is 1.5 times as fast as the whole product for 1,001 and 1,771 polynomials (H200, float64), and
-#: slower for 286.
-STRIPPED, STRIPS = 512, 4
-#: Up to so many polynomials, a general product of pieces takes half to two thirds of the time of a
-#: symmetric one. Products of so many operations and fewer run in kernels of OpenBLAS of their own.
-NARROW, SMALL_PRODUCT = 32, 900_000
+#: From so many columns on, the work on square matrices outweighs the calls.
+MANY_COLUMNS = 128
+#: On an accelerator, large products are computed in so many strips. That is 1.5 times as fast as
+#: the whole product for 1,001 and 1,771 polynomials (H200, float64), and slower for 286.
+STRIPS = 4
+#: Columns that fit one step of a blocked routine, as measured: panels of Householder factorizations
+#: are fastest with it, and up to it a general product of pieces takes half to two thirds of the
+#: time of a symmetric one.
+PANEL = 32
+#: Products of so many operations and fewer run in kernels of OpenBLAS of their own.
+SMALL_PRODUCT = 900_000
 
 
 def gram(values: Array) -> Array:
     """Return ``values @ values.T``, through a symmetric rank-k update where there is one."""
     n_polynomials = values.shape[0]
-    if array_api_compat.is_numpy_array(values) and 2 <= n_polynomials <= NARROW:
+    if array_api_compat.is_numpy_array(values) and 2 <= n_polynomials <= PANEL:
         return _gram_of_few(values)
-    if is_on_cpu(values) or n_polynomials < STRIPPED:
+    if is_on_cpu(values) or n_polynomials < STRIPS * MANY_COLUMNS:
         return values @ values.T  # NumPy recognizes the transposed operand and calls syrk
     # Accelerators have no such update behind this operator: compute strips of the upper triangle.
     xp = namespace(values)
@@ -162,18 +91,11 @@ def _gram_of_few(values: FloatArray) -> FloatArray:
 # (Yamamoto et al., 2015, "CholeskyQR2"). The pivots tell whether κ is small enough. Where it is
 # not, as for relations that hold exactly, nothing is returned.
 
-#: Pivots of the first factor below so many times sqrt(eps) are too small.
-SMALLEST_PIVOT = 64.0
-#: Pivots of the second factor are this close to 1 if the first factor was accurate.
-LARGEST_DEPARTURE = 0.1
-
 
 def factor_by_cholesky(values: Array) -> Array | None:
     """Return R of the QR factorization of ``values.T``, or None if that needs Householder QR.
 
-    Parameters
-    ----------
-    values : torch tensor of shape (n_polynomials, n_rows)
+    ``values`` has shape (n_polynomials, n_rows).
     """
     import torch
 
@@ -182,7 +104,7 @@ def factor_by_cholesky(values: Array) -> Array | None:
     matrix = gram(values)
     scale = torch.sqrt(torch.diagonal(matrix))  # makes pivots relative to each column
     first, failed = torch.linalg.cholesky_ex(matrix / scale[:, None] / scale, upper=True)
-    smallest = SMALLEST_PIVOT * math.sqrt(machine_epsilon(values))
+    smallest = SAFETY * math.sqrt(machine_epsilon(values))
     # NaN where squares overflow or a column is zero: no comparison holds then.
     if not bool((failed == 0) & (torch.diagonal(first).min() > smallest)):
         return None
@@ -190,8 +112,9 @@ def factor_by_cholesky(values: Array) -> Array | None:
     # Q R = A and not Rᵀ Qᵀ = Aᵀ: cuBLAS takes seconds for the latter with a million columns.
     orthonormal = torch.linalg.solve_triangular(first, values.T, upper=True, left=False)
     second, failed = torch.linalg.cholesky_ex(gram(orthonormal.T), upper=True)
+    # Near 1 if the first factor is accurate; up to half of that, the second one loses nothing.
     departure = torch.abs(torch.diagonal(second) - 1).max()
-    if not bool((failed == 0) & (departure < LARGEST_DEPARTURE)):
+    if not bool((failed == 0) & (departure < 0.5)):
         return None
     return torch.triu(second @ first)
 
@@ -203,12 +126,8 @@ def factor_by_cholesky(values: Array) -> Array | None:
 # released. Where that is not possible (an interpreter other than CPython, a LAPACK with integers of
 # 64 bits) NumPy does the work.
 
-#: Columns per panel of the blocked Householder factorization; fastest of 16, 32, 64 as measured.
-PANEL = 32
-#: Blocks with fewer rows than this many times their columns are not worth a Gram matrix.
-TALL = 4
-#: Between these sizes squares neither overflow nor lose digits, even in long sums.
-SMALLEST, LARGEST = 1e-140, 1e140
+#: Squares of numbers between this and its inverse neither overflow nor lose digits.
+SQUARABLE = float(np.sqrt(np.finfo(np.float64).tiny / np.finfo(np.float64).eps))
 
 Matrix = npt.NDArray[Any]
 
@@ -242,7 +161,7 @@ def factor_of_shifted(values: Matrix) -> Matrix:
     first = values[0] if len(values) else values.ravel()
     square = first @ first
     # Double precision only: in single precision the sums overflow where LAPACK's norms do not.
-    if values.dtype != np.float64 or not SMALLEST < square < LARGEST:
+    if values.dtype != np.float64 or not SQUARABLE < square < 1 / SQUARABLE:
         return qr_factor(values)
     shifts = values[1:] @ first / square
     if not np.all(np.isfinite(shifts)):
@@ -261,24 +180,17 @@ def factor_if_regular(values: Matrix, accuracy: float) -> Matrix | None:
     Cholesky factor of RᵀR + Δ is that of I + R⁻ᵀ Δ R⁻¹, times R: no norm ‖R c‖ changes by more than
     the fraction ‖Δ‖ ‖R⁻¹‖² / 2. So the computed factor itself tells how accurate it is.
 
-    Parameters
-    ----------
-    values : array of shape (n_polynomials, n_rows)
-    accuracy : float
-        The largest relative error that a norm ‖R c‖ may have.
-
-    Returns
-    -------
-    array of shape (n_polynomials, n_polynomials), or None
-        None if a norm may have a larger error.
+    ``values`` has shape (n_polynomials, n_rows). ``accuracy``: the largest relative error that a
+    norm ‖R c‖ may have. The result has shape (n_polynomials, n_polynomials). None if a norm may
+    have a larger error.
     """
     n_columns, n_rows = values.shape
     error = n_columns * machine_epsilon(values)
-    if n_rows < TALL * n_columns or not 0 < error <= accuracy:
+    if n_rows < 2 * n_columns or not 0 < error <= accuracy:
         return None
     matrix = gram(values)
     scale = np.sqrt(matrix.diagonal())
-    if not (scale.min() > SMALLEST and scale.max() < LARGEST):
+    if not (scale.min() > SQUARABLE and scale.max() < 1 / SQUARABLE):
         return None
     factor, failed = lapack.dpotrf(matrix / scale[:, None] / scale, clean=True)
     if failed:
@@ -357,21 +269,12 @@ def _precision(matrix: Matrix) -> np.dtype[Any]:
 
 # --- Triangular factors of any library ------------------------------------------------------------
 
-#: Rows of a pivoted Cholesky factor after which an accelerator is asked for the last pivot.
-CHECKED = 128
-
 
 def triangular_factor(values: Array) -> Array:
     """Return R of the QR factorization of ``values.T``; ``values`` may be overwritten.
 
-    Parameters
-    ----------
-    values : array of shape (n_polynomials, n_rows)
-
-    Returns
-    -------
-    array of shape (min(n_rows, n_polynomials), n_polynomials)
-        Upper triangular (or trapezoidal), with ``R.T @ R == values @ values.T``.
+    ``values`` has shape (n_polynomials, n_rows). The result has shape (min(n_rows, n_polynomials),
+    n_polynomials). Upper triangular (or trapezoidal), with ``R.T @ R == values @ values.T``.
     """
     if array_api_compat.is_numpy_array(values):
         return qr_factor(values)
@@ -393,21 +296,9 @@ def merge_triangular(first: Array, second: Array) -> Array:
 def pivoted_cholesky(matrix: Array, smallest: float, most: int) -> tuple[IntArray, FloatArray]:
     """Factor a positive semidefinite matrix, the largest pivot first.
 
-    Parameters
-    ----------
-    matrix : array of shape (n, n)
-        May be overwritten.
-    smallest : float
-        Pivots up to this are taken for zero.
-    most : int
-        A bound on the rank.
-
-    Returns
-    -------
-    pivots : int array of shape (rank,)
-        Which rows were taken, in this order.
-    diagonal : array of shape (rank,)
-        Of the triangular factor: the square roots of the pivots.
+    ``matrix`` of shape (n, n): may be overwritten. ``smallest``: pivots up to this are taken for
+    zero. ``most``: a bound on the rank. Returns ``pivots``: which rows were taken, in this order.
+    Returns ``diagonal``: of the triangular factor: the square roots of the pivots.
     """
     if array_api_compat.is_numpy_array(matrix):
         # A symmetric matrix is its transpose in the column-major order of LAPACK.
@@ -441,7 +332,8 @@ def _pivot_rows(matrix: Array, smallest: float, most: int) -> tuple[IntArray, Fl
         row *= torch.rsqrt(torch.clamp(pivot, min=smallest))
         rest.addcmul_(row[0], row[0], value=-1)
         rest.index_fill_(0, place, -torch.inf)
-        if k % CHECKED == CHECKED - 1 and float(pivot) <= smallest:
+        # Asking for a pivot waits for the accelerator.
+        if k % MANY_COLUMNS == MANY_COLUMNS - 1 and float(pivot) <= smallest:
             break
     found = move_to_numpy(pivots)
     rank = int(np.argmin(np.append(found > smallest, False)))
@@ -476,7 +368,7 @@ def norms(matrix: FloatArray) -> FloatArray:
     """Return the Euclidean norms of columns, even of numbers too large or small to square."""
     with np.errstate(over="ignore"):
         found = np.asarray(np.linalg.norm(matrix, axis=0))
-    if found.size and np.all((found > SMALLEST) & (found < LARGEST)):
+    if found.size and np.all((found > SQUARABLE) & (found < 1 / SQUARABLE)):
         return found
     largest = np.max(np.abs(matrix), axis=0, initial=0.0)
     unit = np.where(np.isfinite(largest) & (largest > 0), largest, 1.0)

@@ -9,6 +9,7 @@ import array_api_compat
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse
+from array_api_compat import numpy as standard_numpy
 
 # --- Libraries that are optional ------------------------------------------------------------------
 
@@ -38,13 +39,17 @@ IntArray = npt.NDArray[np.intp]
 BoolArray = npt.NDArray[np.bool_]
 
 
-_NUMPY = array_api_compat.array_namespace(np.empty(0))
-
-
 def namespace(array: Array) -> Any:
     """Return the array API namespace of ``array``."""
     # array_api_compat takes longer to answer than NumPy to work on a small array.
-    return _NUMPY if type(array) is np.ndarray else array_api_compat.array_namespace(array)
+    if type(array) is np.ndarray:
+        return standard_numpy
+    return array_api_compat.array_namespace(array)
+
+
+def is_truth_value(value: object) -> bool:
+    """Say whether ``value`` is True or False, of Python or NumPy: no number, although it adds."""
+    return isinstance(value, bool | np.bool_)
 
 
 def is_array(value: object) -> bool:
@@ -77,7 +82,7 @@ def move_like(matrix: npt.NDArray[Any], like: Array) -> Array:
     """Move a NumPy matrix to the library and device of ``like``; floats take its dtype too."""
     xp = namespace(like)
     dtype = like.dtype if matrix.dtype.kind == "f" else None
-    if xp is _NUMPY:
+    if xp is standard_numpy:
         return np.asarray(matrix, dtype=dtype)
     # The matrices of a basis are read-only, which other libraries do not accept.
     return xp.asarray(matrix.copy(), dtype=dtype, device=array_api_compat.device(like))
@@ -169,16 +174,7 @@ def require_dense(data: Any, name: str) -> Any:
 def unmask(data: Any, name: str) -> Any:
     """Return a masked array that hides nothing as a plain one, and other data as it is.
 
-    Parameters
-    ----------
-    data : object
-    name : str
-        What the error calls it.
-
-    Raises
-    ------
-    TypeError
-        If a masked array hides an entry, also as one of the rows of a list.
+    Raises ``TypeError`` if a masked array hides an entry, also as one of the rows of a list.
     """
     if isinstance(data, np.ma.MaskedArray):
         _refuse_hidden([data], name)

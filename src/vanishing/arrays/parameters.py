@@ -8,24 +8,13 @@ from math import isfinite
 from operator import index
 from typing import Any
 
-import numpy as np
-
-
-def is_truth_value(value: object) -> bool:
-    """Say whether a value is True or False, of Python or NumPy."""
-    return isinstance(value, bool | np.bool_)
+from vanishing.arrays.namespace import is_truth_value
 
 
 def check_whole(name: str, value: Any, least: int = 1) -> int:
     """Return a whole number, or raise if it is none, or too small.
 
-    Parameters
-    ----------
-    name : str
-        What the error calls it.
-    value : object
-    least : int
-        The smallest number that is allowed.
+    ``least``: the smallest number that is allowed.
     """
     try:
         number = least - 1 if is_truth_value(value) else index(value)
@@ -39,13 +28,7 @@ def check_whole(name: str, value: Any, least: int = 1) -> int:
 def check_real(name: str, value: Any, *, zero: bool) -> float:
     """Return a finite positive number (or zero, if that is allowed), or raise.
 
-    Parameters
-    ----------
-    name : str
-        What the error calls it.
-    value : object
-    zero : bool
-        Whether it may be 0.
+    ``zero``: whether it may be 0.
     """
     try:
         number = -1.0 if is_truth_value(value) or isinstance(value, str | bytes) else float(value)

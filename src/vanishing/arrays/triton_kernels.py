@@ -1,6 +1,6 @@
 """Kernels for NVIDIA and AMD devices, in Triton, which torch brings along there.
 
-Imported by ``products`` alone, where torch and Triton are at hand.
+Imported by ``polynomials/evaluation.py`` alone, where torch and Triton are at hand.
 """
 
 from typing import Any
@@ -9,8 +9,8 @@ import torch
 import triton
 import triton.language as tl
 
-#: Rows worked on by one program, and its warps: fastest, by a little, of 512 to 4096 (H200).
-ROWS, WARPS = 1024, 4
+#: Rows worked on by one program: fastest, by a little, of 512 to 4096 (H200).
+ROWS_PER_PROGRAM = 1024
 
 
 # Triton reads annotations as types of its own, so that the kernel has none but constants.
@@ -38,12 +38,12 @@ def _multiply_rows(  # type: ignore[no-untyped-def]
 
 
 def multiply_rows(out: Any, first: Any, left: Any, last: Any, right: Any) -> None:
-    """Do what ``products.multiply_rows`` does, writing every product once and nothing else."""
+    """Do what ``evaluation.multiply_rows`` does, writing every product once and nothing else."""
     n_products, n_rows = out.shape
     if n_products == 0 or n_rows == 0:
         return
     with torch.cuda.device(out.device):
-        _multiply_rows[n_products, triton.cdiv(n_rows, ROWS)](
+        _multiply_rows[n_products, triton.cdiv(n_rows, ROWS_PER_PROGRAM)](
             out,
             first,
             left,
@@ -53,6 +53,5 @@ def multiply_rows(out: Any, first: Any, left: Any, last: Any, right: Any) -> Non
             out.stride(0),
             first.stride(0),
             last.stride(0),
-            BLOCK=ROWS,
-            num_warps=WARPS,
+            BLOCK=ROWS_PER_PROGRAM,
         )

@@ -7,23 +7,23 @@ joins O. Otherwise it is the leading term of a generator.
 
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from vanishing.arrays.blocks import all_threads, one_thread
+from vanishing.arrays.blocks import one_thread
 from vanishing.arrays.kernels import norms, triangular_factor
 from vanishing.arrays.namespace import FloatArray, IntArray
 from vanishing.arrays.parameters import check_real
 from vanishing.construction.candidates import EPS, Form, Stage, check_columns
-from vanishing.construction.gsvd import SAFETY, estimate_condition
+from vanishing.construction.gsvd import estimate_condition
 from vanishing.construction.leading_terms import Columns, Found, Sequence, sort_out
-from vanishing.construction.loop import LARGE, Construction, DegreeTrace, StopReason
+from vanishing.construction.loop import Construction, DegreeTrace, StopReason, allow_threads
 from vanishing.construction.normalizations import Normalization
 from vanishing.construction.passes import Pass, Reduction, find_ranges
 from vanishing.data.source import SampleSource
+from vanishing.levels import SAFETY
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.evaluation import DegreeBlock
 from vanishing.polynomials.order_ideal import (
@@ -193,16 +193,7 @@ class Oavi(BorderConstruction):
 
 
 def resolve_construction(construction: Any) -> BorderConstruction | None:
-    """Return the construction of a name, or the object itself; None for VCA.
-
-    Parameters
-    ----------
-    construction : str or BorderConstruction
-
-    Returns
-    -------
-    BorderConstruction or None
-    """
+    """Return the construction of a name, or the object itself; None for VCA."""
     known: dict[str, type[BorderConstruction] | None] = {
         "vca": None,
         "abm": Abm,
@@ -230,33 +221,18 @@ def resolve_construction(construction: Any) -> BorderConstruction | None:
 # terms of a polynomial that change with the origin are smaller, and in O. Coefficients do; so the
 # normalizations measure the coefficients on monomials of x.
 
-#: The origin is moved into columns whose mean is larger than this many times their spread.
-FAR = 1.0
-
 
 @dataclass(frozen=True, eq=False)
 class State:
     """What the degrees so far hand to the next.
 
-    Parameters
-    ----------
-    basis : PolynomialBasis
-    terms : tuple of int arrays of shape (n_terms, n_features)
-        Per degree from 0, the exponents of O.
-    places : int array of shape (n_terms of all degrees,)
-        Where the terms of O are among F: with the full border all variables are in F.
-    rms : array of shape (n_nonvanishing,)
-        Root mean square of F on X.
-    shift : array of shape (n_nonvanishing,)
-        Rounding errors of F on X that are due to the origin of the variables, in units of eps.
-    residuals : array of shape (n_nonvanishing,)
-        What fits on all smaller terms left of F.
-    leading : tuple of int arrays of shape (n_vanishing, n_features)
-        Per degree from 1, the leading terms.
-    n_zeros, n_coefficients : int
-        How many coefficients of the vanishing polynomials are zero, and how many there are.
-    n_rows : float
-        Number of points, or the sum of their weights; 0 until it is known.
+    ``terms`` of shape (n_terms, n_features): per degree from 0, the exponents of O. ``places``:
+    where the terms of O are among F: with the full border all variables are in F. ``rms``: root
+    mean square of F on X. ``shift``: rounding errors of F on X that are due to the origin of the
+    variables, in units of eps. ``residuals``: what fits on all smaller terms left of F. ``leading``
+    of shape (n_vanishing, n_features): per degree from 1, the leading terms. ``n_zeros``,
+    ``n_coefficients``: how many coefficients of the vanishing polynomials are zero, and how many
+    there are. ``n_rows``: number of points, or the sum of their weights; 0 until it is known.
     """
 
     basis: PolynomialBasis
@@ -296,17 +272,8 @@ class State:
 class BorderSettings:
     """How to grow a border basis; the same at every degree.
 
-    Parameters
-    ----------
-    construction : BorderConstruction
-    normalization : Normalization or None
-        None for leading coefficient 1.
-    tol : float
-    paper_norm : bool
-        Whether ``tol`` bounds ‖g(X)‖ instead of the root mean square.
-    reduction : Reduction
-    memory_budget : int
-        Bytes for row blocks and, apart from them, for the matrices of a degree.
+    ``normalization``: None for leading coefficient 1. ``paper_norm``: whether ``tol`` bounds ‖g(X)‖
+    instead of the root mean square.
     """
 
     construction: BorderConstruction
@@ -328,17 +295,8 @@ def construct_border_basis(
 ) -> Construction:
     """Run ABM or OAVI.
 
-    Parameters
-    ----------
-    source, contrast : SampleSource
-        X and Y.
-    settings : BorderSettings
-    max_degree : int or None
-        None runs until no term joins O.
-    callback : callable, optional
-        Called with the trace of each degree when it is done.
-    ranges : array of shape (2, n_features), optional
-        The least and the largest value of each column, if they are known.
+    ``max_degree``: None runs until no term joins O. ``ranges`` of shape (2, n_features): the least
+    and the largest value of each column, if they are known.
     """
     construction = settings.construction
     state = State.start(source.n_features)
@@ -354,7 +312,7 @@ def construct_border_basis(
             if not len(border.exponents):
                 reason = "exhausted"
                 break
-            with all_threads() if len(border.exponents) >= LARGE else nullcontext():
+            with allow_threads(len(border.exponents)):
                 state, step = grow(state, border, source, contrast, settings, box)
             trace.append(step)
             if callback is not None:
@@ -396,10 +354,7 @@ class Frame(NamedTuple):
 def scale_to_box(ranges: FloatArray) -> Frame:
     """Return coordinates in which all columns reach from -1 to 1.
 
-    Parameters
-    ----------
-    ranges : array of shape (2, n_features)
-        The least and the largest value of each column.
+    ``ranges`` of shape (2, n_features): the least and the largest value of each column.
     """
     low, high = ranges.astype(np.float64)
     origin, unit = low / 2 + high / 2, high / 2 - low / 2
@@ -414,14 +369,11 @@ def choose_frame(R: FloatArray, relative_error: float) -> Frame:
     Units are powers of two, and origins are round multiples of them, so that the coefficients of
     exact equations stay exact.
 
-    Parameters
-    ----------
-    R : array of shape (n_rows, 1 + n_features)
-    relative_error : float
-        Of R. A spread that is no larger is that of a constant column, and no unit.
+    ``R`` has shape (n_rows, 1 + n_features). ``relative_error``: of R. A spread that is no larger
+    is that of a constant column, and no unit.
     """
     mean, rms, spread = R[0, 1:] / R[0, 0], norms(R[:, 1:]), norms(R[1:, 1:])
-    far = np.abs(mean) > FAR * spread
+    far = np.abs(mean) > spread
     size = np.where(far & (spread > SAFETY * relative_error * rms), spread, rms)
     size = np.where(size > 0, size, np.max(size, initial=0.0) or 1.0)
     unit = np.ldexp(1.0, np.frexp(size)[1])
@@ -445,15 +397,8 @@ class BorderStage(Stage):
     def form(self, matrix: FloatArray, relative_error: float | None = None) -> Form:
         """Return the form on [F C_pre] with a factor.
 
-        Parameters
-        ----------
-        matrix : array of shape (n_rows, n_lower + n_candidates)
-        relative_error : float, optional
-            Of the factor, relative to the norms of its columns.
-
-        Returns
-        -------
-        Form
+        ``matrix`` has shape (n_rows, n_lower + n_candidates). ``relative_error``: of the factor,
+        relative to the norms of its columns.
         """
         scale = norms(matrix)
         return Form(matrix, scale, max(relative_error or EPS, EPS) * scale)
@@ -470,13 +415,7 @@ def measure_columns(
 ) -> Columns:
     """Pass over X, and over Y or X again if the normalization needs it.
 
-    Parameters
-    ----------
-    stage : BorderStage
-    state : State
-    normalization : Normalization or None
-    frame : Frame or None
-        The coordinates of degree 1.
+    ``frame``: the coordinates of degree 1.
     """
     n_lower = len(state.rms)
     R, unit = stage.on_points.R, stage.on_points.relative_error
@@ -535,17 +474,7 @@ def grow(
 ) -> tuple[State, DegreeTrace]:
     """Find the polynomials of the next degree. Pure: nothing is changed.
 
-    Parameters
-    ----------
-    state : State
-        The lower degrees.
-    border : Border
-        The terms of the degree.
-    source, contrast : SampleSource
-        X and Y.
-    settings : BorderSettings
-    box : Frame or None
-        The coordinates to use, if they are given.
+    ``box``: the coordinates to use, if they are given.
     """
     started = time.perf_counter()
     n_border, n_lower = len(border.exponents), len(state.places)

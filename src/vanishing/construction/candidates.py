@@ -10,12 +10,13 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 
 from vanishing.arrays.blocks import BudgetError, format_bytes
-from vanishing.arrays.kernels import norms
+from vanishing.arrays.kernels import MANY_COLUMNS, norms
 from vanishing.arrays.namespace import Array, FloatArray, IntArray, lazy, move_to_numpy
 from vanishing.construction.passes import Factor, Pass
 from vanishing.data.source import LARGEST, SampleSource
 from vanishing.polynomials.evaluation import DegreeBlock, Evaluator
 from vanishing.polynomials.monomials import (
+    CANCELLED,
     Expansion,
     count,
     independent_columns,
@@ -36,11 +37,6 @@ from vanishing.polynomials.monomials import (
 # polynomial that anybody looks for.
 
 Products = Literal["independent", "all"]
-#: Choosing among fewer products is fast in any way.
-MANY_PRODUCTS = 512
-#: Products are the same if their coefficients differ by less than this: ten digits of the
-#: difference are known.
-SAME_PRODUCT = 1e-6
 
 
 class Candidates(NamedTuple):
@@ -63,22 +59,12 @@ def choose_candidates(
 ) -> Candidates:
     """Choose the candidates of the degree after ``blocks``.
 
-    Parameters
-    ----------
-    n_features : int
-    blocks : tuple of DegreeBlock
-    products : {"independent", "all"}
-        Whether redundant products are left out.
-    uses_all_products : bool
-        Whether the normalization needs the full list; f·h = h·f at degree 2 is left out all the
-        same.
-    memory_budget : int
-        Bytes that the matrices of this choice and of the candidates may take. If they would take
-        more, only the polynomials of largest extent are multiplied further.
-    near : array, optional
-        Any array on the accelerator that is to be used.
-    error_of_forms : float, default=0.0
-        Bound on the relative errors of the leading forms of F_{t-1}.
+    ``products``: whether redundant products are left out. ``uses_all_products``: whether the
+    normalization needs the full list; f·h = h·f at degree 2 is left out all the same.
+    ``memory_budget``: bytes that the matrices of this choice and of the candidates may take. If
+    they would take more, only the polynomials of largest extent are multiplied further. ``near``:
+    any array on the accelerator that is to be used. ``error_of_forms``: bound on the relative
+    errors of the leading forms of F_{t-1}.
     """
     degree = len(blocks) + 1
     n_lower = 1 + sum(block.nonvanishing.shape[1] for block in blocks)
@@ -120,7 +106,7 @@ def choose_candidates(
     elif prune:
         forms = leading_forms(blocks)[:, :n_kept]
         chosen = None
-        if len(left) >= MANY_PRODUCTS and 2 * 8 * len(left) ** 2 <= memory_budget:
+        if len(left) >= MANY_COLUMNS and 2 * left.nbytes * len(left) <= memory_budget:
             chosen = independent_products(forms, n_first, degree, near, error_of_forms)
         if chosen is None:
             multiplied = multiply_forms(forms, n_first, degree, left, right)
@@ -154,18 +140,11 @@ EPS = float(np.finfo(np.float64).eps)
 class Coordinates:
     """Combinations v of the candidates by coordinates of ordinary size, v = plain y.
 
-    Parameters
-    ----------
-    plain : array of shape (n_candidates, n_directions)
-        Orthogonal columns, in the units of the data: errors are small where y is.
-    factor : array of shape (n_directions, n_directions)
-        The size of v is ‖factor y‖ times 2**exponent. Rows may have very different sizes, and each
-        is accurate to eps relative to its own size.
-    exponent : int
-    condition : float
-        By how much the rounding errors of the form exceed eps.
-    lost : int
-        Number of independent directions whose coefficients are rounding errors.
+    ``plain`` of shape (n_candidates, n_directions): orthogonal columns, in the units of the data:
+    errors are small where y is. ``factor`` of shape (n_directions, n_directions): the size of v is
+    ‖factor y‖ times 2**exponent. Rows may have very different sizes, and each is accurate to eps
+    relative to its own size. ``condition``: by how much the rounding errors of the form exceed eps.
+    ``lost``: number of independent directions whose coefficients are rounding errors.
     """
 
     plain: FloatArray
@@ -440,17 +419,10 @@ def find_distinct_products(stage: Stage) -> FloatArray:
     f and z_1 (z_1 z_2) differ by lower degrees and δ z_2³. Such a difference is known to eps / δ
     only.
 
-    Parameters
-    ----------
-    stage : Stage
-        Of degree 2 or higher.
-
-    Returns
-    -------
-    array of shape (n_candidates, n_distinct)
-        Columns of the identity.
+    ``stage``: of degree 2 or higher. The result has shape (n_candidates, n_distinct). Columns of
+    the identity.
     """
-    error = max(stage.error_of_forms, SAME_PRODUCT)
+    error = max(stage.error_of_forms, CANCELLED)
     chosen, _ = independent_columns(stage.coefficients(), error)
     return np.eye(stage.n_candidates)[:, chosen]
 
@@ -459,13 +431,6 @@ def check_sizes(sizes: FloatArray, name: str) -> None:
     """Refuse data whose squares are out of the range of double precision.
 
     Degree 1 suffices: higher degrees multiply polynomials of degree 1, which have size 1.
-
-    Parameters
-    ----------
-    sizes : array of shape (n_features,)
-        Root mean squares of the columns.
-    name : str
-        What error messages call the rows.
     """
     largest = float(np.max(sizes))
     if largest > LARGEST or 0 < largest < 1 / LARGEST:

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import get_lapack_funcs, lapack, qr, solve_triangular, svd
 
-from vanishing.arrays.kernels import norms, solve_upper, triangular_factor
+from vanishing.arrays.kernels import MANY_COLUMNS, norms, solve_upper, triangular_factor
 from vanishing.arrays.namespace import (
     Array,
     BoolArray,
@@ -31,6 +31,9 @@ from vanishing.arrays.namespace import (
     namespace,
 )
 from vanishing.construction.candidates import Coordinates, Form
+from vanishing.construction.passes import NINE_DIGITS
+from vanishing.levels import SAFETY, SAME
+from vanishing.polynomials.monomials import CANCELLED
 
 # --- Bounds on rounding errors --------------------------------------------------------------------
 #
@@ -42,57 +45,34 @@ from vanishing.construction.candidates import Coordinates, Form
 #   noise < extent <= doubt   the errors are larger than those of the data: undecided
 #   doubt < extent            known, to be compared with the tolerance
 
-#: Rounding errors are assumed to be at most this many times their estimate.
-SAFETY = 64.0
-#: A stricter factor for extents to be tied as mere rounding errors: between the two a polynomial
-#: vanishes, but its extent may still be known to a digit or two.
-TIE_SAFETY = 8.0
 EPS = float(np.finfo(np.float64).eps)
-#: Stacks better conditioned than this need no pivoting.
-WELL_CONDITIONED = 1e-9
-#: With at least so many columns, eigenvectors are computed instead of singular vectors, which take
-#: three times as long, if no α² and no β² is smaller than this: they are known to eleven digits.
-MANY_COLUMNS, REGULAR = 128, 1e-5
-#: Directions that are zero up to this error may be treated as exactly zero.
-EXACT_NULL = 1e-12
-#: Rounding errors up to this fraction of the size of the terms are those of the data itself: a
-#: relation that holds to that accuracy is called exact, without a warning.
-EXACT = 1e-8
+#: Squares of singular values that are not smaller are known to eleven digits, so that eigenvalues
+#: are as good as singular values, which take three times as long.
+REGULAR = 1e-5
 #: Coarse arithmetic (Gram matrices, single precision) is trusted up to this many times its own
-#: rounding error.
+#: bound on rounding errors: four bits.
 COARSE = 16.0
-#: A size under the normalization with a larger relative error than this counts as unknown.
-KNOWN_SIZE = 0.1
-#: Entries within this fraction of the largest are tied when the sign is chosen.
-SIGN_TIE = 1e-6
-#: Relations whose coefficients differ by more than this factor are not mixed.
-SIMILAR_SIZES = 1e3
-#: F contains multiples of exact relations, as the normalization has it, if they increase its
-#: rounding errors by no more than this factor.
-LARGE_MULTIPLES = 8.0
-#: Extents below this fraction of others are not to have the rounding errors of these.
-MUCH_SMALLER = 1e-8
-#: Extents that differ by less than this fraction are tied: their directions may be mixed.
-EXTENT_TIE = 1e-10
+#: Errors of rounding that are better known than by ``SAFETY``: half of its bits.
+CLOSELY = float(np.sqrt(SAFETY))
 #: Codes of LAPACK's gejsv: accurate relative to each column, no U, V, the full range of numbers,
 #: no transposition, no perturbation of tiny numbers.
 _BY_COLUMNS = {"joba": 0, "jobu": 3, "jobv": 0, "jobr": 0, "jobt": 0, "jobp": 0}
 
 
 def bound_trusted_error(unit: float) -> float:
-    """Return the largest acceptable error, for values with relative rounding errors ``unit``."""
-    return max(EXACT, COARSE * SAFETY * unit)
+    """Return the largest acceptable error, for values with relative rounding errors ``unit``.
+
+    Up to half of the digits, errors are those of the data itself: a relation that holds to that
+    accuracy is called exact, without a warning.
+    """
+    return max(SAME, COARSE * SAFETY * unit)
 
 
 class RankMargin(NamedTuple):
     """How far sizes are from the threshold that decides about a rank, relative to it.
 
-    Parameters
-    ----------
-    accepted : float
-        The smallest size that counts, above 1; infinite if none does.
-    rejected : float
-        The largest size that is taken for zero, at most 1.
+    ``accepted``: the smallest size that counts, above 1; infinite if none does. ``rejected``: the
+    largest size that is taken for zero, at most 1.
     """
 
     accepted: float = np.inf
@@ -102,35 +82,14 @@ class RankMargin(NamedTuple):
     def measure(
         cls, sizes: FloatArray, threshold: float | FloatArray, counts: BoolArray
     ) -> "RankMargin":
-        """Compare sizes with a threshold.
-
-        Parameters
-        ----------
-        sizes : array of shape (n_sizes,)
-        threshold : float or array of shape (n_sizes,)
-        counts : bool array of shape (n_sizes,)
-            Which sizes count.
-
-        Returns
-        -------
-        RankMargin
-        """
+        """Compare sizes with a threshold."""
         # Zeros are as far from any threshold as can be, and so are sizes without an error.
         ratios = np.divide(sizes, threshold, out=np.full(len(sizes), np.inf), where=threshold > 0)
         accepted, rejected = ratios[counts], ratios[~counts & (sizes > 0)]
         return cls(float(np.min(accepted, initial=np.inf)), float(np.max(rejected, initial=0.0)))
 
     def join(self, other: "RankMargin") -> "RankMargin":
-        """Return the margin of two decisions.
-
-        Parameters
-        ----------
-        other : RankMargin
-
-        Returns
-        -------
-        RankMargin
-        """
+        """Return the margin of two decisions."""
         return RankMargin(min(self.accepted, other.accepted), max(self.rejected, other.rejected))
 
 
@@ -142,19 +101,10 @@ NO_DECISION = RankMargin()
 class Side:
     """One side of the problem, A or B.
 
-    Parameters
-    ----------
-    factor : array of shape (n_rows, n_columns)
-    scale : array of shape (n_columns,)
-        Size of each column before projection.
-    error : array of shape (n_columns,)
-        Size of the rounding error of each column.
-    terms : array of shape (n_columns,)
-        Size of the terms that each column is a sum of; these may cancel.
-    unit : float
-        Relative rounding error of the values themselves, without that of earlier degrees.
-    definite : bool
-        As in ``Form``.
+    ``factor`` has shape (n_rows, n_columns). ``scale``: size of each column before projection.
+    ``error``: size of the rounding error of each column. ``terms``: size of the terms that each
+    column is a sum of; these may cancel. ``unit``: relative rounding error of the values
+    themselves, without that of earlier degrees. ``definite``: as in ``Form``.
     """
 
     factor: FloatArray
@@ -198,32 +148,17 @@ class Side:
 class Solution:
     """Directions that diagonalize both sides.
 
-    Parameters
-    ----------
-    vectors : array of shape (n_columns, n_finite)
-        Size 1 under the normalization. Extents ascend, except among ties, whose order does not
-        depend on rounding.
-    extents : array of shape (n_finite,)
-        ‖A v‖.
-    noise : array of shape (n_finite,)
-        Extents up to this are rounding errors: the polynomial vanishes.
-    doubt : array of shape (n_finite,)
-        Extents between ``noise`` and this may be rounding errors or not: the errors are larger than
-        those of the data.
-    unbounded : array of shape (n_columns, n_unbounded)
-        Directions of size 0 under the normalization and ‖A v‖ = 1.
-    dropped : int
-        Number of directions that are zero on both sides.
-    lost : int
-        Number of directions that may be zero on both sides: rounding errors are too large to tell.
-    condition : float
-        Condition number of the scaled, stacked factors on their range.
-    reduced : array of shape (n_columns, n_finite) or None
-        ``vectors`` without the multiples of exact relations in them, for F, if these are large.
-    margin : RankMargin
-        Of the decision which directions are zero.
-    n_certain : int
-        Number of extents, the smallest ones, that are zero because there are so few points.
+    ``vectors`` of shape (n_columns, n_finite): size 1 under the normalization. Extents ascend,
+    except among ties, whose order does not depend on rounding. ``extents``: ‖A v‖. ``noise``:
+    extents up to this are rounding errors: the polynomial vanishes. ``doubt``: extents between
+    ``noise`` and this may be rounding errors or not: the errors are larger than those of the data.
+    ``unbounded`` of shape (n_columns, n_unbounded): directions of size 0 under the normalization
+    and ‖A v‖ = 1. ``dropped``: number of directions that are zero on both sides. ``lost``: number
+    of directions that may be zero on both sides: rounding errors are too large to tell.
+    ``condition``: condition number of the scaled, stacked factors on their range. ``reduced`` of
+    shape (n_columns, n_finite): ``vectors`` without the multiples of exact relations in them, for
+    F, if these are large. ``margin``: of the decision which directions are zero. ``n_certain``:
+    number of extents, the smallest ones, that are zero because there are so few points.
     """
 
     vectors: FloatArray
@@ -242,13 +177,8 @@ class Solution:
 def solve(points: Side, form: Form, near: Array | None = None) -> Solution:
     """Solve the problem for A = ``points`` and B = ``form``, as the form is given.
 
-    Parameters
-    ----------
-    points : Side
-    form : Form
-        Its coordinates or its subspace are used if it has some.
-    near : array, optional
-        Any array on an accelerator, to which large problems are moved.
+    ``form``: its coordinates or its subspace are used if it has some. ``near``: any array on an
+    accelerator, to which large problems are moved.
     """
     if form.coordinates is not None:
         return solve_in_coordinates(points, form.coordinates)
@@ -279,13 +209,7 @@ class _Scaling:
     Columns are scaled by their size before projection, which their rounding errors are relative
     to: dividing by the size of a small residual would only amplify its noise.
 
-    Parameters
-    ----------
-    weight_a, weight_b : float
-        Of the sides.
-    columns : array of shape (n_columns,)
-    noise : float
-        Bound on the rounding errors of the scaled stack.
+    ``noise``: bound on the rounding errors of the scaled stack.
     """
 
     weight_a: float
@@ -300,7 +224,7 @@ class _Scaling:
         )
         found = cls._weigh(points, form, weight_a, weight_b)
         is_common = (points.scale > 0) & (form.scale > SAFETY * form.error)
-        if found.noise > EXACT and is_common.any():
+        if found.noise > SAME and is_common.any():
             # A column in large units that is zero on the contrast decides about one side only, and
             # its errors would hide the others. Columns that both sides have know better.
             ratio = np.exp(np.median(np.log(points.scale[is_common] / form.scale[is_common])))
@@ -362,7 +286,7 @@ def solve_pair(points: Side, form: Side) -> Solution:
         null[order[rank:]] = np.eye(n_columns - rank)
         unit = qr(null, mode="economic", check_finite=False)[0]
         relations = _find_relations(unit * d[:, None], points, form)
-        if noise < EXACT_NULL:
+        if noise < SAFETY**2 * EPS:
             # Vectors are determined up to the null space of the stack. The smallest ones are
             # taken, so that the result does not depend on the choice of pivots. Not if rounding
             # errors are large: then the null space is not zero enough to be added.
@@ -404,7 +328,7 @@ def solve_pair(points: Side, form: Side) -> Solution:
     smallest = np.argsort(extents, kind="stable")[:n_zero_on_points]
     doubt[smallest] = np.maximum(doubt[smallest], extents[smallest])
     # If the size of a direction under the normalization is unknown, so is its extent.
-    is_known = form.noise(found) <= KNOWN_SIZE
+    is_known = form.noise(found) <= 0.5
     negligible = np.where(is_known, np.maximum(points.negligible(found), rounding), 0.0)
     zero = np.minimum(doubt, negligible)
     n_zero = n_columns - found.shape[1] - unbounded.shape[1]
@@ -434,16 +358,8 @@ def _leave_out_relations(
     zero on the points, but products of F would then be nearly the same multiples of the relation,
     and what distinguishes them would be lost in rounding errors.
 
-    Parameters
-    ----------
-    vectors : array of shape (n_columns, n_directions)
-    is_exact : bool array of shape (n_directions,)
-    points : Side
-
-    Returns
-    -------
-    array of shape (n_columns, n_directions) or None
-        None if no multiple is large.
+    ``vectors`` has shape (n_columns, n_directions). The result has shape (n_columns, n_directions).
+    None if no multiple is large.
     """
     others = vectors[:, ~is_exact]
     if not is_exact.any() or not others.size:
@@ -454,7 +370,7 @@ def _leave_out_relations(
     unit = qr(relations / norms(relations), mode="economic", check_finite=False)[0]
     rest = others * units
     rest = (rest - unit @ (unit.T @ rest)) / units
-    is_large = points.noise(others) > LARGE_MULTIPLES * points.noise(rest)
+    is_large = points.noise(others) > CLOSELY * points.noise(rest)
     if not is_large.any():
         return None
     reduced = vectors.copy()
@@ -519,16 +435,8 @@ def _find_relations(null: FloatArray, points: Side, form: Side) -> FloatArray:
     different units, the size of a relation under the form may be below the errors of the points,
     and still be known.
 
-    Parameters
-    ----------
-    null : array of shape (n_columns, n_null)
-        Independent directions.
-    points, form : Side
-
-    Returns
-    -------
-    array of shape (n_columns, n_relations)
-        Of size 1 under the form, as far as that is known.
+    ``null`` of shape (n_columns, n_null): independent directions. The result has shape (n_columns,
+    n_relations). Of size 1 under the form, as far as that is known.
     """
     if not form.definite and (form.norms(null) <= form.noise(null)).all():
         return null[:, :0]  # as for products that are combinations of others
@@ -552,13 +460,8 @@ def _refine(vectors: FloatArray, unbounded: FloatArray, points: Side, form: Side
     first solution the columns of A are graded, and each singular value of a graded matrix can be
     found to full relative accuracy.
 
-    Parameters
-    ----------
-    vectors : array of shape (n_columns, n_finite)
-        Of size 1 under the form.
-    unbounded : array of shape (n_columns, n_unbounded)
-        Of size 0 under the form and size 1 on the points.
-    points, form : Side
+    ``vectors`` of shape (n_columns, n_finite): of size 1 under the form. ``unbounded`` of shape
+    (n_columns, n_unbounded): of size 0 under the form and size 1 on the points.
     """
     if vectors.shape[1] < 2 and not unbounded.size:
         return vectors
@@ -597,8 +500,8 @@ def fix_rotation(
     """
     order = np.argsort(extents, kind="stable")
     vectors, extents = vectors[:, order], extents[order]
-    same = extents[1:] - extents[:-1] <= max(EXTENT_TIE, noise) * extents[1:]
-    same |= (extents <= points.noise(vectors) * (TIE_SAFETY / SAFETY))[1:]
+    same = extents[1:] - extents[:-1] <= max(NINE_DIGITS, noise) * extents[1:]
+    same |= (extents <= points.noise(vectors) / CLOSELY)[1:]
     first = np.concatenate([[0], np.flatnonzero(~same) + 1, [len(extents)]])
     for start, stop in pairwise(first.tolist()):
         if stop - start > 1:
@@ -615,7 +518,7 @@ def _separate_small(
     Rotations leave multiples of about eps. Of relations of columns in different units, those in
     small units may have less noise than that, and would seem to be known not to vanish.
     """
-    is_small = extents < MUCH_SMALLER * extents[:, None]
+    is_small = extents < SAME * extents[:, None]
     if is_small.any():
         safe = np.where(is_small.any(axis=1), extents, 1.0)  # the others are not used
         on_points = points.factor @ vectors
@@ -659,7 +562,7 @@ def _rank_revealing_qr(
     if triangle.shape[0] == triangle.shape[1]:
         condition = _reciprocal_condition(triangle)
         smallest = condition * np.max(np.sum(np.abs(triangle), axis=0), initial=0.0)
-        if condition > WELL_CONDITIONED and smallest > noise:
+        if condition > NINE_DIGITS and smallest > noise:
             margin = RankMargin.measure(np.array([smallest]), noise, np.ones(1, dtype=bool))
             return q, triangle, np.arange(triangle.shape[1]), 0, margin
     q, triangle, order = qr(stacked, mode="economic", pivoting=True, check_finite=False)
@@ -720,7 +623,7 @@ def fix_signs(vectors: FloatArray) -> FloatArray:
     if vectors.size == 0:
         return vectors
     sizes = np.abs(vectors)
-    largest = np.argmax(sizes >= (1.0 - SIGN_TIE) * sizes.max(axis=0), axis=0)
+    largest = np.argmax(sizes >= (1.0 - CANCELLED) * sizes.max(axis=0), axis=0)
     signs = np.sign(vectors[largest, np.arange(vectors.shape[1])])
     return np.asarray(vectors * np.where(signs == 0, 1.0, signs))
 
@@ -747,14 +650,7 @@ def estimate_condition(triangle: FloatArray) -> float:
 
 
 def solve_on_accelerator(points: Side, form: Side, near: Array) -> Solution | None:
-    """Solve the problem for A = ``points`` and B = ``form``; None if that takes more care.
-
-    Parameters
-    ----------
-    points, form : Side
-    near : array
-        Any array on the accelerator.
-    """
+    """Solve the problem for A = ``points`` and B = ``form``; None if that takes more care."""
     n_columns = len(points.scale)
     if len(points.factor) < n_columns or not (points.scale.all() and form.scale.all()):
         return None
@@ -770,7 +666,7 @@ def solve_on_accelerator(points: Side, form: Side, near: Array) -> Solution | No
     condition = sizes[0] * sizes[1]
     # The Frobenius norm of the inverse bounds the smallest singular value from below.
     smallest = 1 / float(xp.linalg.vector_norm(inverse))
-    if not (condition * WELL_CONDITIONED < 1 and smallest > scaling.noise):
+    if not (condition * NINE_DIGITS < 1 and smallest > scaling.noise):
         return None
     q_a = q[: a.shape[0], :]
     squares, w = xp.linalg.eigh(q_a.T @ q_a)
@@ -783,7 +679,7 @@ def solve_on_accelerator(points: Side, form: Side, near: Array) -> Solution | No
     noise = points.noise(found)
     if not (extents > np.maximum(noise, scaling.resolution)).all():
         return None
-    if not (form.noise(found) <= KNOWN_SIZE).all():
+    if not (form.noise(found) <= 0.5).all():
         return None
     found, extents = fix_rotation(found, extents, points, scaling.noise)
     rounding = SAFETY * EPS * scaling.resolution
@@ -819,11 +715,7 @@ def solve_on_accelerator(points: Side, form: Side, near: Array) -> Solution | No
 def solve_in_coordinates(points: Side, coordinates: Coordinates) -> Solution:
     """Solve the problem for A = ``points`` and a form in coordinates of ordinary size.
 
-    Parameters
-    ----------
-    points : Side
-    coordinates : Coordinates
-        Directions outside of their span are zero under the form and on the points.
+    ``coordinates``: directions outside of their span are zero under the form and on the points.
     """
     plain, B = coordinates.plain, coordinates.factor
     null, free, margin = _null_directions(points, plain)
@@ -849,7 +741,7 @@ def solve_in_coordinates(points: Side, coordinates: Coordinates) -> Solution:
     y = ((plain / sizes).T @ others) / sizes[:, None]
     multiples = np.ldexp((B @ relations).T @ (B @ y), 2 * coordinates.exponent)
     vanishing = others - plain @ (relations @ multiples)
-    is_harmless = points.noise(vanishing) <= LARGE_MULTIPLES * points.noise(others)
+    is_harmless = points.noise(vanishing) <= CLOSELY * points.noise(others)
     reduced = np.where(is_harmless, vanishing, others)
     # The rest is known to be no rounding error.
     doubt = np.concatenate(
@@ -881,16 +773,9 @@ def _separate_sizes(vectors: FloatArray) -> tuple[FloatArray, list[int]]:
     1. Scaled to size 1, one has coefficients s² times those of the other. A rotation that mixes
     them leaves no digits of the smaller one.
 
-    Parameters
-    ----------
-    vectors : array of shape (n_relations, n_relations)
-        Of size 1 under the form, in orthonormal coordinates.
-
-    Returns
-    -------
-    vectors : array of shape (n_relations, n_relations)
-    groups : list of int
-        Where relations of similar sizes start, and the number of relations.
+    ``vectors`` of shape (n_relations, n_relations): of size 1 under the form, in orthonormal
+    coordinates. Returns ``vectors`` of shape (n_relations, n_relations). Returns ``groups``: where
+    relations of similar sizes start, and the number of relations.
     """
     n_relations = vectors.shape[1]
     rotated = vectors @ right_singular_vectors(vectors)
@@ -898,7 +783,7 @@ def _separate_sizes(vectors: FloatArray) -> tuple[FloatArray, list[int]]:
     sizes = norms(rotated)
     starts = [0]
     for place, size in enumerate(sizes.tolist()):
-        if SIMILAR_SIZES * size < sizes[starts[-1]]:
+        if size < np.sqrt(CANCELLED) * sizes[starts[-1]]:  # three digits of it would be lost
             starts.append(place)
     if len(starts) == 1:  # the rotation is fixed later
         return vectors, [0, n_relations]
@@ -911,14 +796,8 @@ def inverse_factor(matrix: FloatArray) -> FloatArray:
     A QR factorization with rows sorted by size and pivoted columns keeps every row accurate
     relative to its own size (Cox and Higham, 1998).
 
-    Parameters
-    ----------
-    matrix : array of shape (n_rows, n_columns)
-        With independent columns.
-
-    Returns
-    -------
-    array of shape (n_columns, n_columns)
+    ``matrix`` of shape (n_rows, n_columns): with independent columns. The result has shape
+    (n_columns, n_columns).
     """
     n_columns = matrix.shape[1]
     rows = np.argsort(-norms(matrix.T), kind="stable")

@@ -10,26 +10,18 @@ import numpy as np
 from scipy.linalg import lapack
 
 from vanishing.arrays.namespace import FloatArray
+from vanishing.levels import ROUNDING
+from vanishing.polynomials.monomials import SQUARED_AWAY
 
-#: Steps of conditional gradients, at most.
-MOST_STEPS = 10_000
+#: Steps of conditional gradients at most; each takes as long as one product with a small matrix.
+MOST_DESCENTS = 10_000
 
 
 class SparseFit(NamedTuple):
     """A fit R c ≈ target on some of the columns.
 
-    Parameters
-    ----------
-    missing : float
-        ‖target - R c‖.
-    support : list of int
-        The columns.
-    triangle : array of shape (n_support, n_support)
-        R of these columns.
-    coordinates : array of shape (n_support,)
-        Of the fit, on orthonormal columns.
-    n_columns : int
-        Number of all columns.
+    ``missing``: ‖target - R c‖. ``support``: the columns. ``triangle`` of shape (n_support,
+    n_support): R of these columns. ``coordinates``: of the fit, on orthonormal columns.
     """
 
     missing: float
@@ -48,26 +40,14 @@ class SparseFit(NamedTuple):
         return found
 
 
-#: Columns of which a smaller fraction is left depend on the support.
-DEPENDENT = 1e-7
-
-
 def fit_with_few_terms(R: FloatArray, target: FloatArray) -> Iterator[SparseFit]:
     """Yield fits R c ≈ target with one nonzero coefficient more each time.
 
     The column that explains most of what is left joins the support, and all coefficients of the
     support are fitted again: conditional gradients with the inverse Hessian of the active set.
 
-    Parameters
-    ----------
-    R : array of shape (n_columns, n_columns)
-        With independent columns.
-    target : array of shape (n_columns,)
-
-    Yields
-    ------
-    SparseFit
-        First zeros, at last the fit on all columns, except for some that nearly depend on others.
+    ``R`` of shape (n_columns, n_columns): with independent columns. First zeros, at last the fit on
+    all columns, except for some that nearly depend on others.
     """
     n_columns = len(target)
     basis, triangle = np.zeros((n_columns, n_columns)), np.zeros((n_columns, n_columns))
@@ -76,7 +56,7 @@ def fit_with_few_terms(R: FloatArray, target: FloatArray) -> Iterator[SparseFit]
     # columns and their products with the target.
     rest, columns = target.copy(), R.copy()
     squares, products = np.einsum("ij,ij->j", R, R), target @ R
-    smallest = DEPENDENT**2 * squares
+    smallest = SQUARED_AWAY**2 * squares  # what is left of columns that depend on the support
     support: list[int] = []
     for n in range(n_columns + 1):
         yield SparseFit(
@@ -105,20 +85,9 @@ def fit_in_ball(
 ) -> FloatArray:
     """Fit R c ≈ target in the ℓ1 ball, by blended pairwise conditional gradients.
 
-    Parameters
-    ----------
-    R : array of shape (n_rows, n_columns)
-    target : array of shape (n_rows,)
-    radius : float
-        Bound on Σ |c|.
-    bound : float
-        Stop as soon as the residual is at most this, or known to be larger for all c.
-    residual : float
-        What no c explains: the residual is √(‖target - R c‖² + residual²).
-
-    Returns
-    -------
-    array of shape (n_columns,)
+    ``R`` has shape (n_rows, n_columns). ``radius``: bound on Σ |c|. ``bound``: stop as soon as the
+    residual is at most this, or known to be larger for all c. ``residual``: what no c explains: the
+    residual is √(‖target - R c‖² + residual²).
     """
     gram, cross = R.T @ R, R.T @ target
     n_columns = len(cross)
@@ -130,7 +99,7 @@ def fit_in_ball(
     coefficients = np.zeros(n_columns)
     gradient = -cross
     goal = bound**2 - residual**2
-    for _ in range(MOST_STEPS):
+    for _ in range(MOST_DESCENTS):
         missing = target - R @ coefficients
         loss = float(missing @ missing)
         slopes = radius * np.concatenate([gradient, -gradient])
@@ -138,7 +107,7 @@ def fit_in_ball(
         active = np.flatnonzero(weights)
         away, near = (int(active[i(slopes[active])]) for i in (np.argmax, np.argmin))
         gap = float(gradient @ coefficients - slopes[toward])
-        if loss <= goal or loss - 2 * gap > goal or gap <= 1e-15 * float(target @ target):
+        if loss <= goal or loss - 2 * gap > goal or gap <= ROUNDING * float(target @ target):
             break
         if slopes[away] - slopes[near] >= gap:
             # A step between two vertices that are in use spares the others.

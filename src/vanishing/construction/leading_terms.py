@@ -10,15 +10,10 @@ from scipy.linalg import eigh, lapack, solve_triangular
 from vanishing.arrays.kernels import norms
 from vanishing.arrays.namespace import FloatArray
 from vanishing.construction.candidates import EPS, Form
-from vanishing.construction.gsvd import (
-    EXACT,
-    NO_DECISION,
-    SAFETY,
-    RankMargin,
-    bound_trusted_error,
-)
+from vanishing.construction.gsvd import NO_DECISION, RankMargin, bound_trusted_error
 from vanishing.construction.l1_ball import fit_in_ball, fit_with_few_terms
 from vanishing.construction.loop import decide
+from vanishing.levels import SAFETY, SAME
 from vanishing.polynomials.order_ideal import Border
 
 # One pass over X gives R of [O B], the monomials of O and the terms of the border, in their order.
@@ -36,36 +31,16 @@ from vanishing.polynomials.order_ideal import Border
 # r_b is known up to the rounding errors of the terms of g_b. If it is not larger than these, b
 # depends on O on X, and g_b vanishes whatever the tolerance is.
 
-#: What a fit leaves of a term falls with the degree, to rounding errors in the end. If a smaller
-#: fraction of what was left of a divisor is already a rounding error, nothing can be decided.
-FALL = 1e-4
-
-
-#: Images larger than this leave nothing of all others.
-LARGE = 1e100
-
 
 @dataclass(frozen=True, eq=False)
 class Columns:
     """What is known of the terms of O and of the border, one after the other, on X.
 
-    Parameters
-    ----------
-    R : array of shape (n_rows, n_columns)
-        Upper triangular.
-    rms, shift : arrays of shape (n_columns,)
-        As in ``State``.
-    error : array of shape (n_columns,)
-        Size of the rounding errors.
-    terms : array of shape (n_columns,)
-        Size of the factors of each product, which may be large in different places.
-    expected : array of shape (n_columns,)
-        What a fit left of a divisor, one degree below.
-    relative_error : float
-    form : Form or None
-        Of the normalization.
-    on_contrast : bool
-        Whether the form measures values on a contrast, where polynomials may be zero, too.
+    ``R`` of shape (n_rows, n_columns): upper triangular. ``rms``, ``shift``: as in ``State``.
+    ``error``: size of the rounding errors. ``terms``: size of the factors of each product, which
+    may be large in different places. ``expected``: what a fit left of a divisor, one degree below.
+    ``on_contrast``: whether the form measures values on a contrast, where polynomials may be zero,
+    too.
     """
 
     R: FloatArray
@@ -87,16 +62,9 @@ class Columns:
 class Fit(NamedTuple):
     """The least squares fit g = b - Σ c_o o of a term on O.
 
-    Parameters
-    ----------
-    coordinates : array of shape (n_terms,)
-        Of b on the orthonormal polynomials of O.
-    coefficients : array of shape (n_terms,)
-        c.
-    residual : float
-        Root mean square of g on X.
-    noise, doubt : float
-        Up to ``noise`` the residual is a rounding error, up to ``doubt`` it may be one.
+    ``coordinates``: of b on the orthonormal polynomials of O. ``residual``: root mean square of g
+    on X. ``noise``, ``doubt``: up to ``noise`` the residual is a rounding error, up to ``doubt`` it
+    may be one.
     """
 
     coordinates: FloatArray
@@ -116,17 +84,8 @@ class Fit(NamedTuple):
 class Generator(NamedTuple):
     """A vanishing polynomial.
 
-    Parameters
-    ----------
-    number : int
-        Of its leading term, among the border.
-    terms : list of int
-        The columns of smaller terms, as in ``Columns``.
-    coefficients : array of shape (n_terms,)
-        On these.
-    leading : float
-        The leading coefficient.
-    extent : float
+    ``number``: of its leading term, among the border. ``terms``: the columns of smaller terms, as
+    in ``Columns``.
     """
 
     number: int
@@ -139,11 +98,7 @@ class Generator(NamedTuple):
 class Sequence:
     """Terms of the border fitted on O one after the other, while O grows.
 
-    Parameters
-    ----------
-    columns : Columns
-    n_lower : int
-        How many of the columns are in O already.
+    ``n_lower``: how many of the columns are in O already.
     """
 
     def __init__(self, columns: Columns, n_lower: int) -> None:
@@ -170,8 +125,12 @@ class Sequence:
         columns, own = self.columns, self.n_lower + number
         doubt = SAFETY * (columns.error[own] + np.abs(coefficients) @ columns.error[self.terms])
         noise = min(doubt, columns.trusted * columns.terms[own])
-        if len(self.rest) > n_joined and doubt > max(FALL, columns.trusted) * columns.expected[own]:
-            noise = 0.0  # unless O has as many terms as there are points
+        # What a fit leaves of a term falls with the degree, to rounding errors in the end. If they
+        # hide more than a quarter of the digits of what was left of a divisor, nothing can be
+        # decided, unless O has as many terms as there are points.
+        known = max(np.sqrt(SAME), columns.trusted) * columns.expected[own]
+        if len(self.rest) > n_joined and doubt > known:
+            noise = 0.0
         return Fit(coordinates, coefficients, residual, float(noise), float(doubt))
 
     def join(self, number: int, fit: Fit) -> None:
@@ -199,20 +158,12 @@ class Sequence:
         """Set coefficients to zero whose terms are no larger than rounding errors of the fit."""
         sizes = np.abs(fit.coefficients) * self.columns.rms[self.terms]
         # In coarse arithmetic the bound is far above most errors, and a term below it may count.
-        is_coarse = fit.doubt > EXACT * self.columns.rms[self.n_lower + number]
+        is_coarse = fit.doubt > SAME * self.columns.rms[self.n_lower + number]
         limit = fit.doubt / SAFETY if is_coarse else fit.doubt
         return fit._replace(coefficients=np.where(sizes > limit, fit.coefficients, 0.0))
 
     def generate(self, number: int, fit: Fit, size: float) -> Generator:
-        """Return the fit of a term with size 1.
-
-        Parameters
-        ----------
-        number : int
-        fit : Fit
-        size : float
-            Of the fit.
-        """
+        """Return the fit of a term with size 1."""
         extent = fit.residual / size
         return Generator(number, [*self.terms], -fit.coefficients / size, 1 / size, extent)
 
@@ -221,13 +172,7 @@ class Sequence:
     ) -> Generator:
         """Return the polynomial of least extent.
 
-        Parameters
-        ----------
-        number : int
-        fit : Fit
-        coordinates : array of shape (n_terms + 1,)
-            On the orthonormal polynomials of O and of the term.
-        extent : float
+        ``coordinates``: on the orthonormal polynomials of O and of the term.
         """
         coordinates = coordinates * np.copysign(1.0, coordinates[-1])
         leading = float(coordinates[-1] / fit.residual)
@@ -239,16 +184,9 @@ class Sequence:
 class LeastExtent:
     """The least extent in the span of O, as O grows (ABM).
 
-    Parameters
-    ----------
-    sizes : array of shape (n_rows, n_terms)
-        The factor of the form on the terms of O.
-    R : array of shape (n_terms, n_terms)
-        That on X.
-    tol : float
-        Positive; the extents in the span of O are larger.
-    capacity : int
-        How many terms there may be.
+    ``sizes`` of shape (n_rows, n_terms): the factor of the form on the terms of O. ``R`` of shape
+    (n_terms, n_terms): that on X. ``tol``: positive; the extents in the span of O are larger.
+    ``capacity``: how many terms there may be.
     """
 
     def __init__(self, sizes: FloatArray, R: FloatArray, tol: float, capacity: int) -> None:
@@ -263,10 +201,7 @@ class LeastExtent:
     def vanishes(self, image: FloatArray) -> bool:
         """Say whether the least extent is at most ``tol`` with another polynomial.
 
-        Parameters
-        ----------
-        image : array of shape (n_rows,)
-            The factor of the form times the polynomial, which is orthonormal to O on X.
+        ``image``: the factor of the form times the polynomial, which is orthonormal to O on X.
         """
         n = self.n_terms
         self.images[:, n] = self.tol * image
@@ -288,18 +223,15 @@ class LeastExtent:
     def find(self) -> tuple[FloatArray, float]:
         """Return the polynomial of least extent, if ``vanishes`` says that there is one.
 
-        Returns
-        -------
-        coordinates : array of shape (n_terms + 1,)
-            Of a polynomial of size 1, on the orthonormal polynomials of O and b.
-        extent : float
+        Returns ``coordinates``: of a polynomial of size 1, on the orthonormal polynomials of O and
+        b.
         """
         n = self.n_terms
         # The last image may be so large that its square overflows.
         unit = max(1.0, float(norms(self.images[:, n : n + 1])[0]))
         image = self.images[:, n] / unit
         squares = np.empty((n + 1, n + 1))
-        squares[:n, :n] = self.squares[:n, :n] / unit**2 if unit < LARGE else 0.0
+        squares[:n, :n] = self.squares[:n, :n] / unit / unit
         squares[n, :n] = squares[:n, n] = self.images[:, :n].T @ image / unit
         squares[n, n] = image @ image
         values, vectors = eigh(squares, subset_by_index=[n, n], overwrite_a=True)
@@ -320,17 +252,9 @@ def _root(matrix: FloatArray) -> FloatArray:
 class Found:
     """What the terms of a degree become.
 
-    Parameters
-    ----------
-    joined : list of int
-        Numbers of the terms that join O.
-    generators : list of Generator
-    extents : list of float
-        Of the best polynomial of each term, if it is finite.
-    dropped, undecided, unbounded : int
-        As in ``DegreeTrace``.
-    margin : RankMargin
-        Of the decision which terms depend on O.
+    ``joined``: numbers of the terms that join O. ``extents``: of the best polynomial of each term,
+    if it is finite. ``dropped``, ``undecided``, ``unbounded``: as in ``DegreeTrace``. ``margin``:
+    of the decision which terms depend on O.
     """
 
     joined: list[int]
@@ -353,18 +277,9 @@ def sort_out(
 ) -> tuple[Found, Sequence]:
     """Decide for each term of the border whether it joins O or is a leading term.
 
-    Parameters
-    ----------
-    columns : Columns
-    border : Border
-    n_lower : int
-        Number of terms of O of lower degrees.
-    tol : float
-        As a root mean square.
-    minimize : bool
-        Whether generators have the least extent in the span of O and b, rather than being fits.
-    radius : float or None
-        Bound on the absolute coefficients of fits, which then have few terms.
+    ``n_lower``: number of terms of O of lower degrees. ``tol``: as a root mean square.
+    ``minimize``: whether generators have the least extent in the span of O and b, rather than being
+    fits. ``radius``: bound on the absolute coefficients of fits, which then have few terms.
     """
     sequence, found, form = Sequence(columns, n_lower), Found([], [], []), columns.form
     least = None
@@ -427,14 +342,7 @@ def sort_out(
 class Measure:
     """Sizes of polynomials b - Σ c_o o.
 
-    Parameters
-    ----------
-    form : Form or None
-        None if all have size 1.
-    terms : list of int
-        The columns of O.
-    own : int
-        The column of b.
+    ``form``: None if all have size 1. ``terms``: the columns of O. ``own``: the column of b.
     """
 
     def __init__(self, form: Form | None, terms: list[int], own: int) -> None:
@@ -454,10 +362,7 @@ class Measure:
     def amplify(self, R: FloatArray) -> float:
         """Return the largest size of a polynomial of O whose root mean square on X is 1.
 
-        Parameters
-        ----------
-        R : array of shape (n_terms, n_terms)
-            Of the terms of O on X.
+        ``R`` of shape (n_terms, n_terms): of the terms of O on X.
         """
         assert self.form is not None
         sizes = self.form.factor[:, self.terms]

@@ -13,15 +13,12 @@ import numpy as np
 
 from vanishing.arrays.blocks import map_in_threads, one_thread, threads_for
 from vanishing.arrays.namespace import FloatArray
-from vanishing.construction.gsvd import EXTENT_TIE, fix_signs
+from vanishing.construction.gsvd import REGULAR, fix_signs
 from vanishing.construction.loop import Construction, DegreeTrace
+from vanishing.construction.passes import NINE_DIGITS
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.evaluation import DegreeBlock
 
-#: Pivots of the scaled Cholesky factor below this are too small.
-SMALLEST_PIVOT = 1e-5
-#: Extents below this may be rounding errors: eigenvalues have errors of eps, and they are roots.
-SMALLEST_EXTENT = 1e-5
 #: Sets of points that a thread works on at a time.
 STACKED = 64
 
@@ -30,13 +27,9 @@ STACKED = 64
 class PointSets:
     """Means and covariances of sets of points.
 
-    Parameters
-    ----------
-    n_rows : array of shape (n_sets,)
-        Numbers of points, or the sums of their weights.
-    means : array of shape (n_sets, n_features)
-    covariances : array of shape (n_sets, n_features, n_features)
-        Mean products of the deviations from the mean.
+    ``n_rows``: numbers of points, or the sums of their weights. ``means`` has shape (n_sets,
+    n_features). ``covariances`` of shape (n_sets, n_features, n_features): mean products of the
+    deviations from the mean.
     """
 
     n_rows: FloatArray
@@ -53,10 +46,7 @@ class PointSets:
     def join(self, members: FloatArray) -> "PointSets":
         """Return unions of sets; all terms are positive, so that no digits cancel.
 
-        Parameters
-        ----------
-        members : array of shape (n_unions, n_sets)
-            1 where a union contains a set, 0 elsewhere.
+        ``members`` of shape (n_unions, n_sets): 1 where a union contains a set, 0 elsewhere.
         """
         n_rows = members @ self.n_rows
         shares = members * self.n_rows / n_rows[:, None]
@@ -71,17 +61,8 @@ class PointSets:
 def fit_linear(points: PointSets, contrasts: PointSets, tol: float) -> list[Construction | None]:
     """Find the linear polynomials that vanish on each set, normalized on its contrast.
 
-    Parameters
-    ----------
-    points : PointSets
-    contrasts : PointSets
-        One for each set of points, or one for all of them.
-    tol : float
-
-    Returns
-    -------
-    list of Construction or None
-        None for sets on which extents are too small, or the contrast too flat, to be known.
+    ``contrasts``: one for each set of points, or one for all of them. None for sets on which
+    extents are too small, or the contrast too flat, to be known.
     """
     starts = range(0, len(points), STACKED)
 
@@ -117,12 +98,8 @@ def _solve_stack(points: PointSets, contrasts: PointSets, tol: float) -> list[Co
     eigenvalues, vectors = np.linalg.eigh(squares)
     extents = np.sqrt(np.maximum(eigenvalues, 0.0))
     vectors = inverse.transpose(0, 2, 1) @ vectors / scale[:, :, None]
-    ties = extents[:, 1:] - extents[:, :-1] <= EXTENT_TIE * extents[:, 1:]
-    is_known = (
-        (pivots.min(axis=1) > SMALLEST_PIVOT)
-        & (extents[:, 0] > SMALLEST_EXTENT)
-        & ~ties.any(axis=1)
-    )
+    ties = extents[:, 1:] - extents[:, :-1] <= NINE_DIGITS * extents[:, 1:]
+    is_known = (pivots.min(axis=1) > REGULAR) & (extents[:, 0] > REGULAR) & ~ties.any(axis=1)
     conditions = pivots.max(axis=1) / pivots.min(axis=1)
     seconds = (time.perf_counter() - started) / len(points)
     left, right = np.arange(n_features), np.zeros(n_features, dtype=np.intp)

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from operator import add
 from typing import Literal
@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from vanishing.arrays.blocks import all_threads, block_rows, one_thread
-from vanishing.arrays.kernels import norms
+from vanishing.arrays.kernels import MANY_COLUMNS, norms
 from vanishing.arrays.namespace import (
     Array,
     BoolArray,
@@ -28,7 +28,6 @@ from vanishing.construction.candidates import (
     find_distinct_products,
 )
 from vanishing.construction.gsvd import (
-    SAFETY,
     RankMargin,
     Side,
     Solution,
@@ -36,11 +35,19 @@ from vanishing.construction.gsvd import (
     solve,
 )
 from vanishing.construction.moments import Moments, factor_affine
-from vanishing.construction.noise import Noise, search_moments, search_spectra, spread_of
+from vanishing.construction.noise import (
+    ROWS_PER_UNKNOWN,
+    UNBOUNDED,
+    Noise,
+    search_moments,
+    search_spectra,
+    spread_of,
+)
 from vanishing.construction.normalizations import Gradient, Normalization
 from vanishing.construction.passes import Pass, Reduction
 from vanishing.construction.wide import find_span
 from vanishing.data.source import SampleSource
+from vanishing.levels import SAFETY
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.evaluation import DegreeBlock
 from vanishing.polynomials.monomials import count
@@ -55,18 +62,9 @@ StopReason = Literal["exhausted", "max_degree", "undecided", "interpolated"]
 class Construction:
     """A finished basis with its history.
 
-    Parameters
-    ----------
-    basis : PolynomialBasis
-    trace : tuple of DegreeTrace
-    stop_reason : {"exhausted", "max_degree", "undecided", "interpolated"}
-        Whether the last degree left nothing nonvanishing, the largest degree was reached,
-        rounding errors left nothing that is known to be nonvanishing, or the next degree of wide
-        data would have as many products as there are rows.
-    n_rows : float
-        Number of points, or the sum of their weights.
-    order_ideal : OrderIdeal or None
-        Of a border basis.
+    ``stop_reason``: whether the last degree left nothing nonvanishing, the largest degree was
+    reached, rounding errors left nothing that is known to be nonvanishing, or the next degree of
+    wide data would have as many products as there are rows.
     """
 
     basis: PolynomialBasis
@@ -87,18 +85,9 @@ def construct(
 ) -> Construction:
     """Run VCA(X, Y).
 
-    Parameters
-    ----------
-    source, contrast : SampleSource
-        X and Y.
-    settings : Settings
-    max_degree : int or None
-        None runs until nothing is left, at the latest when there are as many nonvanishing
-        polynomials as distinct points.
-    callback : callable, optional
-        Called with the trace of each degree when it is done.
-    corrected : SampleSource, optional
-        X without the noise that is the tolerance.
+    ``max_degree``: None runs until nothing is left, at the latest when there are as many
+    nonvanishing polynomials as distinct points. ``corrected``: X without the noise that is the
+    tolerance.
     """
     span = None
     if corrected is None:
@@ -144,7 +133,7 @@ def _grow_all(
             if trace and most_products is not None and n_products > most_products:
                 reason = "interpolated"
                 break
-            with all_threads() if n_products >= LARGE else nullcontext():
+            with allow_threads(n_products):
                 state, step = grow(state, source, contrast, settings, corrected)
             trace.append(step)
             if callback is not None:
@@ -155,8 +144,9 @@ def _grow_all(
     return Construction(state.basis, tuple(trace), reason, state.n_rows)
 
 
-#: With so many candidates, matrices are large enough for several threads of LAPACK.
-LARGE = 256
+def allow_threads(n_candidates: int) -> AbstractContextManager[None]:
+    """Give LAPACK its threads back if matrices are large enough for several."""
+    return all_threads() if n_candidates >= 2 * MANY_COLUMNS else nullcontext()
 
 
 def _most_candidates(basis: PolynomialBasis) -> int:
@@ -176,20 +166,10 @@ Tolerance = float | Literal["gap"] | Noise
 class Settings:
     """How to grow a basis; the same at every degree.
 
-    Parameters
-    ----------
-    normalization : Normalization
-    tol : float, "gap" or Noise
-        Of a ``Noise``, polynomials vanish that it explains.
-    paper_norm : bool
-        Whether ``tol`` bounds ‖g(X)‖, as in the paper, instead of the root mean square. If sizes
-        depend on those of products, F then has Euclidean norm 1 on X.
-    products : {"independent", "all"}
-    max_nonvanishing : int or None
-        Largest number of nonvanishing polynomials kept at a degree.
-    reduction : Reduction
-    memory_budget : int
-        Bytes for row blocks and, apart from them, for the matrices of a degree.
+    ``tol``: of a ``Noise``, polynomials vanish that it explains. ``paper_norm``: whether ``tol``
+    bounds ‖g(X)‖, as in the paper, instead of the root mean square. If sizes depend on those of
+    products, F then has Euclidean norm 1 on X. ``max_nonvanishing``: largest number of nonvanishing
+    polynomials kept at a degree.
     """
 
     normalization: Normalization
@@ -214,22 +194,13 @@ class Settings:
 class State:
     """What the degrees so far hand to the next.
 
-    Parameters
-    ----------
-    basis : PolynomialBasis
-    rounding : tuple of arrays
-        Per degree from 0, the rounding errors in the values of F on X, in units of eps times
-        their root mean square.
-    contrast_terms : tuple of arrays
-        Per degree from 0, the size on the contrast of the terms of F, if there is a contrast.
-    reference : float or None
-        The smallest nonvanishing extent of the last degree that had one, for ``tol="gap"``.
-    n_rows : float
-        Number of points, or the sum of their weights; 0 until it is known.
-    relative_error : float
-        The largest rounding error of a pass over X so far, relative to sizes there.
-    near : array or None
-        Something on the accelerator that holds the rows, if they are on one.
+    ``rounding``: per degree from 0, the rounding errors in the values of F on X, in units of eps
+    times their root mean square. ``contrast_terms``: per degree from 0, the size on the contrast of
+    the terms of F, if there is a contrast. ``reference``: the smallest nonvanishing extent of the
+    last degree that had one, for ``tol="gap"``. ``n_rows``: number of points, or the sum of their
+    weights; 0 until it is known. ``relative_error``: the largest rounding error of a pass over X so
+    far, relative to sizes there. ``near``: something on the accelerator that holds the rows, if
+    they are on one.
     """
 
     basis: PolynomialBasis
@@ -352,18 +323,7 @@ def grow(
     settings: Settings,
     corrected: SampleSource | None = None,
 ) -> tuple[State, DegreeTrace]:
-    """Find the polynomials of the next degree. Pure: nothing is changed.
-
-    Parameters
-    ----------
-    state : State
-        The lower degrees.
-    source, contrast : SampleSource
-        X and Y.
-    settings : Settings
-    corrected : SampleSource, optional
-        X without its noise.
-    """
+    """Find the polynomials of the next degree. Pure: nothing is changed."""
     basis = state.basis
     started = time.perf_counter()
     error_of_forms = _bound_error_of_forms(state)
@@ -457,20 +417,9 @@ def grow(
 class Solved:
     """The generalized problem of one degree, solved and decided.
 
-    Parameters
-    ----------
-    projection : array of shape (n_lower, n_candidates)
-        L.
-    error : array of shape (n_candidates,)
-        Size of the rounding error of each candidate, in units of eps.
-    form : Form
-    solution : Solution
-    extents : array of shape (n_directions,)
-        Root mean square of each direction on X, its noise included.
-    tol : float
-    bound : float or array of shape (n_directions,)
-        The extents up to which the tolerance lets directions vanish.
-    vanishes, is_decided : bool arrays of shape (n_directions,)
+    ``projection`` of shape (n_lower, n_candidates): L. ``error``: size of the rounding error of
+    each candidate, in units of eps. ``extents``: root mean square of each direction on X, its noise
+    included. ``bound``: the extents up to which the tolerance lets directions vanish.
     """
 
     projection: FloatArray
@@ -586,20 +535,10 @@ NARROWEST_GAP = 5.0
 def find_widest_gap(extents: FloatArray, noise: FloatArray, reference: float | None) -> float:
     """Choose a tolerance in the widest gap of a spectrum.
 
-    Parameters
-    ----------
-    extents : array of shape (n_extents,)
-        Ascending.
-    noise : array of shape (n_extents,)
-        Extents below this are rounding errors: they vanish in any case, and a gap above them says
-        nothing about the noise of the data.
-    reference : float or None
-        An extent of the degree below known not to vanish: it allows all of a degree to vanish.
-
-    Returns
-    -------
-    float
-        The geometric mean of the two extents; 0 if no gap is wide enough.
+    ``extents``: ascending. ``noise``: extents below this are rounding errors: they vanish in any
+    case, and a gap above them says nothing about the noise of the data. ``reference``: an extent of
+    the degree below known not to vanish: it allows all of a degree to vanish. The geometric mean of
+    the two extents; 0 if no gap is wide enough.
     """
     known = extents[extents > noise]
     if reference is not None and known.size and reference > known[-1]:
@@ -618,19 +557,10 @@ def decide(
 ) -> tuple[BoolArray, BoolArray]:
     """Decide which polynomials vanish, and for which that can be decided at all.
 
-    Parameters
-    ----------
-    extents : array of shape (n_polynomials,)
-    noise, doubt : arrays of shape (n_polynomials,)
-        Up to ``noise`` an extent is a rounding error, up to ``doubt`` it may be one.
-    tol : float or array of shape (n_polynomials,)
-
-    Returns
-    -------
-    vanishes, is_decided : bool arrays of shape (n_polynomials,)
-        Undecided polynomials count neither as vanishing nor as nonvanishing: as an equation one may
-        be wrong, and as a nonvanishing polynomial it may be rounding errors, which would spoil all
-        higher degrees.
+    ``noise``, ``doubt``: up to ``noise`` an extent is a rounding error, up to ``doubt`` it may be
+    one. Returns ``vanishes``, ``is_decided``: undecided polynomials count neither as vanishing nor
+    as nonvanishing: as an equation one may be wrong, and as a nonvanishing polynomial it may be
+    rounding errors, which would spoil all higher degrees.
     """
     bound = np.maximum(tol, noise)
     # Without its safety factor, the bound on the errors is about as large as they are. If that is
@@ -644,17 +574,8 @@ def decide(
 def find_margin(solution: Solution, bound: float | FloatArray, vanishes: BoolArray) -> float:
     """Return the smallest factor by which an extent would have to change to be decided otherwise.
 
-    Parameters
-    ----------
-    solution : Solution
-    bound : float or array of shape (n_polynomials,)
-        Extents up to this vanish by the tolerance.
-    vanishes : bool array of shape (n_polynomials,)
-
-    Returns
-    -------
-    float
-        Infinite if there is no polynomial, or all extents are zero.
+    ``bound``: extents up to this vanish by the tolerance. Infinite if there is no polynomial, or
+    all extents are zero.
     """
     extents, limit = solution.extents, np.maximum(bound, solution.doubt)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -665,14 +586,7 @@ def find_margin(solution: Solution, bound: float | FloatArray, vanishes: BoolArr
 def find_rank_margin(solved: Solved) -> RankMargin:
     """Return how far rounding errors are from changing a rank.
 
-    Parameters
-    ----------
-    solved : Solved
-
-    Returns
-    -------
-    RankMargin
-        Of the generalized problem, and of extents where the tolerance does not decide.
+    Of the generalized problem, and of extents where the tolerance does not decide.
     """
     solution = solved.solution
     if solved.form.coordinates is not None:  # exact relations were found before the extents
@@ -689,15 +603,8 @@ def find_rank_margin(solved: Solved) -> RankMargin:
 def measure_orthogonality_loss(R: FloatArray) -> float:
     """Return how far polynomials of size 1 are from orthonormal, by R of their values.
 
-    Parameters
-    ----------
-    R : array of shape (n_polynomials, n_polynomials)
-        The first is the constant, which has size 1 whatever the convention of sizes is.
-
-    Returns
-    -------
-    float
-        The largest entry of R'R - I, without the constant's own.
+    ``R`` of shape (n_polynomials, n_polynomials): the first is the constant, which has size 1
+    whatever the convention of sizes is. The largest entry of R'R - I, without the constant's own.
     """
     gram = R.T @ R
     np.fill_diagonal(gram, np.diag(gram) - 1.0)
@@ -707,16 +614,8 @@ def measure_orthogonality_loss(R: FloatArray) -> float:
 def count_fragile(solution: Solution, bound: float | FloatArray) -> int:
     """Count extents that differ from the tolerance by no more than their rounding errors.
 
-    Parameters
-    ----------
-    solution : Solution
-    bound : float or array of shape (n_polynomials,)
-        Extents up to this vanish by the tolerance. Where it is no larger than the rounding errors,
-        these decide, and ``decide`` has its own rules for them.
-
-    Returns
-    -------
-    int
+    ``bound``: extents up to this vanish by the tolerance. Where it is no larger than the rounding
+    errors, these decide, and ``decide`` has its own rules for them.
     """
     rounding = 2 * solution.doubt / SAFETY  # about as large as the errors are
     is_near = np.abs(solution.extents - bound) <= rounding
@@ -725,10 +624,8 @@ def count_fragile(solution: Solution, bound: float | FloatArray) -> int:
 
 # --- The noise of the points as the tolerance -----------------------------------------------------
 
-#: Degrees that noise is looked for at, where there is no bound on them.
-UNBOUNDED = 6
-#: Rows for each polynomial, at least, and polynomials, at most, of the degree above the largest.
-ROWS_PER_POLYNOMIAL, MOST_ABOVE = 3, 2000
+#: Candidates of a degree that is looked at for its noise alone: seconds of LAPACK.
+MOST_CANDIDATES = 2000
 
 
 def find_noise(
@@ -736,57 +633,64 @@ def find_noise(
 ) -> tuple[Noise, Moments | None]:
     """Find the noise of points, by their moments or else by the extents of their polynomials.
 
-    Parameters
-    ----------
-    source : SampleSource
-    max_degree : int or None
-    settings : Settings
-
-    Returns
-    -------
-    noise : Noise
-    moments : Moments or None
-        To construct with instead of the points, if the noise is to be taken out.
+    Exact equations hide the noise of others. As long as moments do not tell, columns or directions
+    that satisfy equations of their own are taken out, and the noise is that of the rest. The
+    moments are for the construction, instead of the points, if the noise is to be taken out.
     """
     bound = UNBOUNDED if max_degree is None else max_degree
-    found = search_moments(source, bound, settings.memory_budget)
-    if found is not None:
-        noise, moments = found
-        if max_degree is None:  # moments end at some degree
-            return replace(noise, corrected=False, n_equations=None), None
+    lowest = None  # degree of the exact equations
+    while (found := search_moments(source, bound, settings.memory_budget)) is None:
+        rest = _take_out_exact(source, bound, settings)
+        if rest is None:
+            found = _search_extents(source, bound, settings), None
+            break
+        source, degree = rest
+        lowest = degree if lowest is None else min(lowest, degree)
+    noise, moments = found
+    if lowest is not None:
+        level = 0.0 if np.isnan(noise.level) else noise.level
+        noise = replace(noise, level=level, degree=min(lowest, noise.degree or bound))
+    elif max_degree is not None:
         return noise, moments
+    return replace(noise, corrected=False, n_equations=None), None  # moments end at some degree
+
+
+def _take_out_exact(
+    source: SampleSource, bound: int, settings: Settings
+) -> tuple[SampleSource, int] | None:
+    """Return points without what exact equations fix, and the lowest degree of such equations."""
     n_values = count_values(source, bound + 1)
     if 0 < np.sum(n_values <= bound) < source.n_features:
-        # A column with k values satisfies an equation of degree k of its own: a yes-no column is
-        # exact. The noise is that of the other columns.
-        kept = np.eye(source.n_features)[:, n_values > bound]
-        rest = source.map_rows(lambda x: x @ move_like(kept, x), kept.shape[1])
-        noise, _ = find_noise(rest, max_degree, settings)
-        level = 0.0 if np.isnan(noise.level) else noise.level
-        lowest = min(int(n_values.min()), noise.degree or bound)
-        return replace(noise, level=level, degree=lowest, corrected=False, n_equations=None), None
-    plain = replace(settings, tol=0.0, normalization=Gradient(), max_nonvanishing=None)
-    first = construct(source, None, plain, max_degree=1)
-    directions = first.basis.blocks[0].nonvanishing
-    if 0 < directions.shape[1] < source.n_features:
-        # Exact linear equations hide the noise of others. In a rotated frame they are gone.
+        # A column with k values satisfies an equation of degree k of its own.
+        axes, degree = np.eye(source.n_features)[:, n_values > bound], int(n_values.min())
+    else:
+        first = construct(source, None, _find_all(settings), max_degree=1)
+        directions, degree = first.basis.blocks[0].nonvanishing, 1
+        if not 0 < directions.shape[1] < source.n_features:
+            return None
         axes = np.linalg.qr(directions)[0]
-        flat = source.map_rows(lambda x: x @ move_like(axes, x), axes.shape[1])
-        noise, _ = find_noise(flat, max_degree, settings)
-        level = 0.0 if np.isnan(noise.level) else noise.level
-        return replace(noise, level=level, degree=1, corrected=False, n_equations=None), None
-    most = min(first.n_rows / ROWS_PER_POLYNOMIAL, MOST_ABOVE)
+    return source.map_rows(lambda x: x @ move_like(axes, x), axes.shape[1]), degree
+
+
+def _find_all(settings: Settings) -> Settings:
+    """Return the settings that give all extents as distances."""
+    return replace(settings, tol=0.0, normalization=Gradient(), max_nonvanishing=None)
+
+
+def _search_extents(source: SampleSource, bound: int, settings: Settings) -> Noise:
+    """Find the noise of points by a construction, one degree above the bound if there are rows."""
+    affine = factor_affine(source, settings.memory_budget)
+    most = min(affine.n_rows / ROWS_PER_UNKNOWN, MOST_CANDIDATES)
     while bound > 1 and count(source.n_features, bound) > most:
         bound -= 1
     above = bound + 1 if count(source.n_features, bound + 1) <= most else bound
-    trace = construct(source, None, plain, max_degree=above).trace
-    spread = spread_of(factor_affine(source, settings.memory_budget))
+    trace = construct(source, None, _find_all(settings), max_degree=above).trace
     spectra = [step.spectrum for step in trace]
     exact = [step.degree for step in trace if step.vanishing]
     if exact:  # equations that are not exact beside some that are: nothing tells them from noise
         levels = tuple(float(spectrum.min(initial=np.inf)) for spectrum in spectra)
-        return Noise(0.0, spread, exact[0], levels), None
-    return search_spectra(spectra, spread), None
+        return Noise(0.0, spread_of(affine), exact[0], levels)
+    return search_spectra(spectra, spread_of(affine))
 
 
 def count_values(source: SampleSource, most: int) -> IntArray:

@@ -18,7 +18,7 @@ from vanishing.arrays.namespace import (
     namespace,
 )
 from vanishing.construction.candidates import Stage
-from vanishing.construction.gsvd import EXACT, SAFETY, bound_trusted_error
+from vanishing.construction.gsvd import CLOSELY, bound_trusted_error
 from vanishing.construction.passes import Factor, Pass, Tsqr, find_ranges, join_ranges
 from vanishing.data.source import (
     LARGEST,
@@ -30,25 +30,17 @@ from vanishing.data.source import (
     close_after,
 )
 from vanishing.data.streams import ChunkSource
-from vanishing.polynomials.monomials import Expansion, count, expand_monomials, monomials
+from vanishing.levels import SAFETY, SAME
+from vanishing.polynomials.monomials import CANCELLED, Expansion, count, expand_monomials, monomials
 
 # --- Coordinates in which the monomials of points are far from dependent --------------------------
-
-#: Rounding errors of sums, in units of those of their terms.
-ROUNDING = 64
-#: Coordinates are replaced if better ones differ by this factor.
-WORTHWHILE = 10.0
 
 
 @dataclass(frozen=True, eq=False)
 class Frame:
     """Coordinates u = (x - origin) axes, in which monomials are far from dependent.
 
-    Parameters
-    ----------
-    origin : array of shape (n_features,)
-    axes, inverse : arrays of shape (n_features, n_features)
-        x = origin + u inverse.
+    ``axes``, ``inverse`` of shape (n_features, n_features): x = origin + u inverse.
     """
 
     origin: FloatArray
@@ -59,10 +51,7 @@ class Frame:
     def fit(cls, factor: Factor) -> "Frame":
         """Centre and whiten points.
 
-        Parameters
-        ----------
-        factor : Factor
-            Of [1 x] on the points.
+        ``factor``: of [1 x] on the points.
         """
         n_features = factor.R.shape[1] - 1
         R = np.zeros((1 + n_features, 1 + n_features))  # fewer rows than columns leave zeros
@@ -72,7 +61,7 @@ class Frame:
         # Columns in units of their spread; one that is constant so far, in units of its size; one
         # of zeros, in the largest units of others.
         spread = np.linalg.norm(R[1:, 1:], axis=0)
-        error = ROUNDING * factor.relative_error
+        error = SAFETY * factor.relative_error
         rounding = error * np.abs(origin)
         unit = np.where(spread > rounding, spread, np.abs(origin))
         is_zero = unit == 0
@@ -115,16 +104,14 @@ class Frame:
     def improve(self, factor: Factor) -> "Frame":
         """Return a frame for points: this one, unless their own is very different.
 
-        Parameters
-        ----------
-        factor : Factor
-            Of [1 x] on the points.
+        ``factor``: of [1 x] on the points.
         """
         theirs = Frame.fit(factor)
         between = self.express(theirs)
         stretch = np.linalg.svd(between[1:], compute_uv=False)
-        near = np.linalg.norm(between[0]) <= WORTHWHILE
-        alike = stretch[0] <= WORTHWHILE and stretch[-1] >= 1 / WORTHWHILE
+        # Coordinates that differ by less lose no more digits than bounds on errors do.
+        near = np.linalg.norm(between[0]) <= CLOSELY
+        alike = stretch[0] <= CLOSELY and stretch[-1] >= 1 / CLOSELY
         return self if near and alike else theirs
 
 
@@ -159,13 +146,8 @@ def join_factors(first: Factor, second: Factor) -> Factor:
 class KeptRows:
     """A few rows.
 
-    Parameters
-    ----------
-    parts : tuple of arrays of shape (n_rows, n_features)
-        In the precision in which they came.
-    weights : array of shape (n_rows of all parts,) or None
-    degree : int
-        Of the monomials to be kept once there are more rows.
+    ``parts`` of shape (n_rows, n_features): in the precision in which they came. ``degree``: of the
+    monomials to be kept once there are more rows.
     """
 
     parts: tuple[FloatArray, ...]
@@ -212,13 +194,7 @@ class KeptRows:
         return KeptRows(parts, weights, self.degree)
 
     def source(self, name: str) -> SampleSource:
-        """Return the rows as a source that an ideal can be fitted to.
-
-        Parameters
-        ----------
-        name : str
-            What error messages call the rows.
-        """
+        """Return the rows as a source that an ideal can be fitted to."""
         rows: SampleSource = ChunkSource(self.parts)
         if len(self.parts) == 1:
             rows = ArraySource(self.parts[0])
@@ -228,12 +204,7 @@ class KeptRows:
 
 
 class KeptSource(WrappedSource):
-    """Rows that polynomials may be summed over, but not read: later on they will be gone.
-
-    Parameters
-    ----------
-    source : SampleSource
-    """
+    """Rows that polynomials may be summed over, but not read: later on they will be gone."""
 
     @property
     def weighted(self) -> bool:
@@ -283,25 +254,13 @@ def refuse_reading(name: str) -> NoReturn:
 # Rounding errors are kept for each monomial: the factor of a direction in which all rows so far
 # agree is nothing but rounding, which says nothing about the other directions.
 
-#: Rows are kept themselves as long as there are at most so many for each monomial.
-ROWS_PER_MONOMIAL = 2
-#: A warning is given if more than these six digits are lost.
-LARGEST_CANCELLATION = 1e6
-
 
 @dataclass(frozen=True, eq=False)
 class Moments:
     """The factor of the monomials of a set of points.
 
-    Parameters
-    ----------
-    frame : Frame
-    degree : int
-        The largest one of the monomials.
-    factor : Factor
-        Of the monomials on the points.
-    error : array of shape (n_monomials,)
-        Size of the rounding error of each column of the factor.
+    ``degree``: the largest one of the monomials. ``factor``: of the monomials on the points.
+    ``error``: size of the rounding error of each column of the factor.
     """
 
     frame: Frame
@@ -373,12 +332,7 @@ def _largest_ratio(errors: FloatArray, sizes: FloatArray) -> float:
 class Seen:
     """All that is kept of X and of the contrast.
 
-    Parameters
-    ----------
-    points : KeptRows or Moments
-    contrast : KeptRows, Moments or None
-    ranges : array of shape (2, n_features) or None
-        The least and the largest value of each column of X.
+    ``ranges`` of shape (2, n_features): the least and the largest value of each column of X.
     """
 
     points: KeptRows | Moments
@@ -415,7 +369,7 @@ def _add_rows(
     """Keep the rows as long as they are few, and their moments afterwards."""
     if isinstance(kept, Moments):
         return kept.add_rows(source, memory_budget)
-    limit = ROWS_PER_MONOMIAL * count(source.n_features, degree)
+    limit = 2 * count(source.n_features, degree)
     limit -= 0 if kept is None else len(kept)
     rows = KeptRows.copy(source, degree, limit) if limit > 0 else None
     if rows is not None:
@@ -444,13 +398,7 @@ def _check_budget(n_features: int, degree: int, memory_budget: int) -> None:
 
 
 class MomentSource(SampleSource):
-    """Points by their moments: sizes of polynomials are known, rows are not.
-
-    Parameters
-    ----------
-    moments : Moments
-    name : str
-    """
+    """Points by their moments: sizes of polynomials are known, rows are not."""
 
     def __init__(self, moments: Moments, name: str) -> None:
         self.moments = moments
@@ -489,7 +437,7 @@ class MomentSource(SampleSource):
             first, last = 1 + stage.left, n_lower - n_last + stage.right
             sizes[n_lower:] = np.maximum(rms[n_lower:], rms[first] * rms[last])
             # With the full border, F_1 holds variables that are zero: nothing is relative to them.
-            is_zero = (rms <= SAFETY * errors) & (rms <= EXACT)
+            is_zero = (rms <= SAFETY * errors) & (rms <= SAME)
             is_zero[n_lower:] = is_zero[first] | is_zero[last]
             errors = np.where(is_zero, 0.0, errors)
             # On rows such a product would be zero exactly, as x y on the axes of the plane. Here it
@@ -555,7 +503,7 @@ class MomentSource(SampleSource):
         """
         unit = self.moments.factor.relative_error
         relative = _largest_ratio(errors, sizes)
-        if relative > LARGEST_CANCELLATION * unit:
+        if CANCELLED * relative > unit:
             warnings.warn(
                 f"{self.name} is spread so unevenly that {np.log10(relative / unit):.0f} digits "
                 "are lost in sums of its monomials; leave out rows that are far from all others, "

@@ -13,8 +13,10 @@ from math import log
 import numpy as np
 
 from vanishing.arrays.namespace import FloatArray
+from vanishing.construction.gsvd import REGULAR
 from vanishing.construction.moments import Frame, Moments, factor_affine
 from vanishing.construction.noisy_moments import (
+    CLEARLY,
     FOLDS,
     ROWS_PER_CONDITION,
     Compromise,
@@ -25,7 +27,8 @@ from vanishing.construction.noisy_moments import (
 )
 from vanishing.construction.passes import Factor
 from vanishing.data.source import ArraySource, SampleSource, sample_rows
-from vanishing.polynomials.basis import largest_by_chance
+from vanishing.levels import OUTLYING
+from vanishing.polynomials.basis import STANDARD_ERRORS, largest_by_chance
 from vanishing.polynomials.monomials import count
 
 # --- What is found --------------------------------------------------------------------------------
@@ -40,23 +43,13 @@ WORTH_CORRECTING = 3e-3
 class Noise:
     """The noise of points, as their polynomials show it.
 
-    Parameters
-    ----------
-    level : float
-        Standard deviation of the noise of each coordinate, in the units of the points. 0 if the
-        equations are exact, NaN if there are none.
-    spread : float
-        Root mean square distance of the points from their mean, over the square root of the number
-        of columns.
-    degree : int or None
-        The lowest degree whose polynomials are as close to the points as those of any other one.
-    levels : tuple of float
-        Per degree from 1, how far the points are from the closest polynomial, by rows that it was
-        not fitted to.
-    corrected : bool
-        Whether the moments of the points are corrected for the noise.
-    n_equations : int or None
-        Equations of that degree, at most. None if moments were not asked.
+    ``level``: standard deviation of the noise of each coordinate, in the units of the points. 0 if
+    the equations are exact, NaN if there are none. ``spread``: root mean square distance of the
+    points from their mean, over the square root of the number of columns. ``degree``: the lowest
+    degree whose polynomials are as close to the points as those of any other one. ``levels``: per
+    degree from 1, how far the points are from the closest polynomial, by rows that it was not
+    fitted to. ``corrected``: whether the moments of the points are corrected for the noise.
+    ``n_equations``: equations of that degree, at most. None if moments were not asked.
     """
 
     level: float
@@ -80,12 +73,8 @@ class Noise:
     ) -> float:
         """Return the largest distance from a polynomial that the noise explains.
 
-        Parameters
-        ----------
-        degree : int
-        extents, lengths : arrays of shape (n_polynomials,)
-            Root mean squares of polynomials and of their gradients on the points.
-        n_rows : float
+        ``extents``, ``lengths``: root mean squares of polynomials and of their gradients on the
+        points.
         """
         if not self.level > 0 or self.degree is None or degree < self.degree:
             return 0.0
@@ -114,38 +103,24 @@ class Noise:
 
 # --- The plateau ----------------------------------------------------------------------------------
 
-#: Steps from one degree to another that are no gain, as logarithms of distances: of 1000 rows, and
-#: however many there are. Without rows that were left out, a gain is a factor.
-SMALLEST_GAIN, LEAST_GAIN, CLEAR_GAIN = 0.13, 0.02, log(1.6)
-#: Conditions of a noise that is trusted: of equations they are near 1, of their squares anything.
-TRUSTED = (0.65, 1.6)
-#: Standard errors of a gain, by five parts of the rows.
-SIGNIFICANT = 2.8
-#: Mean squares of moment conditions, in those of sampling errors, up to which they are met and from
-#: which on they are not. A degree that meets them is left for a larger gain only; symmetric points
-#: meet some of too low a degree.
-MET, LEAST_GAIN_IF_MET, REFUTED = 2.0, 0.3, 8.0
-#: Levels of refuted degrees, in those of the noise, up to which multiples look like equations.
-NEARLY = 1.5
-#: Factor by which weighted conditions must be more accurate than adjusted least squares.
-WORTH_WEIGHTING = 1.01
-#: Most monomials of a polynomial, and of the moments that are computed.
-MOST_MONOMIALS, MOST_MOMENTS = 400, 60_000
-#: Moments times rows, at most: of more rows some are drawn.
-MOST_WORK = 4e8
-#: Rows that weights come from, and these times moment conditions times moments, at most.
-MOST_ROWS, MOST_PRODUCTS = 20_000, 2e9
-#: Below this share of the spread, moments say nothing about noise.
-RESOLVED = 1e-5
+#: Mean squares of moment conditions, in those of sampling errors, above which they are not met.
+REFUTED = 8.0
+#: Degrees that are looked at where there is no bound on them.
+UNBOUNDED = 6
+#: Rows for each unknown at least, so that a fit leaves most of the noise as it is.
+ROWS_PER_UNKNOWN = 4
+#: Monomials of a polynomial at most, and numbers that are computed: seconds of work. Of more rows
+#: some are drawn.
+MOST_UNKNOWNS, MOST_WORK = 400, 4e8
+#: Rows that show the covariance of moment conditions to half a percent.
+ENOUGH_ROWS = 20_000
 
 
 def highest_degree(n_features: int, n_rows: float, wanted: int) -> int:
     """Return up to which degree, at most one above the wanted one, noise can be looked for."""
     for degree in range(wanted + 1, 0, -1):
         n_monomials = count(n_features, degree)
-        if n_monomials <= min(MOST_MONOMIALS, n_rows / 4) and (
-            count(n_features, 2 * degree) <= MOST_MOMENTS
-        ):
+        if n_monomials <= min(MOST_UNKNOWNS, n_rows / ROWS_PER_UNKNOWN):
             return degree
     return 0
 
@@ -155,19 +130,9 @@ def search_moments(
 ) -> tuple[Noise, Moments | None] | None:
     """Find the noise of points by moments that are corrected for it.
 
-    Parameters
-    ----------
-    source : SampleSource
-    max_degree : int
-        Largest degree of the equations; one more is looked at.
-    memory_budget : int
-
-    Returns
-    -------
-    noise : Noise
-    moments : Moments or None
-        Without the noise, if it is worth correcting. Instead of both, None if moments do not tell:
-        there are too many columns or too few rows, or some equations are exact.
+    ``max_degree``: largest degree of the equations; one more is looked at. Returns ``moments``:
+    without the noise, if it is worth correcting. Instead of both, None if moments do not tell:
+    there are too many columns or too few rows, or some equations are exact.
     """
     affine = factor_affine(source, memory_budget)
     n_rows = float(source.n_weighted if source.weighted else affine.n_rows)
@@ -187,7 +152,7 @@ def search_moments(
     whole = noisy.series(range(FOLDS))
     try:
         lowest = min(whole.extents(0.0, degree)[0] for degree in range(1, highest + 1))
-        if lowest < (RESOLVED * spread) ** 2:
+        if lowest < (REGULAR * spread) ** 2:
             return None
         trials = [_held_out(noisy, degree) for degree in range(1, highest + 1)]
     except np.linalg.LinAlgError:  # the gradients of some polynomial vanish: exact equations
@@ -214,11 +179,11 @@ def search_moments(
     variance, polynomials = min(whole.first_singular(degree)[0], level**2), None
     if degree > 1 and np.isfinite(misfits[degree - 1]):
         lower = np.array(levels[: degree - 1])
-        if np.any((misfits[: degree - 1] > REFUTED) & (lower < NEARLY * level)):
+        if np.any((misfits[: degree - 1] > REFUTED) & (lower < CLEARLY * level)):
             number = 1  # multiples of what is nearly an equation of a lower degree are others
         best = _refine(equations[degree - 1], closest[degree - 1], number, n_rows)
         number = best.polynomials.shape[1]
-        if number > 1 or equations[degree - 1].gain(best) > WORTH_WEIGHTING:
+        if number > 1 or equations[degree - 1].gain(best) > 1:
             variance, polynomials = best.variance, best.polynomials
         if number == 1:  # several average out what one misses
             level = float(np.sqrt(variance * _freedom(whole, degree, n_rows)))
@@ -230,7 +195,7 @@ def _conditions(
     noisy: NoisyMoments, source: SampleSource, n_rows: float, memory_budget: int
 ) -> list[MomentConditions]:
     """Return the moment conditions of the degrees for which there are rows enough."""
-    rows = None if source.weighted else sample_rows(source, MOST_ROWS, seed=0)
+    rows = None if source.weighted else sample_rows(source, ENOUGH_ROWS, seed=0)
     found = []
     for degree in range(1, noisy.degree):
         n_conditions = count(source.n_features, degree + 1)
@@ -240,7 +205,7 @@ def _conditions(
         sample = source
         if rows is not None:
             n_moments = count(source.n_features, 2 * degree + 1)
-            most = max(needed, int(MOST_PRODUCTS / n_moments / n_conditions))
+            most = max(needed, int(MOST_WORK / n_moments / n_conditions))
             sample = ArraySource(rows[:: -(-len(rows) // most)])
         found.append(MomentConditions(noisy, degree, sample, memory_budget))
     return found
@@ -297,14 +262,18 @@ def _improves(
     n_rows: float,
 ) -> bool:
     """Say whether a higher degree is closer to rows that it was not fitted to."""
-    trusted = (conditions[higher - 1] > TRUSTED[0]) & (conditions[higher - 1] < TRUSTED[1])
-    if trusted.mean() < 0.75:
+    # Of equations conditions are near 1, of their squares anything.
+    trusted = (conditions[higher - 1] > 1 / CLEARLY) & (conditions[higher - 1] < CLEARLY)
+    if trusted.sum() < FOLDS - 1:
         return False
     here, above = variances[degree - 1][trusted], variances[higher - 1][trusted]
     error = float(np.std(np.log(here / above) / 2, ddof=1) / np.sqrt(trusted.sum()))
     gain = float(np.log(here.mean() / above.mean()) / 2)
-    least = LEAST_GAIN_IF_MET if misfit < MET else LEAST_GAIN
-    return gain > max(least, SMALLEST_GAIN * float(np.sqrt(1000 / n_rows)), SIGNIFICANT * error)
+    # A degree that meets the moment conditions is left for variances that differ clearly only.
+    # Symmetric points meet some conditions of too low a degree.
+    least = log(CLEARLY) / 2 if misfit < 2 else 0.0
+    # A root mean square of N values has a relative standard error of 1/√(2N).
+    return gain > max(least, OUTLYING / np.sqrt(2 * n_rows), STANDARD_ERRORS * error)
 
 
 def _fits_better(variances: FloatArray, misfits: FloatArray, degree: int, higher: int) -> bool:
@@ -336,15 +305,10 @@ def search_spectra(spectra: Sequence[FloatArray], spread: float) -> Noise:
     To first order in the noise, and by the rows that the polynomials were fitted to: used where
     moments do not tell.
 
-    Parameters
-    ----------
-    spectra : sequence of arrays
-        Per degree, the extents of polynomials under the gradient normalization.
-    spread : float
+    ``spectra``: per degree, the extents of polynomials under the gradient normalization.
     """
     levels = tuple(float(np.min(extents, initial=np.inf)) for extents in spectra)
     for degree, (level, above) in enumerate(pairwise(levels), start=1):
-        is_small = 0 < level <= MOST_NOISE * spread
-        if is_small and log(level / max(above, 1e-300)) <= CLEAR_GAIN:
+        if 0 < level <= min(MOST_NOISE * spread, CLEARLY * above):
             return Noise(level, spread, degree, levels)
     return Noise(np.nan, spread, None, levels)

@@ -21,9 +21,16 @@ from vanishing.arrays.namespace import (
     namespace,
 )
 from vanishing.construction.moments import Frame, Moments
-from vanishing.construction.passes import Factor
+from vanishing.construction.passes import NINE_DIGITS, Factor
 from vanishing.data.source import SampleSource
-from vanishing.polynomials.monomials import count, monomials, multiples, normalize_columns
+from vanishing.levels import CHANCE, SAFETY
+from vanishing.polynomials.monomials import (
+    SQUARED_AWAY,
+    count,
+    monomials,
+    multiples,
+    normalize_columns,
+)
 
 # --- Moments, corrected for noise -----------------------------------------------------------------
 #
@@ -36,20 +43,16 @@ from vanishing.polynomials.monomials import count, monomials, multiples, normali
 
 #: Parts of the rows, each of which is left out in turn.
 FOLDS = 5
-#: Steps towards the smallest t at which M(t) is singular; three to six are enough.
-MOST_STEPS = 30
+#: Factor by which two levels of noise differ clearly.
+CLEARLY = 1.6
 
 
 @dataclass(frozen=True, eq=False)
 class NoisyMoments:
     """Sums of the monomials of points up to twice a degree, by parts of the rows.
 
-    Parameters
-    ----------
-    frame : Frame
-    degree : int
-        Of the polynomials whose products the moments give.
-    sums : array of shape (n_parts, n_moments)
+    ``degree``: of the polynomials whose products the moments give. ``sums`` has shape (n_parts,
+    n_moments).
     """
 
     frame: Frame
@@ -114,13 +117,7 @@ class NoisyMoments:
 class MomentSeries:
     """Moments as polynomials in t, the variance of the noise that is taken out of them.
 
-    Parameters
-    ----------
-    frame : Frame
-    degree : int
-    terms : array of shape (degree + 1, n_moments)
-        Coefficients of the powers of t.
-    n_features : int
+    ``terms`` of shape (degree + 1, n_moments): coefficients of the powers of t.
     """
 
     frame: Frame
@@ -173,9 +170,9 @@ class MomentSeries:
         _, vectors = eigh(centered, gradients, subset_by_index=[0, 0])  # to first order in t
         vector = np.concatenate([-plain[0, 1:] @ vectors, vectors[:, 0]])
         t = np.inf
-        for _ in range(MOST_STEPS):
+        while True:  # three to six times
             roots = positive_roots(self.along(vector, degree))
-            if not len(roots) or roots[0] >= t * (1 - 1e-9):
+            if not len(roots) or roots[0] >= t * (1 - NINE_DIGITS):
                 break
             t = float(roots[0])
             matrix = self.matrix(t, degree) * scale * scale[:, None]
@@ -187,13 +184,8 @@ class MomentSeries:
     ) -> Moments:
         """Return moments in which the noise is gone, as far as they are those of points.
 
-        Parameters
-        ----------
-        t : float
-        degree : int
-        n_rows : float
-        equations : array of shape (n_monomials, n_equations), optional
-            Polynomials of one degree that vanish, and their multiples with them.
+        ``equations`` of shape (n_monomials, n_equations): polynomials of one degree that vanish,
+        and their multiples with them.
         """
         scale = np.sqrt(np.diag(self.matrix(0.0, degree)))
         matrix: FloatArray = self.matrix(t, degree) / scale / scale[:, None]
@@ -201,7 +193,7 @@ class MomentSeries:
             matrix = _annihilate(matrix, self._multiples(equations, degree) * scale[:, None])
         values, vectors = np.linalg.eigh(matrix)
         root = np.sqrt(np.clip(values, 1e-14, None))[:, None] * vectors.T * scale
-        error = 64 * float(np.finfo(np.float64).eps)
+        error = SAFETY * float(np.finfo(np.float64).eps)
         factor = Factor(triangular_factor(root.T.copy()), n_rows, error)
         return Moments(self.frame, degree, factor, error * factor.column_rms)
 
@@ -213,13 +205,13 @@ class MomentSeries:
 
 
 #: Multiples of equations of norm 1 that are dependent but for errors, by their singular values.
-DEPENDENT = 0.1
+NEARLY_DEPENDENT = 0.1
 
 
 def _annihilate(matrix: FloatArray, columns: FloatArray) -> FloatArray:
     """Return the nearest matrix of moments in which some polynomials vanish."""
     left, sizes, _ = np.linalg.svd(normalize_columns(columns), full_matrices=False)
-    left = left[:, sizes > DEPENDENT * sizes[0]]
+    left = left[:, sizes > NEARLY_DEPENDENT * sizes[0]]
     rest = np.eye(len(matrix)) - left @ left.T
     return np.asarray(rest @ matrix @ rest)
 
@@ -239,24 +231,17 @@ def _products(n_features: int, degree: int, highest: int) -> IntArray:
 def positive_roots(coefficients: FloatArray) -> FloatArray:
     """Return the positive roots of a polynomial, ascending powers first, ascending."""
     roots = np.roots(coefficients[::-1])
-    real = np.abs(roots.imag) <= 1e-7 * np.abs(roots.real)
+    real = np.abs(roots.imag) <= SQUARED_AWAY * np.abs(roots.real)  # double roots
     return np.sort(roots.real[real & (roots.real > 0)])
 
 
 def noise_of(coefficients: FloatArray) -> tuple[float, float]:
     """Return the variance of the noise that explains a polynomial, and its condition.
 
-    Parameters
-    ----------
-    coefficients : array
-        Of the powers of t in the mean square of the polynomial.
-
-    Returns
-    -------
-    variance, condition : float
-        The smallest root, and by how much relative errors of the mean square are larger in it. A
-        square of an equation has a double root, which sampling moves apart or makes complex: it
-        says little about the noise.
+    ``coefficients``: of the powers of t in the mean square of the polynomial. Returns ``variance``,
+    ``condition``: the smallest root, and by how much relative errors of the mean square are larger
+    in it. A square of an equation has a double root, which sampling moves apart or makes complex:
+    it says little about the noise.
     """
     roots = positive_roots(coefficients)
     slopes = coefficients[1:] * np.arange(1, len(coefficients))
@@ -279,27 +264,15 @@ def noise_of(coefficients: FloatArray) -> tuple[float, float]:
 # covariance of their sampling errors (the generalized method of moments, in steps: the covariance
 # depends on θ). How badly they are satisfied tests whether there is an equation of that degree.
 
-#: Rows for each condition, at least, and polynomials whose covariances are averaged, at most.
-ROWS_PER_CONDITION, MOST_AVERAGED = 10, 4
-#: Estimates of the covariance, one after the other.
-REWEIGHTINGS = 2
-#: Logarithms of variances that are looked at, around the one of adjusted least squares.
-VARIANCES = 0.3
-#: Share of the mean square in the size of a polynomial, beside that of its gradient.
-CONSTANT = 0.01
+#: Rows for each condition at least, to estimate their covariance.
+ROWS_PER_CONDITION = 10
 
 
 @dataclass(frozen=True, eq=False)
 class MomentConditions:
     """The conditions on polynomials of one degree that vanish on the points without noise.
 
-    Parameters
-    ----------
-    noisy : NoisyMoments
-    degree : int
-    source : SampleSource
-        Rows to estimate sampling errors with.
-    memory_budget : int
+    ``source``: rows to estimate sampling errors with.
     """
 
     noisy: NoisyMoments
@@ -327,7 +300,7 @@ class MomentConditions:
         """Return a factor W of the inverse covariance WᵀW of the conditions in one row."""
         table = monomials(self.source.n_features, 2 * self.degree + 1)
         factors = monomials(self.source.n_features, self.degree + 1).exponents
-        term = multiples(polynomials[:, :MOST_AVERAGED], table, factors)
+        term = multiples(polynomials, table, factors)
         derivative = self.noisy.diffusion[: len(table), : len(table)].T
         corrected = term
         for power in range(1, self.degree + 1):
@@ -350,7 +323,7 @@ class MomentConditions:
         covariance = move_to_numpy(total) / (n_rows * (corrected.shape[1] // len(factors)))
         scale = np.sqrt(np.diag(covariance))
         values, vectors = np.linalg.eigh(covariance / scale / scale[:, None])
-        kept = values > 1e-10 * values[-1]
+        kept = values > NINE_DIGITS * values[-1]
         return np.asarray((vectors[:, kept] / np.sqrt(values[kept])).T / scale)
 
     def solve(self, number: int) -> "Compromise":
@@ -361,16 +334,17 @@ class MomentConditions:
         gradients = self.series.gradients(0.0, self.degree)
         plain = self.series.matrix(0.0, self.degree + 1)
         n_monomials = len(gradients)
-        # Sampling errors are those of the gradient, about. The constant has none: no solution.
+        # Sampling errors are those of the gradient, about. The constant has no gradient and must
+        # not be a solution: a share of its own size is enough.
         norm = gradients / np.trace(gradients)
-        norm += CONSTANT * plain[:n_monomials, :n_monomials] / np.trace(plain)
+        norm += CHANCE * plain[:n_monomials, :n_monomials] / np.trace(plain)
         # At first as if g had the same variance everywhere. Adjusted least squares may be so far
         # off that weights according to it lead elsewhere.
         weights = np.linalg.inv(np.linalg.cholesky(plain))
-        for left in range(REWEIGHTINGS, -1, -1):
+        t, squares, polynomials = self._minimize(weights, norm, start, number)
+        for _ in range(2):  # by a covariance of that, and by one of what it gives
+            weights = self.weights(t, polynomials)
             t, squares, polynomials = self._minimize(weights, norm, start, number)
-            if left:
-                weights = self.weights(t, polynomials)
         return Compromise(t, polynomials, squares / self.n_redundant)
 
     def _minimize(
@@ -385,7 +359,7 @@ class MomentConditions:
 
         found = minimize_scalar(
             lambda log_variance: float(np.sum(errors(log_variance)[0][:number])),
-            bounds=(np.log(start) - VARIANCES, np.log(start) + VARIANCES),
+            bounds=(np.log(start / CLEARLY), np.log(start * CLEARLY)),
             method="bounded",
             options={"xatol": 1e-5},
         )
@@ -418,14 +392,9 @@ class MomentConditions:
 class Compromise:
     """Polynomials that meet moment conditions as well as possible.
 
-    Parameters
-    ----------
-    variance : float
-        Of the noise.
-    polynomials : array of shape (n_monomials, n_polynomials)
-    misfits : array of shape (n_monomials,)
-        Mean squares of the conditions for these polynomials and all others, ascending, in variances
-        of one row. They are about 1 over the number of rows for polynomials that vanish.
+    ``polynomials`` has shape (n_monomials, n_polynomials). ``misfits``: mean squares of the
+    conditions for these polynomials and all others, ascending, in variances of one row. They are
+    about 1 over the number of rows for polynomials that vanish.
     """
 
     variance: float

@@ -5,6 +5,7 @@ Each is a bilinear form on span(F ∪ C), given by a factor of its matrix 𝔑(C
 """
 
 from dataclasses import dataclass, replace
+from math import log2
 from operator import add
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 from scipy.linalg import qr, svd
 
 from vanishing.arrays.blocks import BudgetError, block_rows, format_bytes
-from vanishing.arrays.kernels import norms
+from vanishing.arrays.kernels import SQUARABLE, norms
 from vanishing.arrays.namespace import (
     Array,
     BoolArray,
@@ -24,8 +25,10 @@ from vanishing.arrays.namespace import (
 )
 from vanishing.construction.candidates import EPS, Coordinates, Form, Stage
 from vanishing.construction.gsvd import estimate_condition
+from vanishing.levels import SAFETY, SAME
 from vanishing.polynomials.evaluation import Evaluator, jacobian_with_candidates
 from vanishing.polynomials.monomials import (
+    CANCELLED,
     Monomials,
     count,
     expand_monomials,
@@ -117,24 +120,17 @@ def resolve_normalization(normalization: Any) -> Normalization:
 # every row accurate to eps relative to its own size (Cox and Higham, 1998).
 
 #: Coefficients whose sizes differ by fewer bits lose six of sixteen digits at most, which is fine.
-ORDINARY = 20.0
-#: Sizes beyond this power of two, or below its inverse, are refused.
-LARGEST = 450.0
+ORDINARY = -log2(CANCELLED)
+#: Sizes beyond this power of two, or below its inverse, are refused: squares of numbers beside them
+#: that are just not rounding errors would overflow or underflow.
+LARGEST_POWER = log2(EPS / SQUARABLE)
 
 
 def scale_columns(stage: Stage) -> tuple[FloatArray, IntArray]:
     """Express the variables z in the columns, these in units of their own.
 
-    Parameters
-    ----------
-    stage : Stage
-
-    Returns
-    -------
-    variables : array of shape (1 + n_features, n_variables)
-        Coefficients of each z on 1 and on x / 2**exponents.
-    exponents : int array of shape (n_features,)
-        Units of the columns, powers of two.
+    Returns ``variables`` of shape (1 + n_features, n_variables): coefficients of each z on 1 and on
+    x / 2**exponents. Returns ``exponents``: units of the columns, powers of two.
     """
     if stage.degree > 1:
         first = stage.blocks[0]
@@ -144,7 +140,7 @@ def scale_columns(stage: Stage) -> tuple[FloatArray, IntArray]:
     mean, centred = stage.split
     rms = stage.on_points.column_rms[stage.n_lower :]
     spread = norms(centred)
-    rounding = 64 * stage.on_points.relative_error * rms
+    rounding = SAFETY * stage.on_points.relative_error * rms
     sizes = np.where(spread > rounding, spread, rms)
     # A column of zeros has no units of its own. In the largest units, rounding errors that mix it
     # into other polynomials stay small.
@@ -157,13 +153,8 @@ def is_ordinary(
 ) -> bool:
     """Say whether coefficients up to a degree can be used as they are.
 
-    Parameters
-    ----------
-    variables, exponents
-        As ``scale_columns`` returns them.
-    degree : int
-    homogeneous : bool
-        Whether a common unit of all columns scales all coefficients alike.
+    ``variables``, ``exponents``: as ``scale_columns`` returns them. ``homogeneous``: whether a
+    common unit of all columns scales all coefficients alike.
     """
     offset = np.log2(np.max(np.abs(variables[0]), initial=1.0))
     if homogeneous:
@@ -171,18 +162,13 @@ def is_ordinary(
     else:
         bits = degree * (offset + max(0, -exponents.min()) + exponents.max())
         bits = max(bits, degree * np.ptp(exponents))
-    return bool(bits <= ORDINARY and degree * np.max(np.abs(exponents)) <= LARGEST / 2)
+    return bool(bits <= ORDINARY and degree * np.max(np.abs(exponents)) <= LARGEST_POWER / 2)
 
 
 def identity_form(stage: Stage, unit: float = 1.0) -> Form | None:
     """Return ``unit`` times the identity on the columns of degree 1; None if their units agree.
 
     Columns of zeros have no units.
-
-    Parameters
-    ----------
-    stage : Stage
-    unit : float
     """
     variables, exponents = scale_columns(stage)
     has_zeros = bool(np.any(stage.on_points.column_rms[stage.n_lower :] == 0))
@@ -197,13 +183,8 @@ def graded_form(
 ) -> Form:
     """Return the form with weights of any size on the coefficients (B above).
 
-    Parameters
-    ----------
-    stage : Stage
-    variables, exponents
-        As ``scale_columns`` returns them.
-    weights : array of shape (n_monomials,)
-        Binary logarithms of W, the weights of the monomials of the scaled columns.
+    ``variables``, ``exponents``: as ``scale_columns`` returns them. ``weights``: binary logarithms
+    of W, the weights of the monomials of the scaled columns.
     """
     _check_budget(stage, variables.shape[1])
     left, sizes, right = _coefficients(stage, exponents)
@@ -216,15 +197,9 @@ def grade_rows(
 ) -> Form:
     """Return the form with weights of any size on rows of ordinary size.
 
-    Parameters
-    ----------
-    stage : Stage
-    rows : array of shape (n_rows, n_directions)
-        What is measured, as functions of the directions.
-    weights : array of shape (n_rows,)
-        Their binary logarithms.
-    sizes, right : arrays of shape (n_directions,) and (n_candidates, n_directions)
-        Orthonormal combinations of the candidates, which are the directions times their sizes.
+    ``rows`` of shape (n_rows, n_directions): what is measured, as functions of the directions.
+    ``weights``: their binary logarithms. ``sizes``, ``right``: orthonormal combinations of the
+    candidates, which are the directions times their sizes.
     """
     lengths = norms(rows.T)
     with np.errstate(divide="ignore"):
@@ -234,12 +209,14 @@ def grade_rows(
     if len(order) < rows.shape[1]:
         raise refuse_units(stage)
     top = float(np.ceil(logarithms[order[0]]))
-    sorted_rows = rows[order] * np.exp2(np.maximum(weights[order] - top, -2 * LARGEST))[:, None]
+    sorted_rows = (
+        rows[order] * np.exp2(np.maximum(weights[order] - top, -2 * LARGEST_POWER))[:, None]
+    )
     triangle, pivots = qr(sorted_rows, mode="r", pivoting=True, check_finite=False)
     triangle = triangle[: rows.shape[1]]
     diagonal = np.abs(np.diag(triangle))
     if diagonal.size and (
-        diagonal.min() < 2.0 ** (-LARGEST) * diagonal.max() or abs(top) > 2 * LARGEST
+        diagonal.min() < 2.0 ** (-LARGEST_POWER) * diagonal.max() or abs(top) > 2 * LARGEST_POWER
     ):
         raise refuse_units(stage)
     by_rows = np.empty_like(triangle)
@@ -293,16 +270,7 @@ def _check_budget(stage: Stage, n_variables: int) -> None:
 
 
 def refuse_units(stage: Stage) -> ValueError:
-    """Return the error that the units of the data are too far from 1 for their coefficients.
-
-    Parameters
-    ----------
-    stage : Stage
-
-    Returns
-    -------
-    ValueError
-    """
+    """Return the error that the units of the data are too far from 1 for their coefficients."""
     return ValueError(
         f"the coefficients of degree {stage.degree} are too large or too small for double "
         f"precision, since the units of {stage.source.name} are so far from 1; standardize the "
@@ -360,7 +328,7 @@ def _largest_spread(stage: Stage) -> float:
     if unit == 0:
         return 1.0
     spread = float(np.linalg.norm(residual / unit, 2)) if residual.size else 0.0
-    rounding = 64 * stage.on_points.relative_error * np.linalg.norm(rms / unit)
+    rounding = SAFETY * stage.on_points.relative_error * np.linalg.norm(rms / unit)
     return float(spread * unit) if spread > rounding else 1.0
 
 
@@ -385,7 +353,9 @@ class Coefficient(Normalization):
             with np.errstate(over="ignore", invalid="ignore"):
                 form = stage.form(stage.expansion()[1])
             largest, smallest = np.max(form.scale), np.min(form.scale)
-            if not (largest < 2.0 ** (2 * LARGEST) and smallest > 2.0 ** (-2 * LARGEST)):
+            if not (
+                largest < 2.0 ** (2 * LARGEST_POWER) and smallest > 2.0 ** (-2 * LARGEST_POWER)
+            ):
                 raise refuse_units(stage)
             return replace(form, definite=True)
         variables, exponents = scale_columns(stage)
@@ -397,10 +367,8 @@ class Coefficient(Normalization):
 
 # --- Unit mean gradient on X (Kera and Hasegawa, 2020; the paper's nVCA) --------------------------
 
-#: A sum is not trusted if its terms are this much larger than its value: it lost four digits.
-LARGEST_CANCELLATION = 1e4
-#: Derivatives whose singular values differ by more may be those of a polynomial that has none.
-DEFINITE = 1e-6
+#: A sum is not trusted if it is a smaller fraction of its terms: it lost a quarter of the digits.
+TRUSTED_SUM = float(np.sqrt(SAME))
 
 
 @dataclass(frozen=True)
@@ -462,7 +430,7 @@ def _from_coefficients(stage: Stage) -> Form | None:
         parts.append(on_points.R @ derivative)
         terms += np.sum((np.abs(on_points.R) @ np.abs(derivative)) ** 2, axis=0)
     gradients = np.vstack(parts)
-    if np.any(terms > (LARGEST_CANCELLATION * np.linalg.norm(gradients, axis=0)) ** 2):
+    if np.any(TRUSTED_SUM**2 * terms > np.linalg.norm(gradients, axis=0) ** 2):
         return None
     return stage.form(unit * gradients, on_points.relative_error)
 
@@ -479,11 +447,11 @@ def _grade_derivatives(
     derivatives = [table.derivative(left, variable) for variable in range(len(lengths))]
     rows = np.vstack([R @ each for each in derivatives])
     terms = np.vstack([np.abs(R) @ np.abs(each) for each in derivatives])
-    if np.any(norms(terms) > LARGEST_CANCELLATION * norms(rows)):
+    if np.any(TRUSTED_SUM * norms(terms) > norms(rows)):
         return None
     singular = np.linalg.svd(rows, compute_uv=False)
-    if np.min(singular, initial=np.inf) < DEFINITE * np.max(singular, initial=0.0):
-        return None
+    if np.min(singular, initial=np.inf) < CANCELLED * np.max(singular, initial=0.0):
+        return None  # perhaps some polynomial has no derivatives
     return grade_rows(stage, rows, np.repeat(np.log2(lengths), len(R)), sizes, right)
 
 
@@ -541,7 +509,7 @@ def _weights(stage: Stage, table: Monomials, exponents: IntArray) -> FloatArray:
     polynomial contains.
     """
     # A variable that no polynomial contains must not overflow either.
-    exponents = np.where(_is_present(stage), exponents, int(2 * LARGEST))
+    exponents = np.where(_is_present(stage), exponents, int(2 * LARGEST_POWER))
     mean = stage.source.recall_mean_squares(stage.degree - 1, exponents)
     if mean is None:
         mean = _mean_squares(stage, monomials(stage.n_features, stage.degree - 1), exponents)

@@ -14,6 +14,7 @@ from scipy.stats import norm
 from vanishing.arrays.blocks import block_rows
 from vanishing.arrays.namespace import BoolArray, FloatArray, move_to_host
 from vanishing.construction.moments import Frame, factor_affine
+from vanishing.construction.noise import ROWS_PER_UNKNOWN
 from vanishing.data.source import (
     ArraySource,
     SampleSource,
@@ -21,21 +22,20 @@ from vanishing.data.source import (
     close_after,
     sample_rows,
 )
-from vanishing.polynomials.monomials import count, monomials
+from vanishing.levels import CHANCE, OUTLYING, SAME
+from vanishing.polynomials.monomials import SQUARED_AWAY, count, monomials
 
-#: Rows that are looked at, in all and for each monomial, and monomials of the polynomials, at most.
-MOST_ROWS, ROWS_PER_MONOMIAL, MOST_MONOMIALS = 2000, 25, 84
-#: Degree up to which outliers are sought if there is no bound.
-HIGHEST = 4
-#: Largest share of outliers, and by how much closer polynomials must be to the other rows.
-MOST_OUTLIERS, CLOSER = 0.255, 0.5
+TINY = float(np.finfo(np.float64).tiny)
+
+#: Rows for each monomial, monomials of the polynomials, and degrees where there is no bound on them:
+#: more than these take longer than the fit, and no longer find the same outliers.
+ROWS_LOOKED_AT, MONOMIALS_LOOKED_AT, DEGREES_LOOKED_AT = 25, 84, 4
+#: Largest share of outliers: a fifth, with a margin for other rows that are far by chance.
+MOST_OUTLIERS = 0.255
 #: Levels of two degrees that differ by no more than this factor are the same noise.
 SAME_NOISE = 3.0
-#: Distances from which on a row is an outlier, in those of the other rows.
-OUTLYING = 5.0
-#: Distances that rounding errors do not tell from zero, in spreads of the rows.
-EXACT = 1e-7
-#: A row of small gradient is no farther than if it had this share of the usual one.
+#: A row of small gradient is no farther than if it had this share of the usual one: near a singular
+#: point ``|g|/‖∇g‖`` is no distance.
 LEAST_GRADIENT = 0.1
 
 
@@ -43,16 +43,8 @@ LEAST_GRADIENT = 0.1
 class Boundary:
     """Polynomials of one degree and how far a row may be from them.
 
-    Parameters
-    ----------
-    frame : Frame
-    degree : int
-    coefficients : array of shape (n_monomials, n_polynomials)
-        On the monomials of the frame's coordinates.
-    floors : array of shape (n_polynomials,)
-        Smallest gradients.
-    most : float
-        Largest distance.
+    ``coefficients`` of shape (n_monomials, n_polynomials): on the monomials of the frame's
+    coordinates. ``floors``: smallest gradients. ``most``: largest distance.
     """
 
     frame: Frame
@@ -72,11 +64,8 @@ class Boundary:
 class MonomialValues:
     """Monomials of rows and their gradients.
 
-    Parameters
-    ----------
-    values : array of shape (n_rows, n_monomials)
-    gradients : array of shape (n_features, n_rows, n_monomials)
-        In the units of the rows.
+    ``values`` has shape (n_rows, n_monomials). ``gradients`` of shape (n_features, n_rows,
+    n_monomials): in the units of the rows.
     """
 
     values: FloatArray
@@ -104,7 +93,7 @@ class MonomialValues:
         """Return the smallest gradients that polynomials are taken to have."""
         slopes = np.linalg.norm(self.gradients @ coefficients, axis=0)
         usual = np.maximum(np.median(slopes, axis=0), np.mean(slopes, axis=0) / 10)
-        return np.asarray(np.maximum(LEAST_GRADIENT * usual, 1e-300))
+        return np.asarray(np.maximum(LEAST_GRADIENT * usual, TINY))
 
     def solve(self, weights: FloatArray, within: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return squared distances, ascending, and polynomials of gradient 1 in a subspace."""
@@ -114,7 +103,7 @@ class MonomialValues:
         slopes = (roots * self.gradients).reshape(-1, self.values.shape[1]) @ within
         bottom = slopes.T @ slopes
         # The constant has no gradient: a share of the values keeps the pair definite.
-        size = np.trace(bottom) / max(np.trace(top), 1e-300)
+        size = np.trace(bottom) / max(np.trace(top), TINY)
         shifted = bottom + 1e-9 * size * top + 1e-13 * np.trace(bottom) * np.eye(len(top))
         squares, vectors = eigh(top, shifted)
         return squares, within @ vectors
@@ -126,29 +115,16 @@ def find_boundaries(rows: FloatArray, max_degree: int, seed: int) -> list[Bounda
     Degree by degree, and one polynomial after the other: the next is sought among those that the
     ones before do not span, in the rows that are close to these.
 
-    Parameters
-    ----------
-    rows : array of shape (n_rows, n_features)
-    max_degree : int
-    seed : int
-
-    Returns
-    -------
-    list of Boundary
-        Empty if no row is an outlier.
+    ``rows`` has shape (n_rows, n_features). Empty if no row is an outlier.
     """
     rng = np.random.default_rng(seed)
-    widest = max(count(rows.shape[1], degree) for degree in range(1, max_degree + 1))
-    most = max(600, ROWS_PER_MONOMIAL * min(widest, MOST_MONOMIALS))
-    if len(rows) > most:
-        rows = rows[rng.choice(len(rows), most, replace=False)]
     frame = _robust_frame(rows)
     spread = float(np.sqrt(np.mean(np.sum(frame.inverse**2, axis=0))))
     inside = np.ones(len(rows), dtype=bool)
     degrees = [
         degree
         for degree in range(1, max_degree + 1)
-        if count(rows.shape[1], degree) <= min(MOST_MONOMIALS, len(rows) / 4)
+        if count(rows.shape[1], degree) <= min(MONOMIALS_LOOKED_AT, len(rows) / ROWS_PER_UNKNOWN)
     ]
     # A polynomial of too low a degree is close to some rows only: the first degree is the one at
     # which distances stop falling.
@@ -156,9 +132,9 @@ def find_boundaries(rows: FloatArray, max_degree: int, seed: int) -> list[Bounda
     for degree in degrees:
         shape = MonomialValues.evaluate(frame, rows, degree)
         levels.append(_closest_to_most(shape, np.eye(shape.values.shape[1]), spread, rng)[1])
-        if levels[-1] <= EXACT * spread:
+        if levels[-1] <= SQUARED_AWAY * spread:
             break
-    lowest = max(min(levels, default=0.0), EXACT * spread)
+    lowest = max(min(levels, default=0.0), SQUARED_AWAY * spread)
     found: list[Boundary] = []
     for degree, level in zip(degrees, levels, strict=False):
         if level > SAME_NOISE * lowest:
@@ -176,7 +152,7 @@ def find_boundaries(rows: FloatArray, max_degree: int, seed: int) -> list[Bounda
 def _robust_frame(rows: FloatArray) -> Frame:
     """Return coordinates by medians and quartiles, which outliers do not move."""
     low, middle, high = np.quantile(rows, [0.25, 0.5, 0.75], axis=0)
-    usual = np.abs(rows - middle) <= 5 * np.maximum(high - low, 1e-300)
+    usual = np.abs(rows - middle) <= OUTLYING * np.maximum(high - low, TINY)
     kept = rows[usual.all(axis=1)]
     return Frame.fit(factor_affine(ArraySource(kept if len(kept) > 1 else rows), 2**31))
 
@@ -196,12 +172,12 @@ def _boundaries_of_degree(
     for _ in range(n_monomials - 1):
         part = MonomialValues(shape.values[inside], shape.gradients[:, inside])
         polynomial, level, everything = _closest_to_most(part, within, spread, rng)
-        is_law = level <= max(SAME_NOISE * known, EXACT * spread)
+        is_law = level <= max(SAME_NOISE * known, SQUARED_AWAY * spread)
         if np.isinf(known):
-            is_law = level < max(CLOSER * everything, EXACT * spread)
+            is_law = level < max(everything / 2, SQUARED_AWAY * spread)
         if not is_law:
             return
-        known = min(known, max(level, EXACT * spread))
+        known = min(known, max(level, SQUARED_AWAY * spread))
         floors = part.floors(polynomial)
         boundary = Boundary(frame, degree, polynomial, floors, OUTLYING * known)
         yield boundary
@@ -219,8 +195,8 @@ def _boundaries_of_degree(
 #: Random sets of rows that polynomials start from: a few more rows than a polynomial has terms, of
 #: which some sets have no outlier, or as many as determine one.
 DRAWS, DETERMINED = 6, 300
-#: Reweightings at most, and the relative change of the distance at which they end.
-ROUNDS, SETTLED = 40, 1e-3
+#: Reweightings at most; they nearly always settle before.
+MOST_REWEIGHTINGS = 40
 
 
 def _closest_to_most(
@@ -236,7 +212,7 @@ def _closest_to_most(
         polynomial, level, first = _reweight(part, within, weights, spread)
         if level < best_level:
             best, best_level = polynomial, level
-        if best_level <= EXACT * spread:
+        if best_level <= SQUARED_AWAY * spread:
             return best, best_level, everything or first
         everything = everything or first
     return best, best_level, everything
@@ -246,20 +222,20 @@ def _reweight(
     part: MonomialValues, within: FloatArray, weights: FloatArray, spread: float
 ) -> tuple[FloatArray, float, float]:
     """Fit again and again, with weights that fall with the distance of a row."""
-    first, cutoff, last = 0.0, np.inf, np.inf
-    for _ in range(ROUNDS):
+    first, cutoff, last, exact = 0.0, np.inf, np.inf, SAME * spread
+    for _ in range(MOST_REWEIGHTINGS):
         polynomial = part.solve(weights / weights.sum(), within)[1][:, :1]
         distances = part.distances(polynomial, part.floors(polynomial))[:, 0]
         first = first or float(np.sqrt(np.mean(distances**2)))
         level = _usual(distances)
-        if level <= EXACT * spread / 10 or abs(level - last) < SETTLED * level:
+        if level <= exact or abs(level - last) < CHANCE * level:
             break
         last = level
-        cutoff = max(min(0.8 * cutoff, level), EXACT * spread / 10)
+        cutoff = max(min(0.8 * cutoff, level), exact)
         slopes = np.linalg.norm(part.gradients @ polynomial, axis=0)[:, 0]
         slopes = np.maximum(slopes, part.floors(polynomial))
         weights = (distances**2 + cutoff**2) ** -0.75 / slopes**2
-    return polynomial, level, max(first, 1e-300)
+    return polynomial, level, max(first, TINY)
 
 
 def _starts(
@@ -272,8 +248,8 @@ def _starts(
         weights = np.full(n_rows, 1e-12)
         weights[rng.choice(n_rows, min(2 * n_terms + 10, n_rows // 2), replace=False)] = 1.0
         yield weights
-    if n_terms > 30 or n_terms > n_rows // 4:
-        return
+    if DETERMINED * (1 - MOST_OUTLIERS) ** n_terms < 1 or n_terms * ROWS_PER_UNKNOWN > n_rows:
+        return  # hardly a set of so many rows has no outlier
     drawn = np.stack([rng.choice(n_rows, n_terms - 1, replace=False) for _ in range(DETERMINED)])
     values = part.values @ within
     through = np.linalg.svd(values[drawn])[2][:, -1]
@@ -281,7 +257,7 @@ def _starts(
     distances = part.distances(polynomials, part.floors(polynomials))
     levels = np.array([_usual(each) for each in distances.T])
     for which in np.argsort(levels)[:4]:
-        yield 1 / (1 + (distances[:, which] / (levels[which] + 1e-300)) ** 4)
+        yield 1 / (1 + (distances[:, which] / (levels[which] + TINY)) ** 4)
 
 
 def _usual(distances: FloatArray) -> float:
@@ -292,19 +268,13 @@ def _usual(distances: FloatArray) -> float:
 def find_inliers(source: SampleSource, max_degree: int | None, *, seed: int = 0) -> BoolArray:
     """Say which rows are close to the polynomials that most rows are close to.
 
-    Parameters
-    ----------
-    source : SampleSource
-    max_degree : int or None
-    seed : int
-        Of the rows that polynomials are sought with, where there are many, and of their starts.
-
-    Returns
-    -------
-    bool array of shape (n_samples,)
+    ``seed``: of the rows that polynomials are sought with, where there are many, and of their
+    starts.
     """
-    rows = sample_rows(source, MOST_ROWS, seed=seed)
-    boundaries = find_boundaries(rows, HIGHEST if max_degree is None else max_degree, seed)
+    highest = DEGREES_LOOKED_AT if max_degree is None else max_degree
+    n_monomials = min(count(source.n_features, highest), MONOMIALS_LOOKED_AT)
+    rows = sample_rows(source, ROWS_LOOKED_AT * max(n_monomials, ROWS_LOOKED_AT), seed=seed)
+    boundaries = find_boundaries(rows, highest, seed)
     inside = []
     with close_after(source.blocks(block_rows(20 * source.n_features, cpu=source.cpu))) as blocks:
         for block in blocks:

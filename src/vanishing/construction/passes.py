@@ -33,6 +33,7 @@ from vanishing.arrays.namespace import (
     promote_dtypes,
 )
 from vanishing.data.source import SampleSource
+from vanishing.levels import SAFETY
 
 __all__ = ["Auto", "Factor", "Gram", "Pass", "Reduction", "Tsqr", "resolve_reduction"]
 
@@ -44,17 +45,10 @@ __all__ = ["Auto", "Factor", "Gram", "Pass", "Reduction", "Tsqr", "resolve_reduc
 class Factor:
     """Triangular R with R'R = mean over rows of (values)(values)'.
 
-    Parameters
-    ----------
-    R : array of shape (rank, n_columns)
-        Upper triangular or trapezoidal; the norm of a column is the root mean square of that
-        polynomial.
-    n_rows : float
-        Number of rows, or the sum of their weights.
-    relative_error : float
-        Size of the rounding errors of R relative to the norms of its columns.
-    near : array or None
-        Something on the accelerator that holds the rows, if they are on one.
+    ``R`` of shape (rank, n_columns): upper triangular or trapezoidal; the norm of a column is the
+    root mean square of that polynomial. ``relative_error``: size of the rounding errors of R
+    relative to the norms of its columns. ``near``: something on the accelerator that holds the
+    rows, if they are on one.
     """
 
     R: FloatArray
@@ -68,29 +62,15 @@ class Factor:
         return norms(self.R)
 
     def reweight(self, weight: float) -> "Factor":
-        """Return the factor of the weighted mean, if values were multiplied by root weights.
-
-        Parameters
-        ----------
-        weight : float
-            Sum of the weights.
-        """
+        """Return the factor of the weighted mean, if values were multiplied by root weights."""
         return replace(self, R=self.R * np.sqrt(self.n_rows / weight), n_rows=weight)
 
     def split(self, n_lower: int) -> tuple[FloatArray, FloatArray]:
         """Orthogonalize the trailing columns against the leading ones (paper, Step 1).
 
-        Parameters
-        ----------
-        n_lower : int
-            Number of leading columns; they are independent.
-
-        Returns
-        -------
-        projection : array of shape (n_lower, n_trailing)
-            L = argmin ‖C - F L‖.
-        residual : array of shape (rank - n_lower, n_trailing)
-            R of the residual C - F L.
+        ``n_lower``: number of leading columns; they are independent. Returns ``projection`` of
+        shape (n_lower, n_trailing): L = argmin ‖C - F L‖. Returns ``residual`` of shape (rank -
+        n_lower, n_trailing): R of the residual C - F L.
         """
         leading = self.R[:n_lower, :n_lower]
         projection = solve_triangular(leading, self.R[:n_lower, n_lower:])
@@ -102,9 +82,6 @@ class Factor:
 # Faster than TSQR, but blind below sqrt(eps): an exact relation gets an extent near 1e-8 of the
 # candidates' size (float64), and extents below about 1e-7 (3e-3 in float32) count as vanishing
 # whatever the tolerance. Noisy data has tolerances well above that, and loses nothing.
-
-#: Pivots of the Cholesky factor below so many times sqrt(eps) are not trusted.
-SMALLEST_PIVOT = 64.0
 
 
 class GramSummary(NamedTuple):
@@ -206,7 +183,7 @@ def _root_on_accelerator(  # pragma: no cover - needs an accelerator
     factor = cholesky_or_none(matrix / scale[:, None] / scale)
     if factor is None:
         return None
-    if not float(xp.min(xp.linalg.diagonal(factor))) > SMALLEST_PIVOT * np.sqrt(summary.eps):
+    if not float(xp.min(xp.linalg.diagonal(factor))) > SAFETY * np.sqrt(summary.eps):
         return None
     return move_to_numpy(factor * scale)
 
@@ -219,7 +196,7 @@ def _triangular_root(matrix: FloatArray, eps: float) -> FloatArray:
     """
     (potrf,) = get_lapack_funcs(("potrf",), (matrix,))
     factor, failed = potrf(matrix, lower=False, clean=True)
-    if failed == 0 and np.diag(factor).min(initial=1.0) > SMALLEST_PIVOT * np.sqrt(eps):
+    if failed == 0 and np.diag(factor).min(initial=1.0) > SAFETY * np.sqrt(eps):
         return np.asarray(factor)
     eigenvalues, vectors = np.linalg.eigh(matrix)
     root = np.sqrt(np.maximum(eigenvalues, 0.0))[:, None] * vectors.T
@@ -266,8 +243,8 @@ class Tsqr:
 # If the norms of all combinations are known to nine digits on each block, they are on all rows.
 # Noisy data is like that. A relation that holds exactly is not, and goes to TSQR.
 
-#: Relative error that a Cholesky factor may cause in the size of a polynomial.
-ACCURACY = 1e-9
+#: Accuracy of extents that any way to compute them keeps: extents that differ by less are tied.
+NINE_DIGITS = 1e-9
 
 
 @dataclass(frozen=True)
@@ -279,7 +256,7 @@ class Auto(Tsqr):
 
     def summarize(self, values: Array) -> TriangularSummary:
         """Factor one block."""
-        factor = factor_if_regular(values, ACCURACY) if is_numpy_array(values) else None
+        factor = factor_if_regular(values, NINE_DIGITS) if is_numpy_array(values) else None
         if factor is None:
             return super().summarize(values)
         return TriangularSummary(factor, int(values.shape[1]), machine_epsilon(values))
@@ -323,13 +300,7 @@ def resolve_reduction(reduction: "str | Reduction") -> Reduction:
 def find_ranges(source: SampleSource) -> FloatArray:
     """Return the least and the largest value of each column.
 
-    Parameters
-    ----------
-    source : SampleSource
-
-    Returns
-    -------
-    array of shape (2, n_features)
+    The result has shape (2, n_features).
     """
 
     def find(x: Array, root_weights: Array | None = None) -> FloatArray:
@@ -348,10 +319,6 @@ def join_ranges(first: FloatArray, second: FloatArray) -> FloatArray:
     return np.stack([np.minimum(first[0], second[0]), np.maximum(first[1], second[1])])
 
 
-#: Square matrices that a thread holds, at most.
-SQUARES_PER_THREAD = 3.5
-
-
 class _Part(NamedTuple):
     """Summary of some rows, and their number or the sum of their weights."""
 
@@ -361,14 +328,7 @@ class _Part(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Pass:
-    """How to pass over rows: the reduction, and the memory that blocks may take.
-
-    Parameters
-    ----------
-    reduction : Reduction
-    memory_budget : int
-        Bytes.
-    """
+    """How to pass over rows: the reduction, and the memory that blocks may take."""
 
     reduction: Reduction
     memory_budget: int
@@ -383,14 +343,8 @@ class Pass:
     ) -> Factor:
         """Reduce the values of functions over all rows of a source.
 
-        Parameters
-        ----------
-        source : SampleSource
-        values : callable
-            Returns values of shape (n_columns, n_rows * per_row) of a block of rows.
-        n_columns : int
-        per_row : int
-            How many values of a function belong to one row; derivatives are several.
+        ``values``: returns values of shape (n_columns, n_rows * per_row) of a block of rows.
+        ``per_row``: how many values of a function belong to one row; derivatives are several.
         """
         reduction = self.reduction
 
@@ -443,5 +397,4 @@ class Pass:
         Each holds a block and up to three summaries, which are square matrices; so does the thread
         that merges their results.
         """
-        squares = self.memory_budget / (8 * n_columns**2)
-        return max(1, int(min(squares, 1e6) / SQUARES_PER_THREAD) - 1)
+        return max(1, self.memory_budget // (4 * 8 * n_columns**2) - 1)

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.linalg import qr
 
-from vanishing.arrays.kernels import norms
+from vanishing.arrays.kernels import MANY_COLUMNS, norms
 from vanishing.arrays.namespace import Array, FloatArray, move_like
 from vanishing.construction.candidates import check_sizes
-from vanishing.construction.gsvd import SAFETY, fix_signs
+from vanishing.construction.gsvd import fix_signs
 from vanishing.construction.moments import MomentSource, factor_affine
 from vanishing.construction.normalizations import ORDINARY, Normalization, Vca
 from vanishing.data.source import MappedSource, SampleSource
+from vanishing.levels import SAFETY
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.evaluation import Complement
 from vanishing.polynomials.monomials import AffineMap
@@ -27,24 +28,13 @@ from vanishing.polynomials.monomials import AffineMap
 if TYPE_CHECKING:
     from vanishing.construction.loop import Construction, DegreeTrace
 
-#: With fewer columns, square matrices are small, and the equations are worth reading one by one.
-FEWEST_COLUMNS = 256
-
 
 @dataclass(frozen=True, eq=False)
 class Span:
     """The affine span of the rows of X, and of those of the contrast if there is one.
 
-    Parameters
-    ----------
-    directions : array of shape (n_features, rank)
-        Orthonormal.
-    mean : array of shape (n_features,)
-        Of X.
-    n_rows : int
-        Number of rows of X.
-    scale : float
-        Length of directions of size 1 outside of the span; 0 if they have size 0.
+    ``directions`` of shape (n_features, rank): orthonormal. ``n_rows``: number of rows of X.
+    ``scale``: length of directions of size 1 outside of the span; 0 if they have size 0.
     """
 
     directions: FloatArray
@@ -61,14 +51,7 @@ class Span:
     def map_rows(self, source: SampleSource) -> SampleSource:
         """Return the coordinates of rows in the span.
 
-        Parameters
-        ----------
-        source : SampleSource
-
-        Returns
-        -------
-        SampleSource
-            The mean is not subtracted: rounding errors are relative to it.
+        The mean is not subtracted: rounding errors are relative to it.
         """
         directions = self.directions
 
@@ -80,14 +63,7 @@ class Span:
     def lift(self, found: "Construction") -> "Construction":
         """Return polynomials in the coordinates of the span as polynomials in the variables.
 
-        Parameters
-        ----------
-        found : Construction
-
-        Returns
-        -------
-        Construction
-            With the equations of the span, if these have a size.
+        With the equations of the span, if these have a size.
         """
         n_features = len(self.mean)
         inner = AffineMap(self.directions.T, np.zeros(self.directions.shape[1]), self.mean)
@@ -102,16 +78,7 @@ class Span:
         return replace(found, basis=basis, trace=trace)
 
     def lift_trace(self, step: "DegreeTrace") -> "DegreeTrace":
-        """Return the record of a degree, with what is outside of the span at degree 1.
-
-        Parameters
-        ----------
-        step : DegreeTrace
-
-        Returns
-        -------
-        DegreeTrace
-        """
+        """Return the record of a degree, with what is outside of the span at degree 1."""
         if step.degree > 1:
             return step
         step = replace(step, candidates=step.candidates + self.n_outside)
@@ -141,24 +108,14 @@ def find_span(
 ) -> Span | None:
     """Find the span of the rows, if there are fewer of them than columns.
 
-    Parameters
-    ----------
-    source, contrast : SampleSource
-        X and Y.
-    normalization : Normalization
-    paper_norm : bool
-        Whether tolerances follow the paper's convention.
-    memory_budget : int
-
-    Returns
-    -------
-    Span or None
-        None if the construction should not make use of it: there are as many rows as columns or
-        few columns, the normalization depends on the axes, or columns are in very different units,
-        so that mixing them would lose the digits of the small ones.
+    ``paper_norm``: whether tolerances follow the paper's convention. None if the construction
+    should not make use of it: there are as many rows as columns or few columns, the normalization
+    depends on the axes, or columns are in very different units, so that mixing them would lose the
+    digits of the small ones.
     """
     n_features = source.n_features
-    if not normalization.rotation_invariant or n_features < FEWEST_COLUMNS:
+    # With fewer columns, square matrices are small, and equations are worth reading one by one.
+    if not normalization.rotation_invariant or n_features < 2 * MANY_COLUMNS:
         return None
     if any(isinstance(each, MomentSource) for each in (source, contrast)):
         return None

@@ -24,13 +24,13 @@ from vanishing.arrays.namespace import (
     Array,
     IntArray,
     is_from,
+    is_truth_value,
     move_to_host,
     namespace,
     require_dense,
     take_rows,
     unmask,
 )
-from vanishing.arrays.parameters import is_truth_value
 from vanishing.data.source import (
     ArraySource,
     NoRowsError,

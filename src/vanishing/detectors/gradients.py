@@ -9,8 +9,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from vanishing.arrays.blocks import block_rows, map_in_threads, threads_for
-from vanishing.arrays.namespace import Array, FloatArray, is_on_cpu, move_like, namespace
-from vanishing.arrays.parameters import is_truth_value
+from vanishing.arrays.namespace import (
+    Array,
+    FloatArray,
+    is_on_cpu,
+    is_truth_value,
+    move_like,
+    namespace,
+)
 from vanishing.data.inputs import UnsupervisedTransformer, refuse_points_as_y, validate_table
 from vanishing.saving import Preprocessor
 

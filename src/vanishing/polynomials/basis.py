@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
+from scipy.special import ndtri
 
 from vanishing.arrays.blocks import apply_to_row_slices
 from vanishing.arrays.namespace import (
@@ -15,6 +16,7 @@ from vanishing.arrays.namespace import (
     namespace,
     unmask,
 )
+from vanishing.levels import CHANCE
 from vanishing.polynomials.evaluation import (
     DegreeBlock,
     Evaluator,
@@ -297,8 +299,8 @@ class PolynomialBasis:
 
 # --- Noise in the distances of points from polynomials --------------------------------------------
 
-#: Standard errors by which a distance may exceed the noise.
-STANDARD_ERRORS = 3.0
+#: Standard errors by which a distance exceeds the noise by chance.
+STANDARD_ERRORS = -float(ndtri(CHANCE))
 
 
 def largest_by_chance(n_polynomials: FloatArray | IntArray | int, n_rows: float) -> FloatArray:
@@ -307,14 +309,5 @@ def largest_by_chance(n_polynomials: FloatArray | IntArray | int, n_rows: float)
     The distances of N points from one polynomial have a root mean square whose relative standard
     error is 1/√(2N). The largest of k of them, as of the eigenvectors of a k × k covariance, is
     larger by √(k/N) (Marchenko and Pastur).
-
-    Parameters
-    ----------
-    n_polynomials : int or array
-    n_rows : float
-
-    Returns
-    -------
-    array of the shape of ``n_polynomials``
     """
     return np.asarray(1 + np.sqrt(n_polynomials / n_rows) + STANDARD_ERRORS / np.sqrt(2 * n_rows))

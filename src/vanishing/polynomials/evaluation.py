@@ -1,15 +1,24 @@
 """Nested polynomials, one block per degree: values, Jacobians, gradients, restrictions to lines."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from functools import cache
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from array_api_compat import is_numpy_array
+from array_api_compat import is_numpy_array, is_torch_array
 
 from vanishing.arrays.blocks import BudgetError, format_bytes
-from vanishing.arrays.kernels import multiply_rows
-from vanishing.arrays.namespace import Array, FloatArray, IntArray, lazy, move_like, namespace
+from vanishing.arrays.namespace import (
+    Array,
+    FloatArray,
+    IntArray,
+    is_on_cpu,
+    lazy,
+    move_like,
+    namespace,
+)
 
 # --- The equations of a span ----------------------------------------------------------------------
 #
@@ -34,15 +43,9 @@ class Complement:
     The columns are ``scale * W``, then ``others``. NumPy functions see the matrix written out;
     the methods multiply by it in O(n r).
 
-    Parameters
-    ----------
-    lower : array of shape (n_features - rank, rank)
-        C, the last rows of an orthonormal basis of the span.
-    middle : array of shape (rank, rank)
-        M.
-    scale : float
-    others : array of shape (n_features, n_others)
-        Coefficients of equations that hold approximately.
+    ``lower`` of shape (n_features - rank, rank): C, the last rows of an orthonormal basis of the
+    span. ``middle`` of shape (rank, rank): M. ``others`` of shape (n_features, n_others):
+    coefficients of equations that hold approximately.
     """
 
     lower: FloatArray
@@ -54,16 +57,8 @@ class Complement:
     def of_span(cls, directions: FloatArray, scale: float, others: FloatArray) -> "Complement":
         """Return the equations of a span.
 
-        Parameters
-        ----------
-        directions : array of shape (n_features, rank)
-            Orthonormal columns.
-        scale : float
-        others : array of shape (n_features, n_others)
-
-        Returns
-        -------
-        Complement
+        ``directions`` of shape (n_features, rank): orthonormal columns. ``others`` has shape
+        (n_features, n_others).
         """
         rank = directions.shape[1]
         left, cosines, right = np.linalg.svd(directions[:rank])
@@ -84,13 +79,7 @@ class Complement:
     def evaluate(self, x: Array) -> Array:
         """Return the product of the transposed matrix and an array of any library.
 
-        Parameters
-        ----------
-        x : array of shape (n_features, n_columns)
-
-        Returns
-        -------
-        array of shape (n_equations, n_columns)
+        ``x`` has shape (n_features, n_columns). The result has shape (n_equations, n_columns).
         """
         lower, middle, others = (move_like(m, x) for m in (self.lower, self.middle, self.others))
         top, bottom = x[: middle.shape[0], :], x[middle.shape[0] :, :]
@@ -100,13 +89,7 @@ class Complement:
     def combine(self, outer: Array) -> Array:
         """Return the product of the matrix and an array of any library.
 
-        Parameters
-        ----------
-        outer : array of shape (n_equations, n_columns)
-
-        Returns
-        -------
-        array of shape (n_features, n_columns)
+        ``outer`` has shape (n_equations, n_columns). The result has shape (n_features, n_columns).
         """
         lower, middle, others = (
             move_like(m, outer) for m in (self.lower, self.middle, self.others)
@@ -142,18 +125,11 @@ class Complement:
 class DegreeBlock:
     """The polynomials of one degree, as matrices over products of lower ones.
 
-    Parameters
-    ----------
-    left, right : int arrays of shape (n_candidates,)
-        The candidates are ``F_1[left] * F_{t-1}[right]``; at degree 1, ``x[left]``.
-    projection : array of shape (n_lower, n_candidates)
-        L: coefficients of the candidates on all nonvanishing polynomials of lower degree.
-    nonvanishing : array of shape (n_candidates, n_nonvanishing)
-        V_F.
-    vanishing : array or Complement of shape (n_candidates, n_vanishing)
-        V_G.
-    extents : array of shape (n_vanishing,)
-        Root mean square of each vanishing polynomial on the points it was fitted to.
+    ``left``, ``right``: the candidates are ``F_1[left] * F_{t-1}[right]``; at degree 1,
+    ``x[left]``. ``projection`` of shape (n_lower, n_candidates): L: coefficients of the candidates
+    on all nonvanishing polynomials of lower degree. ``nonvanishing`` of shape (n_candidates,
+    n_nonvanishing): V_F. ``vanishing`` of shape (n_candidates, n_vanishing): V_G. ``extents``: root
+    mean square of each vanishing polynomial on the points it was fitted to.
     """
 
     left: IntArray
@@ -206,11 +182,7 @@ class DegreeBlock:
 class Selection(NamedTuple):
     """Nonvanishing polynomials that are single candidates: scale · candidate - shift.
 
-    Parameters
-    ----------
-    numbers, left, right : int arrays of shape (n_nonvanishing,)
-        The candidates and their factors.
-    scale, shift : arrays of shape (n_nonvanishing,)
+    ``numbers``, ``left``, ``right``: the candidates and their factors.
     """
 
     numbers: IntArray
@@ -225,6 +197,75 @@ class Selection(NamedTuple):
         return bool(np.all(self.scale == 1) and not self.shift.any())
 
 
+# --- Products of rows, the inner loop of evaluating nested polynomials ----------------------------
+
+Multiply = Callable[[Array, Array, Array, Array, Array], None]
+
+
+def multiply_rows(out: Array, first: Array, left: Array, last: Array, right: Array) -> None:
+    """Set ``out[k] = first[left[k]] * last[right[k]]`` for all k.
+
+    ``out`` has shape (n_products, n_rows). ``first``, ``last`` have shape (any, n_rows). ``left``,
+    ``right``: in the library of the values.
+    """
+    if is_numpy_array(out):
+        _multiply_runs(out, first, left, last, right)
+    elif (fused := _find_fused_kernel(out, first, last)) is not None:  # pragma: no cover - CUDA
+        fused(out, first, left, last, right)
+    else:
+        multiply_gathered(out, first, left, last, right)
+
+
+def _multiply_runs(out: Array, first: Array, left: Array, last: Array, right: Array) -> None:
+    """Multiply runs with one left factor and consecutive right ones, which need no copies."""
+    new = np.flatnonzero((np.diff(left) != 0) | (np.diff(right) != 1)) + 1
+    for start, stop in pairwise([0, *new.tolist(), len(left)]):
+        if start < stop:
+            i, j = left[start], right[start]
+            np.multiply(first[i], last[j : j + stop - start], out=out[start:stop])
+
+
+def multiply_gathered(out: Array, first: Array, left: Array, last: Array, right: Array) -> None:
+    """Gather both factors and multiply: every library can do that and differentiate it."""
+    xp = namespace(out)
+    product = xp.take(last, right, axis=0)
+    product *= xp.take(first, left, axis=0)
+    out[...] = product
+
+
+def _find_fused_kernel(out: Array, first: Array, last: Array) -> Multiply | None:
+    """Return a kernel without copies if there is one for these arrays.
+
+    It takes a fifth of the time (H200, float64 and float32, 210 to 1,540 products).
+    """
+    usable = (
+        is_torch_array(out)
+        and not is_on_cpu(out)
+        and out.device.type == "cuda"
+        and not (first.requires_grad or last.requires_grad)  # autograd does not see the kernel
+        and out.dtype == first.dtype == last.dtype
+        and out.dtype in (namespace(out).float32, namespace(out).float64)
+        and all(array.stride(1) == 1 for array in (out, first, last))
+    )
+    return _compile_kernel(str(out.device)) if usable else None
+
+
+@cache
+def _compile_kernel(device: str) -> Multiply | None:  # pragma: no cover - needs CUDA
+    """Return the Triton kernel after a trial, or None if it is not installed or does not work."""
+    try:
+        import torch
+
+        from vanishing.arrays.triton_kernels import multiply_rows as fused
+
+        two = torch.ones((1, 3), device=device) * 2
+        out, index = torch.empty_like(two), torch.zeros(1, dtype=torch.int64, device=device)
+        fused(out, two, index, two, index)
+        return fused if bool((out == two * two).all()) else None
+    except Exception:  # no Triton, no C compiler, an unknown device
+        return None
+
+
 # --- Values of nested polynomials on a block of rows ----------------------------------------------
 #
 # Values have shape ``(n_polynomials, n_rows)``: one polynomial per row, so that products run over
@@ -234,10 +275,7 @@ class Selection(NamedTuple):
 class Evaluator:
     """Evaluates F, candidates and G; matrices are moved to the device of the data once.
 
-    Parameters
-    ----------
-    blocks : sequence of DegreeBlock
-        The degrees 1, 2, ... that are known.
+    ``blocks``: the degrees 1, 2, ... that are known.
     """
 
     def __init__(self, blocks: Sequence[DegreeBlock]) -> None:
@@ -253,14 +291,8 @@ class Evaluator:
     def nonvanishing(self, x: Array, n_extra: int = 0) -> Array:
         """Return the values of F, with ``n_extra`` empty rows for candidates below.
 
-        Parameters
-        ----------
-        x : array of shape (n_rows, n_features)
-        n_extra : int
-
-        Returns
-        -------
-        array of shape (n_nonvanishing + n_extra, n_rows)
+        ``x`` has shape (n_rows, n_features). The result has shape (n_nonvanishing + n_extra,
+        n_rows).
         """
         xp = namespace(x)
         n_rows = x.shape[0]
@@ -385,14 +417,7 @@ def last_degree_with_vanishing(blocks: Sequence[DegreeBlock]) -> int:
 def jacobian_of_vanishing(blocks: Sequence[DegreeBlock], x: Array) -> Array:
     """Return the derivatives of G.
 
-    Parameters
-    ----------
-    blocks : sequence of DegreeBlock
-    x : array of shape (n_rows, n_features)
-
-    Returns
-    -------
-    array of shape (n_vanishing, n_features, n_rows)
+    ``x`` has shape (n_rows, n_features). The result has shape (n_vanishing, n_features, n_rows).
     """
     return _derivatives(blocks[: last_degree_with_vanishing(blocks)], x)[2]
 
@@ -491,16 +516,8 @@ def _combine(
 def pullback_of_vanishing(blocks: Sequence[DegreeBlock], x: Array, outer: Array) -> Array:
     """Return Σ_g a_g ∇g for each row.
 
-    Parameters
-    ----------
-    blocks : sequence of DegreeBlock
-    x : array of shape (n_rows, n_features)
-    outer : array of shape (n_vanishing, n_rows)
-        a_g.
-
-    Returns
-    -------
-    array of shape (n_features, n_rows)
+    ``x`` has shape (n_rows, n_features). ``outer`` of shape (n_vanishing, n_rows): a_g. The result
+    has shape (n_features, n_rows).
     """
     xp = namespace(x)
     blocks = blocks[: last_degree_with_vanishing(blocks)]
@@ -568,17 +585,9 @@ def vanishing_along_lines(
 ) -> list[FloatArray]:
     """Return the coefficients of G(x + t v).
 
-    Parameters
-    ----------
-    blocks : sequence of DegreeBlock
-    x : array of shape (n_lines, n_features), or (1, n_features) if all lines meet in one point
-    directions : array or sparse array of shape (n_lines, n_features)
-        v.
-
-    Returns
-    -------
-    list of arrays of shape (n_vanishing, n_lines)
-        Those of 1, t, t², ... The first of them has as many columns as ``x`` has rows.
+    ``x`` has shape (n_lines, n_features). ``directions`` of shape (n_lines, n_features): v. The
+    result has shape (n_vanishing, n_lines). Those of 1, t, t², ... The first of them has as many
+    columns as ``x`` has rows.
     """
     blocks = blocks[: last_degree_with_vanishing(blocks)]
     offsets = Evaluator(blocks).offsets

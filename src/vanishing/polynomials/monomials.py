@@ -20,6 +20,7 @@ from vanishing.arrays.namespace import (
     move_like,
     namespace,
 )
+from vanishing.levels import SAFETY, SAME
 from vanishing.polynomials.evaluation import LARGEST_MATRIX, DegreeBlock
 
 # --- Monomials of bounded degree: exponents, products with a variable, derivatives, values --------
@@ -98,14 +99,8 @@ class Monomials:
     def values(self, x: Array) -> Array:
         """Evaluate all monomials, one per row.
 
-        Parameters
-        ----------
-        x : array of shape (n_variables, n_rows)
-            One variable per row.
-
-        Returns
-        -------
-        array of shape (n_monomials, n_rows)
+        ``x`` of shape (n_variables, n_rows): one variable per row. The result has shape
+        (n_monomials, n_rows).
         """
         xp = namespace(x)
         values = xp.empty((len(self), x.shape[1]), dtype=x.dtype, device=x.device)
@@ -131,14 +126,8 @@ class Monomials:
     def derivative(self, coefficients: FloatArray, variable: int) -> FloatArray:
         """Differentiate polynomials given by coefficients on these monomials.
 
-        Parameters
-        ----------
-        coefficients : array of shape (n_monomials, n_polynomials)
-        variable : int
-
-        Returns
-        -------
-        array of shape (n_monomials of degree < ``degree``, n_polynomials)
+        ``coefficients`` has shape (n_monomials, n_polynomials). The result has shape (n_monomials
+        of degree < ``degree``, n_polynomials).
         """
         raised = self.times_variable[variable]
         return np.asarray(self.exponents[raised, variable][:, None] * coefficients[raised])
@@ -309,19 +298,10 @@ class AffineMap:
 def multiples(coefficients: FloatArray, table: Monomials, factors: IntArray) -> FloatArray:
     """Multiply polynomials by monomials.
 
-    Parameters
-    ----------
-    coefficients : array of shape (n_rows, n_polynomials)
-        On the first monomials of the table.
-    table : Monomials
-        Large enough for the products.
-    factors : int array of shape (n_factors, n_variables)
-        Exponents of the monomials.
-
-    Returns
-    -------
-    array of shape (n_monomials, n_factors * n_polynomials)
-        On the table, all multiples by the first factor first.
+    ``coefficients`` of shape (n_rows, n_polynomials): on the first monomials of the table.
+    ``table``: large enough for the products. ``factors`` of shape (n_factors, n_variables):
+    exponents of the monomials. The result has shape (n_monomials, n_factors * n_polynomials). On
+    the table, all multiples by the first factor first.
 
     Examples
     --------
@@ -358,43 +338,31 @@ def spanning(columns: FloatArray, tol: float) -> FloatArray:
 
 # --- A maximal set of independent columns, chosen the same way every time -------------------------
 
-#: Columns whose residuals differ by less than this are tied; ties go to the lower index.
-TIE = 1e-6
-#: A column without errors is dependent if its residual is below this fraction of its norm.
-DEPENDENT = 1e-8
+#: A difference that is a smaller fraction of its terms has lost more than six of sixteen digits.
+#: What differs by less is tied: that is far above rounding, and far below what anybody looks for.
+CANCELLED = 1e-6
+#: Residuals that a Gram matrix, which squares them, does not tell from zero.
+SQUARED_AWAY = float(np.sqrt(SAFETY * np.finfo(np.float64).eps))
 
 
 def independent_columns(matrix: FloatArray, error: float = 0.0) -> tuple[IntArray, FloatArray]:
     """Choose columns by pivoted QR.
 
-    Parameters
-    ----------
-    matrix : array of shape (n_rows, n_columns)
-    error : float, default=0.0
-        Bound on the errors of the columns, relative to their norms. Residuals up to it are taken
-        for errors.
-
-    Returns
-    -------
-    chosen : int array of shape (rank,)
-        Indices of the columns, ascending.
-    triangle : array of shape (rank, n_columns)
-        The leading rows of R, columns in the order of ``matrix``: they span its row space.
+    ``matrix`` has shape (n_rows, n_columns). ``error``: bound on the errors of the columns,
+    relative to their norms. Residuals up to it are taken for errors. Returns ``chosen``: indices of
+    the columns, ascending. Returns ``triangle`` of shape (rank, n_columns): the leading rows of R,
+    columns in the order of ``matrix``: they span its row space.
     """
     n_columns = matrix.shape[1]
     sizes = np.linalg.norm(matrix, axis=0)
     slope = _tie_breaker(n_columns)
     triangle, order = qr(matrix * slope, mode="r", pivoting=True, check_finite=False)
     residuals = np.abs(np.diag(triangle))
-    independent = residuals > max(DEPENDENT, error) * sizes[order[: len(residuals)]]
+    independent = residuals > max(SAME, error) * sizes[order[: len(residuals)]]
     rank = len(residuals) if independent.all() else int(np.argmin(independent))
     unpermuted = np.empty((rank, n_columns))
     unpermuted[:, order] = triangle[:rank]
     return np.sort(order[:rank]), unpermuted / slope
-
-
-#: Relative residuals of independent and of dependent columns, if their Gram matrix is to tell.
-CLEARLY_INDEPENDENT, CLEARLY_DEPENDENT = 1e-4, 1e-7
 
 
 def independent_products(
@@ -410,20 +378,10 @@ def independent_products(
     factorization of the products. It squares all residuals, and so cannot tell a column that
     nearly depends on others from one that does.
 
-    Parameters
-    ----------
-    forms : array of shape (n_monomials of degree - 1, n_forms)
-    n_variables, degree : int
-    near : array, optional
-        Any array on the accelerator that is to be used.
-    error : float, default=0.0
-        As in ``independent_columns``.
-
-    Returns
-    -------
-    int array of shape (rank,) or None
-        Numbers of the products, ascending: that of variable i and form j is i · n_forms + j. None
-        if some of them are neither clearly independent nor clearly dependent.
+    ``forms`` has shape (n_monomials of degree - 1, n_forms). ``near``: any array on the accelerator
+    that is to be used. ``error``: as in ``independent_columns``. Numbers of the products,
+    ascending: that of variable i and form j is i · n_forms + j. None if some of them are neither
+    clearly independent nor clearly dependent.
     """
     n_products = n_variables * forms.shape[1]
     sizes = np.tile(np.linalg.norm(forms, axis=0), n_variables)
@@ -431,11 +389,12 @@ def independent_products(
     matrix = _gram_of_products(forms, n_variables, degree, near)
     scale = slope if near is None else move_like(slope, near)
     matrix *= scale[:, None] * scale
-    smallest = (max(CLEARLY_DEPENDENT, error) * sizes.max(initial=0.0)) ** 2
+    smallest = (max(SQUARED_AWAY, error) * sizes.max(initial=0.0)) ** 2
     n_monomials = count(n_variables, degree) - count(n_variables, degree - 1)
     most = min(n_monomials, n_products)
     order, diagonal = pivoted_cholesky(matrix, smallest, most)
-    if (diagonal <= max(CLEARLY_INDEPENDENT, error) * sizes[order]).any():
+    # The squares of larger residuals are known to half of their digits.
+    if (diagonal <= max(np.sqrt(SAME), error) * sizes[order]).any():
         return None
     return np.sort(order)
 
@@ -468,8 +427,8 @@ def _gram_of_products(
 
 
 def _tie_breaker(n_columns: int) -> FloatArray:
-    """Return a slope far above rounding, and far below any difference that matters."""
-    return np.asarray(1.0 - TIE * np.arange(n_columns) / max(1, n_columns))
+    """Return a slope that lets ties go to the lower index."""
+    return np.asarray(1.0 - CANCELLED * np.arange(n_columns) / max(1, n_columns))
 
 
 # --- Coefficients of nested polynomials on monomials ----------------------------------------------
@@ -507,16 +466,10 @@ def expand_in_variables(
 class Expansion:
     """Coefficients of F, degree by degree, in x or in z = F_1(x).
 
-    Parameters
-    ----------
-    n_variables : int
-        Number of variables x; ignored for z.
-    blocks : sequence of DegreeBlock
-        The degrees that are known.
-    in_z : bool
-        Expand in z, where only F_1 and polynomials of degree >= 2 exist.
-    variables : array of shape (1 + n_variables, n_variables), optional
-        Expand in other coordinates u: the coefficients of each variable x on 1, u_1, u_2, ...
+    ``n_variables``: number of variables x; ignored for z. ``blocks``: the degrees that are known.
+    ``in_z``: expand in z, where only F_1 and polynomials of degree >= 2 exist. ``variables`` of
+    shape (1 + n_variables, n_variables): expand in other coordinates u: the coefficients of each
+    variable x on 1, u_1, u_2, ...
     """
 
     def __init__(
@@ -567,16 +520,9 @@ class Expansion:
 def expand_monomials(variables: FloatArray, degree: int) -> FloatArray:
     """Expand the monomials of x in other coordinates u.
 
-    Parameters
-    ----------
-    variables : array of shape (1 + n_coordinates, n_variables)
-        The coefficients of each variable x on 1, u_1, u_2, ...
-    degree : int
-
-    Returns
-    -------
-    array of shape (n_monomials of u, n_monomials of x)
-        One column per monomial of x, one row per monomial of u.
+    ``variables`` of shape (1 + n_coordinates, n_variables): the coefficients of each variable x on
+    1, u_1, u_2, ... The result has shape (n_monomials of u, n_monomials of x). One column per
+    monomial of x, one row per monomial of u.
     """
     table = monomials(variables.shape[1], degree)
     coordinates = monomials(variables.shape[0] - 1, degree)
@@ -595,14 +541,7 @@ def expand_monomials(variables: FloatArray, degree: int) -> FloatArray:
 def leading_forms(blocks: Sequence[DegreeBlock]) -> FloatArray:
     """Return the leading forms, in z = F_1(x), of the nonvanishing polynomials of top degree.
 
-    Parameters
-    ----------
-    blocks : sequence of DegreeBlock
-        At least one.
-
-    Returns
-    -------
-    array of shape (n_monomials of exactly the top degree, n_nonvanishing of that degree)
+    The result has shape (n_monomials of exactly the top degree, n_nonvanishing of that degree).
     """
     n_variables = blocks[0].nonvanishing.shape[1]
     forms = np.eye(n_variables)
@@ -617,16 +556,8 @@ def multiply_forms(
 ) -> FloatArray:
     """Multiply forms of one degree below by variables.
 
-    Parameters
-    ----------
-    forms : array of shape (n_monomials of degree - 1, n_forms)
-    n_variables, degree : int
-    left, right : int arrays of shape (n_products,)
-        Which variable times which form.
-
-    Returns
-    -------
-    array of shape (n_monomials of degree, n_products)
+    ``forms`` has shape (n_monomials of degree - 1, n_forms). ``left``, ``right``: which variable
+    times which form. The result has shape (n_monomials of degree, n_products).
     """
     table = monomials(n_variables, degree)
     start, below = table.first_of(degree), table.first_of(degree - 1)

@@ -19,15 +19,8 @@ TERM_ORDERS: tuple[TermOrder, ...] = ("deglex", "degrevlex")
 def sort_terms(exponents: IntArray, order: TermOrder) -> IntArray:
     """Return the order of terms of one degree, smallest first.
 
-    Parameters
-    ----------
-    exponents : int array of shape (n_terms, n_variables)
-    order : {"deglex", "degrevlex"}
-        In both the first variable is the largest.
-
-    Returns
-    -------
-    int array of shape (n_terms,)
+    ``exponents`` has shape (n_terms, n_variables). ``order``: in both the first variable is the
+    largest.
 
     Examples
     --------
@@ -48,13 +41,9 @@ def sort_terms(exponents: IntArray, order: TermOrder) -> IntArray:
 class Border(NamedTuple):
     """Terms of one degree next to an order ideal, smallest first.
 
-    Parameters
-    ----------
-    exponents : int array of shape (n_terms, n_variables)
-    left, right : int arrays of shape (n_terms,)
-        Each term as the product of a variable and a term of the degree below.
-    is_corner : bool array of shape (n_terms,)
-        Whether all proper divisors are in the order ideal.
+    ``exponents`` has shape (n_terms, n_variables). ``left``, ``right``: each term as the product of
+    a variable and a term of the degree below. ``is_corner``: whether all proper divisors are in the
+    order ideal.
     """
 
     exponents: IntArray
@@ -66,19 +55,9 @@ class Border(NamedTuple):
 def find_border(variables: IntArray, top: IntArray, order: TermOrder, *, full: bool) -> Border:
     """Find the border of an order ideal in the degree above its largest.
 
-    Parameters
-    ----------
-    variables : int array of shape (n_factors, n_variables)
-        The exponents of the variables that terms may be multiplied by.
-    top : int array of shape (n_top, n_variables)
-        The terms of largest degree.
-    order : {"deglex", "degrevlex"}
-    full : bool
-        Whether terms with a divisor outside of the order ideal are included.
-
-    Returns
-    -------
-    Border
+    ``variables`` of shape (n_factors, n_variables): the exponents of the variables that terms may
+    be multiplied by. ``top`` of shape (n_top, n_variables): the terms of largest degree. ``full``:
+    whether terms with a divisor outside of the order ideal are included.
     """
     n_variables = variables.shape[1]
     products = (variables[:, None, :] + top[None, :, :]).reshape(-1, n_variables)
