@@ -7,10 +7,8 @@ import numpy as np
 
 from vanishing.algebra.generators import check_basis, minimal_generators
 from vanishing.arrays.namespace import FloatArray, IntArray, unmask
+from vanishing.levels import OUTLYING, SAME
 from vanishing.polynomials.basis import PolynomialBasis, Which, largest_by_chance
-
-#: Squares of quadratic terms overflow for larger coordinates.
-LARGEST = 1e75
 
 # --- The affine Hilbert function, and what it says about dimension and degree ---------------------
 
@@ -34,9 +32,10 @@ def check_points(basis: PolynomialBasis, X: Any) -> FloatArray:
     if points.dtype.kind == "c":
         raise ValueError("expected points with real coordinates, got complex ones")
     points = points.astype(np.float64)
-    if not (np.isfinite(points).all() and np.abs(points).max() < LARGEST):
+    largest = float(np.finfo(np.float64).max) ** 0.25  # squares of quadratic terms do not overflow
+    if not (np.isfinite(points).all() and np.abs(points).max() < largest):
         raise ValueError(
-            f"X contains NaN, infinity, or numbers beyond {LARGEST:.0e}, whose powers overflow; "
+            f"X contains NaN, infinity, or numbers beyond {largest:.0e}, whose powers overflow; "
             "leave such rows out, or rescale the data before fitting"
         )
     return points
@@ -113,11 +112,6 @@ def growth(hilbert: IntArray) -> Growth | None:
 # dimension there is n - rank. Near it, by a distance δ, gradients turn by about δ over the size of
 # the variety, which is how small a singular value may be without meaning anything.
 
-#: Shares of the largest singular value below this are rounding errors.
-ROUNDING = 1e-6
-#: Singular values below this many times the relative noise are noise.
-TIMES_NOISE = 5.0
-
 
 @dataclass(frozen=True, eq=False)
 class Gradients:
@@ -146,7 +140,7 @@ class Gradients:
     @property
     def negligible(self) -> float:
         """Share below which numbers of size 1 say nothing."""
-        return max(ROUNDING, TIMES_NOISE * self.relative_noise)
+        return max(SAME, OUTLYING * self.relative_noise)
 
     def ranks(self) -> IntArray:
         """Return the rank of the Jacobian at each point, up to noise."""
@@ -196,11 +190,6 @@ def most_frequent(numbers: IntArray) -> int:
 
 # --- Dimension and degree of a variety, from a fit to points on it --------------------------------
 
-#: Polynomials that vanish and polynomials that do not should differ by this factor at least in how
-#: far the points are from their zeros. Of the varieties in ``datasets``, with noise of up to 3 %,
-#: it tells nearly all right estimates from wrong ones.
-CLEAR_MARGIN = 1.75
-
 
 @dataclass(frozen=True, eq=False)
 class VarietyEstimate:
@@ -233,23 +222,14 @@ class VarietyEstimate:
         return not self.doubts
 
 
-def _has_one_noise(vanishing: FloatArray, degrees: IntArray, others: float, n_points: int) -> bool:
-    """Say whether one noise explains all polynomials that vanish, and none of the others."""
-    noise = float(np.median(vanishing))
-    per_degree = np.bincount(degrees)[degrees]
-    chance = largest_by_chance(per_degree, n_points)
-    alike = np.abs(vanishing - noise) <= (chance - 1) * noise
-    return bool(alike.all() and others > noise * largest_by_chance(1, n_points))
-
-
 def estimate_variety(basis: PolynomialBasis, X: Any) -> VarietyEstimate:
     """Estimate dimension and degree of the variety that points lie on.
 
     Two ways that see different things: the Hilbert function counts independent polynomials degree
     by degree and gives both numbers; the rank of the Jacobian of the equations gives the dimension
     at each point. The estimate is settled if they agree, the last degree brought no new equation,
-    the points outnumber the polynomials that they determine, and there is a clear margin between
-    polynomials that vanish and polynomials that do not.
+    the points outnumber the polynomials that they determine, and polynomials that do not vanish are
+    further from the points than chance makes of those that do.
 
     Parameters
     ----------
@@ -308,9 +288,8 @@ def estimate_variety(basis: PolynomialBasis, X: Any) -> VarietyEstimate:
     if generators.count():
         vanishing = first_order_distances(basis, points, which="vanishing")
         others = first_order_distances(basis, points, which="nonvanishing").min(initial=np.inf)
-        if others < CLEAR_MARGIN * vanishing.max() and not _has_one_noise(
-            vanishing, basis.degrees(), float(others), len(points)
-        ):
+        per_degree = np.bincount(basis.degrees())[basis.degrees()]
+        if others < vanishing.max() * largest_by_chance(per_degree, len(points)).max():
             doubts.append(
                 f"points are up to {vanishing.max():.3g} from polynomials that vanish and from "
                 f"{others:.3g} on from others: with another tolerance there would be other ones"
