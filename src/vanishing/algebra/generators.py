@@ -29,18 +29,7 @@ from vanishing.polynomials.monomials import (
 
 
 def rational_polynomials(polynomials: Sequence[Any]) -> list[Any]:
-    """Check that polynomials are exact and in the same variables.
-
-    Parameters
-    ----------
-    polynomials : sequence of sympy.Poly
-        At least one.
-
-    Returns
-    -------
-    list of sympy.Poly
-        The nonzero ones.
-    """
+    """Return the nonzero ones of polynomials that are exact and in the same variables, or raise."""
     import sympy
 
     if not polynomials:
@@ -220,16 +209,7 @@ def minimal_generators(basis: PolynomialBasis) -> PolynomialBasis:
 
 
 def find_minimal_generators(basis: PolynomialBasis) -> BoolArray:
-    """Return which vanishing polynomials :func:`minimal_generators` keeps.
-
-    Parameters
-    ----------
-    basis : PolynomialBasis
-
-    Returns
-    -------
-    bool array of shape (n_vanishing,)
-    """
+    """Return which vanishing polynomials :func:`minimal_generators` keeps."""
     if not basis.blocks:
         return np.zeros(0, dtype=bool)
     first = basis.blocks[0]

@@ -77,24 +77,8 @@ def growth(hilbert: IntArray) -> Growth | None:
     """Read dimension and degree off the last values of a Hilbert function.
 
     From some degree on the Hilbert function is a polynomial e t^d / d! + ..., whose d-th difference
-    is e. The smallest d is taken whose last two differences agree; that they would go on to agree
-    is not known.
-
-    Parameters
-    ----------
-    hilbert : int array of shape (max_degree + 1,)
-
-    Returns
-    -------
-    Growth or None
-        None if no differences agree: the degrees do not reach as far as the polynomial.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from vanishing.algebra.hilbert import growth
-    >>> growth(np.array([1, 4, 9, 16]))
-    Growth(dimension=2, degree=2)
+    is e. The smallest d is taken whose last two differences agree, None if there is none; that they
+    would go on to agree is not known.
     """
     differences = hilbert
     n_variables = int(hilbert[:2].max()) - 1  # that are independent on the points
@@ -117,12 +101,9 @@ def growth(hilbert: IntArray) -> Growth | None:
 class Gradients:
     """Gradients of equations at points, each equation scaled to root mean square gradient 1.
 
-    Parameters
-    ----------
-    jacobian : array of shape (n_samples, n_equations, n_features)
-    relative_noise : float
-        Distance of the points of the fit from the worst equation, to first order, over the size
-        of the points here.
+    ``jacobian`` has shape (n_samples, n_equations, n_features). ``relative_noise`` is the distance
+    of the points of the fit from the worst equation, to first order, over the size of the points
+    here.
     """
 
     jacobian: FloatArray
@@ -165,16 +146,7 @@ def first_order_distances(
 ) -> FloatArray:
     """Return how far points are from the zeros of each polynomial, to first order.
 
-    Parameters
-    ----------
-    basis : PolynomialBasis
-    points : array of shape (n_samples, n_features)
-    which : {"vanishing", "nonvanishing"}
-
-    Returns
-    -------
-    array of shape (n_polynomials that are not constant,)
-        Root mean square of the values over that of the gradients.
+    That is the root mean square of the values over that of the gradients; constants are left out.
     """
     values = np.sqrt(np.mean(basis.evaluate(points, which=which) ** 2, axis=0))
     squared = np.sum(basis.jacobian(points, which=which) ** 2, axis=2)

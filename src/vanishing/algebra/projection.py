@@ -27,6 +27,7 @@ from vanishing.arrays.parameters import check_real, check_whole
 from vanishing.levels import OUTLYING, SAME
 from vanishing.polynomials.basis import PolynomialBasis
 
+
 @dataclass(frozen=True, eq=False)
 class Projection:
     """Points of a variety near given ones.

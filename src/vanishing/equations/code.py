@@ -164,13 +164,9 @@ MOST_NUMBERS = 1_000_000
 class DegreeTable:
     """What is combined to the polynomials of one degree above 1.
 
-    Parameters
-    ----------
-    left, right : int arrays of shape (n_products,)
-        Where the factors are among the values of F.
-    on_products : array of shape (n_products, n_nonvanishing + n_vanishing)
-    on_lower : array of shape (n_lower, n_nonvanishing + n_vanishing)
-    n_nonvanishing, n_vanishing : int
+    ``left`` and ``right`` are the places of the factors of each product among the values of F. The
+    matrices have one column a polynomial, nonvanishing ones first, and one row a product or a value
+    of F of lower degree.
     """
 
     left: IntArray
@@ -183,16 +179,9 @@ class DegreeTable:
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """All that an evaluator needs.
+    """All that an evaluator needs: degree 1 on the centered variables, and degrees 2, 3, ...
 
-    Parameters
-    ----------
-    center : array of shape (n_features,)
-    first : array of shape (n_features, n_nonvanishing + n_vanishing)
-        Degree 1, on the centered variables.
-    n_first_nonvanishing, n_first_vanishing : int
-    higher : tuple of DegreeTable
-        Degrees 2, 3, ...
+    ``first`` has one row a variable and one column a polynomial, nonvanishing ones first.
     """
 
     center: FloatArray

@@ -37,22 +37,11 @@ STARS = Notation(times="*", power="{}**{}", write_number=_write_decimal)
 
 @dataclass(frozen=True)
 class Syntax:
-    """How a system writes a ring and an ideal.
+    """How a system writes a ring R and an ideal I; ``comment`` begins a line of comment.
 
-    Parameters
-    ----------
-    comment : str
-        Begins a comment that ends with the line.
-    ring : str
-        Format of the ring R, of ``field``, ``variables`` and ``quoted`` variables.
-    ideal : str
-        Format of the ideal I, of ``polynomials``.
-    rationals : str
-        The field of rational numbers.
-    decimals : str or None
-        The field of rounded numbers; None for a system that computes with exact ones only. There,
-        polynomials with decimals are multiplied by a power of ten.
-    notation : Notation
+    ``ring`` is a format of ``field``, ``variables`` and ``quoted`` variables, ``ideal`` one of
+    ``polynomials``. ``rationals`` and ``decimals`` are the fields of exact and of rounded numbers;
+    where there is none of the latter, polynomials with decimals are multiplied by a power of ten.
     """
 
     comment: str
@@ -288,18 +277,10 @@ _SAFE = re.compile(r"[a-z][0-9]{0,6}")
 
 
 def rename_variables(names: Sequence[str]) -> list[str]:
-    """Replace names of variables that a system might not take.
+    """Replace names of variables, all different, that a system might not take.
 
-    Parameters
-    ----------
-    names : sequence of str
-        All different.
-
-    Returns
-    -------
-    list of str
-        All different. A letter with a number, or none, stays, capitals become small if that name
-        is free; others become a letter with the position.
+    A letter with a number, or none, stays, and capitals become small if that name is free. Others
+    become a letter with the position.
 
     Examples
     --------

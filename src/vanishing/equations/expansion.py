@@ -145,17 +145,8 @@ LARGEST_EXPANSION = 2**31
 class Equations:
     """Polynomials in the variables that the user's data has.
 
-    Parameters
-    ----------
-    basis : PolynomialBasis
-    names : tuple of str
-        One a variable, all different.
-    named : bool
-        Whether somebody gave these names.
-    source : str
-        What they come from, in words.
-    model : VanishingIdeal or None
-        The ideal that they come from.
+    ``named`` says whether somebody gave the names, ``source`` in words what the polynomials come
+    from, and ``model`` is the ideal, if there is one.
     """
 
     basis: PolynomialBasis

@@ -92,20 +92,9 @@ _MAPS = {
 
 
 def map_samples(step: Any, graph: Graph, x: Value) -> Value:
-    """Add the nodes of fitted preprocessing.
+    """Add the nodes of fitted preprocessing: a scaler, PCA, or a pipeline of them.
 
-    Parameters
-    ----------
-    step : transformer
-        A scaler, PCA, or a pipeline of them; a subclass may do anything, and is refused.
-    graph : Graph
-    x : Value
-        Of shape (n_points, n_features).
-
-    Returns
-    -------
-    Value
-        Of shape (n_points, n_coordinates).
+    A subclass may do anything, and is refused.
     """
     if type(step) is Pipeline:
         return reduce(lambda z, each: map_samples(each, graph, z), steps_of(step), x)
@@ -128,13 +117,7 @@ def map_samples(step: Any, graph: Graph, x: Value) -> Value:
 
 @dataclass(frozen=True, eq=False)
 class Polynomials:
-    """The vanishing polynomials of a basis, shifted and scaled: (g - center) · factor.
-
-    Parameters
-    ----------
-    basis : PolynomialBasis
-    centers, factors : arrays of shape (n_vanishing,)
-    """
+    """The vanishing polynomials of a basis, shifted and scaled: (g - center) · factor."""
 
     basis: PolynomialBasis
     centers: FloatArray
@@ -151,11 +134,8 @@ class Polynomials:
 class Combination:
     """Polynomials of all bases as matrix times terms plus bias.
 
-    Parameters
-    ----------
-    matrix : array of shape (n_bases, n_polynomials, n_terms)
-        The terms are the variables at degree 1, and F_1, ..., F_{t-1} and the products after that.
-    bias : array of shape (n_bases, n_polynomials, 1)
+    The shapes are (n_bases, n_polynomials, n_terms) and (n_bases, n_polynomials, 1). The terms are
+    the variables at degree 1, and F_1, ..., F_{t-1} and the products after that.
     """
 
     matrix: FloatArray
@@ -191,13 +171,8 @@ class Combination:
 class StackedDegree:
     """One degree of all bases.
 
-    Parameters
-    ----------
-    left, right : int arrays of shape (n_bases, n_products)
-        Factors of the products, as rows of F_1 and F_{t-1} of all bases; empty at degree 1.
-    nonvanishing, vanishing : Combination
-    real : bool array of shape (n_bases, n_vanishing)
-        Which of the vanishing polynomials are no padding.
+    ``left`` and ``right`` are the factors of the products, as rows of F_1 and F_{t-1} of all bases;
+    empty at degree 1. ``real`` says which of the vanishing polynomials are not padding.
     """
 
     left: IntArray
@@ -272,17 +247,7 @@ def _columns(block: DegreeBlock, lower: Sequence[DegreeBlock], widths: Sequence[
 def values(stack: Sequence[Polynomials], graph: Graph, x: Value) -> Value:
     """Add the nodes of all vanishing polynomials of several bases.
 
-    Parameters
-    ----------
-    stack : sequence of Polynomials
-    graph : Graph
-    x : Value
-        Of shape (n_points, n_features).
-
-    Returns
-    -------
-    Value
-        Of shape (n_points, n_vanishing), by basis and degree.
+    Points come one a row, and so do the values, by basis and degree.
     """
     degrees = stacked(stack)
     if not degrees:
@@ -295,22 +260,9 @@ def values(stack: Sequence[Polynomials], graph: Graph, x: Value) -> Value:
 def sums_of_squares(
     stack: Sequence[Polynomials], graph: Graph, x: Value, *, n_images: int = 1
 ) -> Value:
-    """Add the nodes of the sum of squares of the polynomials of each basis.
+    """Add the nodes of the sum of squares of the polynomials of each basis, (n_bases, n_points).
 
-    Parameters
-    ----------
-    stack : sequence of Polynomials
-        At least one has vanishing polynomials.
-    graph : Graph
-    x : Value
-        Of shape (n_points, n_features).
-    n_images : int
-        Points that are made of one sample.
-
-    Returns
-    -------
-    Value
-        Of shape (n_bases, n_points).
+    One of the bases at least has vanishing polynomials; ``n_images`` points are made of one sample.
     """
     return _padded_values(stacked(stack), graph, x, n_images).reduce("SumSquare", axis=1)
 
@@ -370,26 +322,10 @@ def _rows(polynomials: Combination, found: Value) -> Value:
 def in_blocks(
     graph: Graph, x: Value, rows: Value, nodes: list[Any], outputs: list[Output], *, n_rows: int
 ) -> list[Output]:
-    """Add a loop over blocks of rows.
+    """Add a loop over blocks of ``n_rows`` rows of x at most.
 
-    Parameters
-    ----------
-    graph : Graph
-    x : Value
-        Of shape (n_samples, n_features).
-    rows : Value
-        What the nodes take for a block of x.
-    nodes : list of NodeProto
-        What is done with a block.
-    outputs : list of Output
-        What comes out of it.
-    n_rows : int
-        Of a block, at most.
-
-    Returns
-    -------
-    list of Output
-        Of all samples.
+    ``nodes`` take a block as the value ``rows`` and compute ``outputs`` of it; those of all samples
+    are returned.
     """
     n_samples = graph.op("Shape", x).take(0, axis=0)
     size = graph.op("Max", graph.op("Min", n_samples, n_rows), 1)

@@ -27,10 +27,7 @@ LARGEST = 2**31 - 2**24
 class Graph:
     """Nodes and constants, in the order in which they were added.
 
-    Parameters
-    ----------
-    dtype, arithmetic : {"float32", "float64"}
-        Type of the input, and of all floating point numbers in the graph.
+    The input has type ``dtype``, and all floating point numbers in the graph ``arithmetic``.
     """
 
     def __init__(self, dtype: str, arithmetic: str) -> None:
@@ -183,18 +180,7 @@ def _onnx() -> tuple[Any, Any]:
 
 @dataclass(frozen=True, eq=False)
 class Output:
-    """What a model answers.
-
-    Parameters
-    ----------
-    name : str
-    value : Value
-        Of shape (n_samples,) or (n_samples, width).
-    width : int or None
-        None for one number a sample.
-    is_label : bool
-        Whether its numbers are int64, whatever the type of the others.
-    """
+    """What a model answers: one number a sample if ``width`` is None, and labels as int64."""
 
     name: str
     value: Value

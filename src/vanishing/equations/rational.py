@@ -142,31 +142,10 @@ NEGLIGIBLE = 1e-8
 def reduced_echelon(
     rows: FloatArray, order: IntArray, *, pivot_share: float = PIVOT_SHARE
 ) -> tuple[FloatArray, IntArray]:
-    """Bring the span of some rows to reduced echelon form.
+    """Bring the span of some rows to reduced echelon form: return it, and its pivots.
 
-    Parameters
-    ----------
-    rows : array of shape (n_rows, n_columns)
-    order : int array of shape (n_columns,)
-        Columns in the order in which they are wanted as pivots.
-    pivot_share : float
-        How large a pivot has to be beside the largest column that could be one.
-
-    Returns
-    -------
-    echelon : array of shape (rank, n_columns)
-        The identity on the pivots.
-    pivots : int array of shape (rank,)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from vanishing.equations.rational import reduced_echelon
-    >>> rows = np.array([[2.0, 1.0, 5.0], [4.0, 3.0, 13.0], [6.0, 4.0, 18.0]])
-    >>> echelon, pivots = reduced_echelon(rows, np.arange(3))
-    >>> np.abs(echelon).round(12), pivots
-    (array([[1., 0., 1.],
-           [0., 1., 3.]]), array([0, 1]))
+    ``order`` lists the columns as they are wanted for pivots. A pivot is at least ``pivot_share``
+    of the largest column that could be one.
     """
     span = _orthonormal(rows)
     pivots = _pivots(span, order, pivot_share)
@@ -208,13 +187,7 @@ def _pivots(span: FloatArray, order: IntArray, pivot_share: float) -> IntArray:
 
 @dataclass(frozen=True, eq=False)
 class ExactPoints:
-    """Rational points; each as integer coordinates over one denominator.
-
-    Parameters
-    ----------
-    numerators : list of lists of int, (n_points, n_features)
-    denominators : list of int, (n_points,)
-    """
+    """Rational points; each as integer coordinates over one denominator."""
 
     numerators: list[list[int]]
     denominators: list[int]
@@ -253,14 +226,7 @@ class ExactPoints:
     def values(
         self, exponents: Sequence[Sequence[int]], coefficients: Sequence[Fraction]
     ) -> Iterator[Fraction]:
-        """Evaluate one polynomial exactly, point by point.
-
-        Parameters
-        ----------
-        exponents : sequence of shape (n_monomials, n_features)
-        coefficients : sequence of Fraction
-            One a monomial.
-        """
+        """Evaluate one polynomial exactly, point by point."""
         terms = [(a, c) for a, c in zip(exponents, coefficients, strict=True) if c]
         scale = lcm(*(c.denominator for _, c in terms))
         # Homogenized, everything is an integer: c x^a = c p^a d^(t - |a|) / d^t for x = p/d.

@@ -39,22 +39,11 @@ from vanishing.polynomials.monomials import count, monomials, multiples, normali
 
 
 class Adjustable:
-    """Uncertain coefficients of one polynomial.
+    """Uncertain coefficients of one polynomial, as they are now.
 
-    Parameters
-    ----------
-    coefficients : array of shape (n_terms,)
-    directions : array of shape (n_terms, n_directions)
-        Independent changes of the coefficients, each of one standard error. Where a row is zero the
-        coefficient is certain.
-
-    Attributes
-    ----------
-    coefficients : array of shape (n_terms,)
-        As they are now.
-    fixed : bool array of shape (n_terms,)
-    cost : float
-        Sum of squares, in standard errors, of all changes so far.
+    ``directions``, one a column, are independent changes of the coefficients, each of one standard
+    error; where a row is zero the coefficient is certain. ``cost`` is the sum of squares, in
+    standard errors, of all changes so far.
     """
 
     def __init__(self, coefficients: FloatArray, directions: FloatArray) -> None:
@@ -348,13 +337,7 @@ LARGEST_PIVOT_SHARE = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Coordinates:
-    """Polynomials each of which alone has its pivot, where its coefficient is 1.
-
-    Parameters
-    ----------
-    coefficients : array of shape (n_monomials, n_polynomials)
-    pivots : int array of shape (n_polynomials,)
-    """
+    """Polynomials, one a column, each of which alone has its pivot, where its coefficient is 1."""
 
     coefficients: FloatArray
     pivots: IntArray

@@ -34,12 +34,8 @@ MOST_EVALUATED = 10_000
 class DataScale:
     """Points like the data, which say how large terms and polynomials are there.
 
-    Parameters
-    ----------
-    points : array of shape (n_samples, n_features)
-    is_complete : bool
-        Whether the points spread as far as the data in every direction. Otherwise any term may be
-        larger than it seems, and none is left out.
+    They are complete if they spread as far as the data in every direction. Otherwise any term may
+    be larger than it seems, and none is left out.
     """
 
     points: FloatArray
@@ -49,16 +45,10 @@ class DataScale:
     def of(cls, basis: PolynomialBasis, model: Any = None) -> "DataScale":
         """Draw points with the mean and the covariance of the data of a fit.
 
-        A model holds no data, but these moments: the nonvanishing polynomials of degree 1,
-        F_1 = (x - mean) V_F, are orthonormal on the data, and G_1 = (x - mean) V_G are orthogonal
-        to them and have their extents.
-
-        Parameters
-        ----------
-        basis : PolynomialBasis
-        model : VanishingIdeal, optional
-            The ideal that the basis is from. It knows directions in which the data is constant,
-            which a basis alone cannot tell from directions that were given up.
+        A model holds no data, but these moments: the nonvanishing polynomials of degree 1, F_1 = (x
+        - mean) V_F, are orthonormal on the data, and G_1 = (x - mean) V_G are orthogonal to them
+        and have their extents. The model that the basis is from knows directions in which the data
+        is constant, which a basis alone cannot tell from directions that were given up.
         """
         points = np.zeros((N_POINTS, basis.n_features))
         first = basis.blocks[0]
@@ -135,28 +125,14 @@ def terms_that_count(
 ) -> tuple[IntArray, IntArray]:
     """Choose terms and digits such that what is written holds on the data like what is meant.
 
-    Parameters
-    ----------
-    coefficients : array of shape (n_terms,)
-    sizes : array of shape (n_terms,) or None
-        Of the monomials; None where they are not known, so that nothing can be left out.
-    span : float
-        How far the values change over the spread of the data.
-    extent : float
-        Root mean square of the values on the data.
-    digits : int, optional
-        Digits of each coefficient, at least, and more where the term needs them to be right to as
-        many digits of what the equation says. By default as many as change the values by less than
-        a tenth of the extent, together with the terms that are left out.
-    is_complete : bool
-        Whether the sizes are those on the data, and not less.
+    ``sizes`` are those of the monomials, None if not known; ``span`` is how far values change over
+    the spread of the data, ``extent`` their root mean square on it. With ``digits``, coefficients
+    have as many at least, and more where the term needs them to be right to as many digits of what
+    the equation says. By default values change by less than a tenth of the extent. Terms are left
+    out if sizes are complete: known, and those on the data.
 
-    Returns
-    -------
-    kept : int array
-        Largest first; in the order of degrees, highest first, where sizes are not known.
-    digits : int array
-        Significant digits of each of them.
+    Returns the terms, largest first (highest degree first if sizes are not known), and the
+    significant digits of each.
     """
     known = np.flatnonzero(coefficients)[::-1]
     if sizes is None:

@@ -43,34 +43,18 @@ def significant(value: float, digits: int) -> str:
 def changed_number(value: float, other: float, decimals: int | None = None) -> tuple[str, str]:
     """Write a number, and the one that it is changed to, with the digits that the change needs.
 
-    Parameters
-    ----------
-    value : float
-        Written as it is in the data. One with more digits than people write is rounded.
-    other : float
-        Has at least four digits, no fewer than the integer part, and so many that rounding hides
-        no more than a twentieth of the change.
-    decimals : int, optional
-        Of the column, if its numbers are rounded. The other number then has as many, unless that
-        hides the change.
-
-    Returns
-    -------
-    tuple of str
+    The first is written as in the data, or rounded if it has more digits than people write. The
+    other has at least four digits, no fewer than the integer part, and so many that rounding hides
+    no more than a twentieth of the change. If the numbers of the column are rounded to
+    ``decimals``, it has as many, unless that hides the change.
 
     Examples
     --------
     >>> from vanishing.equations.text import changed_number
-    >>> changed_number(113094.0, 112873.4182)
-    ('113094', '112873')
-    >>> changed_number(1013.25, 1013.31000007)
-    ('1013.25', '1013.31')
-    >>> changed_number(2 / 3, 0.1)
-    ('0.6667', '0.1')
-    >>> changed_number(1948.26, 1858.2600000001, decimals=2)
-    ('1948.26', '1858.26')
-    >>> changed_number(154.98000000000002, 127.98, decimals=2)
-    ('154.98', '127.98')
+    >>> changed_number(113094.0, 112873.4182), changed_number(1013.25, 1013.31000007)
+    (('113094', '112873'), ('1013.25', '1013.31'))
+    >>> changed_number(2 / 3, 0.1), changed_number(154.98000000000002, 127.98, decimals=2)
+    (('0.6667', '0.1'), ('154.98', '127.98'))
     """
     if decimals is not None and (rounded := round(other, decimals)) != value:
         return as_given(value, 10.0**-decimals / 20), exact_number(rounded)
@@ -202,16 +186,9 @@ def shorten_names(names: Sequence[str], length: int) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class Sum:
-    """The terms of one polynomial that are written.
+    """The terms of one polynomial that are written; ``n_left_out`` terms count and are not.
 
-    Parameters
-    ----------
-    exponents : int array of shape (n_terms, n_variables)
-    coefficients : sequence of int or float
-    digits : int or sequence of int
-        Significant digits of the coefficients, of all or of each.
-    n_left_out : int
-        Terms that count and are not written.
+    ``digits`` are the significant digits of all coefficients, or of each.
     """
 
     exponents: IntArray
@@ -239,16 +216,7 @@ class Sum:
 
 @dataclass(frozen=True)
 class Term:
-    """One term.
-
-    Parameters
-    ----------
-    is_negative : bool
-    number : str
-        Absolute value of the coefficient; empty for a factor 1.
-    powers : list of (str, float)
-        Variables and their exponents.
-    """
+    """One term: sign, absolute value of the coefficient (empty for 1), variables and exponents."""
 
     is_negative: bool
     number: str
@@ -259,21 +227,10 @@ class Term:
 class Notation:
     """Symbols of a way to write sums.
 
-    Parameters
-    ----------
-    signs : tuple of str
-        Plus and minus between two terms.
-    first_signs : tuple of str
-        Plus and minus before the first one.
-    times : str
-    power : str
-        Format of a name and an exponent.
-    ten : str or None
-        Format of a power of ten; None to write 1e-05.
-    write_number : callable
-        Writes a positive number with some significant digits.
-    superscripts : bool
-        Whether exponents are superscript characters.
+    ``signs`` are plus and minus between terms, ``first_signs`` those before the first. ``power`` is
+    a format of a name and an exponent, unless ``superscripts`` are used; ``ten`` one of a power of
+    ten, None to write 1e-05. ``write_number`` writes a positive number with some significant
+    digits.
     """
 
     signs: tuple[str, str] = (" + ", " - ")

@@ -37,18 +37,9 @@ SMALL_PART = 0.25
 class Sample:
     """What the data says about monomials and polynomials.
 
-    Parameters
-    ----------
-    basis : PolynomialBasis
-    X : array of shape (n_samples, n_features)
-    table : Monomials
-        Those up to the highest degree.
-    coefficients : array of shape (n_monomials, n_vanishing)
-        Of the vanishing polynomials.
-    nonvanishing : array of shape (n_monomials, n_nonvanishing)
-        Coefficients of the others.
-    sizes : array of shape (n_monomials,)
-        Of the monomials on X, as ``monomial_sizes`` takes them.
+    ``table`` holds the monomials up to the highest degree; ``coefficients`` of the vanishing
+    polynomials and ``nonvanishing`` have one row a monomial; ``sizes`` are those of the monomials
+    on X, as ``monomial_sizes`` takes them.
     """
 
     basis: PolynomialBasis

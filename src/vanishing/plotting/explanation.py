@@ -38,20 +38,7 @@ LONGEST_NAME = 32
 
 
 def draw_bars(explanation: Explanation, n_features: int, ax: Any) -> Any:
-    """Draw an explanation as bars.
-
-    Parameters
-    ----------
-    explanation : Explanation
-    n_features : int
-        Bars, at most, except for one that sums up the rest.
-    ax : matplotlib Axes or None
-        None for a new figure.
-
-    Returns
-    -------
-    matplotlib Axes
-    """
+    """Draw an explanation as bars, one for each of ``n_features`` at most and one for the rest."""
     bars = explanation.bars(n_features)
     equations = explanation.equations if bars else ()
     if ax is None:
@@ -151,22 +138,7 @@ FAINT, OPAQUE = 0.25, 4.0
 def draw_pixels(
     explanation: Explanation, image_shape: tuple[int, ...], cmap: Any, ax: Any
 ) -> list[Any]:
-    """Draw an explanation as three images.
-
-    Parameters
-    ----------
-    explanation : Explanation
-    image_shape : tuple of int
-        Height, width and perhaps channels.
-    cmap : str or matplotlib Colormap
-        For images of one channel.
-    ax : sequence of three matplotlib Axes, or None
-        None for a new figure.
-
-    Returns
-    -------
-    list of three matplotlib Axes
-    """
+    """Draw an explanation as three images of a shape: height, width and perhaps channels."""
     shape = _checked_shape(image_shape, len(explanation.attribution))
     if ax is None:
         ax = new_axes(3, SIZE)

@@ -250,16 +250,8 @@ class BasisDisplay:
 def variable_shares(basis: PolynomialBasis, points: FloatArray) -> FloatArray:
     """Return the share of each variable in each vanishing polynomial.
 
-    Parameters
-    ----------
-    basis : PolynomialBasis
-    points : array of shape (n_samples, n_features)
-        At most 2000 of them, evenly chosen, are used.
-
-    Returns
-    -------
-    array of shape (n_vanishing, n_features)
-        Rows add up to 1, or are 0 where a polynomial does not change at all.
+    Rows add up to 1, or are 0 where a polynomial does not change at all. At most 2000 points,
+    evenly chosen, are used.
     """
     chosen = points[:: max(1, -(-len(points) // MOST_POINTS))]
     squares = np.zeros((basis.count(), basis.n_features))

@@ -24,29 +24,10 @@ Function = Callable[[FloatArray], FloatArray]
 def zero_triangles(
     function: Function, grid: tuple[FloatArray, FloatArray, FloatArray]
 ) -> FloatArray:
-    """Return the surface on which a function is zero.
+    """Return the surface on which a function is zero, shape (n_triangles, 3 corners, 3).
 
-    Parameters
-    ----------
-    function : callable
-        Values at points of shape (n_points, 3).
-    grid : tuple of three arrays
-        Coordinates along each axis, ascending.
-
-    Returns
-    -------
-    array of shape (n_triangles, 3, 3)
-        Corners; the last axis is that of space. Orientations are arbitrary.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from vanishing.plotting.space import zero_triangles
-    >>> axis = np.linspace(-1.5, 1.5, 20)
-    >>> sphere = zero_triangles(lambda x: (x**2).sum(axis=1) - 1, (axis, axis, axis))
-    >>> radii = np.linalg.norm(sphere, axis=2)
-    >>> bool(np.abs(radii - 1).max() < 0.01)
-    True
+    The function takes points of shape (n_points, 3), the grid is ascending coordinates along each
+    axis. Orientations of the triangles are arbitrary.
     """
     corners = np.stack(np.meshgrid(*grid, indexing="ij"), axis=-1).reshape(-1, 3)
     values = function(corners)
@@ -61,17 +42,7 @@ def zero_triangles(
 
 
 def zero_segments(triangles: FloatArray, function: Function) -> FloatArray:
-    """Return the curve on a surface on which a function is zero.
-
-    Parameters
-    ----------
-    triangles : array of shape (n_triangles, 3, 3)
-    function : callable
-
-    Returns
-    -------
-    array of shape (n_segments, 2, 3)
-    """
+    """Return the curve on a surface on which a function is zero, (n_segments, 2 ends, 3)."""
     corners = triangles.reshape(-1, 3)
     values = function(corners) if len(corners) else np.zeros(0)
     numbered = np.arange(len(corners)).reshape(-1, 3)
@@ -129,13 +100,7 @@ ABOVE, DARKEST, BRIGHTEST = 0.9, -0.45, 0.55
 def draw_surfaces(
     ax: Any, basis: PolynomialBasis, limits: Any, resolution: int | None, opacity: float
 ) -> list[bool]:
-    """Draw where each polynomial of three variables is zero.
-
-    Returns
-    -------
-    list of bool
-        Whether each polynomial has zeros within the limits.
-    """
+    """Draw where each polynomial of three variables is zero; say which have zeros there."""
     from matplotlib.colors import to_rgb
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
@@ -154,13 +119,7 @@ def draw_surfaces(
 
 
 def draw_curve(ax: Any, basis: PolynomialBasis, limits: Any, resolution: int | None) -> bool:
-    """Draw where two or more polynomials of three variables are zero together.
-
-    Returns
-    -------
-    bool
-        Whether there are such points within the limits.
-    """
+    """Draw where several polynomials of three variables are zero together; say if they are."""
     from mpl_toolkits.mplot3d.art3d import Line3DCollection
 
     segments = common_zeros(basis, limits, resolution)
@@ -170,14 +129,10 @@ def draw_curve(ax: Any, basis: PolynomialBasis, limits: Any, resolution: int | N
 
 
 def common_zeros(basis: PolynomialBasis, limits: Any, resolution: int | None) -> FloatArray:
-    """Return the curve on which all vanishing polynomials of a basis are zero together.
+    """Return the curve, (n_segments, 2 ends, 3), on which all vanishing polynomials are zero.
 
     The first two cut it out. Where another one is not zero within a cell of the grid, as on the
     line that two equations of the twisted cubic have besides it, nothing is drawn.
-
-    Returns
-    -------
-    array of shape (n_segments, 2, 3)
     """
     grid, cell = _grid(limits, resolution)
     triangles = zero_triangles(_polynomial(basis, 0), grid)

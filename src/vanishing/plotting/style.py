@@ -30,13 +30,7 @@ TITLE_SIZE, TEXT_SIZE, NOTE_SIZE = 11, 10, 9
 
 
 def pyplot(caller: str) -> Any:
-    """Import matplotlib.pyplot, or say which extra brings it.
-
-    Parameters
-    ----------
-    caller : str
-        What needs it.
-    """
+    """Import matplotlib.pyplot for a caller, or say which extra brings it."""
     return import_extra("matplotlib.pyplot", extra="plot", purpose=caller)
 
 
@@ -45,16 +39,7 @@ def new_axes(
 ) -> Any:
     """Make a figure that leaves room for what is written beside its axes, and return the axes.
 
-    Parameters
-    ----------
-    n_columns : int
-        Axes side by side; an array of them if there are several.
-    size : tuple of float
-        Width and height in inches.
-    ratios : sequence of float, optional
-        Widths of the axes relative to each other.
-    **parameters
-        Of the axes, such as ``projection="3d"``.
+    ``size`` is in inches; of several columns it is an array of axes, with widths in ``ratios``.
     """
     from matplotlib import pyplot
 

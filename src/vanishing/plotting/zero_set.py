@@ -41,23 +41,9 @@ TINT = 0.16
 def draw_contours(
     ax: Any, basis: PolynomialBasis, limits: Any, resolution: int | None, *, sign_regions: bool
 ) -> list[bool]:
-    """Draw where each polynomial of two variables is zero.
+    """Draw where each polynomial of two variables is zero; say which have zeros within the limits.
 
-    Parameters
-    ----------
-    ax : matplotlib Axes
-    basis : PolynomialBasis
-        Its vanishing polynomials are drawn.
-    limits : pair of pairs of float
-    resolution : int or None
-        Points of the grid along each axis.
-    sign_regions : bool
-        Whether to tint where the only polynomial is positive and negative.
-
-    Returns
-    -------
-    list of bool
-        Whether each polynomial has zeros within the limits.
+    ``sign_regions`` tints where the only polynomial is positive and negative.
     """
     axes = [np.linspace(low, high, resolution or RESOLUTION) for low, high in limits]
     grid = np.stack(np.meshgrid(*axes), axis=-1)
