@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
-from math import floor, lcm
+from itertools import count, product, takewhile
+from math import lcm
 from typing import Any
 
 import numpy as np
@@ -12,20 +12,14 @@ import numpy as np
 from vanishing.arrays.namespace import FloatArray, IntArray, import_extra, unmask
 from vanishing.arrays.parameters import check_whole
 from vanishing.equations.expansion import equations_of, expand_basis
+from vanishing.equations.text import simple_number
+from vanishing.levels import CHANCE, ROUNDING, SAME
 from vanishing.polynomials.monomials import Monomials, make_coprime_integers, monomials
 
 # --- Floating point numbers as the small rationals that they are close to -------------------------
-#
-# A number is close to many rationals. Those with denominator q lie 1/q² apart or more, so that one
-# of them within an error e says something as long as 2 e q² < 1, and chance is at work beyond.
 
-#: Errors that are tried, relative to the largest coefficient: from a few rounding units to what
-#: badly conditioned points may leave.
-ERRORS = tuple(10.0**power for power in range(-15, -6))
 #: How many coefficients lattice reduction is tried on; it takes seconds beyond.
 LARGEST_LATTICE = 24
-#: Lattices are over the integers; this many steps to an error keep its rounding out of play.
-STEPS = 1000
 
 
 def rational_candidates(
@@ -45,47 +39,22 @@ def rational_candidates(
     ['1', '1/3', '0']
     """
     seen = []
-    for rule, error in product((_one_by_one, _common_denominator), ERRORS):
+    # From rounding to what badly conditioned points may leave: half of the digits.
+    errors = takewhile(lambda error: error <= SAME, (ROUNDING * 8**k for k in count()))
+    for rule, error in product((_one_by_one, _common_denominator), errors):
         proposal = rule(coefficients, [error * scale for scale in scales])
         if proposal is not None and proposal not in seen:
             seen.append(proposal)
             yield proposal
 
 
-def simplest_fraction(value: float, error: float) -> Fraction:
-    """Return the fraction of smallest denominator in [value - error, value + error].
-
-    Examples
-    --------
-    >>> from vanishing.equations.rational import simplest_fraction
-    >>> simplest_fraction(3.1416, 0.002)
-    Fraction(22, 7)
-    """
-    exact, margin = Fraction(value), Fraction(error)
-    if exact < 0:
-        return -_simplest_between(-exact - margin, -exact + margin)
-    return _simplest_between(exact - margin, exact + margin)
-
-
-def _simplest_between(low: Fraction, high: Fraction) -> Fraction:
-    """Continued fractions of both ends as far as they agree, then the smallest that fits."""
-    whole = floor(low)
-    if low <= 0:
-        return Fraction(0)
-    if whole == low:
-        return Fraction(whole)
-    if whole + 1 <= high:
-        return Fraction(whole + 1)
-    return whole + 1 / _simplest_between(1 / (high - whole), 1 / (low - whole))
-
-
 def _one_by_one(coefficients: Sequence[float], errors: Sequence[float]) -> list[Fraction] | None:
     found = []
     for value, error in zip(coefficients, errors, strict=True):
-        fraction = simplest_fraction(value, error)
-        if 2 * error * fraction.denominator**2 >= 1 and fraction != 0:
+        nearby = simple_number(value, error)
+        if nearby.coincidence >= 1 and nearby.value:
             return None
-        found.append(fraction)
+        found.append(nearby.value)
     return found
 
 
@@ -104,16 +73,18 @@ def _common_denominator(
     size = len(known) + 1
     if size > LARGEST_LATTICE:
         return None
+    # Lattices are over the integers: in steps of a small part of an error, rounding plays no role.
+    steps = round(1 / CHANCE)
     rows = [[0] * size for _ in range(size)]
-    rows[0][0] = STEPS
+    rows[0][0] = steps
     for column, j in enumerate(known, start=1):
-        rows[0][column] = round(STEPS * Fraction(coefficients[j]) / Fraction(errors[j]))
-        rows[column][column] = round(STEPS / Fraction(errors[j]))
+        rows[0][column] = round(steps * Fraction(coefficients[j]) / Fraction(errors[j]))
+        rows[column][column] = round(steps / Fraction(errors[j]))
     try:
         reduced = DomainMatrix(rows, (size, size), ZZ).lll()
     except AssertionError:  # SymPy 1.14 checks its result, and not all of them pass
         return None
-    denominator = abs(int(reduced[0, 0].element)) // STEPS
+    denominator = abs(int(reduced[0, 0].element)) // steps
     if denominator == 0:
         return None
     found = [Fraction(0)] * len(coefficients)
@@ -135,8 +106,6 @@ def _common_denominator(
 #: A column is a pivot if it is at least this share of the largest one. Lower, and the form comes
 #: closer to the textbook's, whose pivots are the first columns possible; higher, and it is stabler.
 PIVOT_SHARE = 0.05
-#: Rows of norm 1 that are smaller than this after reduction are rounding errors.
-NEGLIGIBLE = 1e-8
 
 
 def reduced_echelon(
@@ -162,11 +131,11 @@ def reduced_modulo(rows: FloatArray, echelon: FloatArray, pivots: IntArray) -> F
 
 
 def _orthonormal(rows: FloatArray) -> FloatArray:
-    """Return an orthonormal basis of the span of rows of norm 1 or less."""
+    """Return an orthonormal basis of the span of rows of norm 1 or less, up to rounding errors."""
     if not rows.size:
         return np.zeros((0, rows.shape[1]))
     _, singular, basis = np.linalg.svd(rows, full_matrices=False)
-    return np.asarray(basis[singular > NEGLIGIBLE])
+    return np.asarray(basis[singular > SAME])
 
 
 def _pivots(span: FloatArray, order: IntArray, pivot_share: float) -> IntArray:

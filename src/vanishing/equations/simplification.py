@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import floor, lcm, log10
+from math import floor, isqrt, lcm, log10
+from sys import float_info
 from typing import Any
 
 import numpy as np
@@ -20,14 +21,13 @@ from vanishing.arrays.parameters import check_real, check_whole
 from vanishing.equations.expansion import Equations, check_names, equations_of
 from vanishing.equations.latex import LATEX, latex_symbol
 from vanishing.equations.rational import (
-    NEGLIGIBLE,
     PIVOT_SHARE,
     reduced_echelon,
     reduced_modulo,
-    simplest_fraction,
 )
-from vanishing.equations.text import Notation, Sum, plain_symbol
+from vanishing.equations.text import Notation, Sum, plain_symbol, simple_number
 from vanishing.equations.uncertainty import Sample
+from vanishing.levels import BLOCK, CHANCE, OUTLYING, SAME
 from vanishing.polynomials.monomials import count, monomials, multiples, normalize_columns
 
 # --- Coefficients that are fixed one after the other while the others follow ----------------------
@@ -81,22 +81,14 @@ class Adjustable:
 
 # --- Shorter polynomials that the data cannot tell from the fitted ones ---------------------------
 #
-# Everything is done with one test: the changes, in standard errors, together are not more than
-# chance makes of the errors themselves (chi-squared, at one percent).
+# Everything is done with one test at the level CHANCE: the changes, in standard errors, are not
+# more than chance makes of the errors themselves, neither all together (chi-squared) nor the one
+# that is moved furthest.
 
-#: Coefficients are not moved by more than chance does in all but one of a hundred cases: not all
-#: together, and not the one that is moved furthest.
-CHANCE = 0.99
-#: Standard errors to either side within which a simple fraction is looked for.
-MARGIN = 3.0
-#: Within e of a number there are, by chance, about 0.6 e q² fractions with denominators up to q. A
-#: fraction says something if e q² is at most this.
-COINCIDENCE = 0.1
+#: Fractions as simple as one that says something are near by chance less often than this.
+COINCIDENCE = 0.2
 #: Denominators that are worth writing, of single coefficients and of all.
-LARGEST_DENOMINATOR = 100
-LARGEST_COMMON = 1000
-#: Digits of a float that can be relied on.
-MOST_DIGITS = 15
+DENOMINATOR, COMMON_DENOMINATOR = 100, 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,8 +108,8 @@ def drop_terms(polynomial: Adjustable, sizes: FloatArray, share: float | None) -
     ``sizes`` are the root mean squares of the monomials. With ``share``, drop instead terms that
     are smaller than this share of the largest one.
     """
-    furthest = float(norm.ppf(1 - (1 - CHANCE) / 2 / len(sizes)))
-    allowed = chi2.ppf(CHANCE, np.arange(1, len(sizes) + 1))
+    furthest = float(norm.isf(CHANCE / 2 / len(sizes)))
+    allowed = chi2.isf(CHANCE, np.arange(1, len(sizes) + 1))
     n_dropped = 0
     while not polynomial.fixed.all():
         candidates = np.flatnonzero(~polynomial.fixed)
@@ -145,15 +137,15 @@ def with_fractions(polynomial: Adjustable) -> Simplified | None:
     while not trial.fixed.all():
         # The one that is least likely a coincidence first: the others get more certain by it.
         index, fraction, coincidence = min(_nearby_fractions(trial), key=lambda found: found[2])
-        if coincidence > COINCIDENCE or fraction.denominator > LARGEST_DENOMINATOR:
+        if coincidence > COINCIDENCE or fraction.denominator > DENOMINATOR:
             return None
         trial.fix(index, float(fraction))
     n_changed = int(np.sum(trial.fixed))
-    if trial.cost > chi2.ppf(CHANCE, max(1, n_changed)):
+    if trial.cost > chi2.isf(CHANCE, max(1, n_changed)):
         return None
-    fractions = [Fraction(c).limit_denominator(LARGEST_DENOMINATOR) for c in trial.coefficients]
+    fractions = [Fraction(c).limit_denominator(DENOMINATOR) for c in trial.coefficients]
     scale = lcm(*(fraction.denominator for fraction in fractions))
-    if scale > LARGEST_COMMON:
+    if scale > COMMON_DENOMINATOR:
         return None
     return Simplified(tuple(int(fraction * scale) for fraction in fractions), scale)
 
@@ -175,24 +167,22 @@ def _rounded(value: float, error: float, digits: int | None) -> float:
     first = floor(log10(abs(value)))
     place = floor(log10(error)) if digits is None else first - digits + 1
     # At least one digit is kept, and not more than a float has.
-    place = min(max(place, first - MOST_DIGITS + 1), first)
+    place = min(max(place, first - float_info.dig + 1), first)
     return float(round(Fraction(value) * Fraction(10) ** -place) * Fraction(10) ** place)
 
 
 def significant_digits(value: float) -> int:
     """Return how many digits it takes to write a number, leading and trailing zeros left out."""
-    mantissa = f"{abs(value):.{MOST_DIGITS - 1}e}".split("e")[0]
+    mantissa = f"{abs(value):.{float_info.dig - 1}e}".split("e")[0]
     return len(mantissa.replace(".", "").rstrip("0")) or 1
 
 
 def _nearby_fractions(polynomial: Adjustable) -> Iterator[tuple[int, Fraction, float]]:
     """Yield the simplest fraction near each coefficient, and how easily there is one."""
-    margins = MARGIN * polynomial.errors()
+    margins = norm.isf(CHANCE / 2) * polynomial.errors()
     for index in np.flatnonzero(~polynomial.fixed).tolist():
-        margin = float(margins[index])
-        fraction = simplest_fraction(float(polynomial.coefficients[index]), margin)
-        coincidence = margin * fraction.denominator**2 if fraction else np.inf
-        yield index, fraction, coincidence
+        found = simple_number(float(polynomial.coefficients[index]), float(margins[index]))
+        yield index, found.value, found.coincidence if found.value else np.inf
 
 
 def _least_certain(polynomial: Adjustable) -> int:
@@ -281,13 +271,13 @@ class TidyEquation:
 
             names = {sympy.Symbol(n): latex for n, latex in zip(self.names, symbols, strict=True)}
             return str(sympy.latex(self.expression, symbol_names=names))
-        return LATEX.write(Sum(self.exponents, self.coefficients, MOST_DIGITS), symbols)
+        return LATEX.write(Sum(self.exponents, self.coefficients, float_info.dig), symbols)
 
     def __str__(self) -> str:
         if self.is_product:
             return f"{str(self.expression).replace('**', '^')} = 0"
         names = list(map(plain_symbol, self.names))
-        terms = Sum(self.exponents, self.coefficients, MOST_DIGITS)
+        terms = Sum(self.exponents, self.coefficients, float_info.dig)
         return f"{Notation(times='*').write(terms, names)} = 0"
 
     def __repr__(self) -> str:
@@ -328,11 +318,9 @@ class TidyEquation:
 # Which ones of it a fit finds is a matter of coordinates. In reduced echelon form simple equations
 # show, and modulo multiples of the equations of lower degree still simpler ones.
 
-#: Below this many times the uncertainty, nothing is built on a number: it is no pivot, and a
-#: polynomial that differs by so little from multiples of others is one of them.
-TIMES_UNCERTAINTY = 10.0
-#: Pivots need not be larger than this share of the largest, however uncertain they are.
-LARGEST_PIVOT_SHARE = 0.5
+# Nothing is built on a number that may be noise, with a factor of two to spare: it is not a pivot,
+# and a polynomial that differs by so little from multiples of others is one of them. Pivots need
+# not be larger than half of the largest, however uncertain they are.
 
 
 @dataclass(frozen=True, eq=False)
@@ -393,7 +381,7 @@ def _echelon(sample: Sample, rows: FloatArray, noise: float) -> Coordinates:
     # High degrees first, so that pivots are leading terms; the first variable first within one.
     order = np.argsort(-sample.table.exponents.sum(axis=1), kind="stable")
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    share = min(max(PIVOT_SHARE, TIMES_UNCERTAINTY * noise), LARGEST_PIVOT_SHARE)
+    share = min(max(PIVOT_SHARE, 2 * OUTLYING * noise), 0.5)
     echelon, pivots = reduced_echelon(
         rows / np.where(norms > 0, norms, 1.0), order, pivot_share=share
     )
@@ -423,7 +411,7 @@ def _new(sample: Sample, own: FloatArray, known: Coordinates, noise: float) -> F
     echelon = (known.coefficients * weights / sample.sizes[known.pivots]).T
     reduced = reduced_modulo(rows, echelon, known.pivots)
     _, singular, spanned = np.linalg.svd(reduced, full_matrices=False)
-    return np.asarray(spanned[singular > max(NEGLIGIBLE, TIMES_UNCERTAINTY * noise)])
+    return np.asarray(spanned[singular > max(SAME, 2 * OUTLYING * noise)])
 
 
 def _joined(known: Coordinates, found: Coordinates) -> Coordinates:
@@ -435,9 +423,6 @@ def _joined(known: Coordinates, found: Coordinates) -> Coordinates:
 
 
 # --- Equations as people would write them, with the error that this causes ------------------------
-
-#: Monomials of an equation that somebody might want to read; the time grows with their cube.
-MOST_MONOMIALS = 1000
 
 
 def tidy(
@@ -513,10 +498,11 @@ def tidy(
         return []
     names = _names_for(equations, X, feature_names)
     n_monomials = count(basis.n_features, len(basis.blocks))
-    if n_monomials > MOST_MONOMIALS:
+    most = isqrt(BLOCK)  # a matrix of them is worked on at a time
+    if n_monomials > most:
         raise ValueError(
             f"there are {n_monomials} monomials in {basis.n_features} variables up to degree "
-            f"{len(basis.blocks)}, more than the {MOST_MONOMIALS} that can be tidied; pass the "
+            f"{len(basis.blocks)}, more than the {most} that can be tidied; pass the "
             "ideal without its preprocessing, or fewer degrees"
         )
     sample = Sample.of(basis, X)
