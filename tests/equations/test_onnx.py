@@ -637,7 +637,7 @@ def test_types_are_checked():
 
 
 def test_models_beyond_the_format_are_refused(monkeypatch):
-    monkeypatch.setattr("vanishing.equations.onnx_graph.LARGEST", 100)
+    monkeypatch.setattr("vanishing.equations.onnx_graph.LARGEST_FILE", 100)
     refused("the largest size of an ONNX file", VanishingIdeal(tol=0.4).fit(curve()))
 
 

@@ -12,19 +12,20 @@ from unicodedata import normalize
 import numpy as np
 
 from vanishing.arrays.namespace import FloatArray, IntArray
-from vanishing.equations.expansion import Equations, choose_terms, equations_of
+from vanishing.equations.expansion import (
+    SHOWN_EQUATIONS,
+    SHOWN_TERMS,
+    Equations,
+    choose_terms,
+    equations_of,
+    is_quick,
+)
 from vanishing.equations.text import CODE
+from vanishing.levels import BLOCK
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.evaluation import last_degree_with_vanishing
-from vanishing.polynomials.monomials import count
 
 # --- Where generated source comes from, as lines of plain ASCII for a comment ---------------------
-
-#: Equations are shown in full up to this many monomials, and this many of them.
-FEW_MONOMIALS = 40
-FEW_EQUATIONS = 12
-#: Significant digits of their coefficients, at least.
-DIGITS = 6
 
 
 def provenance(equations: Equations) -> list[str]:
@@ -50,12 +51,16 @@ def provenance(equations: Equations) -> list[str]:
 
 
 def _formulas(equations: Equations) -> list[str]:
+    """Write equations that people might read."""
     basis = equations.basis
-    n_monomials = count(basis.n_features, len(basis.blocks))
-    if n_monomials > FEW_MONOMIALS or basis.count() > FEW_EQUATIONS:
+    if basis.count() > SHOWN_EQUATIONS or not is_quick(basis, len(basis.blocks)):
         return []
-    sums = choose_terms(basis, equations.scale, digits=DIGITS)
-    return [f"[{k}] about {CODE.write(each, equations.names)}" for k, each in enumerate(sums)]
+    sums = choose_terms(basis, equations.scale)
+    return [
+        f"[{k}] about {CODE.write(each, equations.names)}"
+        for k, each in enumerate(sums)
+        if len(each.coefficients) <= SHOWN_TERMS
+    ]
 
 
 def _plain(text: str) -> str:
@@ -156,9 +161,6 @@ def is_reserved(name: str) -> bool:
 # degree t:    c_i = F_1[left_i] · F_(t-1)[right_i]             for every product
 #              [F_t G_t] = Σ_i c_i on_products_i - Σ_j F_j on_lower_j
 
-#: Numbers in the source; compilers and people get slow beyond.
-MOST_NUMBERS = 1_000_000
-
 
 @dataclass(frozen=True, eq=False)
 class DegreeTable:
@@ -231,9 +233,9 @@ def tables_of(basis: PolynomialBasis) -> Tables:
             )
         )
     n_numbers = sum(matrix.size for matrix in matrices)
-    if n_numbers > MOST_NUMBERS:
+    if n_numbers > BLOCK:  # compilers get slow
         raise ValueError(
-            f"the source would hold {n_numbers} numbers, more than {MOST_NUMBERS}; keep fewer "
+            f"the source would hold {n_numbers} numbers, more than {BLOCK}; keep fewer "
             "polynomials (basis.restrict, max_nonvanishing), or save the model into a file"
         )
     if not all(np.isfinite(matrix).all() for matrix in matrices):
@@ -246,8 +248,6 @@ def tables_of(basis: PolynomialBasis) -> Tables:
 
 #: Names that the source uses itself where it calls the function, and that of programs.
 TAKEN_IN_C = frozenset({"main", "n_rows", "row", "values", "x"})
-#: How many numbers to a line.
-PER_LINE = 4
 
 ADD = """\
 /* Add a multiple of a row of coefficients to the polynomials of one degree. */
@@ -395,7 +395,7 @@ def _function(tables: Tables, name: str) -> str:
 def _table(kind: str, name: str, numbers: FloatArray | IntArray) -> str:
     """Write a constant array, one row of a matrix after the other."""
     texts = [repr(number) for number in numbers.ravel().tolist()]
-    lines = [", ".join(texts[i : i + PER_LINE]) for i in range(0, len(texts), PER_LINE)]
+    lines = [", ".join(texts[i : i + 4]) for i in range(0, len(texts), 4)]  # four fit a line
     return f"static const {kind} {name}[] = {{\n    " + ",\n    ".join(lines) + "\n};"
 
 

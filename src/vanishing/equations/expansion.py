@@ -14,8 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from vanishing.arrays.blocks import format_bytes
 from vanishing.arrays.namespace import FloatArray, IntArray, import_extra, lazy
 from vanishing.equations.sizes import DataScale
-from vanishing.equations.text import Sum
+from vanishing.equations.text import SHOWN_DIGITS, Sum
+from vanishing.levels import BLOCK
 from vanishing.polynomials.basis import PolynomialBasis
+from vanishing.polynomials.evaluation import LARGEST_MATRIX
 from vanishing.polynomials.monomials import AffineMap, count, variable_names
 
 # --- Fitted preprocessing of scikit-learn as affine maps ------------------------------------------
@@ -137,9 +139,6 @@ _READERS: Mapping[type, Callable[[Any], AffineMap]] = {
 
 # --- What can be written down: the equations of a model, in the variables of the user -------------
 
-#: Bytes that the coefficients of the polynomials of one degree may take when they are expanded.
-LARGEST_EXPANSION = 2**31
-
 
 @dataclass(frozen=True, eq=False)
 class Equations:
@@ -183,7 +182,7 @@ def expand_basis(basis: PolynomialBasis) -> tuple[IntArray, FloatArray]:
     widest = max((block.n_candidates for block in basis.blocks), default=0)
     n_monomials = count(basis.n_features, len(basis.blocks))
     n_bytes = 8 * n_monomials * max(widest, basis.count())
-    if n_bytes > LARGEST_EXPANSION:
+    if n_bytes > LARGEST_MATRIX:
         raise ValueError(
             f"{basis.n_features} variables have {n_monomials} monomials up to degree "
             f"{len(basis.blocks)}, whose coefficients take {format_bytes(n_bytes)}: too many to "
@@ -244,10 +243,8 @@ def _in_one_line(estimator: Any) -> str:
 
 # --- A few equations of a basis, quickly, however large it is: for notebooks and reports ----------
 
-#: Coefficients that may be worked out to show a few equations: a fraction of a second.
-MOST_COEFFICIENTS = 3_000_000
-#: Equations and terms that are shown, at most, and digits of the coefficients.
-MOST_EQUATIONS, MOST_TERMS, DIGITS = 10, 24, 4
+#: Equations that are shown, at most, and terms of each: about a screen.
+SHOWN_EQUATIONS, SHOWN_TERMS = 10, 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,9 +260,9 @@ class Excerpt:
 def excerpt(
     basis: PolynomialBasis,
     *,
-    n_equations: int = MOST_EQUATIONS,
-    n_terms: int = MOST_TERMS,
-    digits: int = DIGITS,
+    n_equations: int = SHOWN_EQUATIONS,
+    n_terms: int = SHOWN_TERMS,
+    digits: int = SHOWN_DIGITS,
     model: Any = None,
 ) -> Excerpt:
     """Expand the first equations of a basis, as many as can be expanded quickly.
@@ -292,7 +289,7 @@ def is_quick(basis: PolynomialBasis, degree: int) -> bool:
     blocks = basis.blocks[:degree]
     widest = max((block.n_candidates for block in blocks), default=0)
     n_monomials = count(basis.n_features, degree)
-    return n_monomials * max(widest, basis.n_features) <= MOST_COEFFICIENTS
+    return n_monomials * max(widest, basis.n_features) <= BLOCK
 
 
 def describe_rest(found: Excerpt) -> str:

@@ -5,14 +5,14 @@ from typing import Any
 
 from vanishing.arrays.parameters import check_whole
 from vanishing.equations.expansion import choose_terms, describe_rest, equations_of, excerpt
-from vanishing.equations.text import Notation, printable
+from vanishing.equations.text import SHOWN_DIGITS, Notation, printable
 from vanishing.polynomials.basis import PolynomialBasis
 
 LATEX = Notation((" +", " -"), power="{}^{{{}}}", ten=r" \cdot 10^{{{}}}")
 
 
 def to_latex(
-    model: Any, feature_names: Any = None, *, preprocessor: Any = None, digits: int = 4
+    model: Any, feature_names: Any = None, *, preprocessor: Any = None, digits: int = SHOWN_DIGITS
 ) -> list[str]:
     """Write the vanishing polynomials as LaTeX, highest degree first.
 

@@ -21,7 +21,7 @@ OPSET = 18
 #: Version of the file format that came with it.
 IR_VERSION = 8
 #: Protocol buffers end at 2 GiB; something is left for the nodes.
-LARGEST = 2**31 - 2**24
+LARGEST_FILE = 2**31 - 2**24
 
 
 class Graph:
@@ -61,9 +61,9 @@ class Graph:
         key = array.dtype.str, array.shape, array.tobytes()
         if key not in self._known:
             self._n_bytes += array.nbytes
-            if self._n_bytes > LARGEST:
+            if self._n_bytes > LARGEST_FILE:
                 raise ValueError(
-                    f"the matrices of the model take more than {format_bytes(LARGEST)}, the "
+                    f"the matrices of the model take more than {format_bytes(LARGEST_FILE)}, the "
                     "largest size of an ONNX file; fit fewer clusters (n_components) or a "
                     "smaller degree"
                 )
