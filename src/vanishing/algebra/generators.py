@@ -163,7 +163,7 @@ def _contains(generators: list[Any], polynomial: Any) -> bool:
 OTHER_FORM = 0.1
 #: Sizes up to so many times the tolerance are errors if all others are larger by this factor again,
 #: unless they are above the tolerance and far above the noise, which single precision may exceed.
-GAP = 100.0
+FORM_GAP = 100.0
 
 
 def check_basis(basis: Any) -> None:
@@ -282,8 +282,9 @@ def _span(columns: FloatArray, tol: float, noise: float) -> FloatArray:
     """Return a basis of the span of columns."""
     left, singular, _ = np.linalg.svd(columns, full_matrices=False)
     rank = _count(singular, tol, np.full(len(singular), noise))
-    doubtful = np.flatnonzero(singular[:rank] < min(GAP * tol, max(tol, GAP * GAP * noise)))
-    if doubtful.size and doubtful[0] > 0 and singular[doubtful[0] - 1] > GAP * GAP * tol:
+    uncertain = min(FORM_GAP * tol, max(tol, FORM_GAP**2 * noise))
+    doubtful = np.flatnonzero(singular[:rank] < uncertain)
+    if doubtful.size and doubtful[0] > 0 and singular[doubtful[0] - 1] > FORM_GAP**2 * tol:
         rank = int(doubtful[0])
     return np.asarray(left[:, :rank])
 
@@ -307,7 +308,7 @@ def _count(sizes: FloatArray, tol: float, noise: FloatArray) -> int:
     """
     rank = int(np.sum(sizes > tol))
     following = np.append(sizes[1:], 0.0)
-    is_clear = (sizes > GAP * noise) & (sizes > GAP * GAP * following)
+    is_clear = (sizes > FORM_GAP * noise) & (sizes > FORM_GAP**2 * following)
     return max(rank, int(np.max(np.flatnonzero(is_clear) + 1, initial=0)))
 
 

@@ -395,7 +395,7 @@ Float = Literal["float32", "float64"]
 
 #: Models that hold more numbers than this for a sample work through the batch in blocks. With fewer
 #: a node holds 32 MB for a thousand rows, and runtimes are faster without a loop.
-WIDE = 2**12
+WIDE_SAMPLE = 2**12
 
 
 def to_onnx(model: Any, *, dtype: Float = "float32", arithmetic: Float = "float64") -> Any:
@@ -457,7 +457,7 @@ def to_onnx(model: Any, *, dtype: Float = "float32", arithmetic: Float = "float6
         else:
             outputs = last.onnx_outputs(graph, z)
     widened = x if dtype == arithmetic else graph.cast(x, arithmetic)
-    if graph.widest > WIDE:
+    if graph.widest > WIDE_SAMPLE:
         n_rows = rows_of_a_block(graph.widest)
         outputs = in_blocks(graph, widened, rows, nodes, outputs, n_rows=n_rows)
     else:

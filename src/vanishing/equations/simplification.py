@@ -86,7 +86,7 @@ class Adjustable:
 # that is moved furthest.
 
 #: Fractions as simple as one that says something are near by chance less often than this.
-COINCIDENCE = 0.2
+LARGEST_COINCIDENCE = 0.2
 #: Denominators that are worth writing, of single coefficients and of all.
 DENOMINATOR, COMMON_DENOMINATOR = 100, 1000
 
@@ -137,7 +137,7 @@ def with_fractions(polynomial: Adjustable) -> Simplified | None:
     while not trial.fixed.all():
         # The one that is least likely a coincidence first: the others get more certain by it.
         index, fraction, coincidence = min(_nearby_fractions(trial), key=lambda found: found[2])
-        if coincidence > COINCIDENCE or fraction.denominator > DENOMINATOR:
+        if coincidence > LARGEST_COINCIDENCE or fraction.denominator > DENOMINATOR:
             return None
         trial.fix(index, float(fraction))
     n_changed = int(np.sum(trial.fixed))

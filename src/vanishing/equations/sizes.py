@@ -13,7 +13,7 @@ import numpy as np
 
 from vanishing.arrays.blocks import row_slices
 from vanishing.arrays.namespace import FloatArray, IntArray, lazy
-from vanishing.equations.text import NEGLIGIBLE
+from vanishing.equations.text import UNNOTICED
 from vanishing.levels import BLOCK, ROUNDING
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.monomials import Monomials, monomials
@@ -137,7 +137,7 @@ def terms_that_count(
     # The coefficients are sums of about as many products.
     said, rounding = min(span, largest), ROUNDING * len(coefficients) * largest
     if digits is None:
-        negligible = max(NEGLIGIBLE * extent, 10.0**-EXACT_SHOWN * said, rounding)
+        negligible = max(UNNOTICED * extent, 10.0**-EXACT_SHOWN * said, rounding)
     else:
         negligible = max(0.5 * 10.0**-digits * said, rounding)
     kept = known

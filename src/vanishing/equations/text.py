@@ -19,8 +19,10 @@ from vanishing.levels import ROUNDING
 SHOWN_DIGITS = 4
 #: Digits of the longest number, and decimals of the longest column, that somebody would write.
 LONGEST_WRITTEN, LONGEST_DECIMALS = 12, 6
+#: Letters of a name in a picture or a table.
+NAME_LENGTH = 32
 #: Share of a change, or of the noise, that a reader does not miss: rounding may hide it.
-NEGLIGIBLE = 0.05
+UNNOTICED = 0.05
 #: Characters that are not printed and belong to words of some scripts.
 JOINERS = "\u200c\u200d"
 
@@ -63,7 +65,7 @@ def changed_number(value: float, other: float, decimals: int | None = None) -> t
     """
     if decimals is not None and (rounded := round(other, decimals)) != value:
         return as_given(value, 10.0**-decimals / 20), exact_number(rounded)
-    error = NEGLIGIBLE * abs(other - value)
+    error = UNNOTICED * abs(other - value)
     return as_given(value, error), _within(other, error)
 
 
@@ -156,7 +158,7 @@ def join(names: Sequence[str], most: int = 8) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def shorten_name(name: str, length: int = 32) -> str:
+def shorten_name(name: str, length: int = NAME_LENGTH) -> str:
     """Cut the middle out of a long name: beginnings tell groups apart, ends their members."""
     name = printable(name)
     if len(name) <= length:
@@ -165,7 +167,7 @@ def shorten_name(name: str, length: int = 32) -> str:
     return f"{name[:head]}…{name[len(name) - (length - 1 - head) :]}"
 
 
-def shorten_names(names: Sequence[str], length: int) -> list[str]:
+def shorten_names(names: Sequence[str], length: int = NAME_LENGTH) -> list[str]:
     """Shorten names as long as they stay different: by their middle, or by what all have in common.
 
     Examples

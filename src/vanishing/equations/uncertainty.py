@@ -19,7 +19,7 @@ from vanishing.arrays.blocks import block_rows, row_slices
 from vanishing.arrays.namespace import FloatArray, is_array, lazy, move_to_host, unmask
 from vanishing.equations.expansion import expand_basis
 from vanishing.equations.sizes import monomial_sizes
-from vanishing.equations.text import NEGLIGIBLE
+from vanishing.equations.text import UNNOTICED
 from vanishing.levels import ROUNDING
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.monomials import Monomials, monomials
@@ -125,7 +125,7 @@ class Sample:
         """Say whether rounding hides how the polynomial changes over the spread of the data."""
         gradient, _ = self._derivatives(coefficients)
         change = np.sqrt(np.mean(np.sum((gradient * np.std(self._rows, axis=0)) ** 2, axis=1)))
-        return bool(self._rounding(coefficients) > NEGLIGIBLE * change > 0)
+        return bool(self._rounding(coefficients) > UNNOTICED * change > 0)
 
     def _n_free(self, degree: int) -> int:
         """Return the number of rows less that of coefficients which were fitted to them."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
+from vanishing.levels import SAME
 from vanishing.plotting.style import INK, NEUTRAL, SERIES, same_units
 from vanishing.polynomials.basis import PolynomialBasis
 
@@ -86,15 +87,8 @@ def _cut(
 
 # --- Zero sets in space: surfaces, and the curves that several equations cut out together ---------
 
-#: Points of the grid along each axis.
-RESOLUTION = 44
-#: Opacity of a surface that is alone, of several, and of those that cut out a curve.
-ALONE, SEVERAL, FAINT = 0.55, 0.35, 0.14
-#: Newton steps by which points are brought onto the zero set, each at most one cell long.
-STEPS = 3
-#: Light comes from above the viewer; the darkest and the brightest colour of a surface, from black
-#: (-1) through its own to white (1).
-ABOVE, DARKEST, BRIGHTEST = 0.9, -0.45, 0.55
+#: Points of the grid along each axis: a surface takes a fraction of a second.
+SPACE_GRID = 44
 
 
 def draw_surfaces(
@@ -141,7 +135,8 @@ def common_zeros(basis: PolynomialBasis, limits: Any, resolution: int | None) ->
         return segments
     ends = segments.reshape(-1, 3)
     start = ends
-    for _ in range(STEPS):
+    # Newton steps, each at most one cell long, double the digits: three are exact to the pixel.
+    for _ in range(3):
         values, jacobians = basis.evaluate(ends), basis.jacobian(ends)
         # In units of cells, so that axes of different units count alike.
         steps = _normal_steps(jacobians * cell, values)
@@ -164,7 +159,7 @@ def _normal_steps(jacobians: FloatArray, values: FloatArray) -> FloatArray:
     u, singular, vt = np.linalg.svd(jacobians, full_matrices=False)
     u, singular, vt = u[:, :, :2], singular[:, :2], vt[:, :2]
     inverse = np.divide(1.0, singular, out=np.zeros_like(singular), where=singular > 0)
-    inverse[:, 1] *= singular[:, 1] > 1e-6 * singular[:, 0]
+    inverse[:, 1] *= singular[:, 1] > SAME * singular[:, 0]
     return np.asarray(np.einsum("nki,nk,njk,nj->ni", vt, inverse, u, values))
 
 
@@ -175,15 +170,18 @@ def _towards_viewer(ax: Any) -> FloatArray:
 
 
 def _lit(triangles: FloatArray, color: FloatArray, viewer: FloatArray) -> FloatArray:
-    """Return the colour of each triangle in a light from above the viewer."""
+    """Return the colour of each triangle in a light from above the viewer.
+
+    It is from halfway to black, at the edge of the light, to halfway to white.
+    """
     normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
     lengths = np.linalg.norm(normals, axis=1, keepdims=True)
     normals /= np.where(lengths > 0, lengths, 1.0)
     # Orientations are arbitrary: the side that is seen is lit.
     normals *= np.where(normals @ viewer < 0, -1.0, 1.0)[:, None]
-    light = viewer + np.array([0.0, 0.0, ABOVE])
+    light = viewer + np.array([0.0, 0.0, 1.0])
     reached = np.clip(normals @ (light / np.linalg.norm(light)), 0.0, 1.0)
-    tone = (DARKEST + (BRIGHTEST - DARKEST) * reached)[:, None]
+    tone = reached[:, None] - 0.5
     return np.asarray(np.where(tone < 0, color * (1 + tone), color + (1 - color) * tone))
 
 
@@ -210,7 +208,7 @@ def _grid(
     limits: Any, resolution: int | None
 ) -> tuple[tuple[FloatArray, FloatArray, FloatArray], FloatArray]:
     """Return the coordinates of a grid, and the sides of its cells."""
-    n = resolution or RESOLUTION
+    n = resolution or SPACE_GRID
     x, y, z = (np.linspace(low, high, n) for low, high in limits)
     return (x, y, z), np.ptp(limits, axis=1) / (n - 1)
 
