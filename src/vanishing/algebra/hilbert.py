@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vanishing.algebra.generators import check_basis, minimal_generators
-from vanishing.arrays.namespace import FloatArray, IntArray, unmask
+from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, unmask
 from vanishing.levels import OUTLYING, SAME
 from vanishing.polynomials.basis import PolynomialBasis, Which, largest_by_chance
 
@@ -97,38 +97,45 @@ def growth(hilbert: IntArray) -> Growth | None:
 # the variety, which is how small a singular value may be without meaning anything.
 
 
-@dataclass(frozen=True, eq=False)
-class Gradients:
-    """Gradients of equations at points, each equation scaled to root mean square gradient 1.
+class ScaledEquations:
+    """Vanishing polynomials g, scaled to root mean square gradient 1 at some points."""
 
-    ``jacobian`` has shape (n_samples, n_equations, n_features). ``relative_noise`` is the distance
-    of the points of the fit from the worst equation, to first order, over the size of the points
-    here.
-    """
+    def __init__(self, basis: PolynomialBasis, points: FloatArray) -> None:
+        self.basis = basis
+        scale = np.sqrt(np.mean(np.sum(basis.jacobian(points) ** 2, axis=2), axis=0))
+        self.scale = np.where(scale > 0, scale, 1.0)
+        self.size = size_about_center(basis, points)
 
-    jacobian: FloatArray
-    relative_noise: float
+    def values(self, y: FloatArray) -> FloatArray:
+        """Return g at each point."""
+        return np.asarray(self.basis.evaluate(y) / self.scale)
 
-    @classmethod
-    def of(cls, basis: PolynomialBasis, points: FloatArray) -> "Gradients":
-        """Evaluate the vanishing polynomials of a basis at points."""
-        jacobian = basis.jacobian(points)
-        scale = np.sqrt(np.mean(np.sum(jacobian**2, axis=2), axis=0))
-        scale = np.where(scale > 0, scale, 1.0)
-        noise = float(np.max(basis.extents / scale, initial=0.0))
-        return cls(jacobian / scale[:, None], noise / size_about_center(basis, points))
+    def jacobian(self, y: FloatArray) -> FloatArray:
+        """Return ∇g at each point."""
+        return np.asarray(self.basis.jacobian(y) / self.scale[:, None])
 
-    @property
-    def negligible(self) -> float:
-        """Share below which numbers of size 1 say nothing."""
-        return max(SAME, OUTLYING * self.relative_noise)
+    def gradient(self, y: FloatArray, multipliers: FloatArray) -> FloatArray:
+        """Return Σ λ_i ∇g_i at each point."""
+        return np.asarray(self.basis.pullback(y, multipliers / self.scale))
 
-    def ranks(self) -> IntArray:
-        """Return the rank of the Jacobian at each point, up to noise."""
-        singular = np.linalg.svd(self.jacobian, compute_uv=False)
+    def hold_at(self, y: FloatArray) -> BoolArray:
+        """Whether values are not outliers beside those on the points of the fit."""
+        usual = float(np.linalg.norm(self.basis.extents / self.scale))
+        values = np.linalg.norm(self.values(y), axis=1)
+        return np.asarray(values <= OUTLYING * usual + SAME * self.size)
+
+    def ranks_at(self, y: FloatArray) -> IntArray:
+        """Return the rank of the Jacobian at each point, up to noise.
+
+        Noise is the distance of the points of the fit from the worst equation, to first order, over
+        the size of the points.
+        """
+        noise = float(np.max(self.basis.extents / self.scale, initial=0.0)) / self.size
+        singular = np.linalg.svd(self.jacobian(y), compute_uv=False)
         # Beside the usual gradient, 1, as well: at a singular point all of them are small.
         largest = np.maximum(singular.max(axis=1, initial=0.0), 1.0)
-        return np.asarray(np.sum(singular > self.negligible * largest[:, None], axis=1))
+        negligible = max(SAME, OUTLYING * noise)
+        return np.asarray(np.sum(singular > negligible * largest[:, None], axis=1))
 
 
 def size_about_center(basis: PolynomialBasis, points: FloatArray) -> float:
@@ -232,8 +239,8 @@ def estimate_variety(basis: PolynomialBasis, X: Any) -> VarietyEstimate:
     """
     points = check_points(basis, X)
     hilbert = hilbert_function(basis)
-    gradients = Gradients.of(basis, points)
-    local_dimension = basis.n_features - most_frequent(gradients.ranks())
+    ranks = ScaledEquations(basis, points).ranks_at(points)
+    local_dimension = basis.n_features - most_frequent(ranks)
     generators = minimal_generators(basis)
     found = growth(hilbert)
 

@@ -16,15 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from vanishing.algebra.hilbert import (
-    Gradients,
-    check_points,
-    most_frequent,
-    size_about_center,
-)
+from vanishing.algebra.hilbert import ScaledEquations, check_points, most_frequent
 from vanishing.arrays.namespace import BoolArray, FloatArray
 from vanishing.arrays.parameters import check_real, check_whole
-from vanishing.levels import OUTLYING, SAME
+from vanishing.levels import SAME
 from vanishing.polynomials.basis import PolynomialBasis
 
 
@@ -96,11 +91,11 @@ def project(
     check_real("tol", tol, zero=False)
     if not basis.count():
         raise ValueError("there are no equations to project onto: nothing vanishes")
-    nearby = _land(_System(basis, given), given, 0, max_steps, tol)
-    equations = _System(basis, nearby)
+    nearby = _land(ScaledEquations(basis, given), given, 0, max_steps, tol)
+    equations = ScaledEquations(basis, nearby)
     if dimension is None:
         # The rank is 0 at singular points only, where some points may end.
-        ranks = np.maximum(Gradients.of(basis, nearby).ranks(), 1)
+        ranks = np.maximum(equations.ranks_at(nearby), 1)
         dimension = basis.n_features - most_frequent(ranks)
     if check_whole("dimension", dimension, 0) >= basis.n_features:
         raise ValueError(
@@ -114,36 +109,6 @@ def project(
     landed[astray] = _land(equations, nearby[astray], dimension, max_steps, tol)
     points, converged = _slide(equations, given, landed, dimension, max_steps, tol)
     return Projection(points, np.linalg.norm(points - given, axis=1), converged)
-
-
-class _System:
-    """Equations scaled to root mean square gradient 1 at some points.
-
-    They hold where their values are not outliers beside those on the points of the fit.
-    """
-
-    def __init__(self, basis: PolynomialBasis, points: FloatArray) -> None:
-        self.basis = basis
-        squared = np.sum(basis.jacobian(points) ** 2, axis=2)
-        scale = np.sqrt(np.mean(squared, axis=0))
-        self.scale = np.where(scale > 0, scale, 1.0)
-        self.size = size_about_center(basis, points)
-        usual = float(np.linalg.norm(basis.extents / self.scale))
-        self.tolerated = OUTLYING * usual + SAME * self.size
-
-    def values(self, y: FloatArray) -> FloatArray:
-        return np.asarray(self.basis.evaluate(y) / self.scale)
-
-    def jacobian(self, y: FloatArray) -> FloatArray:
-        return np.asarray(self.basis.jacobian(y) / self.scale[:, None])
-
-    def hold_at(self, y: FloatArray) -> BoolArray:
-        """Whether the equations hold about as well as on the points of the fit."""
-        return np.asarray(np.linalg.norm(self.values(y), axis=1) <= self.tolerated)
-
-    def gradient(self, y: FloatArray, multipliers: FloatArray) -> FloatArray:
-        """Σ λ_i ∇g_i at each point."""
-        return np.asarray(self.basis.pullback(y, multipliers / self.scale))
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +125,7 @@ class _Frame:
     regular: BoolArray
 
     @classmethod
-    def at(cls, equations: _System, y: FloatArray, dimension: int) -> "_Frame":
+    def at(cls, equations: ScaledEquations, y: FloatArray, dimension: int) -> "_Frame":
         rank = y.shape[1] - dimension
         left, singular, right = np.linalg.svd(equations.jacobian(y))
         strong = singular[:, :rank] > SAME
@@ -177,7 +142,7 @@ class _Frame:
 
 
 def _land(
-    equations: _System, given: FloatArray, dimension: int, max_steps: int, tol: float
+    equations: ScaledEquations, given: FloatArray, dimension: int, max_steps: int, tol: float
 ) -> FloatArray:
     """Go to zeros of the equations by damped Gauss-Newton steps, in normal directions only.
 
@@ -209,7 +174,7 @@ def _land(
 
 
 def _slide(
-    equations: _System,
+    equations: ScaledEquations,
     given: FloatArray,
     landed: FloatArray,
     dimension: int,
@@ -236,7 +201,9 @@ def _slide(
     return y, converged
 
 
-def _newton_step(equations: _System, y: FloatArray, x: FloatArray, frame: _Frame) -> FloatArray:
+def _newton_step(
+    equations: ScaledEquations, y: FloatArray, x: FloatArray, frame: _Frame
+) -> FloatArray:
     """The step in the tangent space that minimizes the distance from x, to second order."""
     n_tangent = frame.tangent.shape[2]
     if n_tangent == 0:
@@ -265,7 +232,7 @@ def _newton_step(equations: _System, y: FloatArray, x: FloatArray, frame: _Frame
 
 
 def _shortened(
-    equations: _System,
+    equations: ScaledEquations,
     y: FloatArray,
     x: FloatArray,
     along: FloatArray,
@@ -294,7 +261,7 @@ def _shortened(
     return found
 
 
-def _returned(equations: _System, y: FloatArray, dimension: int) -> FloatArray:
+def _returned(equations: ScaledEquations, y: FloatArray, dimension: int) -> FloatArray:
     """Go back onto the variety. Each step doubles the digits: four take 4 bits to all of them."""
     for _ in range(4):
         y = y + _Frame.at(equations, y, dimension).onto(equations.values(y))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.decomposition import PCA
@@ -66,59 +66,44 @@ def compose_maps(maps: Iterable[AffineMap]) -> AffineMap:
     return reduce(lambda first, second: second.after(first), several)
 
 
-def _scaling(scale: FloatArray, shift: FloatArray, center: FloatArray | None = None) -> AffineMap:
-    """Return x ↦ scale · x + shift."""
-    double = np.float64
-    middle = None if center is None else np.asarray(center, dtype=double)
-    return AffineMap(
-        np.diag(np.asarray(scale, dtype=double)), np.asarray(shift, dtype=double), middle
-    )
+class Scaling(NamedTuple):
+    """The map x ↦ (x - center) · factor + shift, variable by variable."""
+
+    center: FloatArray
+    factor: FloatArray
+    shift: FloatArray
 
 
-def _standard(scaler: Any) -> AffineMap:
-    return _centered(
-        scaler.n_features_in_,
-        scaler.mean_ if scaler.with_mean else None,
-        scaler.scale_ if scaler.with_std else None,
-    )
-
-
-def _robust(scaler: Any) -> AffineMap:
-    return _centered(
-        scaler.n_features_in_,
-        scaler.center_ if scaler.with_centering else None,
-        scaler.scale_ if scaler.with_scaling else None,
-    )
-
-
-def _centered(n_features: int, center: Any, scale: Any) -> AffineMap:
-    """Return x ↦ (x - center) / scale; None leaves out that part."""
-    factor = np.ones(n_features) if scale is None else 1.0 / np.asarray(scale, dtype=np.float64)
-    if center is None:
-        return _scaling(factor, np.zeros(n_features))
-    return _scaling(factor, -factor * center, center)
-
-
-def _min_max(scaler: Any) -> AffineMap:
-    _refuse_clipping(scaler)
-    middle = (scaler.data_min_ + scaler.data_max_) / 2
-    return _scaling(scaler.scale_, scaler.min_, middle)
-
-
-def _max_abs(scaler: Any) -> AffineMap:
-    _refuse_clipping(scaler)
-    return _centered(scaler.n_features_in_, None, scaler.scale_)
-
-
-def _refuse_clipping(scaler: Any) -> None:
+def scaling_of(scaler: Any) -> Scaling:
+    """Return what a fitted scaler does."""
     if getattr(scaler, "clip", False):  # MaxAbsScaler has it in later versions only
         raise ValueError(
             f"{type(scaler).__name__}(clip=True) clips values, so it is not affine; fit it "
             "without clip"
         )
+    zero, one = np.zeros(scaler.n_features_in_), np.ones(scaler.n_features_in_)
+    match scaler:
+        case StandardScaler():
+            center = scaler.mean_ if scaler.with_mean else zero
+            scale = scaler.scale_ if scaler.with_std else one
+        case RobustScaler():
+            center = scaler.center_ if scaler.with_centering else zero
+            scale = scaler.scale_ if scaler.with_scaling else one
+        case MinMaxScaler():
+            center = np.asarray(scaler.data_min_ + scaler.data_max_, dtype=np.float64) / 2
+            factor = np.asarray(scaler.scale_, dtype=np.float64)
+            return Scaling(center, factor, factor * center + scaler.min_)
+        case _:
+            center, scale = zero, scaler.scale_
+    return Scaling(np.asarray(center, dtype=np.float64), 1.0 / scale.astype(np.float64), zero)
 
 
-def _pca(pca: Any) -> AffineMap:
+def _scaler_map(scaler: Any) -> AffineMap:
+    center, factor, shift = scaling_of(scaler)
+    return AffineMap(np.diag(factor), shift - factor * center, center if center.any() else None)
+
+
+def _pca_map(pca: Any) -> AffineMap:
     components = np.asarray(pca.components_, dtype=np.float64)
     if pca.whiten:
         scale = np.sqrt(pca.explained_variance_)
@@ -129,11 +114,11 @@ def _pca(pca: Any) -> AffineMap:
 
 
 _READERS: Mapping[type, Callable[[Any], AffineMap]] = {
-    StandardScaler: _standard,
-    MinMaxScaler: _min_max,
-    MaxAbsScaler: _max_abs,
-    RobustScaler: _robust,
-    PCA: _pca,
+    StandardScaler: _scaler_map,
+    MinMaxScaler: _scaler_map,
+    MaxAbsScaler: _scaler_map,
+    RobustScaler: _scaler_map,
+    PCA: _pca_map,
 }
 
 

@@ -14,6 +14,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, Stan
 from sklearn.utils.validation import check_is_fitted
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
+from vanishing.equations.expansion import scaling_of
 from vanishing.equations.onnx_graph import IR_VERSION, OPSET, Graph, Output, Value
 from vanishing.levels import BLOCK
 from vanishing.polynomials.basis import PolynomialBasis
@@ -25,36 +26,27 @@ from vanishing.polynomials.evaluation import DegreeBlock, last_degree_with_vanis
 # matrix would cost memory.
 
 
-def _standard(scaler: Any, graph: Graph, x: Value) -> Value:
-    centred = x - _row(scaler.mean_) if scaler.with_mean else x
-    return centred / _row(scaler.scale_) if scaler.with_std else centred
-
-
-def _robust(scaler: Any, graph: Graph, x: Value) -> Value:
-    centred = x - _row(scaler.center_) if scaler.with_centering else x
-    return centred / _row(scaler.scale_) if scaler.with_scaling else centred
-
-
-def _min_max(scaler: Any, graph: Graph, x: Value) -> Value:
-    _refuse_clip(scaler)
-    return x * _row(scaler.scale_) + _row(scaler.min_)
-
-
-def _max_abs(scaler: Any, graph: Graph, x: Value) -> Value:
-    _refuse_clip(scaler)
-    return x / _row(scaler.scale_)
+def _scaling(scaler: Any, graph: Graph, x: Value) -> Value:
+    if getattr(scaler, "clip", False):
+        raise TypeError(
+            f"{type(scaler).__name__}(clip=True) cannot be exported to ONNX: clipped values would "
+            "not be recognized as anomalous; fit it without clip"
+        )
+    center, factor, shift = scaling_of(scaler)
+    scaled = (x - center if center.any() else x) * factor
+    return scaled + shift if shift.any() else scaled
 
 
 def _pca(pca: Any, graph: Graph, x: Value) -> Value:
     axes, mean = (np.asarray(each, np.float64) for each in (pca.components_.T, pca.mean_))
     # What scikit-learn subtracts, which is rounded to the type of its training data.
     subtracted = pca.mean_ @ pca.components_.T
-    z = (x - mean) @ axes + _row(mean @ axes - subtracted)
+    z = (x - mean) @ axes + (mean @ axes - subtracted)
     if not pca.whiten:
         return z
     spreads = np.sqrt(pca.explained_variance_)
     # As scikit-learn does, so that directions without variance do not become infinite.
-    return z / _row(np.maximum(spreads, np.finfo(spreads.dtype).eps))
+    return z / np.maximum(spreads, np.finfo(spreads.dtype).eps)
 
 
 def steps_of(pipeline: Any) -> list[Any]:
@@ -68,25 +60,12 @@ def steps_of(pipeline: Any) -> list[Any]:
     return steps
 
 
-def _row(numbers: Any) -> FloatArray:
-    """Return one number for each coordinate, for all points."""
-    return np.asarray(numbers)
-
-
-def _refuse_clip(scaler: Any) -> None:
-    if getattr(scaler, "clip", False):
-        raise TypeError(
-            f"{type(scaler).__name__}(clip=True) cannot be exported to ONNX: clipped values would "
-            "not be recognized as anomalous; fit it without clip"
-        )
-
-
 #: What can stand before a model.
 _MAPS = {
-    StandardScaler: _standard,
-    RobustScaler: _robust,
-    MinMaxScaler: _min_max,
-    MaxAbsScaler: _max_abs,
+    StandardScaler: _scaling,
+    RobustScaler: _scaling,
+    MinMaxScaler: _scaling,
+    MaxAbsScaler: _scaling,
     PCA: _pca,
     IncrementalPCA: _pca,
 }

@@ -14,7 +14,7 @@ from vanishing.arrays.parameters import check_whole
 from vanishing.equations.expansion import equations_of, expand_basis
 from vanishing.equations.text import simple_number
 from vanishing.levels import CHANCE, ROUNDING, SAME
-from vanishing.polynomials.monomials import Monomials, make_coprime_integers, monomials
+from vanishing.polynomials.monomials import Monomials, make_coprime_integers, monomials, multiples
 
 # --- Floating point numbers as the small rationals that they are close to -------------------------
 
@@ -338,32 +338,29 @@ def to_rational(
 
 
 def _new_rows(
-    rows: FloatArray, table: Monomials, multiples: FloatArray
+    rows: FloatArray, table: Monomials, known: FloatArray
 ) -> list[tuple[FloatArray, int]]:
-    """Return the echelon form of rows modulo multiples, with its pivots."""
+    """Return the echelon form of rows modulo known ones, with its pivots."""
     # High degrees first, so that pivots are leading terms; the first variable first within one.
     order = np.argsort(-table.exponents.sum(axis=1), kind="stable")
-    reduced = reduced_modulo(rows, *reduced_echelon(multiples, order))
+    reduced = reduced_modulo(rows, *reduced_echelon(known, order))
     echelon, pivots = reduced_echelon(reduced, order)
     return sorted(zip(echelon, pivots.tolist(), strict=True), key=lambda pair: pair[1])
 
 
 def _multiples(polynomials: list[Any], table: Monomials, weights: FloatArray) -> FloatArray:
     """Return x^a g for all g and all a such that the degree stays within the table."""
-    index = {tuple(powers): i for i, powers in enumerate(table.exponents.tolist())}
-    rows = []
+    parts = [np.zeros((len(table), 0))]
     for polynomial in polynomials:
-        missing = table.degree - polynomial.total_degree()
-        if missing < 0:
-            continue
-        largest = max(abs(c) for c in polynomial.coeffs())
-        for factor in monomials(table.n_variables, missing).exponents.tolist():
-            row = np.zeros(len(table))
-            for powers, coefficient in polynomial.terms():
-                product = tuple(p + f for p, f in zip(powers, factor, strict=True))
-                row[index[product]] = float(coefficient / largest)
-            rows.append(row * weights)
-    return _unit(np.array(rows).reshape(len(rows), len(table)))
+        degree = polynomial.total_degree()
+        if degree <= table.degree:
+            largest = max(abs(c) for c in polynomial.coeffs())
+            terms = {powers: float(c / largest) for powers, c in polynomial.terms()}
+            own = monomials(table.n_variables, degree).exponents.tolist()
+            column = np.array([[terms.get(tuple(powers), 0.0)] for powers in own])
+            factors = monomials(table.n_variables, table.degree - degree).exponents
+            parts.append(multiples(column, table, factors))
+    return _unit((np.hstack(parts) * weights[:, None]).T)
 
 
 def _certified(

@@ -23,7 +23,6 @@ from vanishing.plotting.style import (
     SERIES,
     STROKES,
     WIDE_SIDE,
-    chosen_polynomials,
     draw_two_spines,
     fitted_ideal,
     legend_entry,
@@ -348,11 +347,24 @@ class ZeroSetDisplay:
 
 
 def _chosen_basis(ideal: VanishingIdeal, polynomials: Any) -> PolynomialBasis:
+    """Take the polynomials that are asked for; by default generators, one a colour."""
     basis: PolynomialBasis = ideal.basis_
-    chosen = chosen_polynomials(ideal, polynomials)
+    n_vanishing = basis.count()
+    if n_vanishing == 0:
+        spectra = (float(s.spectrum[0]) for s in ideal.trace_ if len(s.spectrum))
+        raise ValueError(
+            f"nothing vanishes, so there is no zero set: the smallest extent is "
+            f"{min(spectra, default=np.nan):.3g}; raise tol or max_degree"
+        )
     if polynomials is None:
-        basis = minimal_generators(basis)
-        chosen = list(range(len(SERIES)))
+        basis, chosen = minimal_generators(basis), list(range(len(SERIES)))
+    else:
+        chosen = [int(number) for number in np.atleast_1d(polynomials)]
+        if not chosen or not all(0 <= number < n_vanishing for number in chosen):
+            raise ValueError(
+                f"polynomials must be numbers from 0 to {n_vanishing - 1}, at least one, got "
+                f"{polynomials!r}"
+            )
     return basis.restrict(np.isin(np.arange(basis.count()), chosen))
 
 
