@@ -15,7 +15,7 @@ from vanishing.arrays.namespace import FloatArray, IntArray
 from vanishing.equations.expansion import (
     SHOWN_EQUATIONS,
     SHOWN_TERMS,
-    Equations,
+    ModelEquations,
     choose_terms,
     equations_of,
     is_quick,
@@ -28,7 +28,7 @@ from vanishing.polynomials.evaluation import last_degree_with_vanishing
 # --- Where generated source comes from, as lines of plain ASCII for a comment ---------------------
 
 
-def provenance(equations: Equations) -> list[str]:
+def provenance(equations: ModelEquations) -> list[str]:
     """Say what source was made of, and which equations it evaluates.
 
     Lines of printable ASCII without comment signs; other characters as in Python's escapes.
@@ -50,7 +50,7 @@ def provenance(equations: Equations) -> list[str]:
     return [line for text in paragraphs for line in wrap(_plain(text), 88, subsequent_indent="  ")]
 
 
-def _formulas(equations: Equations) -> list[str]:
+def _formulas(equations: ModelEquations) -> list[str]:
     """Write equations that people might read."""
     basis = equations.basis
     if basis.count() > SHOWN_EQUATIONS or not is_quick(basis, len(basis.blocks)):

@@ -83,7 +83,7 @@ SYSTEMS: dict[str, Syntax] = {
 # --- Polynomials to be written --------------------------------------------------------------------
 
 
-class Polynomials(NamedTuple):
+class WrittenIdeal(NamedTuple):
     """Polynomials with whole numbers or decimals as coefficients, and where they come from."""
 
     sums: list[Sum]
@@ -155,13 +155,13 @@ def to_computer_algebra(
     elif points is None:
         model = equations_of(equations, feature_names, preprocessor=preprocessor)
         sums = choose_terms(model.basis, model.scale, digits=digits)
-        found = Polynomials(sums, model.names, False, model.source)
+        found = WrittenIdeal(sums, model.names, False, model.source)
     else:
         model = equations_of(equations, feature_names, preprocessor=preprocessor)
         exact = to_rational(
             equations, points, model.names, preprocessor=preprocessor, denominator=denominator
         )
-        found = Polynomials([_sum_of(each) for each in exact], model.names, True, model.source)
+        found = WrittenIdeal([_sum_of(each) for each in exact], model.names, True, model.source)
     if not found.sums:
         raise ValueError("nothing vanishes, so there is no ideal to write; raise tol or max_degree")
     return _write(found, SYSTEMS[system])
@@ -176,7 +176,7 @@ def _refuse_for_polynomials(points: Any, preprocessor: Any) -> None:
             )
 
 
-def _read_polynomials(polynomials: Sequence[Any], feature_names: Any) -> Polynomials:
+def _read_polynomials(polynomials: Sequence[Any], feature_names: Any) -> WrittenIdeal:
     """Take SymPy polynomials, expressions and tidy equations."""
     sympy = import_extra("sympy", extra="symbolic", purpose="to_computer_algebra")
     given = [each.expression if isinstance(each, TidyEquation) else each for each in polynomials]
@@ -216,7 +216,7 @@ def _read_polynomials(polynomials: Sequence[Any], feature_names: Any) -> Polynom
         is_exact = is_exact and exact
         if not polynomial.is_zero:
             sums.append(_sum_of(polynomial.clear_denoms(convert=True)[1] if exact else polynomial))
-    return Polynomials(sums, names, is_exact, "polynomials")
+    return WrittenIdeal(sums, names, is_exact, "polynomials")
 
 
 def _sum_of(polynomial: Any) -> Sum:
@@ -227,7 +227,7 @@ def _sum_of(polynomial: Any) -> Sum:
     return Sum(np.array(powers, dtype=np.intp), values, ALL_DIGITS)
 
 
-def _write(found: Polynomials, syntax: Syntax) -> str:
+def _write(found: WrittenIdeal, syntax: Syntax) -> str:
     names = rename_variables(found.names)
     sums, field = found.sums, syntax.rationals
     if not found.is_exact:
@@ -254,7 +254,7 @@ def _multiply_by_ten(terms: Sum) -> Sum:
     return replace(terms, coefficients=whole)
 
 
-def _describe(found: Polynomials, names: Sequence[str]) -> list[str]:
+def _describe(found: WrittenIdeal, names: Sequence[str]) -> list[str]:
     """Say where the equations come from, in lines of printable ASCII."""
     version = sys.modules["vanishing"].__version__  # an import would go upwards
     source = found.source.encode("unicode_escape").decode("ascii")

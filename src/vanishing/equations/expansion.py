@@ -126,7 +126,7 @@ _READERS: Mapping[type, Callable[[Any], AffineMap]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Equations:
+class ModelEquations:
     """Polynomials in the variables that the user's data has.
 
     ``named`` says whether somebody gave the names, ``source`` in words what the polynomials come
@@ -145,7 +145,9 @@ class Equations:
         return DataScale.of(self.basis, self.model)
 
 
-def equations_of(model: Any, feature_names: Any = None, *, preprocessor: Any = None) -> Equations:
+def equations_of(
+    model: Any, feature_names: Any = None, *, preprocessor: Any = None
+) -> ModelEquations:
     """Carry the equations of a model back through its preprocessing to the columns of the data."""
     steps = [] if preprocessor is None else [preprocessor]
     while isinstance(model, Pipeline):
@@ -159,7 +161,7 @@ def equations_of(model: Any, feature_names: Any = None, *, preprocessor: Any = N
         feature_names = getattr(steps[0] if steps else model, "feature_names_in_", None)
     names = check_names(feature_names, basis.n_features)
     ideal = None if isinstance(model, PolynomialBasis) else model
-    return Equations(basis, names, feature_names is not None, source, ideal)
+    return ModelEquations(basis, names, feature_names is not None, source, ideal)
 
 
 def expand_basis(basis: PolynomialBasis) -> tuple[IntArray, FloatArray]:

@@ -18,7 +18,7 @@ from vanishing.arrays.namespace import (
     unmask,
 )
 from vanishing.arrays.parameters import check_real, check_whole
-from vanishing.equations.expansion import Equations, check_names, equations_of
+from vanishing.equations.expansion import ModelEquations, check_names, equations_of
 from vanishing.equations.latex import LATEX, latex_symbol
 from vanishing.equations.rational import (
     PIVOT_SHARE,
@@ -324,7 +324,7 @@ class TidyEquation:
 
 
 @dataclass(frozen=True, eq=False)
-class Coordinates:
+class EchelonForm:
     """Polynomials, one a column, each of which alone has its pivot, where its coefficient is 1."""
 
     coefficients: FloatArray
@@ -340,7 +340,7 @@ class Coordinates:
         return kept
 
 
-def readable(sample: Sample, *, mix: bool) -> Iterator[tuple[int, FloatArray, Coordinates]]:
+def readable(sample: Sample, *, mix: bool) -> Iterator[tuple[int, FloatArray, EchelonForm]]:
     """Choose polynomials to write: degree, coefficients, and what fixes scale and mixture.
 
     With ``mix``, combine the polynomials of each degree, and leave out those that are spanned, up
@@ -376,7 +376,7 @@ def _noise(sample: Sample, polynomials: FloatArray, degree: int) -> float:
     )
 
 
-def _echelon(sample: Sample, rows: FloatArray, noise: float) -> Coordinates:
+def _echelon(sample: Sample, rows: FloatArray, noise: float) -> EchelonForm:
     """Bring weighted rows of coefficients to echelon form."""
     # High degrees first, so that pivots are leading terms; the first variable first within one.
     order = np.argsort(-sample.table.exponents.sum(axis=1), kind="stable")
@@ -389,7 +389,7 @@ def _echelon(sample: Sample, rows: FloatArray, noise: float) -> Coordinates:
     echelon, pivots = echelon[by_pivot], pivots[by_pivot]
     coefficients = echelon.T / sample.sizes[:, None] * sample.sizes[pivots]
     coefficients[pivots] = np.eye(len(pivots))
-    return Coordinates(coefficients, pivots)
+    return EchelonForm(coefficients, pivots)
 
 
 def _multiples(sample: Sample, lower: list[tuple[int, FloatArray]], degree: int) -> FloatArray:
@@ -402,7 +402,7 @@ def _multiples(sample: Sample, lower: list[tuple[int, FloatArray]], degree: int)
     return (np.hstack(parts) * sample.sizes[:, None]).T
 
 
-def _new(sample: Sample, own: FloatArray, known: Coordinates, noise: float) -> FloatArray:
+def _new(sample: Sample, own: FloatArray, known: EchelonForm, noise: float) -> FloatArray:
     """Return what polynomials have beyond multiples of others, as weighted rows."""
     weights = sample.sizes[:, None]
     rows = normalize_columns(own * weights).T
@@ -414,10 +414,10 @@ def _new(sample: Sample, own: FloatArray, known: Coordinates, noise: float) -> F
     return np.asarray(spanned[singular > max(SAME, 2 * OUTLYING * noise)])
 
 
-def _joined(known: Coordinates, found: Coordinates) -> Coordinates:
+def _joined(known: EchelonForm, found: EchelonForm) -> EchelonForm:
     """Put two sets together; the second one has nothing on the pivots of the first."""
     reduced = known.coefficients - found.coefficients @ known.coefficients[found.pivots]
-    return Coordinates(
+    return EchelonForm(
         np.hstack([reduced, found.coefficients]), np.concatenate([known.pivots, found.pivots])
     )
 
@@ -526,7 +526,7 @@ def tidy(
     return [each.factored() for each in found] if factor else found
 
 
-def _names_for(equations: Equations, X: Any, feature_names: Any) -> tuple[str, ...]:
+def _names_for(equations: ModelEquations, X: Any, feature_names: Any) -> tuple[str, ...]:
     """Take the names of a frame's columns where the model has none, and compare them otherwise."""
     columns = getattr(X, "columns", None)
     if feature_names is not None or columns is None:
