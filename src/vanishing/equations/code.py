@@ -3,10 +3,9 @@
 import builtins
 import re
 import sys
-from dataclasses import dataclass
 from keyword import iskeyword
 from textwrap import wrap
-from typing import Any
+from typing import Any, NamedTuple
 from unicodedata import normalize
 
 import numpy as np
@@ -162,13 +161,12 @@ def is_reserved(name: str) -> bool:
 #              [F_t G_t] = Σ_i c_i on_products_i - Σ_j F_j on_lower_j
 
 
-@dataclass(frozen=True, eq=False)
-class DegreeTable:
-    """What is combined to the polynomials of one degree above 1.
+class DegreeTable(NamedTuple):
+    """What is combined to the polynomials of one degree.
 
-    ``left`` and ``right`` are the places of the factors of each product among the values of F. The
-    matrices have one column a polynomial, nonvanishing ones first, and one row a product or a value
-    of F of lower degree.
+    ``left`` and ``right`` are the places of the factors of each product among the values of F; at
+    degree 1 there are centered variables instead of products. The matrices have one column a
+    polynomial, nonvanishing ones first, and one row a product or a value of F of lower degree.
     """
 
     left: IntArray
@@ -179,69 +177,32 @@ class DegreeTable:
     n_vanishing: int
 
 
-@dataclass(frozen=True, eq=False)
-class Tables:
-    """All that an evaluator needs: degree 1 on the centered variables, and degrees 2, 3, ...
-
-    ``first`` has one row a variable and one column a polynomial, nonvanishing ones first.
-    """
-
-    center: FloatArray
-    first: FloatArray
-    n_first_nonvanishing: int
-    n_first_vanishing: int
-    higher: tuple[DegreeTable, ...]
-
-    @property
-    def n_nonvanishing(self) -> int:
-        """Number of values of F that are needed, the constant included."""
-        return 1 + self.n_first_nonvanishing + sum(each.n_nonvanishing for each in self.higher)
-
-    @property
-    def n_vanishing(self) -> int:
-        """Number of polynomials."""
-        return self.n_first_vanishing + sum(each.n_vanishing for each in self.higher)
-
-
-def tables_of(basis: PolynomialBasis) -> Tables:
-    """Collect the numbers of a basis."""
+def tables_of(basis: PolynomialBasis) -> list[DegreeTable]:
+    """Collect the numbers that an evaluator needs, besides the center of the variables."""
     last = last_degree_with_vanishing(basis.blocks)
     if last == 0:
         raise ValueError(
             "nothing vanishes, so there is nothing to evaluate; raise tol or max_degree"
         )
-    higher = []
     offsets = np.cumsum([0, 1, *(block.nonvanishing.shape[1] for block in basis.blocks)]).tolist()
-    matrices = []
+    tables = []
     for degree, block in enumerate(basis.blocks[:last], start=1):
         # The nonvanishing polynomials of the last degree are not needed.
         n_used = block.nonvanishing.shape[1] if degree < last else 0
         on_products = np.hstack([block.nonvanishing[:, :n_used], block.vanishing])
         on_lower = np.hstack([block.nonvanishing_lower[:, :n_used], block.vanishing_lower])
-        matrices += [on_products, on_lower]
-        if degree == 1:
-            first, n_first = on_products, n_used
-            continue
-        higher.append(
-            DegreeTable(
-                left=offsets[1] + block.left,
-                right=offsets[degree - 1] + block.right,
-                on_products=on_products,
-                on_lower=on_lower,
-                n_nonvanishing=n_used,
-                n_vanishing=block.vanishing.shape[1],
-            )
-        )
-    n_numbers = sum(matrix.size for matrix in matrices)
+        left, right = offsets[1] + block.left, offsets[degree - 1] + block.right
+        n_vanishing = block.vanishing.shape[1]
+        tables.append(DegreeTable(left, right, on_products, on_lower, n_used, n_vanishing))
+    n_numbers = sum(each.on_products.size + each.on_lower.size for each in tables)
     if n_numbers > BLOCK:  # compilers get slow
         raise ValueError(
             f"the source would hold {n_numbers} numbers, more than {BLOCK}; keep fewer "
             "polynomials (basis.restrict, max_nonvanishing), or save the model into a file"
         )
-    if not all(np.isfinite(matrix).all() for matrix in matrices):
+    if not all(np.isfinite(matrix).all() for each in tables for matrix in each[2:4]):
         raise ValueError("the model holds numbers that are infinite or NaN")
-    center = basis.blocks[0].projection[0]
-    return Tables(center, first, n_first, first.shape[1] - n_first, tuple(higher))
+    return tables
 
 
 # --- An evaluator as C99 source, without dependencies ---------------------------------------------
@@ -316,10 +277,10 @@ def to_c(
     comment = "\n".join(f" * {line}" for line in provenance(equations))
     parts = [
         f"/*\n{comment}\n */\n#include <stddef.h>",
-        _declarations(tables, equations.names, name),
-        _table("double", f"{name}_center", tables.center),
-        _table("double", f"{name}_first", tables.first),
-        *(_degree_tables(each, t, name) for t, each in enumerate(tables.higher, start=2)),
+        _declarations(equations, name),
+        _table("double", f"{name}_center", equations.basis.blocks[0].projection[0]),
+        _table("double", f"{name}_first", tables[0].on_products),
+        *(_degree_tables(each, t, name) for t, each in enumerate(tables[1:], start=2)),
         ADD.replace("NAME", name),
         _function(tables, name),
         BATCH.replace("NAME", name),
@@ -341,11 +302,11 @@ def check_c_name(name: str) -> None:
         )
 
 
-def _declarations(tables: Tables, names: tuple[str, ...], name: str) -> str:
-    quoted = ",\n    ".join(map(_string, names))
+def _declarations(equations: ModelEquations, name: str) -> str:
+    quoted = ",\n    ".join(map(_string, equations.names))
     return (
-        f"const int {name}_n_features = {len(names)};\n"
-        f"const int {name}_n_values = {tables.n_vanishing};\n"
+        f"const int {name}_n_features = {len(equations.names)};\n"
+        f"const int {name}_n_values = {equations.basis.count()};\n"
         f"const char *const {name}_features[] = {{\n    {quoted}\n}};"
     )
 
@@ -361,14 +322,16 @@ def _degree_tables(each: DegreeTable, degree: int, name: str) -> str:
     )
 
 
-def _function(tables: Tables, name: str) -> str:
+def _function(tables: list[DegreeTable], name: str) -> str:
+    n_nonvanishing = 1 + sum(each.n_nonvanishing for each in tables)
+    n_vanishing = sum(each.n_vanishing for each in tables)
     lines = [
         f"void {name}(const double *x, double *values)",
         "{",
-        f"    double f[{tables.n_nonvanishing}]; /* the nonvanishing polynomials */",
+        f"    double f[{n_nonvanishing}]; /* the nonvanishing polynomials */",
         "    int i;",
-        f"    for (i = 0; i < {tables.n_nonvanishing}; i++) f[i] = i == 0 ? 1.0 : 0.0;",
-        f"    for (i = 0; i < {tables.n_vanishing}; i++) values[i] = 0.0;",
+        f"    for (i = 0; i < {n_nonvanishing}; i++) f[i] = i == 0 ? 1.0 : 0.0;",
+        f"    for (i = 0; i < {n_vanishing}; i++) values[i] = 0.0;",
     ]
 
     def add_rows(n_rows: int, table: str, factor: str) -> list[str]:
@@ -381,9 +344,9 @@ def _function(tables: Tables, name: str) -> str:
         ]
 
     start_f, start_g = 1, 0
-    n_f, n_g = tables.n_first_nonvanishing, tables.n_first_vanishing
-    lines += add_rows(len(tables.center), "first", f"x[i] - {name}_center[i]")
-    for degree, each in enumerate(tables.higher, start=2):
+    n_f, n_g = tables[0].n_nonvanishing, tables[0].n_vanishing
+    lines += add_rows(len(tables[0].on_products), "first", f"x[i] - {name}_center[i]")
+    for degree, each in enumerate(tables[1:], start=2):
         start_f, start_g = start_f + n_f, start_g + n_g
         n_f, n_g = each.n_nonvanishing, each.n_vanishing
         product = f"f[{name}_left{degree}[i]] * f[{name}_right{degree}[i]]"
@@ -499,12 +462,12 @@ def to_python(
     return TEMPLATE.format(
         comment="\n".join(f"# {line}" for line in provenance(equations)),
         features=ascii(equations.names),
-        center=_row(tables.center),
-        first=f"({tables.n_first_nonvanishing}, {_rows(tables.first.T)})",
-        higher=_higher(tables),
+        center=_row(equations.basis.blocks[0].projection[0]),
+        first=f"({tables[0].n_nonvanishing}, {_rows(tables[0].on_products.T)})",
+        higher=_higher(tables[1:]),
         name=name,
         n_features=len(equations.names),
-        n_vanishing=tables.n_vanishing,
+        n_vanishing=equations.basis.count(),
     )
 
 
@@ -524,11 +487,11 @@ def check_python_name(name: str) -> None:
         )
 
 
-def _higher(tables: Tables) -> str:
+def _higher(tables: list[DegreeTable]) -> str:
     degrees = [
         f"({each.n_nonvanishing}, {_row(each.left)}, {_row(each.right)},\n"
         f" {_rows(each.on_products.T)},\n {_rows(each.on_lower.T)}),\n"
-        for each in tables.higher
+        for each in tables
     ]
     return "(\n" + "".join(degrees) + ")"
 

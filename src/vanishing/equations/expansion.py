@@ -1,6 +1,6 @@
 """The equations of a model expanded into monomials of the columns of the data; SymPy."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, NamedTuple
@@ -326,12 +326,19 @@ def to_sympy(model: Any, feature_names: Any = None, *, preprocessor: Any = None)
     sympy = import_extra("sympy", extra="symbolic", purpose="to_sympy")
     equations = equations_of(model, feature_names, preprocessor=preprocessor)
     exponents, coefficients = expand_basis(equations.basis)
-    symbols = [sympy.Symbol(name) for name in equations.names]
-    monomials = [
-        sympy.Mul(*(symbol ** int(power) for symbol, power in zip(symbols, row, strict=True)))
-        for row in exponents
-    ]
+    monomials = sympy_monomials(equations.names, exponents)
     return [
         sympy.Add(*(sympy.Float(c) * m for c, m in zip(column.tolist(), monomials, strict=True)))
         for column in coefficients.T
+    ]
+
+
+def sympy_monomials(names: Sequence[str], exponents: IntArray) -> list[Any]:
+    """Return the products of powers of variables in SymPy."""
+    import sympy
+
+    symbols = [sympy.Symbol(name) for name in names]
+    return [
+        sympy.Mul(*(symbol**power for symbol, power in zip(symbols, powers, strict=True)))
+        for powers in exponents.tolist()
     ]

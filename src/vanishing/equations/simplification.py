@@ -18,14 +18,19 @@ from vanishing.arrays.namespace import (
     unmask,
 )
 from vanishing.arrays.parameters import check_real, check_whole
-from vanishing.equations.expansion import ModelEquations, check_names, equations_of
+from vanishing.equations.expansion import (
+    ModelEquations,
+    check_names,
+    equations_of,
+    sympy_monomials,
+)
 from vanishing.equations.latex import LATEX, latex_symbol
 from vanishing.equations.rational import (
     PIVOT_SHARE,
     reduced_echelon,
     reduced_modulo,
 )
-from vanishing.equations.text import Notation, Sum, plain_symbol, simple_number
+from vanishing.equations.text import LAW, Sum, plain_symbol, simple_number
 from vanishing.equations.uncertainty import Sample
 from vanishing.levels import BLOCK, CHANCE, OUTLYING, SAME
 from vanishing.polynomials.monomials import count, monomials, multiples, normalize_columns
@@ -253,13 +258,9 @@ class TidyEquation:
     def expression(self) -> Any:
         """The polynomial as a SymPy expression."""
         sympy = import_extra("sympy", extra="symbolic", purpose="TidyEquation.expression")
-        symbols = [sympy.Symbol(name) for name in self.names]
-        terms = [
-            sympy.sympify(c)
-            * sympy.Mul(*(symbol**power for symbol, power in zip(symbols, powers, strict=True)))
-            for c, powers in zip(self.coefficients, self.exponents.tolist(), strict=True)
-        ]
-        total = sympy.Add(*terms)
+        products = sympy_monomials(self.names, self.exponents)
+        terms = zip(self.coefficients, products, strict=True)
+        total = sympy.Add(*(sympy.sympify(c) * product for c, product in terms))
         return sympy.factor(total) if self.is_product else total
 
     @property
@@ -278,7 +279,7 @@ class TidyEquation:
             return f"{str(self.expression).replace('**', '^')} = 0"
         names = list(map(plain_symbol, self.names))
         terms = Sum(self.exponents, self.coefficients, float_info.dig)
-        return f"{Notation(times='*').write(terms, names)} = 0"
+        return f"{LAW.write(terms, names)} = 0"
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self}>"
