@@ -122,17 +122,16 @@ def test_no_equations():
 def test_an_excerpt_is_what_is_expanded(circle):
     X = make_variety("twisted-cubic", 200, noise=0.01)
     basis = VanishingIdeal(max_degree=3, tol=0.03).fit(X).basis_
-    found = excerpt(basis, n_equations=4, n_terms=100, digits=12)
-    exponents, coefficients = basis.expand()
+    found = excerpt(basis)
+    assert basis.count() > SHOWN_EQUATIONS or not found.n_more
     points = np.random.default_rng(0).normal(size=(20, 3))
     for index, each in enumerate(found.sums):
         monomials = np.prod(points[:, None, :] ** each.exponents, axis=2)
         np.testing.assert_allclose(
-            monomials @ each.coefficients, basis.evaluate(points)[:, index], atol=1e-9
+            monomials @ each.coefficients, basis.evaluate(points)[:, index], atol=1e-3
         )
-    assert len(found.sums) == 4
-    assert found.n_more == coefficients.shape[1] - 4
-    assert len(exponents) > 10
+    assert len(found.sums) == min(SHOWN_EQUATIONS, basis.count()) > 4
+    assert found.n_more == basis.count() - len(found.sums)
 
 
 # --- explanations ---------------------------------------------------------------------------------

@@ -153,7 +153,7 @@ def _contains(generators: list[Any], polynomial: Any) -> bool:
 # Forms are taken in z = F_1(x), whose coordinates have root mean square 1 on the data whatever the
 # units of x are. Linear equations are all needed; they have been used to eliminate variables, so
 # that their multiples do not occur above degree 1.
-
+#
 # A leading form of norm 1 lies in the span of others if it is nearer than the tolerance: twice the
 # noise, which is the root mean square on the data of a polynomial whose leading form has norm 1.
 # Multiples of noisy equations are independent that would depend on each other without noise, and
@@ -161,8 +161,8 @@ def _contains(generators: list[Any], polynomial: Any) -> bool:
 
 #: Forms further away are different, however large the noise is.
 OTHER_FORM = 0.1
-#: Sizes up to so many times the tolerance are errors if all others are larger by this factor again,
-#: unless they are above the tolerance and far above the noise, which single precision may exceed.
+#: A gap between sizes. What is below one is an error and what is above one counts, even if that is
+#: on the wrong side of the tolerance. Errors of single precision are larger than the noise tells.
 FORM_GAP = 100.0
 
 
@@ -301,7 +301,7 @@ def _independent(columns: FloatArray, noise: FloatArray, *, at_most: int) -> Int
 
 
 def _count(sizes: FloatArray, tol: float, noise: FloatArray) -> int:
-    """Count the sizes that are no errors, of descending ones.
+    """Count those of descending sizes that are not errors.
 
     Points that nearly coincide have forms that nearly do. Sizes below the tolerance count if they
     are far above the noise, and a wide gap above all others.

@@ -244,20 +244,13 @@ class Excerpt:
     n_more: int
 
 
-def excerpt(
-    basis: PolynomialBasis,
-    *,
-    n_equations: int = SHOWN_EQUATIONS,
-    n_terms: int = SHOWN_TERMS,
-    digits: int = SHOWN_DIGITS,
-    model: Any = None,
-) -> Excerpt:
+def excerpt(basis: PolynomialBasis, model: Any = None) -> Excerpt:
     """Expand the first equations of a basis, as many as can be expanded quickly.
 
     ``model`` is the ideal that the basis is from, if there is one. Terms that do not count at
-    this many digits are not counted as left out either.
+    the digits shown are not counted as left out either.
     """
-    n_shown = min(n_equations, basis.count())
+    n_shown = min(SHOWN_EQUATIONS, basis.count())
     top = int(basis.degrees()[n_shown - 1]) if n_shown else 0
     while top and not is_quick(basis, top):
         top -= 1
@@ -267,7 +260,7 @@ def excerpt(
     sums = []
     if n_shown:
         scale = DataScale.of(basis, model)
-        sums = choose_terms(lower, scale, digits=digits, n_terms=n_terms)
+        sums = choose_terms(lower, scale, digits=SHOWN_DIGITS, n_terms=SHOWN_TERMS)
     return Excerpt(sums, lower.degrees(), lower.extents, basis.count() - n_shown)
 
 

@@ -43,7 +43,7 @@ def to_latex(
 
 def notebook_latex(basis: PolynomialBasis, names: Sequence[str], model: Any = None) -> str:
     """Write the first equations of a basis as one display in LaTeX."""
-    found = excerpt(basis, model=model)
+    found = excerpt(basis, model)
     symbols = [latex_symbol(name) for name in names]
     lines = []
     for each in found.sums:

@@ -179,7 +179,7 @@ def _operator(sign: str) -> Element:
 
 def notebook_html(basis: PolynomialBasis, names: Sequence[str], model: Any = None) -> str:
     """Write the first equations of a basis as HTML, with degrees and extents."""
-    found = excerpt(basis, model=model)
+    found = excerpt(basis, model)
     rows = [
         element(
             "div",

@@ -448,7 +448,7 @@ def to_onnx(model: Any, *, dtype: Float = "float32", arithmetic: Float = "float6
 
 
 def rows_of_a_block(widest: int) -> int:
-    """Return how many rows are worked on at a time, each of so many numbers."""
+    """Return how many rows, each of ``widest`` numbers, are worked on at a time."""
     return max(1, BLOCK // widest)
 
 

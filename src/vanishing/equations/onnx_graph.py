@@ -44,7 +44,7 @@ class Graph:
         self._n_names = 0
 
     def op(self, kind: str, *operands: "Operand", name: str = "", **attributes: Any) -> "Value":
-        """Add a node with one result; operands that are no values become constants."""
+        """Add a node with one result; operands other than values become constants."""
         inputs = [self.constant(each).name for each in operands]
         result = Value(self, name or self.new_name(kind))
         self.nodes.append(self.helper.make_node(kind, inputs, [result.name], **attributes))
@@ -73,7 +73,7 @@ class Graph:
         return self._known[key]
 
     def hold(self, n_numbers: int) -> None:
-        """Note that a node holds so many numbers for each sample."""
+        """Note how many numbers a node holds for each sample."""
         self.widest = max(self.widest, n_numbers)
 
     def cast(self, value: "Value", kind: npt.DTypeLike, name: str = "") -> "Value":

@@ -360,7 +360,7 @@ def readable(sample: Sample, *, mix: bool) -> Iterator[tuple[int, FloatArray, Ec
         noise = _noise(sample, own, degree)
         known = _echelon(sample, _multiples(sample, lower, degree), noise)
         found = _echelon(sample, _new(sample, own, known, noise), noise)
-        found.coefficients[known.pivots] = 0.0  # which rounding errors left
+        found.coefficients[known.pivots] = 0.0  # up to rounding errors
         both = _joined(known, found)
         for coefficients in found.coefficients.T:
             lower.append((degree, coefficients))

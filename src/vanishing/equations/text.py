@@ -179,7 +179,7 @@ def shorten_names(names: Sequence[str], length: int = NAME_LENGTH) -> list[str]:
     short = [shorten_name(name, length) for name in names]
     if len(set(short)) == len(set(names)):
         return short
-    # Of letters, as is meant here, and not of folders.
+    # commonprefix compares letters, not folders, which is what is needed here.
     head = len(commonprefix(list(names)))  # noqa: RUF071
     rests = [name[head:] for name in names]
     tail = len(commonprefix([rest[::-1] for rest in rests]))  # noqa: RUF071
