@@ -41,12 +41,12 @@ def _pca(pca: Any, graph: Graph, x: Value) -> Value:
     axes, mean = (np.asarray(each, np.float64) for each in (pca.components_.T, pca.mean_))
     # What scikit-learn subtracts, which is rounded to the type of its training data.
     subtracted = pca.mean_ @ pca.components_.T
-    z = (x - mean) @ axes + (mean @ axes - subtracted)
+    z: Value = (x - mean) @ axes + (mean @ axes - subtracted)
     if not pca.whiten:
         return z
     spreads = np.sqrt(pca.explained_variance_)
     # As scikit-learn does, so that directions without variance do not become infinite.
-    return z / np.maximum(spreads, np.finfo(spreads.dtype).eps)
+    return z / np.asarray(np.maximum(spreads, np.finfo(spreads.dtype).eps))
 
 
 def steps_of(pipeline: Any) -> list[Any]:

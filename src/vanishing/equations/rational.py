@@ -350,7 +350,7 @@ def _new_rows(
 
 def _multiples(polynomials: list[Any], table: Monomials, weights: FloatArray) -> FloatArray:
     """Return x^a g for all g and all a such that the degree stays within the table."""
-    parts = [np.zeros((len(table), 0))]
+    parts: list[FloatArray] = [np.zeros((len(table), 0))]
     for polynomial in polynomials:
         degree = polynomial.total_degree()
         if degree <= table.degree:
