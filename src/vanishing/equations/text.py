@@ -210,8 +210,8 @@ def simple_number(value: float, tolerance: float, *, decimals: bool = False) -> 
     Examples
     --------
     >>> from vanishing.equations.text import simple_number
-    >>> simple_number(0.33334, 1e-4)
-    SimpleNumber(value=Fraction(1, 3), coincidence=0.0018)
+    >>> simple_number(0.33334, 2.0**-14)
+    SimpleNumber(value=Fraction(1, 3), coincidence=0.0010986328125)
     >>> float(simple_number(9.81, 1e-5, decimals=True).value)
     9.81
     """
