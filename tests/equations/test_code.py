@@ -165,7 +165,7 @@ def test_what_is_refused(write, monkeypatch):
     nothing = VanishingIdeal(tol=0).fit(np.random.default_rng(0).normal(size=(50, 2)))
     with pytest.raises(ValueError, match="nothing vanishes"):
         write(nothing)
-    monkeypatch.setattr(tables, "MOST_NUMBERS", 10)
+    monkeypatch.setattr(tables, "BLOCK", 10)
     with pytest.raises(ValueError, match="numbers, more than 10; keep fewer"):
         write(pipeline())
 

@@ -423,7 +423,7 @@ def test_no_transpose_leads_to_a_product(digits, monkeypatch, wide):
 
     Elementwise nodes in between do not help, since its optimizer moves a Transpose past them.
     """
-    monkeypatch.setattr(onnx_model, "WIDE", wide)
+    monkeypatch.setattr(onnx_model, "WIDE_SAMPLE", wide)
     for model in exported_models(digits):
         graph = to_onnx(model, dtype="float64").graph
         assert not transposed_factors(graph), model
@@ -450,7 +450,7 @@ def test_blocks_change_nothing(monkeypatch, rows_of_a_block):
     expected = {n: run(session(detector, dtype="float64"), points(n)) for n in range(8)}
     graph = to_onnx(detector)
     assert "Loop" not in {node.op_type for node in graph.graph.node}
-    monkeypatch.setattr(onnx_model, "WIDE", 0)
+    monkeypatch.setattr(onnx_model, "WIDE_SAMPLE", 0)
     monkeypatch.setattr(onnx_model, "rows_of_a_block", lambda widest: rows_of_a_block)
     graph = to_onnx(detector)
     assert "Loop" in {node.op_type for node in graph.graph.node}
@@ -463,7 +463,7 @@ def test_blocks_change_nothing(monkeypatch, rows_of_a_block):
 
 def test_features_in_blocks(monkeypatch):
     ideal = VanishingIdeal(max_degree=3, tol=0.3).fit(curve())
-    monkeypatch.setattr(onnx_model, "WIDE", 0)
+    monkeypatch.setattr(onnx_model, "WIDE_SAMPLE", 0)
     monkeypatch.setattr(onnx_model, "rows_of_a_block", lambda widest: 4)
     opened = session(ideal, dtype="float64")
     for n_rows in (0, 1, 4, 9):
@@ -637,7 +637,7 @@ def test_types_are_checked():
 
 
 def test_models_beyond_the_format_are_refused(monkeypatch):
-    monkeypatch.setattr("vanishing.equations.onnx_graph.LARGEST", 100)
+    monkeypatch.setattr("vanishing.equations.onnx_graph.LARGEST_FILE", 100)
     refused("the largest size of an ONNX file", VanishingIdeal(tol=0.4).fit(curve()))
 
 

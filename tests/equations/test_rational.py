@@ -20,8 +20,8 @@ from vanishing.equations.rational import (
     rational_candidates,
     reduced_echelon,
     reduced_modulo,
-    simplest_fraction,
 )
+from vanishing.equations.text import simple_number, simplest_fraction
 
 x, y, z, w = sympy.symbols("x y z w")
 
@@ -358,6 +358,16 @@ def test_the_ends_of_the_interval_belong_to_it():
     assert simplest_fraction(-2.25, 0.25) == -2
     assert simplest_fraction(1.75, 0.25) == 2
     assert simplest_fraction(0.4, 0.0) == Fraction(0.4)
+
+
+def test_simple_numbers_nearby():
+    assert simple_number(2.5001, 1e-3).value == Fraction(5, 2)
+    assert simple_number(-0.33334, 1e-4, decimals=True).value == Fraction(-1, 3)
+    found = simple_number(9.81, 1e-5, decimals=True)
+    assert found.value == Fraction(981, 100)
+    assert found.coincidence == pytest.approx(2e-3)
+    assert simple_number(np.pi, 1e-2).coincidence > 0.5
+    assert simple_number(0.0, 1e-2, decimals=True).value == 0
 
 
 def test_lattice_reduction_reaches_denominators_that_fractions_alone_do_not(monkeypatch):

@@ -24,12 +24,13 @@ from vanishing.equations import to_c, to_latex, to_python
 from vanishing.equations.mathml import element, mathml_equation, render
 from vanishing.equations.sizes import (
     ALL_DIGITS,
-    MOST_DIGITS,
-    NEGLIGIBLE,
+    EXACT_SHOWN,
     DataScale,
+    monomial_sizes,
     terms_that_count,
 )
-from vanishing.equations.text import Sum
+from vanishing.equations.text import UNNOTICED, Sum
+from vanishing.polynomials.monomials import monomials
 
 SCRIPTS = Path(plane.__file__).parent / "static" / "js"
 
@@ -174,12 +175,11 @@ def test_scaling_before_the_fit_changes_no_equation():
         assert np.abs(error).max() < 3e-3
 
 
-def test_sizes_of_many_monomials_are_those_of_independent_variables(monkeypatch):
+def test_sizes_of_monomials_of_independent_variables_are_products():
     rng = np.random.default_rng(0)
     points = rng.standard_normal((20_000, 3)) * [1e3, 1.0, 1e-3] + [0.0, 2.0, 0.0]
     exact = DataScale(points).sizes(3)
-    monkeypatch.setattr("vanishing.equations.sizes.MOST_EVALUATED", 1)
-    np.testing.assert_allclose(DataScale(points).sizes(3), exact, rtol=0.1)
+    np.testing.assert_allclose(monomial_sizes(points, monomials(3, 3)), exact, rtol=0.1)
 
 
 def test_nothing_is_left_out_where_the_scale_is_not_known():
@@ -279,9 +279,7 @@ def test_rounding_and_leaving_out_change_little(terms, span, extent, digits, pow
     assert len(kept)
     assert of_each.max() <= ALL_DIGITS
     if digits is None:
-        assert (
-            errors.sum() <= 2 * max(NEGLIGIBLE * extent, 10.0**-MOST_DIGITS * said) * 1.01 + floor
-        )
+        assert errors.sum() <= 2 * max(UNNOTICED * extent, 10.0**-EXACT_SHOWN * said) * 1.01 + floor
     else:
         assert errors.max() <= 0.5 * 10.0 ** (1 - digits) * said * 1.01 + 10 * floor
         assert of_each.min() >= digits

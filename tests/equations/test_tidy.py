@@ -357,7 +357,7 @@ def test_too_many_monomials_are_refused_with_numbers(monkeypatch):
     X = np.random.default_rng(0).normal(size=(100, 3))
     X[:, 2] = X[:, 0] + X[:, 1]
     ideal = VanishingIdeal(max_degree=1, tol=1e-9).fit(X)
-    monkeypatch.setattr("vanishing.equations.simplification.MOST_MONOMIALS", 3)
+    monkeypatch.setattr("vanishing.equations.simplification.BLOCK", 9)
     with pytest.raises(ValueError, match="there are 4 monomials in 3 variables up to degree 1"):
         tidy(ideal, X)
 

@@ -7,7 +7,7 @@ from matplotlib import pyplot as plt
 from vanishing import VanishingIdeal
 from vanishing.datasets import make_variety
 from vanishing.plotting import BasisDisplay
-from vanishing.plotting.overview import MOST_COLUMNS, MOST_ROWS, variable_shares
+from vanishing.plotting.overview import MOST_SHOWN, variable_shares
 
 
 @pytest.fixture(autouse=True)
@@ -63,10 +63,10 @@ def test_many_polynomials_and_variables_are_capped():
     X = np.random.default_rng(0).normal(size=(80, 60))
     ideal = VanishingIdeal(max_degree=1, tol=100.0).fit(X)
     display = BasisDisplay.from_estimator(ideal, X)
-    assert display.axes_[1].get_title(loc="left") == f"Extents, {MOST_ROWS} of 60"
+    assert display.axes_[1].get_title(loc="left") == f"Extents, {MOST_SHOWN} of 60"
     labels = [label.get_text() for label in display.axes_[2].get_xticklabels()]
-    assert len(labels) == MOST_COLUMNS + 1
-    assert labels[-1] == f"{60 - MOST_COLUMNS} others"
+    assert len(labels) == MOST_SHOWN + 1
+    assert labels[-1] == f"{60 - MOST_SHOWN} others"
 
 
 def test_without_points_there_are_no_shares(segre):

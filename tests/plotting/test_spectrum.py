@@ -10,8 +10,7 @@ from matplotlib.colors import to_hex
 from vanishing import VanishingIdeal
 from vanishing.datasets import make_variety
 from vanishing.plotting import SpectrumDisplay
-from vanishing.plotting.spectrum import SMALLEST
-from vanishing.plotting.style import INK, LESS
+from vanishing.plotting.style import INK, LESS, LOWEST_DRAWN
 
 
 @pytest.fixture(autouse=True)
@@ -88,8 +87,8 @@ def test_other_points_show_equations_that_hold_by_chance():
 def test_zero_extents_have_a_place():
     ideal = VanishingIdeal(max_degree=1, tol=0).fit(np.array([[1.0, 0.0]] * 4))
     display = SpectrumDisplay.from_estimator(ideal)
-    assert display.ax_.get_ylim()[0] < SMALLEST
-    assert min(heights(display, LESS), default=SMALLEST) >= SMALLEST
+    assert display.ax_.get_ylim()[0] < LOWEST_DRAWN
+    assert min(heights(display, LESS), default=LOWEST_DRAWN) >= LOWEST_DRAWN
 
 
 @pytest.mark.parametrize("tol", [0, 0.05, "gap"])

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isqrt
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -10,7 +11,9 @@ from scipy.linalg import qr
 from vanishing.arrays.kernels import norms
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.arrays.parameters import check_real, check_whole
+from vanishing.levels import ROUNDING
 from vanishing.polynomials.basis import PolynomialBasis
+from vanishing.polynomials.evaluation import LARGEST_MATRIX
 from vanishing.polynomials.monomials import (
     count,
     make_coprime_integers,
@@ -26,18 +29,7 @@ from vanishing.polynomials.monomials import (
 
 
 def rational_polynomials(polynomials: Sequence[Any]) -> list[Any]:
-    """Check that polynomials are exact and in the same variables.
-
-    Parameters
-    ----------
-    polynomials : sequence of sympy.Poly
-        At least one.
-
-    Returns
-    -------
-    list of sympy.Poly
-        The nonzero ones.
-    """
+    """Return the nonzero ones of polynomials that are exact and in the same variables, or raise."""
     import sympy
 
     if not polynomials:
@@ -161,20 +153,17 @@ def _contains(generators: list[Any], polynomial: Any) -> bool:
 # Forms are taken in z = F_1(x), whose coordinates have root mean square 1 on the data whatever the
 # units of x are. Linear equations are all needed; they have been used to eliminate variables, so
 # that their multiples do not occur above degree 1.
+#
+# A leading form of norm 1 lies in the span of others if it is nearer than the tolerance: twice the
+# noise, which is the root mean square on the data of a polynomial whose leading form has norm 1.
+# Multiples of noisy equations are independent that would depend on each other without noise, and
+# would take the place of new generators.
 
-#: A leading form of norm 1 that is nearer than this to the span of others lies in it, ...
-SAME_FORM = 1e-6
-#: ... and so does one that is nearer than so many times the noise: the root mean square on the data
-#: of a polynomial whose leading form has norm 1. Multiples of noisy equations are independent that
-#: would depend on each other without noise, and would take the place of new generators.
-TIMES_NOISE = 2.0
 #: Forms further away are different, however large the noise is.
 OTHER_FORM = 0.1
-#: Sizes up to so many times the tolerance are errors if all others are larger by this factor again,
-#: unless they are above the tolerance and far above the noise, which single precision may exceed.
-GAP = 100.0
-#: Bytes that the multiples of one degree may take.
-LARGEST_MULTIPLES = 2**31
+#: A gap between sizes. What is below one is an error and what is above one counts, even if that is
+#: on the wrong side of the tolerance. Errors of single precision are larger than the noise tells.
+FORM_GAP = 100.0
 
 
 def check_basis(basis: Any) -> None:
@@ -220,16 +209,7 @@ def minimal_generators(basis: PolynomialBasis) -> PolynomialBasis:
 
 
 def find_minimal_generators(basis: PolynomialBasis) -> BoolArray:
-    """Return which vanishing polynomials :func:`minimal_generators` keeps.
-
-    Parameters
-    ----------
-    basis : PolynomialBasis
-
-    Returns
-    -------
-    bool array of shape (n_vanishing,)
-    """
+    """Return which vanishing polynomials :func:`minimal_generators` keeps."""
     if not basis.blocks:
         return np.zeros(0, dtype=bool)
     first = basis.blocks[0]
@@ -237,6 +217,7 @@ def find_minimal_generators(basis: PolynomialBasis) -> BoolArray:
     kept = [np.ones(first.vanishing.shape[1], dtype=bool)]
     generators: dict[int, FloatArray] = {}  # leading forms by degree
     rounding = float(np.finfo(np.float64).eps)
+    single = 8 * float(np.finfo(np.float32).eps)  # a fit in single precision is not known better
     nonvanishing, noise_below = np.eye(n_variables), rounding
     if kept[0].any() and n_variables == basis.n_features:
         # F_1 of a full border is all variables: multiples of linear equations do occur.
@@ -254,7 +235,7 @@ def find_minimal_generators(basis: PolynomialBasis) -> BoolArray:
         # The leading terms of a polynomial may cancel but for their rounding errors. Its form says
         # nothing then, and must not take the place of one that does.
         noise = np.maximum(block.extents, rounding * norms(np.asarray(block.vanishing))) / sizes
-        tol = np.clip(TIMES_NOISE * np.maximum(noise, noise_below), SAME_FORM, OTHER_FORM)
+        tol = np.clip(2 * np.maximum(noise, noise_below), single, OTHER_FORM)
         known = _span(_multiply_up(generators, n_variables, degree), float(tol.min()), noise_below)
         outside = forms / sizes
         outside -= known @ (known.T @ outside)
@@ -280,7 +261,7 @@ def _multiply_up(generators: dict[int, FloatArray], n_variables: int, degree: in
         for below, forms in generators.items()
     )
     n_bytes = 8 * len(table) * n_multiples
-    if n_bytes > LARGEST_MULTIPLES:
+    if n_bytes > LARGEST_MATRIX:
         raise ValueError(
             f"the {n_multiples} multiples of degree {degree} of equations in {n_variables} "
             f"variables take {n_bytes / 2**30:.1f} GiB, too many to find out which equations "
@@ -301,8 +282,9 @@ def _span(columns: FloatArray, tol: float, noise: float) -> FloatArray:
     """Return a basis of the span of columns."""
     left, singular, _ = np.linalg.svd(columns, full_matrices=False)
     rank = _count(singular, tol, np.full(len(singular), noise))
-    doubtful = np.flatnonzero(singular[:rank] < min(GAP * tol, max(tol, GAP * GAP * noise)))
-    if doubtful.size and doubtful[0] > 0 and singular[doubtful[0] - 1] > GAP * GAP * tol:
+    uncertain = min(FORM_GAP * tol, max(tol, FORM_GAP**2 * noise))
+    doubtful = np.flatnonzero(singular[:rank] < uncertain)
+    if doubtful.size and doubtful[0] > 0 and singular[doubtful[0] - 1] > FORM_GAP**2 * tol:
         rank = int(doubtful[0])
     return np.asarray(left[:, :rank])
 
@@ -319,14 +301,14 @@ def _independent(columns: FloatArray, noise: FloatArray, *, at_most: int) -> Int
 
 
 def _count(sizes: FloatArray, tol: float, noise: FloatArray) -> int:
-    """Count the sizes that are no errors, of descending ones.
+    """Count those of descending sizes that are not errors.
 
     Points that nearly coincide have forms that nearly do. Sizes below the tolerance count if they
     are far above the noise, and a wide gap above all others.
     """
     rank = int(np.sum(sizes > tol))
     following = np.append(sizes[1:], 0.0)
-    is_clear = (sizes > GAP * noise) & (sizes > GAP * GAP * following)
+    is_clear = (sizes > FORM_GAP * noise) & (sizes > FORM_GAP**2 * following)
     return max(rank, int(np.max(np.flatnonzero(is_clear) + 1, initial=0)))
 
 
@@ -375,11 +357,6 @@ def groebner_basis(polynomials: Sequence[Any], *, order: Order = "grevlex") -> l
 
 
 # --- Membership in an ideal, numerically ----------------------------------------------------------
-
-#: Most terms of a polynomial whose membership is decided: matrices have their square.
-MOST_MONOMIALS = 20_000
-#: Multiples of norm 1 whose combinations are smaller than this are dependent.
-DEPENDENT = 1e-11
 
 
 @dataclass(frozen=True)
@@ -460,7 +437,7 @@ def contains(
         return Membership(contained=True, residual=0.0, degree=highest)
 
     columns = _multiples_up_to(basis, highest)
-    known = spanning(columns, DEPENDENT)
+    known = spanning(columns, ROUNDING * max(columns.shape))
     remaining = np.zeros(len(columns))
     n_common = min(len(wanted), len(columns))  # what either has more is zero
     remaining[:n_common] = wanted[:n_common]
@@ -472,11 +449,11 @@ def contains(
 
 
 def _refuse_degree(n_variables: int, degree: int) -> None:
-    n_monomials = count(n_variables, degree)
-    if n_monomials > MOST_MONOMIALS:
+    n_monomials, most = count(n_variables, degree), isqrt(LARGEST_MATRIX // 8)
+    if n_monomials > most:
         raise ValueError(
             f"polynomials of degree {degree} in {n_variables} variables have {n_monomials} terms, "
-            f"over the limit of {MOST_MONOMIALS}; lower the degree, or use contains_exactly"
+            f"over the limit of {most}; lower the degree, or use contains_exactly"
         )
 
 

@@ -6,11 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vanishing.algebra.generators import check_basis, minimal_generators
-from vanishing.arrays.namespace import FloatArray, IntArray, unmask
+from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, unmask
+from vanishing.levels import OUTLYING, SAME
 from vanishing.polynomials.basis import PolynomialBasis, Which, largest_by_chance
-
-#: Squares of quadratic terms overflow for larger coordinates.
-LARGEST = 1e75
 
 # --- The affine Hilbert function, and what it says about dimension and degree ---------------------
 
@@ -34,9 +32,10 @@ def check_points(basis: PolynomialBasis, X: Any) -> FloatArray:
     if points.dtype.kind == "c":
         raise ValueError("expected points with real coordinates, got complex ones")
     points = points.astype(np.float64)
-    if not (np.isfinite(points).all() and np.abs(points).max() < LARGEST):
+    largest = float(np.finfo(np.float64).max) ** 0.25  # squares of quadratic terms do not overflow
+    if not (np.isfinite(points).all() and np.abs(points).max() < largest):
         raise ValueError(
-            f"X contains NaN, infinity, or numbers beyond {LARGEST:.0e}, whose powers overflow; "
+            f"X contains NaN, infinity, or numbers beyond {largest:.0e}, whose powers overflow; "
             "leave such rows out, or rescale the data before fitting"
         )
     return points
@@ -78,24 +77,8 @@ def growth(hilbert: IntArray) -> Growth | None:
     """Read dimension and degree off the last values of a Hilbert function.
 
     From some degree on the Hilbert function is a polynomial e t^d / d! + ..., whose d-th difference
-    is e. The smallest d is taken whose last two differences agree; that they would go on to agree
-    is not known.
-
-    Parameters
-    ----------
-    hilbert : int array of shape (max_degree + 1,)
-
-    Returns
-    -------
-    Growth or None
-        None if no differences agree: the degrees do not reach as far as the polynomial.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from vanishing.algebra.hilbert import growth
-    >>> growth(np.array([1, 4, 9, 16]))
-    Growth(dimension=2, degree=2)
+    is e. The smallest d is taken whose last two differences agree, None if there is none; that they
+    would go on to agree is not known.
     """
     differences = hilbert
     n_variables = int(hilbert[:2].max()) - 1  # that are independent on the points
@@ -113,47 +96,46 @@ def growth(hilbert: IntArray) -> Growth | None:
 # dimension there is n - rank. Near it, by a distance δ, gradients turn by about δ over the size of
 # the variety, which is how small a singular value may be without meaning anything.
 
-#: Shares of the largest singular value below this are rounding errors.
-ROUNDING = 1e-6
-#: Singular values below this many times the relative noise are noise.
-TIMES_NOISE = 5.0
 
+class ScaledEquations:
+    """Vanishing polynomials g, scaled to root mean square gradient 1 at some points."""
 
-@dataclass(frozen=True, eq=False)
-class Gradients:
-    """Gradients of equations at points, each equation scaled to root mean square gradient 1.
+    def __init__(self, basis: PolynomialBasis, points: FloatArray) -> None:
+        self.basis = basis
+        scale = np.sqrt(np.mean(np.sum(basis.jacobian(points) ** 2, axis=2), axis=0))
+        self.scale = np.where(scale > 0, scale, 1.0)
+        self.size = size_about_center(basis, points)
 
-    Parameters
-    ----------
-    jacobian : array of shape (n_samples, n_equations, n_features)
-    relative_noise : float
-        Distance of the points of the fit from the worst equation, to first order, over the size
-        of the points here.
-    """
+    def values(self, y: FloatArray) -> FloatArray:
+        """Return g at each point."""
+        return np.asarray(self.basis.evaluate(y) / self.scale)
 
-    jacobian: FloatArray
-    relative_noise: float
+    def jacobian(self, y: FloatArray) -> FloatArray:
+        """Return ∇g at each point."""
+        return np.asarray(self.basis.jacobian(y) / self.scale[:, None])
 
-    @classmethod
-    def of(cls, basis: PolynomialBasis, points: FloatArray) -> "Gradients":
-        """Evaluate the vanishing polynomials of a basis at points."""
-        jacobian = basis.jacobian(points)
-        scale = np.sqrt(np.mean(np.sum(jacobian**2, axis=2), axis=0))
-        scale = np.where(scale > 0, scale, 1.0)
-        noise = float(np.max(basis.extents / scale, initial=0.0))
-        return cls(jacobian / scale[:, None], noise / size_about_center(basis, points))
+    def gradient(self, y: FloatArray, multipliers: FloatArray) -> FloatArray:
+        """Return Σ λ_i ∇g_i at each point."""
+        return np.asarray(self.basis.pullback(y, multipliers / self.scale))
 
-    @property
-    def negligible(self) -> float:
-        """Share below which numbers of size 1 say nothing."""
-        return max(ROUNDING, TIMES_NOISE * self.relative_noise)
+    def hold_at(self, y: FloatArray) -> BoolArray:
+        """Whether values are not outliers beside those on the points of the fit."""
+        usual = float(np.linalg.norm(self.basis.extents / self.scale))
+        values = np.linalg.norm(self.values(y), axis=1)
+        return np.asarray(values <= OUTLYING * usual + SAME * self.size)
 
-    def ranks(self) -> IntArray:
-        """Return the rank of the Jacobian at each point, up to noise."""
-        singular = np.linalg.svd(self.jacobian, compute_uv=False)
+    def ranks_at(self, y: FloatArray) -> IntArray:
+        """Return the rank of the Jacobian at each point, up to noise.
+
+        Noise is the distance of the points of the fit from the worst equation, to first order, over
+        the size of the points.
+        """
+        noise = float(np.max(self.basis.extents / self.scale, initial=0.0)) / self.size
+        singular = np.linalg.svd(self.jacobian(y), compute_uv=False)
         # Beside the usual gradient, 1, as well: at a singular point all of them are small.
         largest = np.maximum(singular.max(axis=1, initial=0.0), 1.0)
-        return np.asarray(np.sum(singular > self.negligible * largest[:, None], axis=1))
+        negligible = max(SAME, OUTLYING * noise)
+        return np.asarray(np.sum(singular > negligible * largest[:, None], axis=1))
 
 
 def size_about_center(basis: PolynomialBasis, points: FloatArray) -> float:
@@ -171,16 +153,7 @@ def first_order_distances(
 ) -> FloatArray:
     """Return how far points are from the zeros of each polynomial, to first order.
 
-    Parameters
-    ----------
-    basis : PolynomialBasis
-    points : array of shape (n_samples, n_features)
-    which : {"vanishing", "nonvanishing"}
-
-    Returns
-    -------
-    array of shape (n_polynomials that are not constant,)
-        Root mean square of the values over that of the gradients.
+    That is the root mean square of the values over that of the gradients; constants are left out.
     """
     values = np.sqrt(np.mean(basis.evaluate(points, which=which) ** 2, axis=0))
     squared = np.sum(basis.jacobian(points, which=which) ** 2, axis=2)
@@ -195,11 +168,6 @@ def most_frequent(numbers: IntArray) -> int:
 
 
 # --- Dimension and degree of a variety, from a fit to points on it --------------------------------
-
-#: Polynomials that vanish and polynomials that do not should differ by this factor at least in how
-#: far the points are from their zeros. Of the varieties in ``datasets``, with noise of up to 3 %,
-#: it tells nearly all right estimates from wrong ones.
-CLEAR_MARGIN = 1.75
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,23 +201,14 @@ class VarietyEstimate:
         return not self.doubts
 
 
-def _has_one_noise(vanishing: FloatArray, degrees: IntArray, others: float, n_points: int) -> bool:
-    """Say whether one noise explains all polynomials that vanish, and none of the others."""
-    noise = float(np.median(vanishing))
-    per_degree = np.bincount(degrees)[degrees]
-    chance = largest_by_chance(per_degree, n_points)
-    alike = np.abs(vanishing - noise) <= (chance - 1) * noise
-    return bool(alike.all() and others > noise * largest_by_chance(1, n_points))
-
-
 def estimate_variety(basis: PolynomialBasis, X: Any) -> VarietyEstimate:
     """Estimate dimension and degree of the variety that points lie on.
 
     Two ways that see different things: the Hilbert function counts independent polynomials degree
     by degree and gives both numbers; the rank of the Jacobian of the equations gives the dimension
     at each point. The estimate is settled if they agree, the last degree brought no new equation,
-    the points outnumber the polynomials that they determine, and there is a clear margin between
-    polynomials that vanish and polynomials that do not.
+    the points outnumber the polynomials that they determine, and polynomials that do not vanish are
+    further from the points than chance makes of those that do.
 
     Parameters
     ----------
@@ -280,8 +239,8 @@ def estimate_variety(basis: PolynomialBasis, X: Any) -> VarietyEstimate:
     """
     points = check_points(basis, X)
     hilbert = hilbert_function(basis)
-    gradients = Gradients.of(basis, points)
-    local_dimension = basis.n_features - most_frequent(gradients.ranks())
+    ranks = ScaledEquations(basis, points).ranks_at(points)
+    local_dimension = basis.n_features - most_frequent(ranks)
     generators = minimal_generators(basis)
     found = growth(hilbert)
 
@@ -308,9 +267,8 @@ def estimate_variety(basis: PolynomialBasis, X: Any) -> VarietyEstimate:
     if generators.count():
         vanishing = first_order_distances(basis, points, which="vanishing")
         others = first_order_distances(basis, points, which="nonvanishing").min(initial=np.inf)
-        if others < CLEAR_MARGIN * vanishing.max() and not _has_one_noise(
-            vanishing, basis.degrees(), float(others), len(points)
-        ):
+        per_degree = np.bincount(basis.degrees())[basis.degrees()]
+        if others < vanishing.max() * largest_by_chance(per_degree, len(points)).max():
             doubts.append(
                 f"points are up to {vanishing.max():.3g} from polynomials that vanish and from "
                 f"{others:.3g} on from others: with another tolerance there would be other ones"

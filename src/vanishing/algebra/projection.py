@@ -16,34 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from vanishing.algebra.hilbert import (
-    Gradients,
-    check_points,
-    most_frequent,
-    size_about_center,
-)
+from vanishing.algebra.hilbert import ScaledEquations, check_points, most_frequent
 from vanishing.arrays.namespace import BoolArray, FloatArray
 from vanishing.arrays.parameters import check_real, check_whole
+from vanishing.levels import SAME
 from vanishing.polynomials.basis import PolynomialBasis
-
-#: Damping of the first step, and by how much it changes, relative to the squared gradients.
-FIRST_DAMPING, HARDER, EASIER, LEAST_DAMPING = 1e-3, 10.0, 0.1, 1e-15
-#: Steps back onto the variety after each step along it; they converge quadratically.
-RETURNS = 4
-#: A step along the variety is halved so often, at most.
-HALVINGS = 25
-#: Curvatures of the objective below this are replaced, so that steps stay bounded.
-LEAST_CURVATURE = 1e-2
-#: Gradients below this share of the usual one are zero: the point is singular.
-SINGULAR = 1e-7
-#: Equations hold up to this many times their size on the points of the fit, or this share of the
-#: size of the points.
-TIMES_USUAL, HOLDS = 5.0, 1e-7
-#: Errors of values and distances, relative to the size of the points.
-ROUNDING = 1e-12
-#: Differences for second derivatives, relative to the size of the points. They steer the steps
-#: and have no part in where these end.
-DIFFERENCE = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,11 +91,11 @@ def project(
     check_real("tol", tol, zero=False)
     if not basis.count():
         raise ValueError("there are no equations to project onto: nothing vanishes")
-    nearby = _land(_Equations(basis, given), given, 0, max_steps, tol)
-    equations = _Equations(basis, nearby)
+    nearby = _land(ScaledEquations(basis, given), given, 0, max_steps, tol)
+    equations = ScaledEquations(basis, nearby)
     if dimension is None:
         # The rank is 0 at singular points only, where some points may end.
-        ranks = np.maximum(Gradients.of(basis, nearby).ranks(), 1)
+        ranks = np.maximum(equations.ranks_at(nearby), 1)
         dimension = basis.n_features - most_frequent(ranks)
     if check_whole("dimension", dimension, 0) >= basis.n_features:
         raise ValueError(
@@ -132,33 +109,6 @@ def project(
     landed[astray] = _land(equations, nearby[astray], dimension, max_steps, tol)
     points, converged = _slide(equations, given, landed, dimension, max_steps, tol)
     return Projection(points, np.linalg.norm(points - given, axis=1), converged)
-
-
-class _Equations:
-    """Equations scaled to root mean square gradient 1 at some points."""
-
-    def __init__(self, basis: PolynomialBasis, points: FloatArray) -> None:
-        self.basis = basis
-        squared = np.sum(basis.jacobian(points) ** 2, axis=2)
-        scale = np.sqrt(np.mean(squared, axis=0))
-        self.scale = np.where(scale > 0, scale, 1.0)
-        self.size = size_about_center(basis, points)
-        usual = float(np.linalg.norm(basis.extents / self.scale))
-        self.tolerated = TIMES_USUAL * usual + HOLDS * self.size
-
-    def values(self, y: FloatArray) -> FloatArray:
-        return np.asarray(self.basis.evaluate(y) / self.scale)
-
-    def jacobian(self, y: FloatArray) -> FloatArray:
-        return np.asarray(self.basis.jacobian(y) / self.scale[:, None])
-
-    def hold_at(self, y: FloatArray) -> BoolArray:
-        """Whether the equations hold about as well as on the points of the fit."""
-        return np.asarray(np.linalg.norm(self.values(y), axis=1) <= self.tolerated)
-
-    def gradient(self, y: FloatArray, multipliers: FloatArray) -> FloatArray:
-        """Σ λ_i ∇g_i at each point."""
-        return np.asarray(self.basis.pullback(y, multipliers / self.scale))
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,10 +125,10 @@ class _Frame:
     regular: BoolArray
 
     @classmethod
-    def at(cls, equations: _Equations, y: FloatArray, dimension: int) -> "_Frame":
+    def at(cls, equations: ScaledEquations, y: FloatArray, dimension: int) -> "_Frame":
         rank = y.shape[1] - dimension
         left, singular, right = np.linalg.svd(equations.jacobian(y))
-        strong = singular[:, :rank] > SINGULAR
+        strong = singular[:, :rank] > SAME
         inverse = np.where(strong, 1.0 / np.where(strong, singular[:, :rank], 1.0), 0.0)
         directions = np.swapaxes(right, 1, 2)
         back = inverse[:, :, None] * np.swapaxes(left[:, :, : inverse.shape[1]], 1, 2)
@@ -192,13 +142,16 @@ class _Frame:
 
 
 def _land(
-    equations: _Equations, given: FloatArray, dimension: int, max_steps: int, tol: float
+    equations: ScaledEquations, given: FloatArray, dimension: int, max_steps: int, tol: float
 ) -> FloatArray:
-    """Go to zeros of the equations by damped Gauss-Newton steps, in normal directions only."""
+    """Go to zeros of the equations by damped Gauss-Newton steps, in normal directions only.
+
+    The damping, relative to the squared gradients, changes by factors of ten as Marquardt proposed.
+    """
     rank = given.shape[1] - dimension
     y = given.copy()
     values = equations.values(y)
-    damping = np.full(len(y), FIRST_DAMPING)
+    damping = np.full(len(y), 0.1**3)
     moving = np.arange(len(y))
     for _ in range(max_steps):
         left, singular, right = np.linalg.svd(equations.jacobian(y[moving]), full_matrices=False)
@@ -212,8 +165,8 @@ def _land(
         better = np.sum(reached**2, axis=1) < np.sum(values[moving] ** 2, axis=1)
         accepted = moving[better]
         y[accepted], values[accepted] = tried[better], reached[better]
-        damping[moving] *= np.where(better, EASIER, HARDER)
-        damping = np.maximum(damping, LEAST_DAMPING)
+        damping[moving] *= np.where(better, 0.1, 10.0)
+        damping = np.maximum(damping, np.finfo(np.float64).eps)
         moving = moving[np.linalg.norm(step, axis=1) > tol * equations.size]
         if not len(moving):
             break
@@ -221,7 +174,7 @@ def _land(
 
 
 def _slide(
-    equations: _Equations,
+    equations: ScaledEquations,
     given: FloatArray,
     landed: FloatArray,
     dimension: int,
@@ -244,11 +197,13 @@ def _slide(
         moving = moving[going]
         if not len(moving):
             break
-        y[moving] = _shortened(equations, here[going], x[going], along[going], dimension)
+        y[moving] = _shortened(equations, here[going], x[going], along[going], dimension, shortest)
     return y, converged
 
 
-def _newton_step(equations: _Equations, y: FloatArray, x: FloatArray, frame: _Frame) -> FloatArray:
+def _newton_step(
+    equations: ScaledEquations, y: FloatArray, x: FloatArray, frame: _Frame
+) -> FloatArray:
     """The step in the tangent space that minimizes the distance from x, to second order."""
     n_tangent = frame.tangent.shape[2]
     if n_tangent == 0:
@@ -258,7 +213,8 @@ def _newton_step(equations: _Equations, y: FloatArray, x: FloatArray, frame: _Fr
     multipliers = -_apply(
         np.swapaxes(frame.back, 1, 2), _apply(np.swapaxes(frame.normal, 1, 2), y - x)
     )
-    h = DIFFERENCE * equations.size
+    # Central differences are most accurate for this step: their errors are h² and eps / h.
+    h = float(np.cbrt(np.finfo(np.float64).eps)) * equations.size
     second = np.empty_like(transposed)
     for number in range(n_tangent):
         direction = h * frame.tangent[:, :, number]
@@ -268,43 +224,46 @@ def _newton_step(equations: _Equations, y: FloatArray, x: FloatArray, frame: _Fr
     hessian = second @ frame.tangent
     hessian = np.eye(n_tangent) + (hessian + np.swapaxes(hessian, 1, 2)) / 2
     curvatures, axes = np.linalg.eigh(hessian)
-    # Away from saddles and maxima, as from minima towards them.
-    bounded = np.maximum(np.abs(curvatures), LEAST_CURVATURE)
-    coordinates = _apply(np.swapaxes(axes, 1, 2), slope) / bounded
-    return -_apply(frame.tangent, _apply(axes, coordinates))
+    # Away from saddles and maxima as from minima towards them, and not further than the points go.
+    bounded = np.maximum(np.abs(curvatures), SAME)
+    steps = _apply(np.swapaxes(axes, 1, 2), slope) / bounded
+    steps = np.clip(steps, -equations.size, equations.size)
+    return -_apply(frame.tangent, _apply(axes, steps))
 
 
 def _shortened(
-    equations: _Equations, y: FloatArray, x: FloatArray, along: FloatArray, dimension: int
+    equations: ScaledEquations,
+    y: FloatArray,
+    x: FloatArray,
+    along: FloatArray,
+    dimension: int,
+    tolerated: float,
 ) -> FloatArray:
     """Go along the variety, by a half, a quarter, ... of the step where the whole is too long."""
     start = _returned(equations, y, dimension)
     found = start.copy()
     before = np.linalg.norm(start - x, axis=1)
     rest = np.linalg.norm(equations.values(start), axis=1)
-    rounding = ROUNDING * equations.size
     left = np.arange(len(y))
     length = 1.0
-    for _ in range(HALVINGS):
+    while len(left) and length > SAME:
         tried = _returned(equations, y[left] + length * along[left], dimension)
         # On the variety as well as before, and nearer. Of equations that noise keeps from
         # holding together a rest remains, and distances are known up to it.
         values = np.linalg.norm(equations.values(tried), axis=1)
         distances = np.linalg.norm(tried - x[left], axis=1)
-        good = (values <= 2 * rest[left] + rounding) & (
-            distances <= before[left] + rest[left] + rounding
+        good = (values <= 2 * rest[left] + tolerated) & (
+            distances <= before[left] + rest[left] + tolerated
         )
         found[left[good]] = tried[good]
         left = left[~good]
-        if not len(left):
-            break
         length /= 2
     return found
 
 
-def _returned(equations: _Equations, y: FloatArray, dimension: int) -> FloatArray:
-    """Go back onto the variety."""
-    for _ in range(RETURNS):
+def _returned(equations: ScaledEquations, y: FloatArray, dimension: int) -> FloatArray:
+    """Go back onto the variety. Each step doubles the digits: four take 4 bits to all of them."""
+    for _ in range(4):
         y = y + _Frame.at(equations, y, dimension).onto(equations.values(y))
     return y
 

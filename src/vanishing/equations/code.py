@@ -3,31 +3,31 @@
 import builtins
 import re
 import sys
-from dataclasses import dataclass
 from keyword import iskeyword
 from textwrap import wrap
-from typing import Any
+from typing import Any, NamedTuple
 from unicodedata import normalize
 
 import numpy as np
 
 from vanishing.arrays.namespace import FloatArray, IntArray
-from vanishing.equations.expansion import Equations, choose_terms, equations_of
+from vanishing.equations.expansion import (
+    SHOWN_EQUATIONS,
+    SHOWN_TERMS,
+    ModelEquations,
+    choose_terms,
+    equations_of,
+    is_quick,
+)
 from vanishing.equations.text import CODE
+from vanishing.levels import BLOCK
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.evaluation import last_degree_with_vanishing
-from vanishing.polynomials.monomials import count
 
 # --- Where generated source comes from, as lines of plain ASCII for a comment ---------------------
 
-#: Equations are shown in full up to this many monomials, and this many of them.
-FEW_MONOMIALS = 40
-FEW_EQUATIONS = 12
-#: Significant digits of their coefficients, at least.
-DIGITS = 6
 
-
-def provenance(equations: Equations) -> list[str]:
+def provenance(equations: ModelEquations) -> list[str]:
     """Say what source was made of, and which equations it evaluates.
 
     Lines of printable ASCII without comment signs; other characters as in Python's escapes.
@@ -49,13 +49,17 @@ def provenance(equations: Equations) -> list[str]:
     return [line for text in paragraphs for line in wrap(_plain(text), 88, subsequent_indent="  ")]
 
 
-def _formulas(equations: Equations) -> list[str]:
+def _formulas(equations: ModelEquations) -> list[str]:
+    """Write equations that people might read."""
     basis = equations.basis
-    n_monomials = count(basis.n_features, len(basis.blocks))
-    if n_monomials > FEW_MONOMIALS or basis.count() > FEW_EQUATIONS:
+    if basis.count() > SHOWN_EQUATIONS or not is_quick(basis, len(basis.blocks)):
         return []
-    sums = choose_terms(basis, equations.scale, digits=DIGITS)
-    return [f"[{k}] about {CODE.write(each, equations.names)}" for k, each in enumerate(sums)]
+    sums = choose_terms(basis, equations.scale)
+    return [
+        f"[{k}] about {CODE.write(each, equations.names)}"
+        for k, each in enumerate(sums)
+        if len(each.coefficients) <= SHOWN_TERMS
+    ]
 
 
 def _plain(text: str) -> str:
@@ -156,21 +160,13 @@ def is_reserved(name: str) -> bool:
 # degree t:    c_i = F_1[left_i] · F_(t-1)[right_i]             for every product
 #              [F_t G_t] = Σ_i c_i on_products_i - Σ_j F_j on_lower_j
 
-#: Numbers in the source; compilers and people get slow beyond.
-MOST_NUMBERS = 1_000_000
 
+class DegreeTable(NamedTuple):
+    """What is combined to the polynomials of one degree.
 
-@dataclass(frozen=True, eq=False)
-class DegreeTable:
-    """What is combined to the polynomials of one degree above 1.
-
-    Parameters
-    ----------
-    left, right : int arrays of shape (n_products,)
-        Where the factors are among the values of F.
-    on_products : array of shape (n_products, n_nonvanishing + n_vanishing)
-    on_lower : array of shape (n_lower, n_nonvanishing + n_vanishing)
-    n_nonvanishing, n_vanishing : int
+    ``left`` and ``right`` are the places of the factors of each product among the values of F; at
+    degree 1 there are centered variables instead of products. The matrices have one column a
+    polynomial, nonvanishing ones first, and one row a product or a value of F of lower degree.
     """
 
     left: IntArray
@@ -181,84 +177,38 @@ class DegreeTable:
     n_vanishing: int
 
 
-@dataclass(frozen=True, eq=False)
-class Tables:
-    """All that an evaluator needs.
-
-    Parameters
-    ----------
-    center : array of shape (n_features,)
-    first : array of shape (n_features, n_nonvanishing + n_vanishing)
-        Degree 1, on the centered variables.
-    n_first_nonvanishing, n_first_vanishing : int
-    higher : tuple of DegreeTable
-        Degrees 2, 3, ...
-    """
-
-    center: FloatArray
-    first: FloatArray
-    n_first_nonvanishing: int
-    n_first_vanishing: int
-    higher: tuple[DegreeTable, ...]
-
-    @property
-    def n_nonvanishing(self) -> int:
-        """Number of values of F that are needed, the constant included."""
-        return 1 + self.n_first_nonvanishing + sum(each.n_nonvanishing for each in self.higher)
-
-    @property
-    def n_vanishing(self) -> int:
-        """Number of polynomials."""
-        return self.n_first_vanishing + sum(each.n_vanishing for each in self.higher)
-
-
-def tables_of(basis: PolynomialBasis) -> Tables:
-    """Collect the numbers of a basis."""
+def tables_of(basis: PolynomialBasis) -> list[DegreeTable]:
+    """Collect the numbers that an evaluator needs, besides the center of the variables."""
     last = last_degree_with_vanishing(basis.blocks)
     if last == 0:
         raise ValueError(
             "nothing vanishes, so there is nothing to evaluate; raise tol or max_degree"
         )
-    higher = []
     offsets = np.cumsum([0, 1, *(block.nonvanishing.shape[1] for block in basis.blocks)]).tolist()
-    matrices = []
+    tables = []
     for degree, block in enumerate(basis.blocks[:last], start=1):
         # The nonvanishing polynomials of the last degree are not needed.
         n_used = block.nonvanishing.shape[1] if degree < last else 0
         on_products = np.hstack([block.nonvanishing[:, :n_used], block.vanishing])
         on_lower = np.hstack([block.nonvanishing_lower[:, :n_used], block.vanishing_lower])
-        matrices += [on_products, on_lower]
-        if degree == 1:
-            first, n_first = on_products, n_used
-            continue
-        higher.append(
-            DegreeTable(
-                left=offsets[1] + block.left,
-                right=offsets[degree - 1] + block.right,
-                on_products=on_products,
-                on_lower=on_lower,
-                n_nonvanishing=n_used,
-                n_vanishing=block.vanishing.shape[1],
-            )
-        )
-    n_numbers = sum(matrix.size for matrix in matrices)
-    if n_numbers > MOST_NUMBERS:
+        left, right = offsets[1] + block.left, offsets[degree - 1] + block.right
+        n_vanishing = block.vanishing.shape[1]
+        tables.append(DegreeTable(left, right, on_products, on_lower, n_used, n_vanishing))
+    n_numbers = sum(each.on_products.size + each.on_lower.size for each in tables)
+    if n_numbers > BLOCK:  # compilers get slow
         raise ValueError(
-            f"the source would hold {n_numbers} numbers, more than {MOST_NUMBERS}; keep fewer "
+            f"the source would hold {n_numbers} numbers, more than {BLOCK}; keep fewer "
             "polynomials (basis.restrict, max_nonvanishing), or save the model into a file"
         )
-    if not all(np.isfinite(matrix).all() for matrix in matrices):
+    if not all(np.isfinite(matrix).all() for each in tables for matrix in each[2:4]):
         raise ValueError("the model holds numbers that are infinite or NaN")
-    center = basis.blocks[0].projection[0]
-    return Tables(center, first, n_first, first.shape[1] - n_first, tuple(higher))
+    return tables
 
 
 # --- An evaluator as C99 source, without dependencies ---------------------------------------------
 
 #: Names that the source uses itself where it calls the function, and that of programs.
 TAKEN_IN_C = frozenset({"main", "n_rows", "row", "values", "x"})
-#: How many numbers to a line.
-PER_LINE = 4
 
 ADD = """\
 /* Add a multiple of a row of coefficients to the polynomials of one degree. */
@@ -327,10 +277,10 @@ def to_c(
     comment = "\n".join(f" * {line}" for line in provenance(equations))
     parts = [
         f"/*\n{comment}\n */\n#include <stddef.h>",
-        _declarations(tables, equations.names, name),
-        _table("double", f"{name}_center", tables.center),
-        _table("double", f"{name}_first", tables.first),
-        *(_degree_tables(each, t, name) for t, each in enumerate(tables.higher, start=2)),
+        _declarations(equations, name),
+        _table("double", f"{name}_center", equations.basis.blocks[0].projection[0]),
+        _table("double", f"{name}_first", tables[0].on_products),
+        *(_degree_tables(each, t, name) for t, each in enumerate(tables[1:], start=2)),
         ADD.replace("NAME", name),
         _function(tables, name),
         BATCH.replace("NAME", name),
@@ -352,11 +302,11 @@ def check_c_name(name: str) -> None:
         )
 
 
-def _declarations(tables: Tables, names: tuple[str, ...], name: str) -> str:
-    quoted = ",\n    ".join(map(_string, names))
+def _declarations(equations: ModelEquations, name: str) -> str:
+    quoted = ",\n    ".join(map(_string, equations.names))
     return (
-        f"const int {name}_n_features = {len(names)};\n"
-        f"const int {name}_n_values = {tables.n_vanishing};\n"
+        f"const int {name}_n_features = {len(equations.names)};\n"
+        f"const int {name}_n_values = {equations.basis.count()};\n"
         f"const char *const {name}_features[] = {{\n    {quoted}\n}};"
     )
 
@@ -372,14 +322,16 @@ def _degree_tables(each: DegreeTable, degree: int, name: str) -> str:
     )
 
 
-def _function(tables: Tables, name: str) -> str:
+def _function(tables: list[DegreeTable], name: str) -> str:
+    n_nonvanishing = 1 + sum(each.n_nonvanishing for each in tables)
+    n_vanishing = sum(each.n_vanishing for each in tables)
     lines = [
         f"void {name}(const double *x, double *values)",
         "{",
-        f"    double f[{tables.n_nonvanishing}]; /* the nonvanishing polynomials */",
+        f"    double f[{n_nonvanishing}]; /* the nonvanishing polynomials */",
         "    int i;",
-        f"    for (i = 0; i < {tables.n_nonvanishing}; i++) f[i] = i == 0 ? 1.0 : 0.0;",
-        f"    for (i = 0; i < {tables.n_vanishing}; i++) values[i] = 0.0;",
+        f"    for (i = 0; i < {n_nonvanishing}; i++) f[i] = i == 0 ? 1.0 : 0.0;",
+        f"    for (i = 0; i < {n_vanishing}; i++) values[i] = 0.0;",
     ]
 
     def add_rows(n_rows: int, table: str, factor: str) -> list[str]:
@@ -392,9 +344,9 @@ def _function(tables: Tables, name: str) -> str:
         ]
 
     start_f, start_g = 1, 0
-    n_f, n_g = tables.n_first_nonvanishing, tables.n_first_vanishing
-    lines += add_rows(len(tables.center), "first", f"x[i] - {name}_center[i]")
-    for degree, each in enumerate(tables.higher, start=2):
+    n_f, n_g = tables[0].n_nonvanishing, tables[0].n_vanishing
+    lines += add_rows(len(tables[0].on_products), "first", f"x[i] - {name}_center[i]")
+    for degree, each in enumerate(tables[1:], start=2):
         start_f, start_g = start_f + n_f, start_g + n_g
         n_f, n_g = each.n_nonvanishing, each.n_vanishing
         product = f"f[{name}_left{degree}[i]] * f[{name}_right{degree}[i]]"
@@ -406,7 +358,7 @@ def _function(tables: Tables, name: str) -> str:
 def _table(kind: str, name: str, numbers: FloatArray | IntArray) -> str:
     """Write a constant array, one row of a matrix after the other."""
     texts = [repr(number) for number in numbers.ravel().tolist()]
-    lines = [", ".join(texts[i : i + PER_LINE]) for i in range(0, len(texts), PER_LINE)]
+    lines = [", ".join(texts[i : i + 4]) for i in range(0, len(texts), 4)]  # four fit a line
     return f"static const {kind} {name}[] = {{\n    " + ",\n    ".join(lines) + "\n};"
 
 
@@ -510,12 +462,12 @@ def to_python(
     return TEMPLATE.format(
         comment="\n".join(f"# {line}" for line in provenance(equations)),
         features=ascii(equations.names),
-        center=_row(tables.center),
-        first=f"({tables.n_first_nonvanishing}, {_rows(tables.first.T)})",
-        higher=_higher(tables),
+        center=_row(equations.basis.blocks[0].projection[0]),
+        first=f"({tables[0].n_nonvanishing}, {_rows(tables[0].on_products.T)})",
+        higher=_higher(tables[1:]),
         name=name,
         n_features=len(equations.names),
-        n_vanishing=tables.n_vanishing,
+        n_vanishing=equations.basis.count(),
     )
 
 
@@ -535,11 +487,11 @@ def check_python_name(name: str) -> None:
         )
 
 
-def _higher(tables: Tables) -> str:
+def _higher(tables: list[DegreeTable]) -> str:
     degrees = [
         f"({each.n_nonvanishing}, {_row(each.left)}, {_row(each.right)},\n"
         f" {_rows(each.on_products.T)},\n {_rows(each.on_lower.T)}),\n"
-        for each in tables.higher
+        for each in tables
     ]
     return "(\n" + "".join(degrees) + ")"
 

@@ -37,22 +37,11 @@ STARS = Notation(times="*", power="{}**{}", write_number=_write_decimal)
 
 @dataclass(frozen=True)
 class Syntax:
-    """How a system writes a ring and an ideal.
+    """How a system writes a ring R and an ideal I; ``comment`` begins a line of comment.
 
-    Parameters
-    ----------
-    comment : str
-        Begins a comment that ends with the line.
-    ring : str
-        Format of the ring R, of ``field``, ``variables`` and ``quoted`` variables.
-    ideal : str
-        Format of the ideal I, of ``polynomials``.
-    rationals : str
-        The field of rational numbers.
-    decimals : str or None
-        The field of rounded numbers; None for a system that computes with exact ones only. There,
-        polynomials with decimals are multiplied by a power of ten.
-    notation : Notation
+    ``ring`` is a format of ``field``, ``variables`` and ``quoted`` variables, ``ideal`` one of
+    ``polynomials``. ``rationals`` and ``decimals`` are the fields of exact and of rounded numbers;
+    where there is none of the latter, polynomials with decimals are multiplied by a power of ten.
     """
 
     comment: str
@@ -94,7 +83,7 @@ SYSTEMS: dict[str, Syntax] = {
 # --- Polynomials to be written --------------------------------------------------------------------
 
 
-class Polynomials(NamedTuple):
+class WrittenIdeal(NamedTuple):
     """Polynomials with whole numbers or decimals as coefficients, and where they come from."""
 
     sums: list[Sum]
@@ -166,13 +155,13 @@ def to_computer_algebra(
     elif points is None:
         model = equations_of(equations, feature_names, preprocessor=preprocessor)
         sums = choose_terms(model.basis, model.scale, digits=digits)
-        found = Polynomials(sums, model.names, False, model.source)
+        found = WrittenIdeal(sums, model.names, False, model.source)
     else:
         model = equations_of(equations, feature_names, preprocessor=preprocessor)
         exact = to_rational(
             equations, points, model.names, preprocessor=preprocessor, denominator=denominator
         )
-        found = Polynomials([_sum_of(each) for each in exact], model.names, True, model.source)
+        found = WrittenIdeal([_sum_of(each) for each in exact], model.names, True, model.source)
     if not found.sums:
         raise ValueError("nothing vanishes, so there is no ideal to write; raise tol or max_degree")
     return _write(found, SYSTEMS[system])
@@ -187,7 +176,7 @@ def _refuse_for_polynomials(points: Any, preprocessor: Any) -> None:
             )
 
 
-def _read_polynomials(polynomials: Sequence[Any], feature_names: Any) -> Polynomials:
+def _read_polynomials(polynomials: Sequence[Any], feature_names: Any) -> WrittenIdeal:
     """Take SymPy polynomials, expressions and tidy equations."""
     sympy = import_extra("sympy", extra="symbolic", purpose="to_computer_algebra")
     given = [each.expression if isinstance(each, TidyEquation) else each for each in polynomials]
@@ -227,7 +216,7 @@ def _read_polynomials(polynomials: Sequence[Any], feature_names: Any) -> Polynom
         is_exact = is_exact and exact
         if not polynomial.is_zero:
             sums.append(_sum_of(polynomial.clear_denoms(convert=True)[1] if exact else polynomial))
-    return Polynomials(sums, names, is_exact, "polynomials")
+    return WrittenIdeal(sums, names, is_exact, "polynomials")
 
 
 def _sum_of(polynomial: Any) -> Sum:
@@ -238,7 +227,7 @@ def _sum_of(polynomial: Any) -> Sum:
     return Sum(np.array(powers, dtype=np.intp), values, ALL_DIGITS)
 
 
-def _write(found: Polynomials, syntax: Syntax) -> str:
+def _write(found: WrittenIdeal, syntax: Syntax) -> str:
     names = rename_variables(found.names)
     sums, field = found.sums, syntax.rationals
     if not found.is_exact:
@@ -265,7 +254,7 @@ def _multiply_by_ten(terms: Sum) -> Sum:
     return replace(terms, coefficients=whole)
 
 
-def _describe(found: Polynomials, names: Sequence[str]) -> list[str]:
+def _describe(found: WrittenIdeal, names: Sequence[str]) -> list[str]:
     """Say where the equations come from, in lines of printable ASCII."""
     version = sys.modules["vanishing"].__version__  # an import would go upwards
     source = found.source.encode("unicode_escape").decode("ascii")
@@ -288,18 +277,10 @@ _SAFE = re.compile(r"[a-z][0-9]{0,6}")
 
 
 def rename_variables(names: Sequence[str]) -> list[str]:
-    """Replace names of variables that a system might not take.
+    """Replace names of variables, all different, that a system might not take.
 
-    Parameters
-    ----------
-    names : sequence of str
-        All different.
-
-    Returns
-    -------
-    list of str
-        All different. A letter with a number, or none, stays, capitals become small if that name
-        is free; others become a letter with the position.
+    A letter with a number, or none, stays, and capitals become small if that name is free. Others
+    become a letter with the position.
 
     Examples
     --------

@@ -1,9 +1,9 @@
 """The equations of a model expanded into monomials of the columns of the data; SymPy."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.decomposition import PCA
@@ -14,8 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from vanishing.arrays.blocks import format_bytes
 from vanishing.arrays.namespace import FloatArray, IntArray, import_extra, lazy
 from vanishing.equations.sizes import DataScale
-from vanishing.equations.text import Sum
+from vanishing.equations.text import SHOWN_DIGITS, Sum
+from vanishing.levels import BLOCK
 from vanishing.polynomials.basis import PolynomialBasis
+from vanishing.polynomials.evaluation import LARGEST_MATRIX
 from vanishing.polynomials.monomials import AffineMap, count, variable_names
 
 # --- Fitted preprocessing of scikit-learn as affine maps ------------------------------------------
@@ -64,59 +66,44 @@ def compose_maps(maps: Iterable[AffineMap]) -> AffineMap:
     return reduce(lambda first, second: second.after(first), several)
 
 
-def _scaling(scale: FloatArray, shift: FloatArray, center: FloatArray | None = None) -> AffineMap:
-    """Return x ↦ scale · x + shift."""
-    double = np.float64
-    middle = None if center is None else np.asarray(center, dtype=double)
-    return AffineMap(
-        np.diag(np.asarray(scale, dtype=double)), np.asarray(shift, dtype=double), middle
-    )
+class Scaling(NamedTuple):
+    """The map x ↦ (x - center) · factor + shift, variable by variable."""
+
+    center: FloatArray
+    factor: FloatArray
+    shift: FloatArray
 
 
-def _standard(scaler: Any) -> AffineMap:
-    return _centered(
-        scaler.n_features_in_,
-        scaler.mean_ if scaler.with_mean else None,
-        scaler.scale_ if scaler.with_std else None,
-    )
-
-
-def _robust(scaler: Any) -> AffineMap:
-    return _centered(
-        scaler.n_features_in_,
-        scaler.center_ if scaler.with_centering else None,
-        scaler.scale_ if scaler.with_scaling else None,
-    )
-
-
-def _centered(n_features: int, center: Any, scale: Any) -> AffineMap:
-    """Return x ↦ (x - center) / scale; None leaves out that part."""
-    factor = np.ones(n_features) if scale is None else 1.0 / np.asarray(scale, dtype=np.float64)
-    if center is None:
-        return _scaling(factor, np.zeros(n_features))
-    return _scaling(factor, -factor * center, center)
-
-
-def _min_max(scaler: Any) -> AffineMap:
-    _refuse_clipping(scaler)
-    middle = (scaler.data_min_ + scaler.data_max_) / 2
-    return _scaling(scaler.scale_, scaler.min_, middle)
-
-
-def _max_abs(scaler: Any) -> AffineMap:
-    _refuse_clipping(scaler)
-    return _centered(scaler.n_features_in_, None, scaler.scale_)
-
-
-def _refuse_clipping(scaler: Any) -> None:
+def scaling_of(scaler: Any) -> Scaling:
+    """Return what a fitted scaler does."""
     if getattr(scaler, "clip", False):  # MaxAbsScaler has it in later versions only
         raise ValueError(
             f"{type(scaler).__name__}(clip=True) clips values, so it is not affine; fit it "
             "without clip"
         )
+    zero, one = np.zeros(scaler.n_features_in_), np.ones(scaler.n_features_in_)
+    match scaler:
+        case StandardScaler():
+            center = scaler.mean_ if scaler.with_mean else zero
+            scale = scaler.scale_ if scaler.with_std else one
+        case RobustScaler():
+            center = scaler.center_ if scaler.with_centering else zero
+            scale = scaler.scale_ if scaler.with_scaling else one
+        case MinMaxScaler():
+            center = np.asarray(scaler.data_min_ + scaler.data_max_, dtype=np.float64) / 2
+            factor = np.asarray(scaler.scale_, dtype=np.float64)
+            return Scaling(center, factor, factor * center + scaler.min_)
+        case _:
+            center, scale = zero, scaler.scale_
+    return Scaling(np.asarray(center, dtype=np.float64), 1.0 / scale.astype(np.float64), zero)
 
 
-def _pca(pca: Any) -> AffineMap:
+def _scaler_map(scaler: Any) -> AffineMap:
+    center, factor, shift = scaling_of(scaler)
+    return AffineMap(np.diag(factor), shift - factor * center, center if center.any() else None)
+
+
+def _pca_map(pca: Any) -> AffineMap:
     components = np.asarray(pca.components_, dtype=np.float64)
     if pca.whiten:
         scale = np.sqrt(pca.explained_variance_)
@@ -127,35 +114,23 @@ def _pca(pca: Any) -> AffineMap:
 
 
 _READERS: Mapping[type, Callable[[Any], AffineMap]] = {
-    StandardScaler: _standard,
-    MinMaxScaler: _min_max,
-    MaxAbsScaler: _max_abs,
-    RobustScaler: _robust,
-    PCA: _pca,
+    StandardScaler: _scaler_map,
+    MinMaxScaler: _scaler_map,
+    MaxAbsScaler: _scaler_map,
+    RobustScaler: _scaler_map,
+    PCA: _pca_map,
 }
 
 
 # --- What can be written down: the equations of a model, in the variables of the user -------------
 
-#: Bytes that the coefficients of the polynomials of one degree may take when they are expanded.
-LARGEST_EXPANSION = 2**31
-
 
 @dataclass(frozen=True, eq=False)
-class Equations:
+class ModelEquations:
     """Polynomials in the variables that the user's data has.
 
-    Parameters
-    ----------
-    basis : PolynomialBasis
-    names : tuple of str
-        One a variable, all different.
-    named : bool
-        Whether somebody gave these names.
-    source : str
-        What they come from, in words.
-    model : VanishingIdeal or None
-        The ideal that they come from.
+    ``named`` says whether somebody gave the names, ``source`` in words what the polynomials come
+    from, and ``model`` is the ideal, if there is one.
     """
 
     basis: PolynomialBasis
@@ -170,7 +145,9 @@ class Equations:
         return DataScale.of(self.basis, self.model)
 
 
-def equations_of(model: Any, feature_names: Any = None, *, preprocessor: Any = None) -> Equations:
+def equations_of(
+    model: Any, feature_names: Any = None, *, preprocessor: Any = None
+) -> ModelEquations:
     """Carry the equations of a model back through its preprocessing to the columns of the data."""
     steps = [] if preprocessor is None else [preprocessor]
     while isinstance(model, Pipeline):
@@ -184,7 +161,7 @@ def equations_of(model: Any, feature_names: Any = None, *, preprocessor: Any = N
         feature_names = getattr(steps[0] if steps else model, "feature_names_in_", None)
     names = check_names(feature_names, basis.n_features)
     ideal = None if isinstance(model, PolynomialBasis) else model
-    return Equations(basis, names, feature_names is not None, source, ideal)
+    return ModelEquations(basis, names, feature_names is not None, source, ideal)
 
 
 def expand_basis(basis: PolynomialBasis) -> tuple[IntArray, FloatArray]:
@@ -192,7 +169,7 @@ def expand_basis(basis: PolynomialBasis) -> tuple[IntArray, FloatArray]:
     widest = max((block.n_candidates for block in basis.blocks), default=0)
     n_monomials = count(basis.n_features, len(basis.blocks))
     n_bytes = 8 * n_monomials * max(widest, basis.count())
-    if n_bytes > LARGEST_EXPANSION:
+    if n_bytes > LARGEST_MATRIX:
         raise ValueError(
             f"{basis.n_features} variables have {n_monomials} monomials up to degree "
             f"{len(basis.blocks)}, whose coefficients take {format_bytes(n_bytes)}: too many to "
@@ -253,10 +230,8 @@ def _in_one_line(estimator: Any) -> str:
 
 # --- A few equations of a basis, quickly, however large it is: for notebooks and reports ----------
 
-#: Coefficients that may be worked out to show a few equations: a fraction of a second.
-MOST_COEFFICIENTS = 3_000_000
-#: Equations and terms that are shown, at most, and digits of the coefficients.
-MOST_EQUATIONS, MOST_TERMS, DIGITS = 10, 24, 4
+#: Equations that are shown, at most, and terms of each: about a screen.
+SHOWN_EQUATIONS, SHOWN_TERMS = 10, 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,20 +244,13 @@ class Excerpt:
     n_more: int
 
 
-def excerpt(
-    basis: PolynomialBasis,
-    *,
-    n_equations: int = MOST_EQUATIONS,
-    n_terms: int = MOST_TERMS,
-    digits: int = DIGITS,
-    model: Any = None,
-) -> Excerpt:
+def excerpt(basis: PolynomialBasis, model: Any = None) -> Excerpt:
     """Expand the first equations of a basis, as many as can be expanded quickly.
 
     ``model`` is the ideal that the basis is from, if there is one. Terms that do not count at
-    this many digits are not counted as left out either.
+    the digits shown are not counted as left out either.
     """
-    n_shown = min(n_equations, basis.count())
+    n_shown = min(SHOWN_EQUATIONS, basis.count())
     top = int(basis.degrees()[n_shown - 1]) if n_shown else 0
     while top and not is_quick(basis, top):
         top -= 1
@@ -292,7 +260,7 @@ def excerpt(
     sums = []
     if n_shown:
         scale = DataScale.of(basis, model)
-        sums = choose_terms(lower, scale, digits=digits, n_terms=n_terms)
+        sums = choose_terms(lower, scale, digits=SHOWN_DIGITS, n_terms=SHOWN_TERMS)
     return Excerpt(sums, lower.degrees(), lower.extents, basis.count() - n_shown)
 
 
@@ -301,7 +269,7 @@ def is_quick(basis: PolynomialBasis, degree: int) -> bool:
     blocks = basis.blocks[:degree]
     widest = max((block.n_candidates for block in blocks), default=0)
     n_monomials = count(basis.n_features, degree)
-    return n_monomials * max(widest, basis.n_features) <= MOST_COEFFICIENTS
+    return n_monomials * max(widest, basis.n_features) <= BLOCK
 
 
 def describe_rest(found: Excerpt) -> str:
@@ -351,12 +319,19 @@ def to_sympy(model: Any, feature_names: Any = None, *, preprocessor: Any = None)
     sympy = import_extra("sympy", extra="symbolic", purpose="to_sympy")
     equations = equations_of(model, feature_names, preprocessor=preprocessor)
     exponents, coefficients = expand_basis(equations.basis)
-    symbols = [sympy.Symbol(name) for name in equations.names]
-    monomials = [
-        sympy.Mul(*(symbol ** int(power) for symbol, power in zip(symbols, row, strict=True)))
-        for row in exponents
-    ]
+    monomials = sympy_monomials(equations.names, exponents)
     return [
         sympy.Add(*(sympy.Float(c) * m for c, m in zip(column.tolist(), monomials, strict=True)))
         for column in coefficients.T
+    ]
+
+
+def sympy_monomials(names: Sequence[str], exponents: IntArray) -> list[Any]:
+    """Return the products of powers of variables in SymPy."""
+    import sympy
+
+    symbols = [sympy.Symbol(name) for name in names]
+    return [
+        sympy.Mul(*(symbol**power for symbol, power in zip(symbols, powers, strict=True)))
+        for powers in exponents.tolist()
     ]

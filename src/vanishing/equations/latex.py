@@ -5,14 +5,14 @@ from typing import Any
 
 from vanishing.arrays.parameters import check_whole
 from vanishing.equations.expansion import choose_terms, describe_rest, equations_of, excerpt
-from vanishing.equations.text import Notation, printable
+from vanishing.equations.text import SHOWN_DIGITS, Notation, printable
 from vanishing.polynomials.basis import PolynomialBasis
 
 LATEX = Notation((" +", " -"), power="{}^{{{}}}", ten=r" \cdot 10^{{{}}}")
 
 
 def to_latex(
-    model: Any, feature_names: Any = None, *, preprocessor: Any = None, digits: int = 4
+    model: Any, feature_names: Any = None, *, preprocessor: Any = None, digits: int = SHOWN_DIGITS
 ) -> list[str]:
     """Write the vanishing polynomials as LaTeX, highest degree first.
 
@@ -43,7 +43,7 @@ def to_latex(
 
 def notebook_latex(basis: PolynomialBasis, names: Sequence[str], model: Any = None) -> str:
     """Write the first equations of a basis as one display in LaTeX."""
-    found = excerpt(basis, model=model)
+    found = excerpt(basis, model)
     symbols = [latex_symbol(name) for name in names]
     lines = []
     for each in found.sums:

@@ -26,16 +26,10 @@ _FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufff
 
 
 def element(tag: str, *children: Child, **attributes: Any) -> Element:
-    """Make an element.
+    """Make an element. Strings are text, whatever they hold; children of None are left out.
 
-    Parameters
-    ----------
-    tag : str
-    *children : str, Element, list of these, or None
-        Strings are text, whatever they hold; None is left out.
-    **attributes
-        None is left out, True is an attribute without a value. ``class_`` is ``class``, and other
-        underscores are hyphens.
+    Attributes of None are left out, True is one without a value. ``class_`` is ``class``, and other
+    underscores are hyphens.
 
     Examples
     --------
@@ -86,25 +80,12 @@ MINUS = "\u2212"
 def mathml_equation(
     terms: Sum, names: Sequence[str], *, relation: str = "= 0", left: str = ""
 ) -> Element:
-    """Write a polynomial equation, highest degree first.
+    """Write a polynomial equation, highest degree first; dots stand for terms that are left out.
 
-    Parameters
-    ----------
-    terms : Sum
-        Dots stand for the terms that are left out.
-    names : sequence of str
-        One a variable; "x12" becomes x with an index, other names are set upright.
-    relation : str
-        What is written on the right, such as "= 0" or "≈ 0".
-    left : str
-        A variable that the polynomial gives: it is written on the left, with the sign of
-        ``relation``, and the polynomial on the right.
-
-    Returns
-    -------
-    Element
-        A ``span`` with one ``math`` a term, so that long equations break into lines, and a label
-        that can be read aloud.
+    It is a ``span`` with one ``math`` a term, so that long equations break into lines, and a label
+    that can be read aloud. ``relation`` is what is written on the right, such as "= 0". With
+    ``left``, a variable that the polynomial gives, this is written on the left with the sign of
+    ``relation``, and the polynomial on the right.
 
     Examples
     --------
@@ -198,7 +179,7 @@ def _operator(sign: str) -> Element:
 
 def notebook_html(basis: PolynomialBasis, names: Sequence[str], model: Any = None) -> str:
     """Write the first equations of a basis as HTML, with degrees and extents."""
-    found = excerpt(basis, model=model)
+    found = excerpt(basis, model)
     rows = [
         element(
             "div",

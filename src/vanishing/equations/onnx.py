@@ -14,7 +14,9 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, Stan
 from sklearn.utils.validation import check_is_fitted
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
+from vanishing.equations.expansion import scaling_of
 from vanishing.equations.onnx_graph import IR_VERSION, OPSET, Graph, Output, Value
+from vanishing.levels import BLOCK
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.evaluation import DegreeBlock, last_degree_with_vanishing
 
@@ -24,36 +26,27 @@ from vanishing.polynomials.evaluation import DegreeBlock, last_degree_with_vanis
 # matrix would cost memory.
 
 
-def _standard(scaler: Any, graph: Graph, x: Value) -> Value:
-    centred = x - _row(scaler.mean_) if scaler.with_mean else x
-    return centred / _row(scaler.scale_) if scaler.with_std else centred
-
-
-def _robust(scaler: Any, graph: Graph, x: Value) -> Value:
-    centred = x - _row(scaler.center_) if scaler.with_centering else x
-    return centred / _row(scaler.scale_) if scaler.with_scaling else centred
-
-
-def _min_max(scaler: Any, graph: Graph, x: Value) -> Value:
-    _refuse_clip(scaler)
-    return x * _row(scaler.scale_) + _row(scaler.min_)
-
-
-def _max_abs(scaler: Any, graph: Graph, x: Value) -> Value:
-    _refuse_clip(scaler)
-    return x / _row(scaler.scale_)
+def _scaling(scaler: Any, graph: Graph, x: Value) -> Value:
+    if getattr(scaler, "clip", False):
+        raise TypeError(
+            f"{type(scaler).__name__}(clip=True) cannot be exported to ONNX: clipped values would "
+            "not be recognized as anomalous; fit it without clip"
+        )
+    center, factor, shift = scaling_of(scaler)
+    scaled = (x - center if center.any() else x) * factor
+    return scaled + shift if shift.any() else scaled
 
 
 def _pca(pca: Any, graph: Graph, x: Value) -> Value:
     axes, mean = (np.asarray(each, np.float64) for each in (pca.components_.T, pca.mean_))
     # What scikit-learn subtracts, which is rounded to the type of its training data.
     subtracted = pca.mean_ @ pca.components_.T
-    z = (x - mean) @ axes + _row(mean @ axes - subtracted)
+    z: Value = (x - mean) @ axes + (mean @ axes - subtracted)
     if not pca.whiten:
         return z
     spreads = np.sqrt(pca.explained_variance_)
     # As scikit-learn does, so that directions without variance do not become infinite.
-    return z / _row(np.maximum(spreads, np.finfo(spreads.dtype).eps))
+    return z / np.asarray(np.maximum(spreads, np.finfo(spreads.dtype).eps))
 
 
 def steps_of(pipeline: Any) -> list[Any]:
@@ -67,45 +60,21 @@ def steps_of(pipeline: Any) -> list[Any]:
     return steps
 
 
-def _row(numbers: Any) -> FloatArray:
-    """Return one number for each coordinate, for all points."""
-    return np.asarray(numbers)
-
-
-def _refuse_clip(scaler: Any) -> None:
-    if getattr(scaler, "clip", False):
-        raise TypeError(
-            f"{type(scaler).__name__}(clip=True) cannot be exported to ONNX: clipped values would "
-            "not be recognized as anomalous; fit it without clip"
-        )
-
-
 #: What can stand before a model.
 _MAPS = {
-    StandardScaler: _standard,
-    RobustScaler: _robust,
-    MinMaxScaler: _min_max,
-    MaxAbsScaler: _max_abs,
+    StandardScaler: _scaling,
+    RobustScaler: _scaling,
+    MinMaxScaler: _scaling,
+    MaxAbsScaler: _scaling,
     PCA: _pca,
     IncrementalPCA: _pca,
 }
 
 
 def map_samples(step: Any, graph: Graph, x: Value) -> Value:
-    """Add the nodes of fitted preprocessing.
+    """Add the nodes of fitted preprocessing: a scaler, PCA, or a pipeline of them.
 
-    Parameters
-    ----------
-    step : transformer
-        A scaler, PCA, or a pipeline of them; a subclass may do anything, and is refused.
-    graph : Graph
-    x : Value
-        Of shape (n_points, n_features).
-
-    Returns
-    -------
-    Value
-        Of shape (n_points, n_coordinates).
+    A subclass may do anything, and is refused.
     """
     if type(step) is Pipeline:
         return reduce(lambda z, each: map_samples(each, graph, z), steps_of(step), x)
@@ -128,13 +97,7 @@ def map_samples(step: Any, graph: Graph, x: Value) -> Value:
 
 @dataclass(frozen=True, eq=False)
 class Polynomials:
-    """The vanishing polynomials of a basis, shifted and scaled: (g - center) · factor.
-
-    Parameters
-    ----------
-    basis : PolynomialBasis
-    centers, factors : arrays of shape (n_vanishing,)
-    """
+    """The vanishing polynomials of a basis, shifted and scaled: (g - center) · factor."""
 
     basis: PolynomialBasis
     centers: FloatArray
@@ -151,11 +114,8 @@ class Polynomials:
 class Combination:
     """Polynomials of all bases as matrix times terms plus bias.
 
-    Parameters
-    ----------
-    matrix : array of shape (n_bases, n_polynomials, n_terms)
-        The terms are the variables at degree 1, and F_1, ..., F_{t-1} and the products after that.
-    bias : array of shape (n_bases, n_polynomials, 1)
+    The shapes are (n_bases, n_polynomials, n_terms) and (n_bases, n_polynomials, 1). The terms are
+    the variables at degree 1, and F_1, ..., F_{t-1} and the products after that.
     """
 
     matrix: FloatArray
@@ -191,13 +151,8 @@ class Combination:
 class StackedDegree:
     """One degree of all bases.
 
-    Parameters
-    ----------
-    left, right : int arrays of shape (n_bases, n_products)
-        Factors of the products, as rows of F_1 and F_{t-1} of all bases; empty at degree 1.
-    nonvanishing, vanishing : Combination
-    real : bool array of shape (n_bases, n_vanishing)
-        Which of the vanishing polynomials are no padding.
+    ``left`` and ``right`` are the factors of the products, as rows of F_1 and F_{t-1} of all bases;
+    empty at degree 1. ``real`` says which of the vanishing polynomials are not padding.
     """
 
     left: IntArray
@@ -272,17 +227,7 @@ def _columns(block: DegreeBlock, lower: Sequence[DegreeBlock], widths: Sequence[
 def values(stack: Sequence[Polynomials], graph: Graph, x: Value) -> Value:
     """Add the nodes of all vanishing polynomials of several bases.
 
-    Parameters
-    ----------
-    stack : sequence of Polynomials
-    graph : Graph
-    x : Value
-        Of shape (n_points, n_features).
-
-    Returns
-    -------
-    Value
-        Of shape (n_points, n_vanishing), by basis and degree.
+    Points come one a row, and so do the values, by basis and degree.
     """
     degrees = stacked(stack)
     if not degrees:
@@ -295,22 +240,9 @@ def values(stack: Sequence[Polynomials], graph: Graph, x: Value) -> Value:
 def sums_of_squares(
     stack: Sequence[Polynomials], graph: Graph, x: Value, *, n_images: int = 1
 ) -> Value:
-    """Add the nodes of the sum of squares of the polynomials of each basis.
+    """Add the nodes of the sum of squares of the polynomials of each basis, (n_bases, n_points).
 
-    Parameters
-    ----------
-    stack : sequence of Polynomials
-        At least one has vanishing polynomials.
-    graph : Graph
-    x : Value
-        Of shape (n_points, n_features).
-    n_images : int
-        Points that are made of one sample.
-
-    Returns
-    -------
-    Value
-        Of shape (n_bases, n_points).
+    One of the bases at least has vanishing polynomials; ``n_images`` points are made of one sample.
     """
     return _padded_values(stacked(stack), graph, x, n_images).reduce("SumSquare", axis=1)
 
@@ -370,26 +302,10 @@ def _rows(polynomials: Combination, found: Value) -> Value:
 def in_blocks(
     graph: Graph, x: Value, rows: Value, nodes: list[Any], outputs: list[Output], *, n_rows: int
 ) -> list[Output]:
-    """Add a loop over blocks of rows.
+    """Add a loop over blocks of ``n_rows`` rows of x at most.
 
-    Parameters
-    ----------
-    graph : Graph
-    x : Value
-        Of shape (n_samples, n_features).
-    rows : Value
-        What the nodes take for a block of x.
-    nodes : list of NodeProto
-        What is done with a block.
-    outputs : list of Output
-        What comes out of it.
-    n_rows : int
-        Of a block, at most.
-
-    Returns
-    -------
-    list of Output
-        Of all samples.
+    ``nodes`` take a block as the value ``rows`` and compute ``outputs`` of it; those of all samples
+    are returned.
     """
     n_samples = graph.op("Shape", x).take(0, axis=0)
     size = graph.op("Max", graph.op("Min", n_samples, n_rows), 1)
@@ -456,10 +372,9 @@ def _joined(graph: Graph, stacked: Value, width: int | None, end: Value) -> Valu
 
 Float = Literal["float32", "float64"]
 
-#: Models that hold more numbers than this for a sample work through the batch in blocks.
-WIDE = 2**12
-#: Numbers that a node holds for a block.
-BLOCK = 2**22
+#: Models that hold more numbers than this for a sample work through the batch in blocks. With fewer
+#: a node holds 32 MB for a thousand rows, and runtimes are faster without a loop.
+WIDE_SAMPLE = 2**12
 
 
 def to_onnx(model: Any, *, dtype: Float = "float32", arithmetic: Float = "float64") -> Any:
@@ -521,7 +436,7 @@ def to_onnx(model: Any, *, dtype: Float = "float32", arithmetic: Float = "float6
         else:
             outputs = last.onnx_outputs(graph, z)
     widened = x if dtype == arithmetic else graph.cast(x, arithmetic)
-    if graph.widest > WIDE:
+    if graph.widest > WIDE_SAMPLE:
         n_rows = rows_of_a_block(graph.widest)
         outputs = in_blocks(graph, widened, rows, nodes, outputs, n_rows=n_rows)
     else:
@@ -533,7 +448,7 @@ def to_onnx(model: Any, *, dtype: Float = "float32", arithmetic: Float = "float6
 
 
 def rows_of_a_block(widest: int) -> int:
-    """Return how many rows are worked on at a time, each of so many numbers."""
+    """Return how many rows, each of ``widest`` numbers, are worked on at a time."""
     return max(1, BLOCK // widest)
 
 

@@ -21,16 +21,13 @@ OPSET = 18
 #: Version of the file format that came with it.
 IR_VERSION = 8
 #: Protocol buffers end at 2 GiB; something is left for the nodes.
-LARGEST = 2**31 - 2**24
+LARGEST_FILE = 2**31 - 2**24
 
 
 class Graph:
     """Nodes and constants, in the order in which they were added.
 
-    Parameters
-    ----------
-    dtype, arithmetic : {"float32", "float64"}
-        Type of the input, and of all floating point numbers in the graph.
+    The input has type ``dtype``, and all floating point numbers in the graph ``arithmetic``.
     """
 
     def __init__(self, dtype: str, arithmetic: str) -> None:
@@ -47,7 +44,7 @@ class Graph:
         self._n_names = 0
 
     def op(self, kind: str, *operands: "Operand", name: str = "", **attributes: Any) -> "Value":
-        """Add a node with one result; operands that are no values become constants."""
+        """Add a node with one result; operands other than values become constants."""
         inputs = [self.constant(each).name for each in operands]
         result = Value(self, name or self.new_name(kind))
         self.nodes.append(self.helper.make_node(kind, inputs, [result.name], **attributes))
@@ -64,9 +61,9 @@ class Graph:
         key = array.dtype.str, array.shape, array.tobytes()
         if key not in self._known:
             self._n_bytes += array.nbytes
-            if self._n_bytes > LARGEST:
+            if self._n_bytes > LARGEST_FILE:
                 raise ValueError(
-                    f"the matrices of the model take more than {format_bytes(LARGEST)}, the "
+                    f"the matrices of the model take more than {format_bytes(LARGEST_FILE)}, the "
                     "largest size of an ONNX file; fit fewer clusters (n_components) or a "
                     "smaller degree"
                 )
@@ -76,7 +73,7 @@ class Graph:
         return self._known[key]
 
     def hold(self, n_numbers: int) -> None:
-        """Note that a node holds so many numbers for each sample."""
+        """Note how many numbers a node holds for each sample."""
         self.widest = max(self.widest, n_numbers)
 
     def cast(self, value: "Value", kind: npt.DTypeLike, name: str = "") -> "Value":
@@ -183,18 +180,7 @@ def _onnx() -> tuple[Any, Any]:
 
 @dataclass(frozen=True, eq=False)
 class Output:
-    """What a model answers.
-
-    Parameters
-    ----------
-    name : str
-    value : Value
-        Of shape (n_samples,) or (n_samples, width).
-    width : int or None
-        None for one number a sample.
-    is_label : bool
-        Whether its numbers are int64, whatever the type of the others.
-    """
+    """What a model answers: one number a sample if ``width`` is None, and labels as int64."""
 
     name: str
     value: Value

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
-from math import floor, lcm
+from itertools import count, product, takewhile
+from math import lcm
 from typing import Any
 
 import numpy as np
@@ -12,20 +12,14 @@ import numpy as np
 from vanishing.arrays.namespace import FloatArray, IntArray, import_extra, unmask
 from vanishing.arrays.parameters import check_whole
 from vanishing.equations.expansion import equations_of, expand_basis
-from vanishing.polynomials.monomials import Monomials, make_coprime_integers, monomials
+from vanishing.equations.text import simple_number
+from vanishing.levels import CHANCE, ROUNDING, SAME
+from vanishing.polynomials.monomials import Monomials, make_coprime_integers, monomials, multiples
 
 # --- Floating point numbers as the small rationals that they are close to -------------------------
-#
-# A number is close to many rationals. Those with denominator q lie 1/q² apart or more, so that one
-# of them within an error e says something as long as 2 e q² < 1, and chance is at work beyond.
 
-#: Errors that are tried, relative to the largest coefficient: from a few rounding units to what
-#: badly conditioned points may leave.
-ERRORS = tuple(10.0**power for power in range(-15, -6))
 #: How many coefficients lattice reduction is tried on; it takes seconds beyond.
 LARGEST_LATTICE = 24
-#: Lattices are over the integers; this many steps to an error keep its rounding out of play.
-STEPS = 1000
 
 
 def rational_candidates(
@@ -45,47 +39,22 @@ def rational_candidates(
     ['1', '1/3', '0']
     """
     seen = []
-    for rule, error in product((_one_by_one, _common_denominator), ERRORS):
+    # From rounding to what badly conditioned points may leave: half of the digits.
+    errors = takewhile(lambda error: error <= SAME, (ROUNDING * 8**k for k in count()))
+    for rule, error in product((_one_by_one, _common_denominator), errors):
         proposal = rule(coefficients, [error * scale for scale in scales])
         if proposal is not None and proposal not in seen:
             seen.append(proposal)
             yield proposal
 
 
-def simplest_fraction(value: float, error: float) -> Fraction:
-    """Return the fraction of smallest denominator in [value - error, value + error].
-
-    Examples
-    --------
-    >>> from vanishing.equations.rational import simplest_fraction
-    >>> simplest_fraction(3.1416, 0.002)
-    Fraction(22, 7)
-    """
-    exact, margin = Fraction(value), Fraction(error)
-    if exact < 0:
-        return -_simplest_between(-exact - margin, -exact + margin)
-    return _simplest_between(exact - margin, exact + margin)
-
-
-def _simplest_between(low: Fraction, high: Fraction) -> Fraction:
-    """Continued fractions of both ends as far as they agree, then the smallest that fits."""
-    whole = floor(low)
-    if low <= 0:
-        return Fraction(0)
-    if whole == low:
-        return Fraction(whole)
-    if whole + 1 <= high:
-        return Fraction(whole + 1)
-    return whole + 1 / _simplest_between(1 / (high - whole), 1 / (low - whole))
-
-
 def _one_by_one(coefficients: Sequence[float], errors: Sequence[float]) -> list[Fraction] | None:
     found = []
     for value, error in zip(coefficients, errors, strict=True):
-        fraction = simplest_fraction(value, error)
-        if 2 * error * fraction.denominator**2 >= 1 and fraction != 0:
+        nearby = simple_number(value, error)
+        if nearby.coincidence >= 1 and nearby.value:
             return None
-        found.append(fraction)
+        found.append(nearby.value)
     return found
 
 
@@ -104,16 +73,18 @@ def _common_denominator(
     size = len(known) + 1
     if size > LARGEST_LATTICE:
         return None
+    # Lattices are over the integers: in steps of a small part of an error, rounding plays no role.
+    steps = round(1 / CHANCE)
     rows = [[0] * size for _ in range(size)]
-    rows[0][0] = STEPS
+    rows[0][0] = steps
     for column, j in enumerate(known, start=1):
-        rows[0][column] = round(STEPS * Fraction(coefficients[j]) / Fraction(errors[j]))
-        rows[column][column] = round(STEPS / Fraction(errors[j]))
+        rows[0][column] = round(steps * Fraction(coefficients[j]) / Fraction(errors[j]))
+        rows[column][column] = round(steps / Fraction(errors[j]))
     try:
         reduced = DomainMatrix(rows, (size, size), ZZ).lll()
     except AssertionError:  # SymPy 1.14 checks its result, and not all of them pass
         return None
-    denominator = abs(int(reduced[0, 0].element)) // STEPS
+    denominator = abs(int(reduced[0, 0].element)) // steps
     if denominator == 0:
         return None
     found = [Fraction(0)] * len(coefficients)
@@ -135,38 +106,15 @@ def _common_denominator(
 #: A column is a pivot if it is at least this share of the largest one. Lower, and the form comes
 #: closer to the textbook's, whose pivots are the first columns possible; higher, and it is stabler.
 PIVOT_SHARE = 0.05
-#: Rows of norm 1 that are smaller than this after reduction are rounding errors.
-NEGLIGIBLE = 1e-8
 
 
 def reduced_echelon(
     rows: FloatArray, order: IntArray, *, pivot_share: float = PIVOT_SHARE
 ) -> tuple[FloatArray, IntArray]:
-    """Bring the span of some rows to reduced echelon form.
+    """Bring the span of some rows to reduced echelon form: return it, and its pivots.
 
-    Parameters
-    ----------
-    rows : array of shape (n_rows, n_columns)
-    order : int array of shape (n_columns,)
-        Columns in the order in which they are wanted as pivots.
-    pivot_share : float
-        How large a pivot has to be beside the largest column that could be one.
-
-    Returns
-    -------
-    echelon : array of shape (rank, n_columns)
-        The identity on the pivots.
-    pivots : int array of shape (rank,)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from vanishing.equations.rational import reduced_echelon
-    >>> rows = np.array([[2.0, 1.0, 5.0], [4.0, 3.0, 13.0], [6.0, 4.0, 18.0]])
-    >>> echelon, pivots = reduced_echelon(rows, np.arange(3))
-    >>> np.abs(echelon).round(12), pivots
-    (array([[1., 0., 1.],
-           [0., 1., 3.]]), array([0, 1]))
+    ``order`` lists the columns as they are wanted for pivots. A pivot is at least ``pivot_share``
+    of the largest column that could be one.
     """
     span = _orthonormal(rows)
     pivots = _pivots(span, order, pivot_share)
@@ -183,11 +131,11 @@ def reduced_modulo(rows: FloatArray, echelon: FloatArray, pivots: IntArray) -> F
 
 
 def _orthonormal(rows: FloatArray) -> FloatArray:
-    """Return an orthonormal basis of the span of rows of norm 1 or less."""
+    """Return an orthonormal basis of the span of rows of norm 1 or less, up to rounding errors."""
     if not rows.size:
         return np.zeros((0, rows.shape[1]))
     _, singular, basis = np.linalg.svd(rows, full_matrices=False)
-    return np.asarray(basis[singular > NEGLIGIBLE])
+    return np.asarray(basis[singular > SAME])
 
 
 def _pivots(span: FloatArray, order: IntArray, pivot_share: float) -> IntArray:
@@ -208,13 +156,7 @@ def _pivots(span: FloatArray, order: IntArray, pivot_share: float) -> IntArray:
 
 @dataclass(frozen=True, eq=False)
 class ExactPoints:
-    """Rational points; each as integer coordinates over one denominator.
-
-    Parameters
-    ----------
-    numerators : list of lists of int, (n_points, n_features)
-    denominators : list of int, (n_points,)
-    """
+    """Rational points; each as integer coordinates over one denominator."""
 
     numerators: list[list[int]]
     denominators: list[int]
@@ -253,14 +195,7 @@ class ExactPoints:
     def values(
         self, exponents: Sequence[Sequence[int]], coefficients: Sequence[Fraction]
     ) -> Iterator[Fraction]:
-        """Evaluate one polynomial exactly, point by point.
-
-        Parameters
-        ----------
-        exponents : sequence of shape (n_monomials, n_features)
-        coefficients : sequence of Fraction
-            One a monomial.
-        """
+        """Evaluate one polynomial exactly, point by point."""
         terms = [(a, c) for a, c in zip(exponents, coefficients, strict=True) if c]
         scale = lcm(*(c.denominator for _, c in terms))
         # Homogenized, everything is an integer: c x^a = c p^a d^(t - |a|) / d^t for x = p/d.
@@ -403,32 +338,29 @@ def to_rational(
 
 
 def _new_rows(
-    rows: FloatArray, table: Monomials, multiples: FloatArray
+    rows: FloatArray, table: Monomials, known: FloatArray
 ) -> list[tuple[FloatArray, int]]:
-    """Return the echelon form of rows modulo multiples, with its pivots."""
+    """Return the echelon form of rows modulo known ones, with its pivots."""
     # High degrees first, so that pivots are leading terms; the first variable first within one.
     order = np.argsort(-table.exponents.sum(axis=1), kind="stable")
-    reduced = reduced_modulo(rows, *reduced_echelon(multiples, order))
+    reduced = reduced_modulo(rows, *reduced_echelon(known, order))
     echelon, pivots = reduced_echelon(reduced, order)
     return sorted(zip(echelon, pivots.tolist(), strict=True), key=lambda pair: pair[1])
 
 
 def _multiples(polynomials: list[Any], table: Monomials, weights: FloatArray) -> FloatArray:
     """Return x^a g for all g and all a such that the degree stays within the table."""
-    index = {tuple(powers): i for i, powers in enumerate(table.exponents.tolist())}
-    rows = []
+    parts: list[FloatArray] = [np.zeros((len(table), 0))]
     for polynomial in polynomials:
-        missing = table.degree - polynomial.total_degree()
-        if missing < 0:
-            continue
-        largest = max(abs(c) for c in polynomial.coeffs())
-        for factor in monomials(table.n_variables, missing).exponents.tolist():
-            row = np.zeros(len(table))
-            for powers, coefficient in polynomial.terms():
-                product = tuple(p + f for p, f in zip(powers, factor, strict=True))
-                row[index[product]] = float(coefficient / largest)
-            rows.append(row * weights)
-    return _unit(np.array(rows).reshape(len(rows), len(table)))
+        degree = polynomial.total_degree()
+        if degree <= table.degree:
+            largest = max(abs(c) for c in polynomial.coeffs())
+            terms = {powers: float(c / largest) for powers, c in polynomial.terms()}
+            own = monomials(table.n_variables, degree).exponents.tolist()
+            column = np.array([[terms.get(tuple(powers), 0.0)] for powers in own])
+            factors = monomials(table.n_variables, table.degree - degree).exponents
+            parts.append(multiples(column, table, factors))
+    return _unit((np.hstack(parts) * weights[:, None]).T)
 
 
 def _certified(

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import floor, lcm, log10
+from math import floor, isqrt, lcm, log10
+from sys import float_info
 from typing import Any
 
 import numpy as np
@@ -17,17 +18,21 @@ from vanishing.arrays.namespace import (
     unmask,
 )
 from vanishing.arrays.parameters import check_real, check_whole
-from vanishing.equations.expansion import Equations, check_names, equations_of
+from vanishing.equations.expansion import (
+    ModelEquations,
+    check_names,
+    equations_of,
+    sympy_monomials,
+)
 from vanishing.equations.latex import LATEX, latex_symbol
 from vanishing.equations.rational import (
-    NEGLIGIBLE,
     PIVOT_SHARE,
     reduced_echelon,
     reduced_modulo,
-    simplest_fraction,
 )
-from vanishing.equations.text import Notation, Sum, plain_symbol
+from vanishing.equations.text import LAW, Sum, plain_symbol, simple_number
 from vanishing.equations.uncertainty import Sample
+from vanishing.levels import BLOCK, CHANCE, OUTLYING, SAME
 from vanishing.polynomials.monomials import count, monomials, multiples, normalize_columns
 
 # --- Coefficients that are fixed one after the other while the others follow ----------------------
@@ -39,22 +44,11 @@ from vanishing.polynomials.monomials import count, monomials, multiples, normali
 
 
 class Adjustable:
-    """Uncertain coefficients of one polynomial.
+    """Uncertain coefficients of one polynomial, as they are now.
 
-    Parameters
-    ----------
-    coefficients : array of shape (n_terms,)
-    directions : array of shape (n_terms, n_directions)
-        Independent changes of the coefficients, each of one standard error. Where a row is zero the
-        coefficient is certain.
-
-    Attributes
-    ----------
-    coefficients : array of shape (n_terms,)
-        As they are now.
-    fixed : bool array of shape (n_terms,)
-    cost : float
-        Sum of squares, in standard errors, of all changes so far.
+    ``directions``, one a column, are independent changes of the coefficients, each of one standard
+    error; where a row is zero the coefficient is certain. ``cost`` is the sum of squares, in
+    standard errors, of all changes so far.
     """
 
     def __init__(self, coefficients: FloatArray, directions: FloatArray) -> None:
@@ -92,22 +86,14 @@ class Adjustable:
 
 # --- Shorter polynomials that the data cannot tell from the fitted ones ---------------------------
 #
-# Everything is done with one test: the changes, in standard errors, together are not more than
-# chance makes of the errors themselves (chi-squared, at one percent).
+# Everything is done with one test at the level CHANCE: the changes, in standard errors, are not
+# more than chance makes of the errors themselves, neither all together (chi-squared) nor the one
+# that is moved furthest.
 
-#: Coefficients are not moved by more than chance does in all but one of a hundred cases: not all
-#: together, and not the one that is moved furthest.
-CHANCE = 0.99
-#: Standard errors to either side within which a simple fraction is looked for.
-MARGIN = 3.0
-#: Within e of a number there are, by chance, about 0.6 e q² fractions with denominators up to q. A
-#: fraction says something if e q² is at most this.
-COINCIDENCE = 0.1
+#: Fractions as simple as one that says something are near by chance less often than this.
+LARGEST_COINCIDENCE = 0.2
 #: Denominators that are worth writing, of single coefficients and of all.
-LARGEST_DENOMINATOR = 100
-LARGEST_COMMON = 1000
-#: Digits of a float that can be relied on.
-MOST_DIGITS = 15
+DENOMINATOR, COMMON_DENOMINATOR = 100, 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,8 +113,8 @@ def drop_terms(polynomial: Adjustable, sizes: FloatArray, share: float | None) -
     ``sizes`` are the root mean squares of the monomials. With ``share``, drop instead terms that
     are smaller than this share of the largest one.
     """
-    furthest = float(norm.ppf(1 - (1 - CHANCE) / 2 / len(sizes)))
-    allowed = chi2.ppf(CHANCE, np.arange(1, len(sizes) + 1))
+    furthest = float(norm.isf(CHANCE / 2 / len(sizes)))
+    allowed = chi2.isf(CHANCE, np.arange(1, len(sizes) + 1))
     n_dropped = 0
     while not polynomial.fixed.all():
         candidates = np.flatnonzero(~polynomial.fixed)
@@ -156,15 +142,15 @@ def with_fractions(polynomial: Adjustable) -> Simplified | None:
     while not trial.fixed.all():
         # The one that is least likely a coincidence first: the others get more certain by it.
         index, fraction, coincidence = min(_nearby_fractions(trial), key=lambda found: found[2])
-        if coincidence > COINCIDENCE or fraction.denominator > LARGEST_DENOMINATOR:
+        if coincidence > LARGEST_COINCIDENCE or fraction.denominator > DENOMINATOR:
             return None
         trial.fix(index, float(fraction))
     n_changed = int(np.sum(trial.fixed))
-    if trial.cost > chi2.ppf(CHANCE, max(1, n_changed)):
+    if trial.cost > chi2.isf(CHANCE, max(1, n_changed)):
         return None
-    fractions = [Fraction(c).limit_denominator(LARGEST_DENOMINATOR) for c in trial.coefficients]
+    fractions = [Fraction(c).limit_denominator(DENOMINATOR) for c in trial.coefficients]
     scale = lcm(*(fraction.denominator for fraction in fractions))
-    if scale > LARGEST_COMMON:
+    if scale > COMMON_DENOMINATOR:
         return None
     return Simplified(tuple(int(fraction * scale) for fraction in fractions), scale)
 
@@ -186,24 +172,22 @@ def _rounded(value: float, error: float, digits: int | None) -> float:
     first = floor(log10(abs(value)))
     place = floor(log10(error)) if digits is None else first - digits + 1
     # At least one digit is kept, and not more than a float has.
-    place = min(max(place, first - MOST_DIGITS + 1), first)
+    place = min(max(place, first - float_info.dig + 1), first)
     return float(round(Fraction(value) * Fraction(10) ** -place) * Fraction(10) ** place)
 
 
 def significant_digits(value: float) -> int:
     """Return how many digits it takes to write a number, leading and trailing zeros left out."""
-    mantissa = f"{abs(value):.{MOST_DIGITS - 1}e}".split("e")[0]
+    mantissa = f"{abs(value):.{float_info.dig - 1}e}".split("e")[0]
     return len(mantissa.replace(".", "").rstrip("0")) or 1
 
 
 def _nearby_fractions(polynomial: Adjustable) -> Iterator[tuple[int, Fraction, float]]:
     """Yield the simplest fraction near each coefficient, and how easily there is one."""
-    margins = MARGIN * polynomial.errors()
+    margins = norm.isf(CHANCE / 2) * polynomial.errors()
     for index in np.flatnonzero(~polynomial.fixed).tolist():
-        margin = float(margins[index])
-        fraction = simplest_fraction(float(polynomial.coefficients[index]), margin)
-        coincidence = margin * fraction.denominator**2 if fraction else np.inf
-        yield index, fraction, coincidence
+        found = simple_number(float(polynomial.coefficients[index]), float(margins[index]))
+        yield index, found.value, found.coincidence if found.value else np.inf
 
 
 def _least_certain(polynomial: Adjustable) -> int:
@@ -274,13 +258,9 @@ class TidyEquation:
     def expression(self) -> Any:
         """The polynomial as a SymPy expression."""
         sympy = import_extra("sympy", extra="symbolic", purpose="TidyEquation.expression")
-        symbols = [sympy.Symbol(name) for name in self.names]
-        terms = [
-            sympy.sympify(c)
-            * sympy.Mul(*(symbol**power for symbol, power in zip(symbols, powers, strict=True)))
-            for c, powers in zip(self.coefficients, self.exponents.tolist(), strict=True)
-        ]
-        total = sympy.Add(*terms)
+        products = sympy_monomials(self.names, self.exponents)
+        terms = zip(self.coefficients, products, strict=True)
+        total = sympy.Add(*(sympy.sympify(c) * product for c, product in terms))
         return sympy.factor(total) if self.is_product else total
 
     @property
@@ -292,14 +272,14 @@ class TidyEquation:
 
             names = {sympy.Symbol(n): latex for n, latex in zip(self.names, symbols, strict=True)}
             return str(sympy.latex(self.expression, symbol_names=names))
-        return LATEX.write(Sum(self.exponents, self.coefficients, MOST_DIGITS), symbols)
+        return LATEX.write(Sum(self.exponents, self.coefficients, float_info.dig), symbols)
 
     def __str__(self) -> str:
         if self.is_product:
             return f"{str(self.expression).replace('**', '^')} = 0"
         names = list(map(plain_symbol, self.names))
-        terms = Sum(self.exponents, self.coefficients, MOST_DIGITS)
-        return f"{Notation(times='*').write(terms, names)} = 0"
+        terms = Sum(self.exponents, self.coefficients, float_info.dig)
+        return f"{LAW.write(terms, names)} = 0"
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self}>"
@@ -339,22 +319,14 @@ class TidyEquation:
 # Which ones of it a fit finds is a matter of coordinates. In reduced echelon form simple equations
 # show, and modulo multiples of the equations of lower degree still simpler ones.
 
-#: Below this many times the uncertainty, nothing is built on a number: it is no pivot, and a
-#: polynomial that differs by so little from multiples of others is one of them.
-TIMES_UNCERTAINTY = 10.0
-#: Pivots need not be larger than this share of the largest, however uncertain they are.
-LARGEST_PIVOT_SHARE = 0.5
+# Nothing is built on a number that may be noise, with a factor of two to spare: it is not a pivot,
+# and a polynomial that differs by so little from multiples of others is one of them. Pivots need
+# not be larger than half of the largest, however uncertain they are.
 
 
 @dataclass(frozen=True, eq=False)
-class Coordinates:
-    """Polynomials each of which alone has its pivot, where its coefficient is 1.
-
-    Parameters
-    ----------
-    coefficients : array of shape (n_monomials, n_polynomials)
-    pivots : int array of shape (n_polynomials,)
-    """
+class EchelonForm:
+    """Polynomials, one a column, each of which alone has its pivot, where its coefficient is 1."""
 
     coefficients: FloatArray
     pivots: IntArray
@@ -369,7 +341,7 @@ class Coordinates:
         return kept
 
 
-def readable(sample: Sample, *, mix: bool) -> Iterator[tuple[int, FloatArray, Coordinates]]:
+def readable(sample: Sample, *, mix: bool) -> Iterator[tuple[int, FloatArray, EchelonForm]]:
     """Choose polynomials to write: degree, coefficients, and what fixes scale and mixture.
 
     With ``mix``, combine the polynomials of each degree, and leave out those that are spanned, up
@@ -388,7 +360,7 @@ def readable(sample: Sample, *, mix: bool) -> Iterator[tuple[int, FloatArray, Co
         noise = _noise(sample, own, degree)
         known = _echelon(sample, _multiples(sample, lower, degree), noise)
         found = _echelon(sample, _new(sample, own, known, noise), noise)
-        found.coefficients[known.pivots] = 0.0  # which rounding errors left
+        found.coefficients[known.pivots] = 0.0  # up to rounding errors
         both = _joined(known, found)
         for coefficients in found.coefficients.T:
             lower.append((degree, coefficients))
@@ -405,12 +377,12 @@ def _noise(sample: Sample, polynomials: FloatArray, degree: int) -> float:
     )
 
 
-def _echelon(sample: Sample, rows: FloatArray, noise: float) -> Coordinates:
+def _echelon(sample: Sample, rows: FloatArray, noise: float) -> EchelonForm:
     """Bring weighted rows of coefficients to echelon form."""
     # High degrees first, so that pivots are leading terms; the first variable first within one.
     order = np.argsort(-sample.table.exponents.sum(axis=1), kind="stable")
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    share = min(max(PIVOT_SHARE, TIMES_UNCERTAINTY * noise), LARGEST_PIVOT_SHARE)
+    share = min(max(PIVOT_SHARE, 2 * OUTLYING * noise), 0.5)
     echelon, pivots = reduced_echelon(
         rows / np.where(norms > 0, norms, 1.0), order, pivot_share=share
     )
@@ -418,7 +390,7 @@ def _echelon(sample: Sample, rows: FloatArray, noise: float) -> Coordinates:
     echelon, pivots = echelon[by_pivot], pivots[by_pivot]
     coefficients = echelon.T / sample.sizes[:, None] * sample.sizes[pivots]
     coefficients[pivots] = np.eye(len(pivots))
-    return Coordinates(coefficients, pivots)
+    return EchelonForm(coefficients, pivots)
 
 
 def _multiples(sample: Sample, lower: list[tuple[int, FloatArray]], degree: int) -> FloatArray:
@@ -431,7 +403,7 @@ def _multiples(sample: Sample, lower: list[tuple[int, FloatArray]], degree: int)
     return (np.hstack(parts) * sample.sizes[:, None]).T
 
 
-def _new(sample: Sample, own: FloatArray, known: Coordinates, noise: float) -> FloatArray:
+def _new(sample: Sample, own: FloatArray, known: EchelonForm, noise: float) -> FloatArray:
     """Return what polynomials have beyond multiples of others, as weighted rows."""
     weights = sample.sizes[:, None]
     rows = normalize_columns(own * weights).T
@@ -440,21 +412,18 @@ def _new(sample: Sample, own: FloatArray, known: Coordinates, noise: float) -> F
     echelon = (known.coefficients * weights / sample.sizes[known.pivots]).T
     reduced = reduced_modulo(rows, echelon, known.pivots)
     _, singular, spanned = np.linalg.svd(reduced, full_matrices=False)
-    return np.asarray(spanned[singular > max(NEGLIGIBLE, TIMES_UNCERTAINTY * noise)])
+    return np.asarray(spanned[singular > max(SAME, 2 * OUTLYING * noise)])
 
 
-def _joined(known: Coordinates, found: Coordinates) -> Coordinates:
+def _joined(known: EchelonForm, found: EchelonForm) -> EchelonForm:
     """Put two sets together; the second one has nothing on the pivots of the first."""
     reduced = known.coefficients - found.coefficients @ known.coefficients[found.pivots]
-    return Coordinates(
+    return EchelonForm(
         np.hstack([reduced, found.coefficients]), np.concatenate([known.pivots, found.pivots])
     )
 
 
 # --- Equations as people would write them, with the error that this causes ------------------------
-
-#: Monomials of an equation that somebody might want to read; the time grows with their cube.
-MOST_MONOMIALS = 1000
 
 
 def tidy(
@@ -530,10 +499,11 @@ def tidy(
         return []
     names = _names_for(equations, X, feature_names)
     n_monomials = count(basis.n_features, len(basis.blocks))
-    if n_monomials > MOST_MONOMIALS:
+    most = isqrt(BLOCK)  # a matrix of them is worked on at a time
+    if n_monomials > most:
         raise ValueError(
             f"there are {n_monomials} monomials in {basis.n_features} variables up to degree "
-            f"{len(basis.blocks)}, more than the {MOST_MONOMIALS} that can be tidied; pass the "
+            f"{len(basis.blocks)}, more than the {most} that can be tidied; pass the "
             "ideal without its preprocessing, or fewer degrees"
         )
     sample = Sample.of(basis, X)
@@ -557,7 +527,7 @@ def tidy(
     return [each.factored() for each in found] if factor else found
 
 
-def _names_for(equations: Equations, X: Any, feature_names: Any) -> tuple[str, ...]:
+def _names_for(equations: ModelEquations, X: Any, feature_names: Any) -> tuple[str, ...]:
     """Take the names of a frame's columns where the model has none, and compare them otherwise."""
     columns = getattr(X, "columns", None)
     if feature_names is not None or columns is None:

@@ -11,35 +11,27 @@ from typing import Any
 
 import numpy as np
 
+from vanishing.arrays.blocks import row_slices
 from vanishing.arrays.namespace import FloatArray, IntArray, lazy
+from vanishing.equations.text import UNNOTICED
+from vanishing.levels import BLOCK, ROUNDING
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.monomials import Monomials, monomials
 
-#: Where the number of digits is left open, leaving terms out changes values by at most this share
-#: of the extent, and rounding by as much.
-NEGLIGIBLE = 0.05
 #: Digits of what an equation says, where it is exact and the number of digits is left open.
-MOST_DIGITS = 5
-#: Digits that a double has.
+EXACT_SHOWN = 5
+#: Digits that tell every double from its neighbours.
 ALL_DIGITS = 17
-#: Terms below this share of the largest one are rounding.
-ROUNDING = 1e-14
-#: Points on which sizes are taken, and numbers that the derivatives there may take.
-N_POINTS, N_SLOPES, MOST_SLOPES = 1000, 64, 2**24
-#: Monomials that are evaluated on the points, at most.
-MOST_EVALUATED = 10_000
+#: Points on which sizes are taken: they are right to a few percent, 1/√(2 · 1000).
+N_POINTS = 1000
 
 
 @dataclass(frozen=True, eq=False)
 class DataScale:
     """Points like the data, which say how large terms and polynomials are there.
 
-    Parameters
-    ----------
-    points : array of shape (n_samples, n_features)
-    is_complete : bool
-        Whether the points spread as far as the data in every direction. Otherwise any term may be
-        larger than it seems, and none is left out.
+    They are complete if they spread as far as the data in every direction. Otherwise any term may
+    be larger than it seems, and none is left out.
     """
 
     points: FloatArray
@@ -49,16 +41,10 @@ class DataScale:
     def of(cls, basis: PolynomialBasis, model: Any = None) -> "DataScale":
         """Draw points with the mean and the covariance of the data of a fit.
 
-        A model holds no data, but these moments: the nonvanishing polynomials of degree 1,
-        F_1 = (x - mean) V_F, are orthonormal on the data, and G_1 = (x - mean) V_G are orthogonal
-        to them and have their extents.
-
-        Parameters
-        ----------
-        basis : PolynomialBasis
-        model : VanishingIdeal, optional
-            The ideal that the basis is from. It knows directions in which the data is constant,
-            which a basis alone cannot tell from directions that were given up.
+        A model holds no data, but these moments: the nonvanishing polynomials of degree 1, F_1 = (x
+        - mean) V_F, are orthonormal on the data, and G_1 = (x - mean) V_G are orthogonal to them
+        and have their extents. The model that the basis is from knows directions in which the data
+        is constant, which a basis alone cannot tell from directions that were given up.
         """
         points = np.zeros((N_POINTS, basis.n_features))
         first = basis.blocks[0]
@@ -78,16 +64,16 @@ class DataScale:
     def sizes(self, degree: int) -> FloatArray | None:
         """Return the size of each monomial up to a degree, or None if one is too large a number.
 
-        That is its root mean square. Where a monomial itself vanishes on the points, or there are
-        too many to be evaluated, variables are taken to be independent.
+        That is its root mean square. Where a monomial itself vanishes on the points, variables are
+        taken to be independent.
         """
         table = monomials(self.points.shape[1], degree)
-        found = monomial_sizes(self.points, table)
-        if len(table) <= MOST_EVALUATED:
-            with np.errstate(over="ignore", invalid="ignore"):
-                values = table.values(np.ascontiguousarray(self.points.T))
-                together = np.sqrt(np.mean(values**2, axis=1))
-            found = np.where(together > ROUNDING * found, together, found)
+        alone, squares = monomial_sizes(self.points, table), np.zeros(len(table))
+        with np.errstate(over="ignore", invalid="ignore"):
+            for rows in row_slices(self.points, width=2 * len(table)):
+                squares += np.sum(table.values(self.points[rows].T) ** 2, axis=1)
+            together = np.sqrt(squares / len(self.points))
+        found = np.where(together > ROUNDING * len(self.points) * alone, together, alone)
         return found if np.isfinite(found).all() else None
 
     def spans(self, basis: PolynomialBasis) -> FloatArray:
@@ -96,8 +82,7 @@ class DataScale:
         That is what an equation says, as variables go from a standard deviation below their mean to
         one above. Its terms may be much larger, far from the origin, where they cancel.
         """
-        n_numbers = max(1, basis.count() * basis.n_features)
-        n_points = min(N_SLOPES, max(4, MOST_SLOPES // n_numbers))
+        n_points = max(4, BLOCK // max(1, basis.count() * basis.n_features))
         some = self.points[:: max(1, len(self.points) // n_points)]
         with np.errstate(over="ignore", invalid="ignore"):
             changes = basis.jacobian(some) * (2 * self._spread)
@@ -135,37 +120,24 @@ def terms_that_count(
 ) -> tuple[IntArray, IntArray]:
     """Choose terms and digits such that what is written holds on the data like what is meant.
 
-    Parameters
-    ----------
-    coefficients : array of shape (n_terms,)
-    sizes : array of shape (n_terms,) or None
-        Of the monomials; None where they are not known, so that nothing can be left out.
-    span : float
-        How far the values change over the spread of the data.
-    extent : float
-        Root mean square of the values on the data.
-    digits : int, optional
-        Digits of each coefficient, at least, and more where the term needs them to be right to as
-        many digits of what the equation says. By default as many as change the values by less than
-        a tenth of the extent, together with the terms that are left out.
-    is_complete : bool
-        Whether the sizes are those on the data, and not less.
+    ``sizes`` are those of the monomials, None if not known; ``span`` is how far values change over
+    the spread of the data, ``extent`` their root mean square on it. With ``digits``, coefficients
+    have as many at least, and more where the term needs them to be right to as many digits of what
+    the equation says. By default values change by less than a tenth of the extent. Terms are left
+    out if sizes are complete: known, and those on the data.
 
-    Returns
-    -------
-    kept : int array
-        Largest first; in the order of degrees, highest first, where sizes are not known.
-    digits : int array
-        Significant digits of each of them.
+    Returns the terms, largest first (highest degree first if sizes are not known), and the
+    significant digits of each.
     """
     known = np.flatnonzero(coefficients)[::-1]
     if sizes is None:
-        return known, np.full(len(known), MOST_DIGITS if digits is None else digits)
+        return known, np.full(len(known), EXACT_SHOWN if digits is None else digits)
     contributions = np.abs(coefficients) * sizes
     largest = float(contributions.max(initial=0.0))
-    said, rounding = min(span, largest), ROUNDING * largest
+    # The coefficients are sums of about as many products.
+    said, rounding = min(span, largest), ROUNDING * len(coefficients) * largest
     if digits is None:
-        negligible = max(NEGLIGIBLE * extent, 10.0**-MOST_DIGITS * said, rounding)
+        negligible = max(UNNOTICED * extent, 10.0**-EXACT_SHOWN * said, rounding)
     else:
         negligible = max(0.5 * 10.0**-digits * said, rounding)
     kept = known

@@ -1,21 +1,28 @@
 """Equations as plain text: numbers, names, and sums of terms in any notation."""
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from math import floor, log10
 from os.path import commonprefix
+from typing import NamedTuple
 
 import numpy as np
 
 from vanishing.arrays.namespace import FloatArray, IntArray
+from vanishing.levels import ROUNDING
 
 # --- Numbers and names as people write them -------------------------------------------------------
 
-#: Digits of a number that is changed, at least; and the most that somebody would have written.
-FEWEST_DIGITS, LONGEST_WRITTEN = 4, 12
-#: Share of a change that rounding may hide.
-VISIBLE = 0.05
-#: Decimals that a column of rounded numbers has, at most, and the relative error of such numbers.
-MOST_DECIMALS, AS_WRITTEN = 6, 1e-9
+#: Digits of a number where nothing else is said: a column of them is still easy to read.
+SHOWN_DIGITS = 4
+#: Digits of the longest number, and decimals of the longest column, that somebody would write.
+LONGEST_WRITTEN, LONGEST_DECIMALS = 12, 6
+#: Letters of a name in a picture or a table.
+NAME_LENGTH = 32
+#: Share of a change, or of the noise, that a reader does not miss: rounding may hide it.
+UNNOTICED = 0.05
 #: Characters that are not printed and belong to words of some scripts.
 JOINERS = "\u200c\u200d"
 
@@ -43,38 +50,22 @@ def significant(value: float, digits: int) -> str:
 def changed_number(value: float, other: float, decimals: int | None = None) -> tuple[str, str]:
     """Write a number, and the one that it is changed to, with the digits that the change needs.
 
-    Parameters
-    ----------
-    value : float
-        Written as it is in the data. One with more digits than people write is rounded.
-    other : float
-        Has at least four digits, no fewer than the integer part, and so many that rounding hides
-        no more than a twentieth of the change.
-    decimals : int, optional
-        Of the column, if its numbers are rounded. The other number then has as many, unless that
-        hides the change.
-
-    Returns
-    -------
-    tuple of str
+    The first is written as in the data, or rounded if it has more digits than people write. The
+    other has at least four digits, no fewer than the integer part, and so many that rounding hides
+    no more than a twentieth of the change. If the numbers of the column are rounded to
+    ``decimals``, it has as many, unless that hides the change.
 
     Examples
     --------
     >>> from vanishing.equations.text import changed_number
-    >>> changed_number(113094.0, 112873.4182)
-    ('113094', '112873')
-    >>> changed_number(1013.25, 1013.31000007)
-    ('1013.25', '1013.31')
-    >>> changed_number(2 / 3, 0.1)
-    ('0.6667', '0.1')
-    >>> changed_number(1948.26, 1858.2600000001, decimals=2)
-    ('1948.26', '1858.26')
-    >>> changed_number(154.98000000000002, 127.98, decimals=2)
-    ('154.98', '127.98')
+    >>> changed_number(113094.0, 112873.4182), changed_number(1013.25, 1013.31000007)
+    (('113094', '112873'), ('1013.25', '1013.31'))
+    >>> changed_number(2 / 3, 0.1), changed_number(154.98000000000002, 127.98, decimals=2)
+    (('0.6667', '0.1'), ('154.98', '127.98'))
     """
     if decimals is not None and (rounded := round(other, decimals)) != value:
         return as_given(value, 10.0**-decimals / 20), exact_number(rounded)
-    error = VISIBLE * abs(other - value)
+    error = UNNOTICED * abs(other - value)
     return as_given(value, error), _within(other, error)
 
 
@@ -93,21 +84,19 @@ def as_given(value: float, error: float = np.inf) -> str:
 
 def _within(value: float, error: float) -> str:
     """Write a number with the fewest digits, four at least, that are off by at most an error."""
-    for digits in range(FEWEST_DIGITS, 17):
+    is_long = "e" in repr(value)  # so that it is written with a power of ten
+    for digits in range(SHOWN_DIGITS, sys.float_info.dig + 2):
         rounded = float(f"{value:.{digits}g}")
         # Whole numbers are not rounded to tens or hundreds.
-        if abs(rounded - value) <= error and not 10.0**digits <= abs(value) < 1e16:
+        if abs(rounded - value) <= error and (is_long or abs(value) < 10.0**digits):
             return exact_number(rounded)
     return exact_number(value)
 
 
 def exact_number(value: float) -> str:
     """Write the fewest digits that give the same number again, as it is in a file."""
-    if value == 0:
-        return "0"  # also for -0
-    if 1e-4 <= abs(value) < 1e16:
-        return np.format_float_positional(value, trim="-").replace("-", "−")
-    return repr(float(value)).replace("-", "−")
+    # Python writes a power of ten below 1e-4 and from 1e16 on. The sum is 0 for -0.
+    return repr(float(value) + 0.0).removesuffix(".0").replace("-", "−")
 
 
 def _digits_of(text: str) -> str:
@@ -128,8 +117,8 @@ def last_digits(X: FloatArray) -> FloatArray:
 
 
 def _last_digit(column: FloatArray) -> float:
-    largest = AS_WRITTEN * np.abs(column)
-    for decimals in range(MOST_DECIMALS + 1):
+    largest = ROUNDING * np.abs(column)
+    for decimals in range(LONGEST_DECIMALS + 1):
         rounded = np.round(column, decimals)
         # Much faster than np.allclose, and tables of images have many columns.
         with np.errstate(invalid="ignore"):  # the difference of infinite numbers, which are equal
@@ -169,7 +158,7 @@ def join(names: Sequence[str], most: int = 8) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def shorten_name(name: str, length: int = 32) -> str:
+def shorten_name(name: str, length: int = NAME_LENGTH) -> str:
     """Cut the middle out of a long name: beginnings tell groups apart, ends their members."""
     name = printable(name)
     if len(name) <= length:
@@ -178,7 +167,7 @@ def shorten_name(name: str, length: int = 32) -> str:
     return f"{name[:head]}…{name[len(name) - (length - 1 - head) :]}"
 
 
-def shorten_names(names: Sequence[str], length: int) -> list[str]:
+def shorten_names(names: Sequence[str], length: int = NAME_LENGTH) -> list[str]:
     """Shorten names as long as they stay different: by their middle, or by what all have in common.
 
     Examples
@@ -190,11 +179,78 @@ def shorten_names(names: Sequence[str], length: int) -> list[str]:
     short = [shorten_name(name, length) for name in names]
     if len(set(short)) == len(set(names)):
         return short
-    # Of letters, as is meant here, and not of folders.
+    # commonprefix compares letters, not folders, which is what is needed here.
     head = len(commonprefix(list(names)))  # noqa: RUF071
     rests = [name[head:] for name in names]
     tail = len(commonprefix([rest[::-1] for rest in rests]))  # noqa: RUF071
     return [shorten_name(f"…{rest[: len(rest) - tail]}…", length) for rest in rests]
+
+
+# --- The simple number nearby ---------------------------------------------------------------------
+
+
+class SimpleNumber(NamedTuple):
+    """A simple number near another one.
+
+    ``coincidence`` is how many numbers as simple as this one are as near by chance. Below 1 it says
+    something about the other number, the more the smaller it is.
+    """
+
+    value: Fraction
+    coincidence: float
+
+
+def simple_number(value: float, tolerance: float, *, decimals: bool = False) -> SimpleNumber:
+    """Find the simplest fraction within a tolerance of a number.
+
+    There are about q² fractions with denominators up to q between two whole numbers. With
+    ``decimals``, the decimal number of the fewest digits is taken instead if it is less likely a
+    coincidence: numbers of as many digits are one unit of the last digit apart.
+
+    Examples
+    --------
+    >>> from vanishing.equations.text import simple_number
+    >>> simple_number(0.33334, 2.0**-14)
+    SimpleNumber(value=Fraction(1, 3), coincidence=0.0010986328125)
+    >>> float(simple_number(9.81, 1e-5, decimals=True).value)
+    9.81
+    """
+    fraction = simplest_fraction(value, tolerance)
+    found = SimpleNumber(fraction, 2 * tolerance * fraction.denominator**2)
+    for digits in range(sys.float_info.dig if decimals and value else 0):
+        decimal = Fraction(f"{value:.{digits}e}")
+        if abs(decimal - Fraction(value)) <= tolerance:
+            unit = 10.0 ** (floor(log10(abs(value))) - digits)
+            coincidence = 2 * tolerance / unit
+            return min(found, SimpleNumber(decimal, coincidence), key=lambda each: each.coincidence)
+    return found
+
+
+def simplest_fraction(value: float, error: float) -> Fraction:
+    """Return the fraction of smallest denominator in [value - error, value + error].
+
+    Examples
+    --------
+    >>> from vanishing.equations.text import simplest_fraction
+    >>> simplest_fraction(3.1416, 0.002)
+    Fraction(22, 7)
+    """
+    exact, margin = Fraction(value), Fraction(error)
+    if exact < 0:
+        return -_simplest_between(-exact - margin, -exact + margin)
+    return _simplest_between(exact - margin, exact + margin)
+
+
+def _simplest_between(low: Fraction, high: Fraction) -> Fraction:
+    """Continued fractions of both ends as far as they agree, then the smallest that fits."""
+    whole = floor(low)
+    if low <= 0:
+        return Fraction(0)
+    if whole == low:
+        return Fraction(whole)
+    if whole + 1 <= high:
+        return Fraction(whole + 1)
+    return whole + 1 / _simplest_between(1 / (high - whole), 1 / (low - whole))
 
 
 # --- Sums of terms: one writer for all notations --------------------------------------------------
@@ -202,16 +258,9 @@ def shorten_names(names: Sequence[str], length: int) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class Sum:
-    """The terms of one polynomial that are written.
+    """The terms of one polynomial that are written; ``n_left_out`` terms count and are not.
 
-    Parameters
-    ----------
-    exponents : int array of shape (n_terms, n_variables)
-    coefficients : sequence of int or float
-    digits : int or sequence of int
-        Significant digits of the coefficients, of all or of each.
-    n_left_out : int
-        Terms that count and are not written.
+    ``digits`` are the significant digits of all coefficients, or of each.
     """
 
     exponents: IntArray
@@ -239,16 +288,7 @@ class Sum:
 
 @dataclass(frozen=True)
 class Term:
-    """One term.
-
-    Parameters
-    ----------
-    is_negative : bool
-    number : str
-        Absolute value of the coefficient; empty for a factor 1.
-    powers : list of (str, float)
-        Variables and their exponents.
-    """
+    """One term: sign, absolute value of the coefficient (empty for 1), variables and exponents."""
 
     is_negative: bool
     number: str
@@ -259,21 +299,10 @@ class Term:
 class Notation:
     """Symbols of a way to write sums.
 
-    Parameters
-    ----------
-    signs : tuple of str
-        Plus and minus between two terms.
-    first_signs : tuple of str
-        Plus and minus before the first one.
-    times : str
-    power : str
-        Format of a name and an exponent.
-    ten : str or None
-        Format of a power of ten; None to write 1e-05.
-    write_number : callable
-        Writes a positive number with some significant digits.
-    superscripts : bool
-        Whether exponents are superscript characters.
+    ``signs`` are plus and minus between terms, ``first_signs`` those before the first. ``power`` is
+    a format of a name and an exponent, unless ``superscripts`` are used; ``ten`` one of a power of
+    ten, None to write 1e-05. ``write_number`` writes a positive number with some significant
+    digits.
     """
 
     signs: tuple[str, str] = (" + ", " - ")

@@ -15,40 +15,23 @@ from typing import Any
 
 import numpy as np
 
-from vanishing.arrays.blocks import row_slices
+from vanishing.arrays.blocks import block_rows, row_slices
 from vanishing.arrays.namespace import FloatArray, is_array, lazy, move_to_host, unmask
 from vanishing.equations.expansion import expand_basis
 from vanishing.equations.sizes import monomial_sizes
+from vanishing.equations.text import UNNOTICED
+from vanishing.levels import ROUNDING
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.monomials import Monomials, monomials
-
-#: Standard errors are estimated from rows that have together as many monomials, or so many rows.
-MOST_NUMBERS = 10_000_000
-FEWEST_ROWS = 1000
-#: Rounding errors, in units of the largest term.
-ROUNDING = 16 * np.finfo(np.float64).eps
-#: Rounding errors, in units of what a polynomial says, above which it says nothing.
-LOST = 0.01
-#: Of a standard error, that is lost without further thought.
-SMALL_PART = 0.25
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
     """What the data says about monomials and polynomials.
 
-    Parameters
-    ----------
-    basis : PolynomialBasis
-    X : array of shape (n_samples, n_features)
-    table : Monomials
-        Those up to the highest degree.
-    coefficients : array of shape (n_monomials, n_vanishing)
-        Of the vanishing polynomials.
-    nonvanishing : array of shape (n_monomials, n_nonvanishing)
-        Coefficients of the others.
-    sizes : array of shape (n_monomials,)
-        Of the monomials on X, as ``monomial_sizes`` takes them.
+    ``table`` holds the monomials up to the highest degree; ``coefficients`` of the vanishing
+    polynomials and ``nonvanishing`` have one row a monomial; ``sizes`` are those of the monomials
+    on X, as ``monomial_sizes`` takes them.
     """
 
     basis: PolynomialBasis
@@ -77,9 +60,9 @@ class Sample:
 
     @lazy
     def _rows(self) -> FloatArray:
-        """Some of the rows, spread evenly."""
+        """Some of the rows, spread evenly: as many as are worked on at a time."""
         n_gradients = self.basis.count("nonvanishing") * self.basis.n_features
-        n_rows = max(FEWEST_ROWS, MOST_NUMBERS // max(len(self.table), n_gradients))
+        n_rows = block_rows(max(len(self.table), n_gradients))
         return self.X[:: -(-len(self.X) // n_rows)]
 
     @lazy
@@ -128,20 +111,21 @@ class Sample:
     def roundings(self, coefficients: FloatArray, degree: int) -> FloatArray:
         """Return how far single coefficients may be rounded while the others stay.
 
-        That changes the values on X by a small part of a standard error.
+        That changes the values on X by a quarter of a standard error: together with the error
+        itself, as independent of it, by 3 % more than this alone.
         """
         values = self._monomial_values @ coefficients
         typical = np.sqrt(
             np.mean(values**2) / self._n_free(degree) + self._rounding(coefficients) ** 2
         )
         occurs = self.table.exponents.sum(axis=1) <= degree
-        return np.where(occurs, SMALL_PART * typical / self.sizes, 0.0)
+        return np.where(occurs, typical / 4 / self.sizes, 0.0)
 
     def is_lost(self, coefficients: FloatArray) -> bool:
         """Say whether rounding hides how the polynomial changes over the spread of the data."""
         gradient, _ = self._derivatives(coefficients)
         change = np.sqrt(np.mean(np.sum((gradient * np.std(self._rows, axis=0)) ** 2, axis=1)))
-        return bool(self._rounding(coefficients) > LOST * change > 0)
+        return bool(self._rounding(coefficients) > UNNOTICED * change > 0)
 
     def _n_free(self, degree: int) -> int:
         """Return the number of rows less that of coefficients which were fitted to them."""
@@ -149,7 +133,8 @@ class Sample:
         return max(1, len(self.X) - n_fitted)
 
     def _rounding(self, coefficients: FloatArray) -> float:
-        return float(ROUNDING * np.max(np.abs(coefficients) * self.sizes))
+        """Return the rounding errors of the values, whose largest terms are products."""
+        return float(4 * ROUNDING * np.max(np.abs(coefficients) * self.sizes))
 
 
 def _checked(X: Any, n_features: int) -> FloatArray:

@@ -12,14 +12,21 @@ from vanishing.arrays.namespace import FloatArray
 from vanishing.equations.text import number, shorten_names
 from vanishing.explain.record import TYPICAL, Bar, BrokenEquation, Explanation
 from vanishing.plotting.style import (
+    CELL,
     INK,
+    LABELS,
+    LEGEND,
     LESS,
+    LINE_SPACING,
     MORE,
+    NARROW_SIDE,
     NEUTRAL,
     NOTE,
     NOTE_SIZE,
+    PAD,
     TEXT_SIZE,
     TITLE_SIZE,
+    WIDE_SIDE,
     diverging_colors,
     new_axes,
     pyplot,
@@ -27,36 +34,15 @@ from vanishing.plotting.style import (
 
 # --- The explanation of a row of a table: a bar for each feature, and the broken equations --------
 
-#: Inches: width of the figure, height of a bar, of a line of text, and of what is always there.
-WIDTH, BAR, LINE, FIXED = 7.0, 0.34, 0.18, 1.2
-#: Points: from the bars to the equations below them, and to the heading of the values above.
-BELOW, ABOVE = 28, 6
-#: Points: from the bars to the title above the headings, and between columns of text.
-HEAD, GAP = 26, 10
-#: Letters of a name.
-LONGEST_NAME = 32
-
 
 def draw_bars(explanation: Explanation, n_features: int, ax: Any) -> Any:
-    """Draw an explanation as bars.
-
-    Parameters
-    ----------
-    explanation : Explanation
-    n_features : int
-        Bars, at most, except for one that sums up the rest.
-    ax : matplotlib Axes or None
-        None for a new figure.
-
-    Returns
-    -------
-    matplotlib Axes
-    """
+    """Draw an explanation as bars, one for each of ``n_features`` at most and one for the rest."""
     bars = explanation.bars(n_features)
     equations = explanation.equations if bars else ()
     if ax is None:
         n_lines = len(equations) + 1 if equations else 0
-        ax = new_axes(1, (WIDTH, FIXED + BAR * len(bars) + LINE * n_lines))
+        height = 2 * LABELS + CELL * len(bars) + LINE_SPACING * NOTE_SIZE / 72 * n_lines
+        ax = new_axes(1, (WIDE_SIDE + LEGEND, height))
     elif np.ndim(ax) > 0:
         raise ValueError("ax must be one Axes for a table; pass image_shape if x is an image")
     score = f"Score {number(explanation.score, '.3g')}"
@@ -67,7 +53,9 @@ def draw_bars(explanation: Explanation, n_features: int, ax: Any) -> Any:
     else:
         score += f", {number(explanation.counterfactual_score, '.3g')} with the suggested fix"
         _draw_bars(ax, bars)
-    ax.set_title(score, loc="left", fontsize=TITLE_SIZE, color=INK, pad=HEAD if bars else 12)
+    ax.set_title(
+        score, loc="left", fontsize=TITLE_SIZE, color=INK, pad=2 * TEXT_SIZE + PAD if bars else 12
+    )
     _write_equations(ax, equations)
     return ax
 
@@ -76,7 +64,7 @@ def _draw_bars(ax: Any, bars: Sequence[Bar]) -> None:
     """Draw one bar a feature, names on the left, numbers and values in columns on the right."""
     added = np.array([bar.attribution for bar in bars])
     # Names are short, but different from each other.
-    short = iter(shorten_names([bar.name for bar in bars if not bar.is_rest], LONGEST_NAME))
+    short = iter(shorten_names([bar.name for bar in bars if not bar.is_rest]))
     names = [bar.name if bar.is_rest else next(short) for bar in bars]
     colors = [NEUTRAL if bar.is_rest else MORE if bar.attribution > 0 else LESS for bar in bars]
     places = np.arange(len(bars))
@@ -85,10 +73,10 @@ def _draw_bars(ax: Any, bars: Sequence[Bar]) -> None:
     ax.set_xlim(min(added.min(), 0.0), max(added.max(), 0.0))
     ax.set_ylim(len(bars) - 0.5, -0.5)
     ax.set_yticks(places, names, fontsize=TEXT_SIZE, color=INK, parse_math=False)
-    ax.tick_params(axis="y", length=0, pad=6)
+    ax.tick_params(axis="y", length=0, pad=PAD)
     ax.set_xlabel("what each feature adds to the score", fontsize=NOTE_SIZE, color=NOTE, loc="left")
     # Columns that are as wide as their text never run into each other, whatever the numbers are.
-    start = float(GAP)
+    start = float(TEXT_SIZE)
     for heading, texts in (
         ("adds", [bar.written for bar in bars]),
         ("value → suggested fix", [bar.change for bar in bars]),
@@ -104,8 +92,8 @@ def _draw_bars(ax: Any, bars: Sequence[Bar]) -> None:
                 fontsize=TEXT_SIZE,
                 color=INK,
             )
-        _write_beside(ax, heading, corner=(1, 1), points=ABOVE, right=start)
-        start += GAP + max(_measure(text) for text in (heading, *texts))
+        _write_beside(ax, heading, corner=(1, 1), points=PAD, right=start)
+        start += TEXT_SIZE + max(_measure(text) for text in (heading, *texts))
 
 
 def _measure(text: str) -> float:
@@ -119,7 +107,7 @@ def _write_equations(ax: Any, equations: Sequence[BrokenEquation]) -> None:
     """Write the broken equations below the bars."""
     if equations:
         lines = ["Broken equations:", *(equation.summary for equation in equations)]
-        _write_beside(ax, "\n".join(lines), corner=(0, 0), points=-BELOW)
+        _write_beside(ax, "\n".join(lines), corner=(0, 0), points=-3 * NOTE_SIZE)
 
 
 def _write_beside(
@@ -135,41 +123,24 @@ def _write_beside(
         va="top" if points < 0 else "bottom",
         fontsize=NOTE_SIZE,
         color=NOTE,
-        linespacing=1.4,
+        linespacing=LINE_SPACING,
     )
 
 
 # --- The explanation of an image: the image, the suggested fix, and what each pixel adds ----------
 
-#: Inches.
-SIZE = (8.4, 2.9)
-#: How much of the image is seen below its attribution, and how many times smaller than the largest
-#: an attribution may be to hide it all the same.
-FAINT, OPAQUE = 0.25, 4.0
+#: How much of the image is seen below its attribution, and the share of the largest attribution
+#: from which one hides the image.
+IMAGE_OPACITY = 0.25
 
 
 def draw_pixels(
     explanation: Explanation, image_shape: tuple[int, ...], cmap: Any, ax: Any
 ) -> list[Any]:
-    """Draw an explanation as three images.
-
-    Parameters
-    ----------
-    explanation : Explanation
-    image_shape : tuple of int
-        Height, width and perhaps channels.
-    cmap : str or matplotlib Colormap
-        For images of one channel.
-    ax : sequence of three matplotlib Axes, or None
-        None for a new figure.
-
-    Returns
-    -------
-    list of three matplotlib Axes
-    """
+    """Draw an explanation as three images of a shape: height, width and perhaps channels."""
     shape = _checked_shape(image_shape, len(explanation.attribution))
     if ax is None:
-        ax = new_axes(3, SIZE)
+        ax = new_axes(3, (3 * NARROW_SIDE + 2 * LABELS, NARROW_SIDE + LABELS))
     elif np.shape(ax) != (3,):
         raise ValueError(
             "ax must be a sequence of three Axes for an image, such as those of plt.subplots(1, 3)"
@@ -182,7 +153,7 @@ def draw_pixels(
     look = {"cmap": cmap, "vmin": 0.0, "vmax": 1.0}
     left.imshow(sample, **look)
     middle.imshow(fix, **look)
-    right.imshow(sample, alpha=FAINT, **look)
+    right.imshow(sample, alpha=IMAGE_OPACITY, **look)
     _draw_heat(right, explanation.attribution.reshape(shape).sum(axis=2), axes)
     for panel, title in zip(axes, _titles(explanation), strict=True):
         panel.set_title(title, fontsize=TITLE_SIZE, color=INK)
@@ -200,7 +171,7 @@ def _draw_heat(ax: Any, added: FloatArray, axes: list[Any]) -> None:
     if largest == 0.0:
         return
     colors = {"cmap": diverging_colors(), "norm": Normalize(-largest, largest)}
-    ax.imshow(added, alpha=np.minimum(OPAQUE * np.abs(added) / largest, 1.0), **colors)
+    ax.imshow(added, alpha=np.minimum(np.abs(added) / (IMAGE_OPACITY * largest), 1.0), **colors)
     # The scale of the heat map itself would fade as it does.
     bar = ax.figure.colorbar(ScalarMappable(**colors), ax=axes, shrink=0.8, pad=0.02)
     bar.ax.tick_params(labelsize=NOTE_SIZE, colors=INK)

@@ -6,10 +6,16 @@ import numpy as np
 
 from vanishing.arrays.namespace import FloatArray
 from vanishing.data.inputs import get_feature_names
+from vanishing.equations.sizes import N_POINTS
 from vanishing.equations.text import number, shorten_name
 from vanishing.plotting.style import (
+    CELL,
     INK,
+    LABELS,
     LESS,
+    LINE_SPACING,
+    LOWEST_DRAWN,
+    NARROW_SIDE,
     NEUTRAL,
     NOTE,
     NOTE_SIZE,
@@ -22,14 +28,8 @@ from vanishing.plotting.style import (
 )
 from vanishing.polynomials.basis import PolynomialBasis
 
-#: Inches: width of the two narrow panels, of a column of shares, and heights.
-NARROW, COLUMN, ROW = 2.3, 0.34, 0.22
 #: Polynomials and variables that have a row or a column of their own, at most.
-MOST_ROWS, MOST_COLUMNS = 30, 24
-#: Points on which derivatives are taken, at most: more change nothing that is seen.
-MOST_POINTS = 2000
-#: Extents below this are rounding; they are drawn there, since zero has no logarithm.
-SMALLEST = 1e-17
+MOST_SHOWN = 24
 NOTHING = "Nothing vanishes:\nraise tol or max_degree."
 
 
@@ -98,7 +98,7 @@ class BasisDisplay:
             Fitted. The polynomials of a pipeline are carried back to its columns. Of a detector it
             is the first ideal, that of all rows.
         X : array-like of shape (n_samples, n_features), optional
-            Points from which the shares of the variables are computed; at most 2000 are used.
+            Points from which the shares of the variables are computed; at most 1000 are used.
             Without X no shares are drawn, since an ideal does not know the spread of its variables.
         feature_names : sequence of str, optional
             By default the column names of the fit, or x0, x1, ...
@@ -148,13 +148,14 @@ class BasisDisplay:
 
     @property
     def _n_shown(self) -> int:
-        return min(self.basis.count(), MOST_ROWS)
+        return min(self.basis.count(), MOST_SHOWN)
 
     def _new_axes(self, n_panels: int) -> Any:
-        n_columns = min(self.basis.n_features, MOST_COLUMNS + 1)
-        widths = [NARROW, NARROW, max(COLUMN * n_columns, 1.9)][:n_panels]
-        height = float(np.clip(1.6 + ROW * self._n_shown, 2.8, 8.0))
-        return new_axes(n_panels, (sum(widths) + 1.4, height), ratios=widths)
+        n_columns = min(self.basis.n_features, MOST_SHOWN + 1)
+        widths = [NARROW_SIDE, NARROW_SIDE, max(CELL * n_columns, NARROW_SIDE)][:n_panels]
+        rows = LINE_SPACING * TEXT_SIZE / 72 * self._n_shown
+        size = sum(widths) + 2 * LABELS, max(rows + LABELS, NARROW_SIDE) + LABELS
+        return new_axes(n_panels, size, ratios=widths)
 
     def _draw_numbers(self, ax: Any) -> None:
         """Draw two bars a degree, with their numbers."""
@@ -191,7 +192,7 @@ class BasisDisplay:
             ax.set(xticks=[], yticks=[])
             ax.text(0.5, 0.5, NOTHING, ha="center", va="center", fontsize=NOTE_SIZE, color=INK)
             return
-        heights = np.clip(extents, SMALLEST, None)
+        heights = np.clip(extents, LOWEST_DRAWN, None)
         ax.set_xscale("log")
         # Whole powers of ten, and few of them, so that their names do not meet.
         low, high = np.floor(np.log10(heights.min())), np.ceil(np.log10(heights.max() * 1.01))
@@ -239,10 +240,10 @@ class BasisDisplay:
     def _columns(self, shares: FloatArray) -> tuple[FloatArray, list[str]]:
         """Return the variables with the largest shares, in their order, and the rest as one."""
         names = [shorten_name(str(name), 20) for name in self.feature_names]
-        if shares.shape[1] <= MOST_COLUMNS + 1:
+        if shares.shape[1] <= MOST_SHOWN + 1:
             return shares, names
         largest = np.argsort(-shares.sum(axis=0), kind="stable")
-        shown, rest = np.sort(largest[:MOST_COLUMNS]), largest[MOST_COLUMNS:]
+        shown, rest = np.sort(largest[:MOST_SHOWN]), largest[MOST_SHOWN:]
         joined = np.column_stack([shares[:, shown], shares[:, rest].sum(axis=1)])
         return joined, [*(names[j] for j in shown), f"{len(rest)} others"]
 
@@ -250,18 +251,10 @@ class BasisDisplay:
 def variable_shares(basis: PolynomialBasis, points: FloatArray) -> FloatArray:
     """Return the share of each variable in each vanishing polynomial.
 
-    Parameters
-    ----------
-    basis : PolynomialBasis
-    points : array of shape (n_samples, n_features)
-        At most 2000 of them, evenly chosen, are used.
-
-    Returns
-    -------
-    array of shape (n_vanishing, n_features)
-        Rows add up to 1, or are 0 where a polynomial does not change at all.
+    Rows add up to 1, or are 0 where a polynomial does not change at all. At most 1000 points,
+    evenly chosen, are used.
     """
-    chosen = points[:: max(1, -(-len(points) // MOST_POINTS))]
+    chosen = points[:: max(1, -(-len(points) // N_POINTS))]
     squares = np.zeros((basis.count(), basis.n_features))
     for row in np.array_split(chosen, max(1, len(chosen) // 100)):
         squares += np.sum(basis.jacobian(row) ** 2, axis=0)

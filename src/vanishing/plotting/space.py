@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
+from vanishing.levels import SAME
 from vanishing.plotting.style import INK, NEUTRAL, SERIES, same_units
 from vanishing.polynomials.basis import PolynomialBasis
 
@@ -24,29 +25,10 @@ Function = Callable[[FloatArray], FloatArray]
 def zero_triangles(
     function: Function, grid: tuple[FloatArray, FloatArray, FloatArray]
 ) -> FloatArray:
-    """Return the surface on which a function is zero.
+    """Return the surface on which a function is zero, shape (n_triangles, 3 corners, 3).
 
-    Parameters
-    ----------
-    function : callable
-        Values at points of shape (n_points, 3).
-    grid : tuple of three arrays
-        Coordinates along each axis, ascending.
-
-    Returns
-    -------
-    array of shape (n_triangles, 3, 3)
-        Corners; the last axis is that of space. Orientations are arbitrary.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from vanishing.plotting.space import zero_triangles
-    >>> axis = np.linspace(-1.5, 1.5, 20)
-    >>> sphere = zero_triangles(lambda x: (x**2).sum(axis=1) - 1, (axis, axis, axis))
-    >>> radii = np.linalg.norm(sphere, axis=2)
-    >>> bool(np.abs(radii - 1).max() < 0.01)
-    True
+    The function takes points of shape (n_points, 3), the grid is ascending coordinates along each
+    axis. Orientations of the triangles are arbitrary.
     """
     corners = np.stack(np.meshgrid(*grid, indexing="ij"), axis=-1).reshape(-1, 3)
     values = function(corners)
@@ -61,17 +43,7 @@ def zero_triangles(
 
 
 def zero_segments(triangles: FloatArray, function: Function) -> FloatArray:
-    """Return the curve on a surface on which a function is zero.
-
-    Parameters
-    ----------
-    triangles : array of shape (n_triangles, 3, 3)
-    function : callable
-
-    Returns
-    -------
-    array of shape (n_segments, 2, 3)
-    """
+    """Return the curve on a surface on which a function is zero, (n_segments, 2 ends, 3)."""
     corners = triangles.reshape(-1, 3)
     values = function(corners) if len(corners) else np.zeros(0)
     numbered = np.arange(len(corners)).reshape(-1, 3)
@@ -115,27 +87,14 @@ def _cut(
 
 # --- Zero sets in space: surfaces, and the curves that several equations cut out together ---------
 
-#: Points of the grid along each axis.
-RESOLUTION = 44
-#: Opacity of a surface that is alone, of several, and of those that cut out a curve.
-ALONE, SEVERAL, FAINT = 0.55, 0.35, 0.14
-#: Newton steps by which points are brought onto the zero set, each at most one cell long.
-STEPS = 3
-#: Light comes from above the viewer; the darkest and the brightest colour of a surface, from black
-#: (-1) through its own to white (1).
-ABOVE, DARKEST, BRIGHTEST = 0.9, -0.45, 0.55
+#: Points of the grid along each axis: a surface takes a fraction of a second.
+SPACE_GRID = 44
 
 
 def draw_surfaces(
     ax: Any, basis: PolynomialBasis, limits: Any, resolution: int | None, opacity: float
 ) -> list[bool]:
-    """Draw where each polynomial of three variables is zero.
-
-    Returns
-    -------
-    list of bool
-        Whether each polynomial has zeros within the limits.
-    """
+    """Draw where each polynomial of three variables is zero; say which have zeros there."""
     from matplotlib.colors import to_rgb
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
@@ -154,13 +113,7 @@ def draw_surfaces(
 
 
 def draw_curve(ax: Any, basis: PolynomialBasis, limits: Any, resolution: int | None) -> bool:
-    """Draw where two or more polynomials of three variables are zero together.
-
-    Returns
-    -------
-    bool
-        Whether there are such points within the limits.
-    """
+    """Draw where several polynomials of three variables are zero together; say if they are."""
     from mpl_toolkits.mplot3d.art3d import Line3DCollection
 
     segments = common_zeros(basis, limits, resolution)
@@ -170,14 +123,10 @@ def draw_curve(ax: Any, basis: PolynomialBasis, limits: Any, resolution: int | N
 
 
 def common_zeros(basis: PolynomialBasis, limits: Any, resolution: int | None) -> FloatArray:
-    """Return the curve on which all vanishing polynomials of a basis are zero together.
+    """Return the curve, (n_segments, 2 ends, 3), on which all vanishing polynomials are zero.
 
     The first two cut it out. Where another one is not zero within a cell of the grid, as on the
     line that two equations of the twisted cubic have besides it, nothing is drawn.
-
-    Returns
-    -------
-    array of shape (n_segments, 2, 3)
     """
     grid, cell = _grid(limits, resolution)
     triangles = zero_triangles(_polynomial(basis, 0), grid)
@@ -186,7 +135,8 @@ def common_zeros(basis: PolynomialBasis, limits: Any, resolution: int | None) ->
         return segments
     ends = segments.reshape(-1, 3)
     start = ends
-    for _ in range(STEPS):
+    # Newton steps, each at most one cell long, double the digits: three are exact to the pixel.
+    for _ in range(3):
         values, jacobians = basis.evaluate(ends), basis.jacobian(ends)
         # In units of cells, so that axes of different units count alike.
         steps = _normal_steps(jacobians * cell, values)
@@ -209,7 +159,7 @@ def _normal_steps(jacobians: FloatArray, values: FloatArray) -> FloatArray:
     u, singular, vt = np.linalg.svd(jacobians, full_matrices=False)
     u, singular, vt = u[:, :, :2], singular[:, :2], vt[:, :2]
     inverse = np.divide(1.0, singular, out=np.zeros_like(singular), where=singular > 0)
-    inverse[:, 1] *= singular[:, 1] > 1e-6 * singular[:, 0]
+    inverse[:, 1] *= singular[:, 1] > SAME * singular[:, 0]
     return np.asarray(np.einsum("nki,nk,njk,nj->ni", vt, inverse, u, values))
 
 
@@ -220,15 +170,18 @@ def _towards_viewer(ax: Any) -> FloatArray:
 
 
 def _lit(triangles: FloatArray, color: FloatArray, viewer: FloatArray) -> FloatArray:
-    """Return the colour of each triangle in a light from above the viewer."""
+    """Return the colour of each triangle in a light from above the viewer.
+
+    It is from halfway to black, at the edge of the light, to halfway to white.
+    """
     normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
     lengths = np.linalg.norm(normals, axis=1, keepdims=True)
     normals /= np.where(lengths > 0, lengths, 1.0)
     # Orientations are arbitrary: the side that is seen is lit.
     normals *= np.where(normals @ viewer < 0, -1.0, 1.0)[:, None]
-    light = viewer + np.array([0.0, 0.0, ABOVE])
+    light = viewer + np.array([0.0, 0.0, 1.0])
     reached = np.clip(normals @ (light / np.linalg.norm(light)), 0.0, 1.0)
-    tone = (DARKEST + (BRIGHTEST - DARKEST) * reached)[:, None]
+    tone = reached[:, None] - 0.5
     return np.asarray(np.where(tone < 0, color * (1 + tone), color + (1 - color) * tone))
 
 
@@ -255,7 +208,7 @@ def _grid(
     limits: Any, resolution: int | None
 ) -> tuple[tuple[FloatArray, FloatArray, FloatArray], FloatArray]:
     """Return the coordinates of a grid, and the sides of its cells."""
-    n = resolution or RESOLUTION
+    n = resolution or SPACE_GRID
     x, y, z = (np.linspace(low, high, n) for low, high in limits)
     return (x, y, z), np.ptp(limits, axis=1) / (n - 1)
 

@@ -1,5 +1,6 @@
 """SpectrumDisplay: the extents of all directions of each degree, and where vanishing ends."""
 
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -9,25 +10,27 @@ from vanishing.construction.loop import DegreeTrace
 from vanishing.equations.text import number
 from vanishing.plotting.style import (
     INK,
+    LEGEND,
     LESS,
+    LOWEST_DRAWN,
     MORE,
     NEUTRAL,
     NOTE,
     NOTE_SIZE,
     TEXT_SIZE,
     TITLE_SIZE,
+    WIDE_SIDE,
+    draw_two_spines,
     fitted_ideal,
+    legend_entry,
     new_axes,
     points_of,
     pyplot,
+    write_legend,
 )
 
-#: Inches: width for each degree, what is always there, and the height.
-WIDTH, FIXED, HEIGHT = 1.7, 2.2, 3.9
-#: Extents of a degree are spread over this share of its width.
-SPREAD = 0.76
-#: Extents below this are rounding; they are drawn there, since zero has no logarithm.
-SMALLEST = 1e-17
+#: Inches: width of a degree, and the share of it that its extents are spread over.
+DEGREE_WIDTH, SPREAD = 1.7, 0.76
 
 
 class SpectrumDisplay:
@@ -121,7 +124,7 @@ class SpectrumDisplay:
         """
         pyplot(f"{type(self).__name__}.plot")
         if ax is None:
-            ax = new_axes(1, (max(FIXED + WIDTH * len(self.trace), 4.4), HEIGHT))
+            ax = new_axes(1, (LEGEND + DEGREE_WIDTH * len(self.trace), WIDE_SIDE))
         self.ax_, self.figure_ = ax, ax.figure
         ax.set_yscale("log")
         ax.set_ylim(*self._limits())
@@ -133,16 +136,15 @@ class SpectrumDisplay:
         ax.tick_params(axis="y", which="both", labelsize=NOTE_SIZE, colors=NOTE)
         ax.set_ylabel("extent: root mean square on X", fontsize=NOTE_SIZE, color=NOTE)
         ax.set_title("Spectrum by degree", loc="left", fontsize=TITLE_SIZE, color=INK)
-        ax.spines[["top", "right"]].set_visible(False)
-        ax.spines[["left", "bottom"]].set_color(NEUTRAL)
-        self._write_legend()
+        draw_two_spines(ax)
+        write_legend(ax, self._entries())
         return self
 
     def _limits(self) -> tuple[float, float]:
         """Return the heights between which everything lies."""
         drawn = [*(step.spectrum for step in self.trace), *(self.elsewhere or [])]
         drawn.append(np.array([step.tol for step in self.trace if step.tol > 0]))
-        heights = np.clip(np.concatenate(drawn), SMALLEST, None)
+        heights = np.clip(np.concatenate(drawn), LOWEST_DRAWN, None)
         heights = heights[np.isfinite(heights)]
         low, high = (heights.min(), heights.max()) if heights.size else (0.1, 1.0)
         # Of powers, so that there is room at both ends whatever the range.
@@ -150,7 +152,7 @@ class SpectrumDisplay:
         return float(low / room), float(high * room)
 
     def _draw_degree(self, place: int, step: DegreeTrace) -> None:
-        ax, extents = self.ax_, np.clip(step.spectrum, SMALLEST, None)
+        ax, extents = self.ax_, np.clip(step.spectrum, LOWEST_DRAWN, None)
         across = place + SPREAD * _evenly(len(extents))
         size = float(np.clip(260 / max(len(extents), 1), 5, 26))
         vanishing, rest = slice(0, step.vanishing), slice(step.vanishing, None)
@@ -158,7 +160,7 @@ class SpectrumDisplay:
         ax.scatter(across[rest], extents[rest], facecolors="none", edgecolors=NOTE, **marks)
         ax.scatter(across[vanishing], extents[vanishing], color=LESS, **marks)
         if self.elsewhere is not None:
-            heights = np.clip(self.elsewhere[place], SMALLEST, None)
+            heights = np.clip(self.elsewhere[place], LOWEST_DRAWN, None)
             ax.scatter(across[vanishing], heights, marker="_", color=MORE, s=size * 2.5)
         if step.tol > 0:
             ends = place - 0.46, place + 0.46
@@ -166,33 +168,20 @@ class SpectrumDisplay:
         if place:
             ax.axvline(place - 0.5, color=NEUTRAL, linewidth=0.6)
 
-    def _write_legend(self) -> None:
-        """Name the marks to the right of the axes, where they cover nothing."""
-        from matplotlib.lines import Line2D
-
-        def mark(sign: str, color: str, name: str, **look: Any) -> Line2D:
-            return Line2D([], [], linestyle="", marker=sign, color=color, label=name, **look)
-
+    def _entries(self) -> list[Any]:
+        """Name the marks."""
         tols = {step.tol for step in self.trace}
         written = f"tolerance {number(tols.pop(), '.3g')}" if len(tols) == 1 else "tolerance"
-        handles = [
-            mark("o", NOTE, "nonvanishing", markerfacecolor="none"),
-            mark("o", LESS, "vanishing"),
+        mark = partial(legend_entry, linestyle="")
+        entries = [
+            mark("nonvanishing", marker="o", color=NOTE, markerfacecolor="none"),
+            mark("vanishing", marker="o", color=LESS),
         ]
         if self.elsewhere is not None:
-            handles.append(mark("_", MORE, "vanishing, on\nother points", markeredgewidth=2))
+            other = "vanishing, on\nother points"
+            entries.append(mark(other, marker="_", color=MORE, markeredgewidth=2))
         stroke = (0, (3, 1.5)) if any(step.tol > 0 for step in self.trace) else ""
-        handles.append(Line2D([], [], color=INK, linewidth=1.2, linestyle=stroke, label=written))
-        self.ax_.legend(
-            handles=handles,
-            loc="upper left",
-            bbox_to_anchor=(1.01, 1.0),
-            frameon=False,
-            fontsize=NOTE_SIZE,
-            labelcolor=INK,
-            handlelength=1.6,
-            borderaxespad=0.0,
-        )
+        return [*entries, legend_entry(written, color=INK, linewidth=1.2, linestyle=stroke)]
 
 
 def _find_places(extents: FloatArray, spectrum: FloatArray) -> IntArray:

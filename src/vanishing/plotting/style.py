@@ -25,18 +25,21 @@ NEUTRAL, INK, NOTE = "#B0B0B0", "#333333", "#6A6A6A"
 #: in print as well.
 SERIES = ("#009E73", "#AA4E88", "#C98A00", "#56B4E9", "#333333", "#8C6BB1")
 STROKES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (6, 2, 1.5, 2)))
-#: Sizes of letters.
-TITLE_SIZE, TEXT_SIZE, NOTE_SIZE = 11, 10, 9
+#: Points: sizes of letters, and between what is written and what it is about.
+TITLE_SIZE, TEXT_SIZE, NOTE_SIZE, PAD = 11, 10, 9, 6
+#: Distance of the lines of a text, in sizes of letters.
+LINE_SPACING = 1.4
+#: Inches: a bar or a column of cells, narrow axes and others, the names beside them, and a title or
+#: the names of an axis.
+CELL, NARROW_SIDE, WIDE_SIDE, LEGEND, LABELS = 0.34, 2.3, 3.8, 2.9, 0.7
+#: Opacity of what something else is drawn upon.
+FAINT = 0.15
+#: Extents below this are rounding; they are drawn there, since zero has no logarithm.
+LOWEST_DRAWN = 1e-17
 
 
 def pyplot(caller: str) -> Any:
-    """Import matplotlib.pyplot, or say which extra brings it.
-
-    Parameters
-    ----------
-    caller : str
-        What needs it.
-    """
+    """Import matplotlib.pyplot for a caller, or say which extra brings it."""
     return import_extra("matplotlib.pyplot", extra="plot", purpose=caller)
 
 
@@ -45,16 +48,7 @@ def new_axes(
 ) -> Any:
     """Make a figure that leaves room for what is written beside its axes, and return the axes.
 
-    Parameters
-    ----------
-    n_columns : int
-        Axes side by side; an array of them if there are several.
-    size : tuple of float
-        Width and height in inches.
-    ratios : sequence of float, optional
-        Widths of the axes relative to each other.
-    **parameters
-        Of the axes, such as ``projection="3d"``.
+    ``size`` is in inches; of several columns it is an array of axes, with widths in ``ratios``.
     """
     from matplotlib import pyplot
 
@@ -70,6 +64,33 @@ def same_units(limits: Any) -> bool:
     """Whether the axes seem to have one unit, so that a circle can be drawn as one."""
     widths = [stop - start for start, stop in limits]
     return bool(max(widths) <= 3 * min(widths))
+
+
+def write_legend(ax: Any, entries: list[Any]) -> None:
+    """Name what is drawn to the right of the axes, where the names cover nothing."""
+    ax.legend(
+        handles=entries,
+        loc="upper left",
+        bbox_to_anchor=(1.02, 1.0),
+        frameon=False,
+        fontsize=NOTE_SIZE,
+        labelcolor=INK,
+        handlelength=1.6,
+        borderaxespad=0.0,
+    )
+
+
+def legend_entry(name: str, **look: Any) -> Any:
+    """Return a line of the legend."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], label=name, **look)
+
+
+def draw_two_spines(ax: Any) -> None:
+    """Leave the left and the lower side of the frame, standing back."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set_color(NEUTRAL)
 
 
 def diverging_colors() -> Any:
@@ -135,25 +156,3 @@ def points_of(ideal: VanishingIdeal, X: Any) -> FloatArray | None:
         return None
     points: FloatArray = np.asarray(move_to_numpy(check_new_table(ideal, X)), dtype=np.float64)
     return points
-
-
-def chosen_polynomials(ideal: VanishingIdeal, polynomials: Any) -> list[int]:
-    """Return the vanishing polynomials that are asked for, all by default, or raise."""
-    n_vanishing = ideal.basis_.count()
-    if n_vanishing == 0:
-        smallest = min(
-            (float(s.spectrum[0]) for s in ideal.trace_ if len(s.spectrum)), default=np.nan
-        )
-        raise ValueError(
-            f"nothing vanishes, so there is no zero set: the smallest extent is "
-            f"{smallest:.3g}; raise tol or max_degree"
-        )
-    if polynomials is None:
-        return list(range(n_vanishing))
-    chosen = [int(number) for number in np.atleast_1d(polynomials)]
-    if not chosen or not all(0 <= number < n_vanishing for number in chosen):
-        raise ValueError(
-            f"polynomials must be numbers from 0 to {n_vanishing - 1}, at least one, got "
-            f"{polynomials!r}"
-        )
-    return chosen

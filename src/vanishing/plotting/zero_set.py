@@ -12,60 +12,51 @@ from vanishing.equations.text import number, shorten_name
 from vanishing.ideal import VanishingIdeal
 from vanishing.plotting import space
 from vanishing.plotting.style import (
+    FAINT,
     INK,
+    LABELS,
+    LEGEND,
     LESS,
     MORE,
-    NEUTRAL,
     NOTE,
     NOTE_SIZE,
     SERIES,
     STROKES,
-    chosen_polynomials,
+    WIDE_SIDE,
+    draw_two_spines,
     fitted_ideal,
+    legend_entry,
     new_axes,
     points_of,
     pyplot,
     same_units,
+    write_legend,
 )
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.monomials import variable_names
 
 # --- Zero sets in the plane: contours, and the regions of either sign -----------------------------
 
-#: Points of the grid along each axis.
-RESOLUTION = 400
-#: How strongly the regions of either sign are tinted.
-TINT = 0.16
+#: Points of the grid along each axis: about one a pixel.
+PLANE_GRID = 400
 
 
 def draw_contours(
     ax: Any, basis: PolynomialBasis, limits: Any, resolution: int | None, *, sign_regions: bool
 ) -> list[bool]:
-    """Draw where each polynomial of two variables is zero.
+    """Draw where each polynomial of two variables is zero; say which have zeros within the limits.
 
-    Parameters
-    ----------
-    ax : matplotlib Axes
-    basis : PolynomialBasis
-        Its vanishing polynomials are drawn.
-    limits : pair of pairs of float
-    resolution : int or None
-        Points of the grid along each axis.
-    sign_regions : bool
-        Whether to tint where the only polynomial is positive and negative.
-
-    Returns
-    -------
-    list of bool
-        Whether each polynomial has zeros within the limits.
+    ``sign_regions`` tints where the only polynomial is positive and negative.
     """
-    axes = [np.linspace(low, high, resolution or RESOLUTION) for low, high in limits]
+    axes = [np.linspace(low, high, resolution or PLANE_GRID) for low, high in limits]
     grid = np.stack(np.meshgrid(*axes), axis=-1)
     values = basis.evaluate(grid.reshape(-1, 2)).reshape(*grid.shape[:2], -1)
     if sign_regions:
         size = np.abs(values[..., 0]).max() or 1.0
         # The colours of less and more, as in the other displays.
-        ax.contourf(*axes, values[..., 0], levels=[-size, 0, size], colors=[LESS, MORE], alpha=TINT)
+        ax.contourf(
+            *axes, values[..., 0], levels=[-size, 0, size], colors=[LESS, MORE], alpha=FAINT
+        )
     found = []
     for which in range(values.shape[-1]):
         surface = values[..., which]
@@ -83,8 +74,7 @@ def draw_contours(
     ax.set(xlim=limits[0], ylim=limits[1])
     if same_units(limits):
         ax.set_aspect("equal")
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.spines[["left", "bottom"]].set_color(NEUTRAL)
+    draw_two_spines(ax)
     return found
 
 
@@ -92,11 +82,8 @@ def draw_contours(
 
 Kind = Literal["auto", "surfaces", "curve", "both"]
 
-#: Inches: a figure in space; in the plane, the axes, what is beside them, and how high they may be.
-SPACE = (6.8, 5.0)
-SIDE, BESIDE, BELOW, LOWEST, HIGHEST = 3.8, 2.9, 0.7, 1.3, 5.0
-#: Polynomials that are drawn unless others are asked for.
-MOST = 6
+#: Inches: the height of axes that are upright or in space.
+TALL_SIDE = 5.0
 #: Room around the points, as a share of their range.
 ROOM = 0.15
 
@@ -287,13 +274,13 @@ class ZeroSetDisplay:
     def _new_space(self) -> Any:
         # Surfaces, points and curves are drawn over each other in this order. matplotlib's own
         # would hide points on the near side of a surface.
-        return new_axes(1, SPACE, projection="3d", computed_zorder=False)
+        return new_axes(1, (WIDE_SIDE + LEGEND, TALL_SIDE), projection="3d", computed_zorder=False)
 
     def _size(self) -> tuple[float, float]:
         """Return the size of a figure in the plane, in the proportions of the limits."""
         width, height = np.ptp(self.limits, axis=1)
-        upright = SIDE * float(height / width) if same_units(self.limits) else SIDE
-        return SIDE + BESIDE, float(np.clip(upright, LOWEST, HIGHEST)) + BELOW
+        share = float(height / width) if same_units(self.limits) else 1.0
+        return WIDE_SIDE + LEGEND, min(WIDE_SIDE * share, TALL_SIDE) + LABELS
 
     def _draw_points(self) -> None:
         look = {"linewidths": 0.0, "s": 15 if self.basis.n_features == 2 else 10}
@@ -308,8 +295,8 @@ class ZeroSetDisplay:
             kind = "surfaces" if count == 1 else "both" if count == 2 else "curve"
         entries = []
         if kind != "curve":
-            opacity = space.ALONE if count == 1 else space.SEVERAL
-            opacity = space.FAINT if kind == "both" else opacity
+            # Of several surfaces those behind are seen, and all are where a curve is drawn.
+            opacity = FAINT if kind == "both" else 0.55 if count == 1 else 0.35
             found = space.draw_surfaces(self.ax_, self.basis, self.limits, resolution, opacity)
             entries = self._entries(found)
         if kind != "surfaces":
@@ -317,7 +304,7 @@ class ZeroSetDisplay:
             name = f"zero set of {count} equations" + (
                 "" if found_curve else ":\nnot in the picture"
             )
-            entries.append(_entry(name, color=INK, linewidth=1.5))
+            entries.append(legend_entry(name, color=INK, linewidth=1.5))
         space.finish_space(self.ax_, self.limits)
         return entries
 
@@ -331,51 +318,53 @@ class ZeroSetDisplay:
             name += "" if is_seen else "\n(not in the picture)"
             look = {"marker": "s", "linestyle": "", "alpha": 0.7} if in_space else {}
             stroke = {} if in_space else {"linestyle": STROKES[i % len(STROKES)], "linewidth": 1.8}
-            entries.append(_entry(name, color=SERIES[i % len(SERIES)], **look, **stroke))
+            entries.append(legend_entry(name, color=SERIES[i % len(SERIES)], **look, **stroke))
         if sign_regions:
             for color, sign in ((MORE, "g > 0"), (LESS, "g < 0")):
                 entries.append(
-                    _entry(sign, color=color, marker="s", linestyle="", alpha=0.3, markersize=8)
+                    legend_entry(
+                        sign, color=color, marker="s", linestyle="", alpha=0.3, markersize=8
+                    )
                 )
         return entries
 
     def _write(self, entries: list[Any]) -> None:
         """Write names of axes and, beside them, of what is drawn."""
         if self.X is not None:
-            entries.insert(0, _entry("X", color=LESS, marker="o", linestyle="", markersize=4))
+            entries.insert(0, legend_entry("X", color=LESS, marker="o", linestyle="", markersize=4))
         if self.contrast is not None:
             look = {"marker": "^", "linestyle": "", "markersize": 4}
-            entries.insert(1 if self.X is not None else 0, _entry("contrast", color=MORE, **look))
+            entries.insert(
+                1 if self.X is not None else 0, legend_entry("contrast", color=MORE, **look)
+            )
         names = self.feature_names or variable_names(self.basis.n_features)
         for axis, name in zip("xyz", names, strict=False):
             getattr(self.ax_, f"set_{axis}label")(
                 shorten_name(str(name)), fontsize=NOTE_SIZE, color=INK, parse_math=False
             )
         self.ax_.tick_params(labelsize=NOTE_SIZE, colors=NOTE)
-        self.ax_.legend(
-            handles=entries,
-            loc="upper left",
-            bbox_to_anchor=(1.02, 1.0),
-            frameon=False,
-            fontsize=NOTE_SIZE,
-            labelcolor=INK,
-            borderaxespad=0.0,
-        )
-
-
-def _entry(name: str, **look: Any) -> Any:
-    """Return a line of the legend."""
-    from matplotlib.lines import Line2D
-
-    return Line2D([], [], label=name, **look)
+        write_legend(self.ax_, entries)
 
 
 def _chosen_basis(ideal: VanishingIdeal, polynomials: Any) -> PolynomialBasis:
+    """Take the polynomials that are asked for; by default generators, one a colour."""
     basis: PolynomialBasis = ideal.basis_
-    chosen = chosen_polynomials(ideal, polynomials)
+    n_vanishing = basis.count()
+    if n_vanishing == 0:
+        spectra = (float(s.spectrum[0]) for s in ideal.trace_ if len(s.spectrum))
+        raise ValueError(
+            f"nothing vanishes, so there is no zero set: the smallest extent is "
+            f"{min(spectra, default=np.nan):.3g}; raise tol or max_degree"
+        )
     if polynomials is None:
-        basis = minimal_generators(basis)
-        chosen = list(range(MOST))
+        basis, chosen = minimal_generators(basis), list(range(len(SERIES)))
+    else:
+        chosen = [int(number) for number in np.atleast_1d(polynomials)]
+        if not chosen or not all(0 <= number < n_vanishing for number in chosen):
+            raise ValueError(
+                f"polynomials must be numbers from 0 to {n_vanishing - 1}, at least one, got "
+                f"{polynomials!r}"
+            )
     return basis.restrict(np.isin(np.arange(basis.count()), chosen))
 
 
