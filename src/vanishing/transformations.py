@@ -170,13 +170,7 @@ def _name(function: BlockFunction, number: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Gather(Transformation):
-    """Column j of the result is column ``columns[j]`` of the block.
-
-    Parameters
-    ----------
-    name : str
-    columns : int array of shape (n_features,)
-    """
+    """Column j of the result is column ``columns[j]`` of the block."""
 
     name: str
     columns: IntArray
@@ -314,11 +308,8 @@ def _compose(transformations: Sequence[Transformation]) -> Transformation:
 class ImageTransformations(Transformations):
     """Base of the sets that move pixels: what they do to one grid of pixel numbers says it all.
 
-    Parameters
-    ----------
-    image_shape : tuple of int
-        Height and width, and the number of channels if it is not 1 (channels last). A row of the
-        data is such an image, flattened as ``image.reshape(-1)`` does.
+    A row of the data is an image of shape ``image_shape``, channels last, flattened as
+    ``image.reshape(-1)`` does.
     """
 
     image_shape: tuple[int, ...]
@@ -337,13 +328,7 @@ class ImageTransformations(Transformations):
 
     @abstractmethod
     def moved(self, pixels: IntArray) -> Iterator[tuple[str, IntArray]]:
-        """Yield the name of each transformation and the image that it makes of ``pixels``.
-
-        Parameters
-        ----------
-        pixels : int array of shape ``image_shape``
-            The number of each pixel, 0, 1, 2, ...
-        """
+        """Yield the name of each transformation, and the pixel numbers that it moves."""
 
     def for_width(self, n_features: int) -> tuple[Transformation, ...]:
         """Return the single transformations of flattened images."""
@@ -453,16 +438,7 @@ class RandomAffine(Transformations):
 
 @dataclass(frozen=True, eq=False)
 class Affine(Transformation):
-    """x ↦ W x + b.
-
-    Parameters
-    ----------
-    name : str
-    matrix : array of shape (n_features, n_features)
-        W.
-    offset : array of shape (n_features,)
-        b.
-    """
+    """x ↦ W x + b."""
 
     name: str
     matrix: FloatArray

@@ -58,15 +58,7 @@ Callback = Callable[[float], object]
 
 
 class Progress:
-    """Counts the work that a fit has done, and reports its share of the whole.
-
-    Parameters
-    ----------
-    callback : callable or None
-        Called with a number from 0 to 1.
-    total : float
-        The whole work, in units of the steps.
-    """
+    """Counts the work of a fit, and calls ``callback`` with its share of ``total``, 0 to 1."""
 
     def __init__(self, callback: Callback | None, total: float) -> None:
         self.callback = callback
@@ -130,13 +122,7 @@ def _score_and_warn(score: Score, rows: Array) -> Array:
 
 
 def score_blocks(source: SampleSource, score: Callable[[Array], Array]) -> Any:
-    """Score the rows block by block.
-
-    Returns
-    -------
-    array of shape (n_samples,)
-        Of NumPy, 8 bytes a row; lazy for the rows of a Dask array.
-    """
+    """Score the rows block by block: 8 bytes a row in NumPy, lazy for a Dask array."""
     mapped = source.map_rows(score, None)
     if not isinstance(mapped, SampleSource):  # of Dask, which computes it when it is asked
         return mapped
@@ -321,20 +307,9 @@ class Detector(Saveable, OutlierMixin, BaseEstimator):
     ) -> tuple[Score, float]:
         """Return the score, with what explanations compare with, and the threshold.
 
-        Parameters
-        ----------
-        score : Score
-        X : array or SampleSource
-            The training data.
-        held_out : array or None
-            The rows for a guaranteed rate of false alarms.
-        seen : Scored, optional
-            Rows of X, all or some, where their scores are known.
-        unseen : Scored, optional
-            Rows that were left out of the fit in turn; those of X stand in for them.
-        sample_weight : array of shape (n_samples,), optional
-        progress : Progress, optional
-            Told of every row that is scored.
+        ``held_out`` are rows for a guaranteed rate of false alarms, ``seen`` rows of X whose scores
+        are known, ``unseen`` rows that were left out of the fit in turn; ``seen`` stand in for
+        them.
         """
         known = None
         if seen is None:
@@ -378,18 +353,7 @@ def _score_rows(score: Score, X: Array | SampleSource, progress: Progress | None
 
 
 def clone_for_scores(detector: Any) -> Any:
-    """Return a copy of a detector whose threshold is not needed, and takes no further fits.
-
-    Parameters
-    ----------
-    detector : detector
-        Anything with ``fit`` and ``score_samples``.
-
-    Returns
-    -------
-    detector
-        Not fitted.
-    """
+    """Return a copy of a detector that is used for scores only: its threshold is cheap."""
     copied = clone(detector)
     if isinstance(copied, Detector) and copied.contamination == "auto":
         copied.contamination = 0.1  # any number: "auto" leaves rows out of further fits
@@ -399,20 +363,7 @@ def clone_for_scores(detector: Any) -> Any:
 def check_rows(
     detector: Detector, X: Any, sample_weight: Any
 ) -> tuple[Array | SampleSource, FloatArray | None]:
-    """Check training data, and record its width and names on the detector.
-
-    Parameters
-    ----------
-    detector : Detector
-    X, sample_weight
-        As passed to ``fit``.
-
-    Returns
-    -------
-    X : array of shape (n_samples, n_features) or SampleSource
-        Rows of positive weight.
-    sample_weight : array of shape (n_samples,) or None
-    """
+    """Check training data, and record its width and names; return rows of positive weight."""
     if sample_weight is not None and detector.calibration is not None:
         raise ValueError(
             "calibration guarantees a rate of false alarms for rows that are exchangeable, "

@@ -40,18 +40,10 @@ from vanishing.polynomials.basis import PolynomialBasis
 
 
 def take_all_polynomials(ideal: VanishingIdeal) -> PolynomialBasis:
-    """Return a basis whose vanishing polynomials are all polynomials of a fit but the constant.
+    """Return a basis whose vanishing polynomials are all of a fit with ``tol=0`` but the constant.
 
-    Parameters
-    ----------
-    ideal : VanishingIdeal
-        Fitted with ``tol=0``.
-
-    Returns
-    -------
-    PolynomialBasis
-        Each polynomial has size 1 under the normalization, so that its extent is that of a
-        polynomial that vanishes.
+    Each has size 1 under the normalization, so that its extent is that of a polynomial that
+    vanishes.
     """
     blocks = []
     for block, step in zip(ideal.basis_.blocks, ideal.trace_, strict=True):
@@ -73,14 +65,7 @@ def leave_one_out(scores: FloatArray, n_rows: float) -> FloatArray:
     """Return the scores of rows as they are without the row itself.
 
     Without x the moment matrix is (N M - v(x) v(x)ᵀ) / (N - 1), whose inverse is known (Sherman and
-    Morrison): K becomes (N - 1)/N · K / (1 - K/N).
-
-    Parameters
-    ----------
-    scores : array of shape (n_samples,)
-        -log K of rows that were fitted to.
-    n_rows : float
-        N, the number of rows or the sum of their weights.
+    Morrison): K becomes (N - 1)/N · K / (1 - K/N). N is the total weight of the rows.
     """
     with np.errstate(over="ignore"):
         leverage = np.exp(-scores) / n_rows
@@ -99,14 +84,7 @@ RESERVOIR = 1000
 class Reservoir:
     """A random sample of the rows of partial fits.
 
-    Parameters
-    ----------
-    rows : array of shape (n_kept, n_features)
-    weights, keys : arrays of shape (n_kept,)
-        The rows of largest keys are kept: log(u) / weight with u uniform (Efraimidis and
-        Spirakis).
-    n_seen : int
-        Number of rows so far.
+    The rows of largest keys are kept: log(u) / weight with u uniform (Efraimidis and Spirakis).
     """
 
     rows: FloatArray

@@ -59,20 +59,8 @@ def find_clusterings(
 ) -> list[tuple[IntArray, float]]:
     """Cluster points at several resolutions, and from several starts where a number is repeated.
 
-    Parameters
-    ----------
-    points : array of shape (n_samples, n_dimensions)
-    resolutions : sequence of int
-        Upper bounds of the numbers of clusters.
-    seed : int
-        Of the first start of each resolution; it is raised by one for each further start.
-    sample_weight : array of shape (n_samples,), optional
-
-    Returns
-    -------
-    list of tuple of int array of shape (n_samples,) and float
-        Different labels of the points, as in ``find_large_clusters``, and their weight. Every
-        resolution has weight 1, which its starts share.
+    Returns different labels of the points with their weights: every resolution has weight 1, which
+    its starts share. The seed is raised by one for each further start.
     """
     starts: dict[int, int] = {}
     weights: dict[int, int] = {}
@@ -107,19 +95,7 @@ def find_large_clusters(
 ) -> IntArray:
     """Label points; clusters with too few rows for their dimension join their neighbours.
 
-    Parameters
-    ----------
-    points : array of shape (n_samples, n_dimensions)
-    n_clusters : int
-        Upper bound.
-    seed : int
-    sample_weight : array of shape (n_samples,), optional
-        The number of rows of a cluster does not depend on it.
-
-    Returns
-    -------
-    int array of shape (n_samples,)
-        Cluster of each point, 0, 1, ... without holes.
+    Labels are 0, 1, ... without holes. The number of rows of a cluster does not depend on weights.
     """
     fewest = ROWS_PER_DIMENSION * points.shape[1]
     n_clusters = min(n_clusters, count_large_clusters(points))
@@ -158,23 +134,9 @@ def fit_clusters(
 ) -> list[Component]:
     """Fit an ideal to each cluster; clusters on which nothing vanishes are left out.
 
-    Parameters
-    ----------
-    points : array of shape (n_samples, n_features)
-    labels : int array of shape (n_samples,)
-        Cluster of each point.
-    contrast : array of shape (n_contrast, n_features) or None
-        The same for all clusters.
-    template : VanishingIdeal
-    smallest_scale : float
-        Floor of the spread of a polynomial on its cluster, in units of its normalization: a cluster
-        with few rows keeps equations exactly that hold by chance.
-    sample_weight : array of shape (n_samples,), optional
-
-    Returns
-    -------
-    list of Component
-        D of each is the mean square of its polynomials, in units of what is typical.
+    All clusters have the same contrast. D of a component is the mean square of its polynomials in
+    units of their spread, which is at least ``smallest_scale`` in units of the normalization: a
+    cluster with few rows satisfies equations exactly that hold by chance.
     """
     # Sources, which are not checked again for every cluster.
     other = None
@@ -206,15 +168,7 @@ def are_trusted(components: list[Component], n_rows: int) -> bool:
 
 
 class NothingVanishesError(ValueError):
-    """No polynomial is below the tolerance.
-
-    Parameters
-    ----------
-    smallest : float
-        The smallest extent there is.
-    tol : float or str
-        The tolerance.
-    """
+    """No polynomial is below the tolerance; ``smallest`` is the smallest extent there is."""
 
     def __init__(self, smallest: float, tol: float | str) -> None:
         super().__init__(smallest, tol)  # so that it can be sent between processes

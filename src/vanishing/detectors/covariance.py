@@ -16,15 +16,9 @@ MOST_STEPS = 10
 
 @dataclass(frozen=True, eq=False)
 class Shrinkage:
-    """The covariance (1 - rho) S + rho mu I, where S is that of the rows.
+    """The covariance (1 - rho) S + rho mu I of Ledoit and Wolf (2004), where S is that of the rows.
 
-    Parameters
-    ----------
-    mean : array of shape (n_features,)
-    rho : float
-        By the formula of Ledoit and Wolf (2004).
-    mu : float
-        Mean of the variances of all columns.
+    mu is the mean of the variances of all columns.
     """
 
     mean: FloatArray
@@ -53,11 +47,6 @@ def find_shrinkage(X: FloatArray, sample_weight: FloatArray | None = None) -> Sh
     """Return how far the covariance of rows is shrunk towards a multiple of the identity.
 
     Takes O(N n min(N, n)) operations, for N rows of n columns.
-
-    Parameters
-    ----------
-    X : array of shape (n_samples, n_features)
-    sample_weight : array of shape (n_samples,), optional
     """
     mean, rows = center_rows(X, sample_weight)
     n_columns = X.shape[1]
@@ -109,20 +98,9 @@ def concentrate(
     """Return the rows that are nearest to their own mean under their own covariance.
 
     The concentration steps of the minimum covariance determinant (Rousseeuw and Van Driessen,
-    1999), from the covariance of all rows.
-
-    Parameters
-    ----------
-    X : array of shape (n_samples, n_features)
-    sample_weight : array of shape (n_samples,) or None
-    share : float
-        Of the rows that are kept, by weight.
-    ridge : float or None
-        As for ``ridge_covariance``; None shrinks after Ledoit and Wolf.
-
-    Returns
-    -------
-    bool array of shape (n_samples,)
+    1999), from the covariance of all rows. The rows that are kept have the given share of the
+    weight. The covariance is shrunk after Ledoit and Wolf, or, with a ``ridge``, has that part of
+    the mean variance added.
     """
     kept = np.ones(len(X), dtype=bool)
     for _ in range(MOST_STEPS):
@@ -150,27 +128,14 @@ def root_of(covariance: FloatArray, power: float) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Span:
-    """Principal components of rows: those directions of their span that are more than rounding.
-
-    Parameters
-    ----------
-    directions : array of shape (n_directions, n_features)
-        Orthonormal.
-    variances : array of shape (n_directions,)
-    """
+    """Principal components of rows: those directions of their span that are more than rounding."""
 
     directions: FloatArray
     variances: FloatArray
 
 
 def find_span(X: FloatArray, sample_weight: FloatArray | None = None) -> Span:
-    """Return the span of rows around their mean, in O(N n min(N, n)) operations.
-
-    Parameters
-    ----------
-    X : array of shape (n_samples, n_features)
-    sample_weight : array of shape (n_samples,), optional
-    """
+    """Return the span of rows around their mean, in O(N n min(N, n)) operations."""
     _, rows = center_rows(X, sample_weight)
     tall = rows.shape[1] <= len(rows)
     variances, vectors = np.linalg.eigh(rows.T @ rows if tall else rows @ rows.T)

@@ -44,16 +44,7 @@ DEFAULT_IDEAL = VanishingIdeal(max_degree=2, tol=0.5, normalization="contrastive
 def fit_component(
     points: SampleSource, contrast: SampleSource, ideal: VanishingIdeal | None, name: str
 ) -> VanishingIdeal:
-    """Fit an ideal that has at least one vanishing polynomial, or raise.
-
-    Parameters
-    ----------
-    points, contrast : SampleSource
-    ideal : VanishingIdeal or None
-        What to fit; None for the default.
-    name : str
-        The transformation, for messages.
-    """
+    """Fit an ideal, the default if None, that has a vanishing polynomial, or raise."""
     template = DEFAULT_IDEAL if ideal is None else ideal
     fitted: VanishingIdeal = clone(template)
     used = contrast if template.needs_contrast else None
@@ -100,16 +91,8 @@ RATE, EPOCHS = 1e-5, 300
 class WeightProblem:
     """Mean training score as a function of u.
 
-    Parameters
-    ----------
-    squares : sequence of arrays of shape (n_points, n_polynomials), of any library
-        Per transformation T_i, (g(T_i x) - c_g)² for the polynomials g of all components.
-    components : sequence of slices
-        The polynomials of each component.
-    n_clusters : int
-        Components per transformation; those of T_i come together, in the order of i.
-    smoothing : float
-    sample_weight : array of shape (n_points,), optional
+    ``squares`` are, per transformation T_i, (g(T_i x) - c_g)² for the polynomials g of all
+    components (slices); the components of T_i come together, in the order of i.
     """
 
     squares: Sequence[Array]
@@ -225,26 +208,10 @@ def fit_mixture(
     n_jobs: int | None,
     sample_weight: FloatArray | None = None,
 ) -> Mixture:
-    """Fit an ideal to every cluster of every copy.
+    """Fit an ideal, the default if None, to every cluster of every copy of the data.
 
-    Parameters
-    ----------
-    copies : sequence of arrays of shape (n_samples, n_coordinates)
-        The data under each transformation.
-    labels : int array of shape (n_samples,)
-        Clusters 0, 1, ... without holes.
-    ideal : VanishingIdeal or None
-        What to fit; None for the default.
-    names : sequence of str
-        Of the transformations.
-    center : bool
-        Whether deviations are measured from the mean.
-    smoothing : float
-    seed : int
-        Of the rows that are drawn for contrasts.
-    n_jobs : int or None
-        Ideals fitted at a time.
-    sample_weight : array of shape (n_samples,), optional
+    ``labels`` are 0, 1, ... without holes. With ``center``, deviations are measured from the mean.
+    Contrasts of many rows are drawn, by ``seed``.
     """
     n_clusters = int(labels.max()) + 1
     rows_of_cluster = [np.flatnonzero(labels == c) for c in range(n_clusters)]
@@ -328,23 +295,9 @@ def fit_linear_components(
     ideal: VanishingIdeal,
     sample_weight: FloatArray | None,
 ) -> tuple[list[Component | None], FloatArray | None]:
-    """Fit linear ideals to all clusters of all copies.
+    """Fit linear ideals to all clusters of all copies, and find the metric of ``Mixture``.
 
-    Parameters
-    ----------
-    copies : sequence of arrays of shape (n_samples, n_coordinates)
-    rows_of_cluster : sequence of int arrays
-        Rows of each cluster.
-    ideal : VanishingIdeal
-        For which ``is_linear`` holds.
-    sample_weight : array of shape (n_samples,), optional
-
-    Returns
-    -------
-    components : list of Component or None
-        None where the fit has to look at the rows, or nothing vanishes.
-    metric : array of shape (n_coordinates, n_coordinates) or None
-        Of ``Mixture``.
+    A component is None where the fit has to look at the rows, or nothing vanishes.
     """
     with limit_threads(1 if len(rows_of_cluster) > 1 else None):  # many small products
         points = _measure_sets(copies, rows_of_cluster, sample_weight)
@@ -412,16 +365,8 @@ def learn_weights(
 ) -> Mixture:
     """Return the mixture with weights on its polynomials; those of weight zero are left out.
 
-    Parameters
-    ----------
-    mixture : Mixture
-    copies : sequence of arrays of shape (n_samples, n_coordinates)
-    how : {"convex", "descent"}
-    sparsity : float
-        Penalty on the sum of the weights, divided by the number of samples.
-    seed : int
-        Of the rows that are drawn where all would not fit into memory.
-    sample_weight : array of shape (n_samples,), optional
+    ``sparsity`` is a penalty on the sum of the weights, divided by the number of samples. Rows are
+    drawn where all would not fit into memory.
     """
     components = mixture.components
     stops = np.cumsum([0, *(len(component.center) for component in components)])
@@ -457,14 +402,7 @@ def learn_weights(
 
 
 def find_identical(copies: Sequence[Array], rounding: float = 0.0) -> frozenset[tuple[int, int]]:
-    """Return which two copies of the data are the same.
-
-    Parameters
-    ----------
-    copies : sequence of arrays of shape (n_samples, n_coordinates)
-    rounding : float
-        Differences that do not count, relative to the largest number.
-    """
+    """Return which two copies of the data are the same, up to a relative rounding error."""
 
     def are_equal(first: Array, second: Array) -> bool:
         xp = namespace(first)

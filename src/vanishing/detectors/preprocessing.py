@@ -51,21 +51,7 @@ def fit_preprocessor(
     transformations: Sequence[Transformation],
     sample_weight: FloatArray | None,
 ) -> Any:
-    """Fit a preprocessor to all copies of the rows, one below the other, with the same weights.
-
-    Parameters
-    ----------
-    template : transformer
-        Left as it is.
-    rows : array of shape (n_samples, n_features)
-    transformations : sequence of Transformation
-        They make the copies.
-    sample_weight : array of shape (n_samples,) or None
-
-    Returns
-    -------
-    transformer
-    """
+    """Fit a copy of a preprocessor to all transformed copies of the rows, with the same weights."""
     preprocessor = clone(template)
     n_copies = len(transformations)
     gradients, last = split_gradients(preprocessor)
@@ -179,15 +165,7 @@ def _measure(
 def set_components(pca: PCA, mean: FloatArray, covariance: FloatArray, n_rows: float) -> PCA:
     """Fit principal components to a mean and a covariance, as scikit-learn fits them to rows.
 
-    Parameters
-    ----------
-    pca : PCA
-        With a whole number of components.
-    mean : array of shape (n_features,)
-    covariance : array of shape (n_features, n_features)
-        Divided by ``n_rows``.
-    n_rows : float
-        Number of rows, or the sum of their weights.
+    The covariance is divided by ``n_rows``, the number of rows or the sum of their weights.
     """
     n_features, n_components = len(mean), pca.n_components
     eigenvalues, vectors = np.linalg.eigh(covariance * (n_rows / max(n_rows - 1, 1)))

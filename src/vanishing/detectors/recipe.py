@@ -111,27 +111,7 @@ def fit_recipe(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> tuple[Score, list[str], Scored]:
-    """Fit the score of the recipe.
-
-    Parameters
-    ----------
-    X : array of shape (n_samples, n_features)
-    seed : int
-        Of contrasts, clustering, and of the rows that are drawn or left out.
-    sample_weight : array of shape (n_samples,), optional
-    n_jobs : int or None
-        Fits at a time to the parts of the rows that are left out.
-    progress : Progress, optional
-        Told of the work of ``estimate_work``.
-
-    Returns
-    -------
-    score : Score
-    chosen : list of str
-        What the score is made of, in words.
-    unseen : Scored
-        Scores of rows that were left out of the fit.
-    """
+    """Fit the score of the recipe; return it, what it is made of in words, and unseen scores."""
     # Arrays, also where scikit-learn is told to make frames.
     scaler = StandardScaler().set_output(transform="default")
     scaler.fit(X, sample_weight=sample_weight)
@@ -503,19 +483,10 @@ def _fit_clusters(
     n_clusters: int,
     seed: int,
 ) -> _Member:
-    """Fit all linear equations of each cluster.
+    """Fit all linear equations of each cluster, sought in the coordinates z @ mixing (symmetric).
 
     Covariances of clusters are shrunk towards that of all rows around the centres of their
     clusters.
-
-    Parameters
-    ----------
-    name : str
-    z : array of shape (n_samples, n_features)
-    sample_weight : array of shape (n_samples,) or None
-    mixing : array of shape (n_features, n_features)
-        Symmetric; clusters are sought in the coordinates z @ mixing.
-    n_clusters, seed : int
     """
     # Half of the digits: whole numbers are as far from one center as from another, and k-means
     # would let their rounding errors choose, which are others in other units.

@@ -57,15 +57,8 @@ if TYPE_CHECKING:
 class Coordinates:
     """Maps from features to the coordinates of each image.
 
-    Parameters
-    ----------
-    scaler : StandardScaler or None
-    columns : int array or None
-        The scaled columns that are used; None for all.
-    maps : tuple
-        A transformation, a fitted transformer such as ``PCA``, or None, for each image.
-    preprocessor : fitted transformer or None
-        Applied to all images.
+    Samples are scaled, ``columns`` of them are taken, each of ``maps`` makes an image, and all
+    images are preprocessed.
     """
 
     scaler: StandardScaler | None = None
@@ -74,12 +67,7 @@ class Coordinates:
     preprocessor: Annotated[Any, PCA | StandardScaler | Preprocessor | Pipeline | None] = None
 
     def scale(self, X: Array) -> Array:
-        """Return the scaled columns in double precision, so that scores do not depend on the batch.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features)
-        """
+        """Return the scaled columns in double precision: scores do not depend on the batch."""
         xp = namespace(X)
         X = xp.astype(X, xp.float64, copy=False)
         if self.scaler is not None:
@@ -133,12 +121,7 @@ class Coordinates:
     def _projection(self) -> tuple[FloatArray, FloatArray, FloatArray] | None:
         """Maps that move pixels, and principal components after them, as one matrix.
 
-        Returns
-        -------
-        center : array of shape (n_columns,)
-        matrix : array of shape (n_images * n_coordinates, n_columns)
-        offsets : array of shape (n_images * n_coordinates,)
-            The coordinates of all images are matrix (x - center) + offsets.
+        The coordinates of all images are matrix (x - center) + offsets.
         """
         gathers = [each for each in self.maps if isinstance(each, Gather)]
         if type(self.preprocessor) is not PCA or len(gathers) < len(self.maps):
@@ -335,12 +318,8 @@ def make_linear_component(
 class ChristoffelView(NearestView):
     """Minus the logarithm of the Christoffel function, s = log(1 + D).
 
-    D is the sum of squares of all polynomials but the constant, in units of their extents.
-
-    Parameters
-    ----------
-    tol : float
-        Polynomials of larger extent are no equations that explanations name.
+    D is the sum of squares of all polynomials but the constant, in units of their extents. Those
+    whose extent is at most ``tol`` are equations, which explanations name.
     """
 
     tol: float = LARGEST_FLOAT
@@ -407,19 +386,10 @@ class LikelihoodView(LinearView):
     """Minus the log likelihood of a mixture, ℓ = -log Σ_j e^{m_j - D_j / 2}.
 
     D_j = ‖A_j (z - c_j)‖² is the sum of squares of all linear polynomials of a cluster, in units of
-    their spread: its squared Mahalanobis distance. Far from all clusters, beyond a bound b, a
-    logarithm is taken, so that the other views are heard: s = b + u log(1 + (ℓ - b) / u).
-
-    Parameters
-    ----------
-    log_masses : array of shape (n_clusters,)
-        m, the logarithm of the share of a cluster less that of the volume it fills.
-    centers : array of shape (n_clusters, n_features)
-        c.
-    factors : array of shape (n_clusters * n_features, n_features)
-        A_1, A_2, ..., one below the other.
-    bound, unit : float
-        b and u.
+    their spread: its squared Mahalanobis distance. m_j is the logarithm of the share of a cluster
+    less that of the volume it fills; ``factors`` are A_1, A_2, ..., one below the other. Far from
+    all clusters, beyond a bound b, a logarithm is taken, so that the other views are heard: s = b +
+    u log(1 + (ℓ - b) / u) with the unit u.
     """
 
     log_masses: FloatArray = field(default_factory=lambda: np.zeros(0))
@@ -547,18 +517,9 @@ class LikelihoodView(LinearView):
 class SpanView(LinearView):
     """Logarithm of the deviation from one linear ideal of few rows and many columns, s = log D.
 
-    D is the mean square of the principal components of the rows, in units of their shrunk spread,
-    and of the distance from their span. The distance stands for the exact equations of all other
-    directions, which are one projector.
-
-    Parameters
-    ----------
-    center : array of shape (n_features,)
-    directions : array of shape (n_directions, n_features)
-        Orthonormal.
-    variances : array of shape (n_directions,)
-    rest : float
-        The variance of the other directions.
+    D is the mean square of the principal components of the rows (orthonormal ``directions``), in
+    units of their shrunk spread, and of the distance from their span, in units of √rest. The
+    distance stands for the exact equations of all other directions, which are one projector.
     """
 
     center: FloatArray = field(default_factory=lambda: np.zeros(0))
@@ -753,21 +714,7 @@ class Mixture(View):
 
 
 def negative_log_probability(deviations: Array, own: slice, smoothing: float) -> Array:
-    """Return -log P_i for points that were transformed by T_i.
-
-    Parameters
-    ----------
-    deviations : array of shape (n_points, n_components)
-        D_j of each point.
-    own : slice
-        The components of T_i.
-    smoothing : float
-        ε.
-
-    Returns
-    -------
-    array of shape (n_points,)
-    """
+    """Return -log P_i for points that were transformed by T_i, whose components are ``own``."""
     n_transformations = deviations.shape[1] // (own.stop - own.start)
     every = _LogSum.of(-deviations, n_transformations * smoothing)
     return every.minus(_LogSum.of(-deviations[:, own], smoothing))
@@ -789,14 +736,7 @@ def value_and_slopes(deviations: Array, own: slice, smoothing: float) -> tuple[A
 
 @dataclass(frozen=True, eq=False)
 class _LogSum:
-    """log(Σ_j e^{a_j} + ε) of each row, as log(sum) + largest.
-
-    Parameters
-    ----------
-    terms : array of shape (n_points, n_components)
-        e^{a_j - largest}.
-    sums, largest : arrays of shape (n_points, 1)
-    """
+    """log(Σ_j e^{a_j} + ε) of each row, as log(sum) + largest; terms are e^{a_j - largest}."""
 
     terms: Array
     sums: Array
@@ -864,17 +804,10 @@ SAME = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class ConstantColumns:
-    """What columns add to a score by differing from a constant.
+    """What columns add to a score by differing from a constant: ``least``, and more with distance.
 
-    Parameters
-    ----------
-    constant : bool array of shape (n_features,)
-    values : array of shape (n_features,)
-    least : float
-        What a broken constant adds at least.
-    relative : bool
-        Whether distances are relative to the constants, so that units make no difference. They are
-        not in model files that do not say.
+    Distances are relative to the constants, so that units make no difference, but for model files
+    that do not say so.
     """
 
     constant: BoolArray
@@ -885,16 +818,9 @@ class ConstantColumns:
     def __call__(
         self, X: Array, /, features: IntArray | EllipsisType = ..., same: float = SAME
     ) -> Array:
-        """Return what each column adds.
+        """Return what each column adds; the last axis of X has the values of ``features``.
 
-        Parameters
-        ----------
-        X : array
-            Its last axis has the values of ``features``.
-        features : int array, optional
-            By default all.
-        same : float
-            Relative difference that is rounding.
+        Relative differences up to ``same`` are rounding.
         """
         xp = namespace(X)
         constants = move_like(self.values[features], X)
@@ -939,26 +865,13 @@ class ColumnRanges:
 
     The loss of telling transformations apart says little there. It is small wherever the images are
     nearer to their own ideals than to the others, and may be zero however far they are from all.
-
-    Parameters
-    ----------
-    middles, half_widths : arrays of shape (n_features,)
-        Of the range of each column; half widths are positive.
     """
 
     middles: FloatArray
     half_widths: FloatArray
 
     def __call__(self, X: Array, /, features: IntArray | EllipsisType = ...) -> Array:
-        """Return what each column adds: its distance in half widths where that is large.
-
-        Parameters
-        ----------
-        X : array
-            Its last axis has the values of ``features``.
-        features : int array, optional
-            By default all.
-        """
+        """Return what each column adds: its distance in half widths where that is large."""
         xp = namespace(X)
         distance = xp.abs(X - move_like(self.middles[features], X))
         distance = distance / move_like(self.half_widths[features], X)
@@ -978,16 +891,9 @@ SCORED_NUMBERS = (2**28, 2**19)
 
 @dataclass(frozen=True, eq=False)
 class Normal:
-    """What explanations compare with.
+    """What explanations compare with: a score that normal data seldom exceeds, and its columns.
 
-    Parameters
-    ----------
-    score : float
-        Score that normal data seldom exceeds.
-    mean, spread : arrays of shape (n_features,)
-        Of the training data.
-    units : array of shape (n_features,), optional
-        Units of the last digits of the training data; 0 for numbers that are not rounded.
+    ``units`` are those of the last digits of the training data; 0 for numbers that are not rounded.
     """
 
     score: float
@@ -1000,16 +906,8 @@ class Normal:
 class Part:
     """The ideals that look at one image, for those who write equations.
 
-    Parameters
-    ----------
-    name : str
-        As in ``BrokenEquation.part``.
-    components : list of Component
-        One for each cluster, as in ``detector.ideals_``.
-    coordinates : callable
-        From rows of features to rows of the coordinates that the equations are in.
-    in_features : bool
-        Whether these coordinates are the features.
+    ``coordinates`` maps rows of features to the coordinates that the equations are in, which may be
+    the features themselves.
     """
 
     name: str
@@ -1022,20 +920,10 @@ class Part:
 class Score:
     """Anomaly score S(x) = Σ_v weight_v · (s_v(x) - shift_v) / spread_v, larger for anomalies.
 
-    Parameters
-    ----------
-    coordinates : Coordinates
-        Maps from features to the images that the views look at.
-    views : list of View
-    constants : ConstantColumns or None
-        Added to the views.
-    ranges : ColumnRanges or None
-        Added to the views.
-    few_features : bool
-        Whether a counterfactual changes as few features as possible (columns of a table, which fail
-        one by one) or all of them evenly (pixels).
-    normal : Normal or None
-        What explanations compare with; None before the threshold is set.
+    What single columns add (``constants``, ``ranges``) is added to the views. A counterfactual
+    changes as few features as possible (columns of a table, which fail one by one), or with
+    ``few_features`` False all of them evenly (pixels). ``normal`` is None before the threshold is
+    set.
     """
 
     coordinates: Coordinates

@@ -54,19 +54,11 @@ def quantile_threshold(
     *,
     most: float = 0.25,
 ) -> float:
-    """Choose the threshold by a quantile of the scores.
+    """Choose the threshold by a quantile of the scores: the share ``contamination`` is below it.
 
-    Parameters
-    ----------
-    scores : array of shape (n_samples,)
-        Of the training data, higher is more normal.
-    contamination : float or "auto"
-        Share of the training data below the threshold. "auto" is the rule of box plots, one and a
-        half times the distance of the quartiles below the lower one, but calls at least one
-        sample in a hundred anomalous, and at most the share ``most``.
-    sample_weight : array of shape (n_samples,), optional
-    most : float
-        The rule of box plots itself never calls more than a quarter anomalous.
+    "auto" is the rule of box plots, one and a half times the distance of the quartiles below the
+    lower one, but calls at least one sample in a hundred anomalous, and at most the share ``most``;
+    the rule itself never calls more than a quarter anomalous.
     """
     if contamination == "auto":
         shares = [FEWEST_ANOMALIES, most, 0.25, 0.75]
@@ -80,16 +72,10 @@ def choose_threshold(
 ) -> float:
     """Choose the threshold of rows of which some were left out of the fit in turn.
 
-    Unseen rows score lower than those that were fitted to, if all else is the same. It is not
-    where fits without some rows differ from that to all, by a tiny shift of all scores or by
-    other equations: then the rows that were fitted to say what is normal.
-
-    Parameters
-    ----------
-    seen, unseen : Scored
-        Rows scored by the fit to all of them, and by fits without them.
-    contamination, most
-        As for ``quantile_threshold``. A number is the share of the seen rows.
+    A number is the share of the seen rows. Unseen rows score lower than those that were fitted to,
+    if all else is the same. It is not where fits without some rows differ from that to all, by a
+    tiny shift of all scores or by other equations: then the rows that were fitted to say what is
+    normal.
     """
     threshold = quantile_threshold(seen.scores, contamination, seen.sample_weight, most=most)
     if contamination != "auto":
@@ -137,22 +123,9 @@ def apply_to_unseen(
 ) -> tuple[FloatArray, IntArray]:
     """Leave parts of the rows out in turn, and return what models of the others say of them.
 
-    Parameters
-    ----------
-    n_rows : int
-    fit_and_apply : callable
-        Takes the numbers of the rows to fit to and of those that were left out, returns one value,
-        or one row of values, for each of the latter.
-    seed : int
-    n_jobs : int or None
-        Number of parts at a time, in threads.
-
-    Returns
-    -------
-    values : array of shape (n_unseen, ...)
-        In no particular order; not of all rows, if there are many.
-    rows : int array of shape (n_unseen,)
-        The numbers of these rows.
+    ``fit_and_apply`` takes the numbers of the rows to fit to and of those that were left out, and
+    returns a value, or a row of values, for each of the latter. The values come with the numbers of
+    their rows: in no particular order, and not of all rows, if there are many.
     """
     parts = np.array_split(np.random.default_rng(seed).permutation(n_rows), FOLDS)
     parts = parts[: count_folds(n_rows)]
@@ -169,15 +142,10 @@ def count_folds(n_rows: int) -> int:
 
 
 def conformal_threshold(scores: FloatArray, contamination: float) -> float:
-    """Choose a threshold with a guaranteed rate of false alarms.
+    """Choose a threshold by scores of normal samples that were not used in fitting.
 
-    Parameters
-    ----------
-    scores : array of shape (n_samples,)
-        Of normal samples that were not used in fitting.
-    contamination : float
-        A new normal sample, exchangeable with these, falls below the threshold with at most this
-        probability (split conformal prediction).
+    A new normal sample, exchangeable with these, falls below it with at most the probability
+    ``contamination`` (split conformal prediction).
     """
     rank = check_attainable(len(scores), contamination)
     threshold = float(np.sort(scores)[::-1][rank - 1])
@@ -232,17 +200,8 @@ def measure_rounding(
     """Return how far rounding errors of the training data move a threshold.
 
     Where equations are exact, scores are made of nothing else. Rows that differ in their last
-    digits are not told apart. Zero where scores are far larger, as usual.
-
-    Parameters
-    ----------
-    score : callable
-        Returns the score of each row, higher is more normal.
-    X : array or SampleSource
-    contamination : float or "auto"
-    threshold : float
-    known : array of shape (n_samples,), optional
-        Scores of all rows of X.
+    digits are not told apart. Zero where scores are far larger, as usual. ``known`` are scores of
+    all rows.
     """
     rows = pick_rows(X, ROUNDED_ROWS)
     scores = move_to_host(score(rows)) if known is None else pick_rows(known, ROUNDED_ROWS)

@@ -34,14 +34,8 @@ def mean_gradient(view: View, start: FloatArray, end: FloatArray, negligible: fl
     The integral of the gradient over an interval must be the increment of s, so that the error is
     known: intervals where it is too large are cut, the worst first. The minimum over clusters has
     kinks, logarithms all but have poles near the start, and cuts close in on both. What is left
-    after many of them is rounding.
-
-    Parameters
-    ----------
-    view : View
-    start, end : arrays of shape (n_coordinates,)
-    negligible : float
-        An error that does not matter, whatever the size of s.
+    after many of them is rounding. An error of ``negligible`` does not matter, whatever the size of
+    s.
     """
     direction = end - start
     if not direction.any():
@@ -98,24 +92,10 @@ class ByItself(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Landscape:
-    """S(x) = Σ_v s_v(map_v(x)) + Σ_j own_j(x_j).
+    """S(x) = Σ_v s_v(map_v(x)) + Σ_j own_j(x_j), with affine maps to the coordinates of the views.
 
-    Parameters
-    ----------
-    maps : sequence of callables
-        From features to the coordinates of each view; affine.
-    views : sequence of View
-    center, scale : arrays of shape (n_features,)
-        Mean of normal data, and the unit in which distances are measured along each feature.
-    usual : float
-        Score that normal data seldom exceeds.
-    few_features : bool
-        Whether a counterfactual changes as few features as possible (columns of a table, which fail
-        one by one) or all of them evenly (pixels).
-    by_itself : ByItself
-        own_j, terms of single features.
-    units : array of shape (n_features,), optional
-        Units of the last digits of the features; 0 for numbers that are not rounded.
+    Distances are measured in units of ``scale``; ``usual`` is a score that normal data seldom
+    exceeds. ``few_features`` and ``units`` are those of the fitted score.
     """
 
     maps: Sequence[Map]

@@ -23,13 +23,7 @@ AT_A_TIME, STARTS = 2**14, 2**20
 
 
 class Changes:
-    """The score on all lines through a point along single features.
-
-    Parameters
-    ----------
-    landscape : Landscape
-    point : array of shape (n_features,)
-    """
+    """The score on all lines through a point along single features."""
 
     def __init__(self, landscape: "Landscape", point: FloatArray) -> None:
         self.landscape = landscape
@@ -47,18 +41,7 @@ class Changes:
         self.by_themselves = landscape.by_itself(point)
 
     def scores(self, features: IntArray, values: FloatArray) -> FloatArray:
-        """Return the scores after the change of one feature to another value.
-
-        Parameters
-        ----------
-        features : int array of shape (n_chosen,)
-        values : array of shape (n_chosen, n_values)
-            Those that each of the features is changed to.
-
-        Returns
-        -------
-        array of shape (n_chosen, n_values)
-        """
+        """Return the scores after changes of single features, each to some values."""
         others = self.by_themselves.sum() - self.by_themselves[features]
         result = others[:, None] + self.landscape.by_itself(values.T, features).T
         t = (values - self.origins[features, None]) / self.landscape.scale[features, None]

@@ -80,14 +80,7 @@ class BrokenEquation:
 class Bar(NamedTuple):
     """A row of a display: what a feature, or all others together, adds to the score.
 
-    Parameters
-    ----------
-    name : str
-    change : str
-        The value and the suggested fix; empty for other features.
-    attribution : float
-    is_rest : bool
-        Whether this sums up the features that have no row.
+    ``change`` is the value and the suggested fix; empty for the other features.
     """
 
     name: str

@@ -27,11 +27,8 @@ if TYPE_CHECKING:
 class Component:
     """An ideal of a detector, and the deviation D(z) = Σ_g u_g (g(z) - c_g)² from it.
 
-    Parameters
-    ----------
-    ideal : VanishingIdeal
-    center, typical, weights : arrays of shape (n_polynomials,)
-        c, the mean on normal data; the root mean square deviation from it; u.
+    ``center`` is c, the mean on normal data, ``typical`` the root mean square deviation from it,
+    and ``weights`` are u.
     """
 
     ideal: VanishingIdeal
@@ -127,24 +124,13 @@ class View(ABC):
     """A summand of a score: weight · (s(x) - shift) / spread.
 
     s is a function of the deviations D_1, ..., D_k from k ideals. Where a view looks at several
-    images of a sample, the deviations of each image give a number, and s is a function of their
-    sum. Methods that take coordinates z take those of all images side by side.
+    images of a sample, all of the same coordinates, the deviations of each image give a number, and
+    s is a function of their sum. Methods that take coordinates z take those of all images side by
+    side.
 
-    A kind of view is a subclass with ``value``, ``slopes`` and ``nodes``.
-
-    Parameters
-    ----------
-    names : tuple of str
-        What the view is called in explanations, for each of its images.
-    components : list of Component
-    images : tuple of int
-        Images of the sample that the view looks at, all of the same coordinates.
-    first_cluster : int
-        Position of the first component in ``detector.ideals_[image]``.
-    shift, spread, weight : float
-        What s usually is on normal data, its spread there, and its part in the score.
-    borrows : bool
-        Whether the ideals are those of another view.
+    A kind of view is a subclass with ``value``, ``slopes`` and ``nodes``. ``names`` are those of
+    its images in explanations; ``first_cluster`` is the position of the first component in
+    ``detector.ideals_[image]``; a view that ``borrows`` has the ideals of another one.
     """
 
     names: tuple[str, ...]
@@ -160,17 +146,9 @@ class View(ABC):
 
     @abstractmethod
     def value(self, deviations: Array, k: int = 0) -> Array:
-        """Return the number that the k-th image gives, in any array library.
+        """Return the number that the k-th image gives at each point, in any array library.
 
-        Parameters
-        ----------
-        deviations : array of shape (n_points, n_components)
-            D in that image.
-        k : int
-
-        Returns
-        -------
-        array of shape (n_points,)
+        ``deviations`` are D in that image, shape (n_points, n_components).
         """
 
     @abstractmethod
@@ -179,17 +157,10 @@ class View(ABC):
 
     @abstractmethod
     def nodes(self, deviations: "Value") -> "Value":
-        """Add s to an ONNX graph.
+        """Add s, shape (n_samples,), to an ONNX graph.
 
-        Parameters
-        ----------
-        deviations : Value
-            D of shape (n_components, n_images * n_samples), one image after the other.
-
-        Returns
-        -------
-        Value
-            Of shape (n_samples,).
+        ``deviations`` are D of shape (n_components, n_images * n_samples), one image after the
+        other.
         """
 
     # --- what kinds of views may do in another way
@@ -289,16 +260,8 @@ class View(ABC):
     def lines(self, directions: Any) -> Through:
         """Return D(z + t v) for many t and z, from the restrictions of the equations to the lines.
 
-        Parameters
-        ----------
-        directions : array or sparse array of shape (n_lines, n_coordinates)
-            v.
-
-        Returns
-        -------
-        callable
-            From z, shape (n_chosen, n_coordinates) or (1, n_coordinates), and the numbers of the
-            lines through it, shape (n_chosen,), to D on these lines.
+        ``directions`` are v, one row a line. The result maps z, one point for each chosen line or
+        one for all, and the numbers of these lines to D on them.
         """
         width = directions.shape[1] // len(self.images)
         bundles = [
@@ -459,18 +422,8 @@ def linear_part(
 ) -> Any:
     """Return the matrix of an affine map, or raise if the map is not affine.
 
-    Parameters
-    ----------
-    function : callable
-        Maps rows of n_features to rows of n_coordinates.
-    center, scale : arrays of shape (n_features,)
-        Where the map is probed, and by how much each feature is moved.
-
-    Returns
-    -------
-    array or sparse array of shape (n_coordinates, n_features)
-        Sparse where it is mostly zeros, as after scaling: of many features, it would not fit into
-        memory otherwise.
+    It is probed around ``center`` by steps of ``scale``. The matrix is sparse where it is mostly
+    zeros, as after scaling: of many features, it would not fit into memory otherwise.
     """
     n_features = len(center)
     origin = function(center[None, :])[0]
@@ -512,13 +465,7 @@ NUMBERS, KEPT = 2**24, 2**25
 
 
 class Bundle:
-    """Lines of given directions, through points that are given later.
-
-    Parameters
-    ----------
-    components : sequence of Component
-    directions : array or sparse array of shape (n_lines, n_coordinates)
-    """
+    """Lines of given directions, through points that are given later."""
 
     def __init__(self, components: Sequence[Component], directions: Any) -> None:
         self.directions = directions
@@ -535,14 +482,7 @@ class Bundle:
                 self.slopes = directions @ self.forms.slopes
 
     def through(self, points: FloatArray, which: IntArray) -> "Deviations":
-        """Return the deviations along some of the lines.
-
-        Parameters
-        ----------
-        points : array of shape (n_chosen, n_coordinates), or (1, n_coordinates)
-            Where t is 0.
-        which : int array of shape (n_chosen,)
-        """
+        """Return the deviations along some of the lines, each through its point or all of one."""
         size = self.size
         triangles = np.zeros((self.n_components, len(which), size, size))
         if self.forms is not None:
@@ -577,25 +517,13 @@ def _cut(points: FloatArray, n_lines: int, width: int) -> Iterator[tuple[slice, 
 class Deviations:
     """Several squared deviations along the same lines.
 
-    Parameters
-    ----------
-    triangles : array of shape (degree + 1, degree + 1, n_lines, n_deviations)
+    ``triangles`` has the shape (degree + 1, degree + 1, n_lines, n_deviations).
     """
 
     triangles: FloatArray
 
     def __call__(self, which: IntArray, t: FloatArray) -> FloatArray:
-        """Return D at points of some lines.
-
-        Parameters
-        ----------
-        which : int array of shape (n_chosen,)
-        t : array of shape (n_chosen, n_values)
-
-        Returns
-        -------
-        array of shape (n_chosen * n_values, n_deviations)
-        """
+        """Return D at values of t on some lines, shape (n_chosen * n_values, n_deviations)."""
         chosen, t = self.triangles[:, :, which, None], t[:, :, None]
         total = np.zeros((*t.shape[:2], chosen.shape[-1]))
         for row in range(len(chosen)):
