@@ -12,3 +12,6 @@ CHANCE = 2.0**-10
 OUTLYING = 5.0
 #: Numbers that are worked on at a time: 16 MB in double precision, the cache of a processor.
 BLOCK = 2**21
+#: Relative rounding error of a long sum in double precision: of a million terms, whose errors add
+#: up like a random walk to a thousand times those of a short sum.
+LONG_SUM = 2.0**-40

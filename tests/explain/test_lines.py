@@ -96,19 +96,6 @@ def test_deviations_of_views_along_lines(name, seed, size):
     np.testing.assert_allclose(from_one, view.deviations(points), rtol=1e-8, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", VIEWS.keys())
-def test_slopes_of_linear_equations_may_be_too_many_to_keep(name, monkeypatch):
-    view, coordinates = view_and_coordinates(name)
-    rng = np.random.default_rng(0)
-    z = coordinates(rng.standard_normal((4, NORMAL.shape[1])))
-    directions, t = rng.standard_normal(z.shape), rng.uniform(-1, 1, (3, 5))
-    which = np.array([3, 0, 0])
-    kept = view.lines(directions)(z, np.arange(4))(which, t)
-    monkeypatch.setattr("vanishing.explain.view.KEPT", 0)
-    found = view.lines(directions)(z, np.arange(4))(which, t)
-    np.testing.assert_allclose(found, kept, rtol=1e-12)
-
-
 def test_small_deviations_beside_large_coefficients():
     """Squares that were multiplied out would be off by 10⁴ here."""
     ideal = fit(np.outer(np.linspace(-1, 1, 9), [1.0, 1.0]), "vca", max_degree=1, tol=1e-9)

@@ -1,5 +1,6 @@
 """What both detectors share: scores, thresholds, explanations, rows in chunks."""
 
+import warnings
 from array import array
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,6 +15,7 @@ from vanishing.arrays.blocks import block_rows, one_thread
 from vanishing.arrays.namespace import (
     Array,
     FloatArray,
+    IntArray,
     move_to_host,
     move_to_numpy,
     namespace,
@@ -29,10 +31,16 @@ from vanishing.data.inputs import (
     too_large,
 )
 from vanishing.data.source import SampleSource, close_after, too_large_to_square
-from vanishing.detectors.sample_weights import drop_zero_weights, mean_and_variance, total_weight
+from vanishing.detectors.sample_weights import (
+    drop_zero_weights,
+    mean_and_variance,
+    take_weights,
+    total_weight,
+)
 from vanishing.detectors.score import Normal, Score
 from vanishing.detectors.threshold import (
     Scored,
+    apply_to_unseen,
     check_attainable,
     choose_threshold,
     conformal_threshold,
@@ -44,15 +52,13 @@ from vanishing.detectors.threshold import (
 from vanishing.equations.text import last_digits
 from vanishing.explain.record import Explanation
 from vanishing.ideal import VanishingIdeal, warn_of_overflow
+from vanishing.levels import BLOCK, LONG_SUM
 from vanishing.saving import Saveable
 
 if TYPE_CHECKING:
     from vanishing.equations.onnx_graph import Graph, Output, Value
 
 # --- Progress of a fit ----------------------------------------------------------------------------
-
-#: Rows that are scored at a time where progress is reported.
-ROWS_PER_STEP = 2**16
 
 Callback = Callable[[float], object]
 
@@ -73,9 +79,6 @@ class Progress:
 
 
 # --- Rows that are too many to be held at once ----------------------------------------------------
-
-#: Numbers of the rows that contrasts are made of.
-DRAWN_NUMBERS = 2**22
 
 
 class Moments(NamedTuple):
@@ -137,12 +140,9 @@ def score_blocks(source: SampleSource, score: Callable[[Array], Array]) -> Any:
 
 # --- What the detectors share: scikit-learn's contract for outlier detectors, and the threshold ---
 
-#: Share of the training data whose score is called usual in explanations.
-USUAL = 0.9
-#: Squares of smaller numbers underflow.
-SMALLEST = 1e-155
-#: Rows that say how many decimals the columns have.
-UNIT_ROWS = 1000
+#: Share of the training data whose score is not called usual in explanations, and that a fit to
+#: mixed rows leaves out.
+UNUSUAL = 0.1
 
 
 class Detector(Saveable, OutlierMixin, BaseEstimator):
@@ -294,6 +294,29 @@ class Detector(Saveable, OutlierMixin, BaseEstimator):
         order = np.random.default_rng(self.random_state).permutation(n_rows)
         return take_rows(X, order[n_held_out:]), take_rows(X, order[:n_held_out])
 
+    def _score_unseen(
+        self,
+        X: Array,
+        fit_score: Callable[[Array, FloatArray | None], Score],
+        sample_weight: FloatArray | None,
+        n_jobs: int | None = None,
+    ) -> Scored | None:
+        """Return scores of rows that are left out of the fit in turn, or None if a fit fails."""
+
+        def fit_and_score(rest: IntArray, unseen: IntArray) -> FloatArray:
+            fold = fit_score(take_rows(X, rest), take_weights(sample_weight, rest))
+            return np.asarray(move_to_host(fold.score_samples(take_rows(X, unseen))))
+
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # said of the fit to all rows
+                scores, which = apply_to_unseen(
+                    X.shape[0], fit_and_score, seed=self.random_state, n_jobs=n_jobs
+                )
+        except ValueError:  # nothing vanishes on some of the rows, though it does on all
+            return None
+        return Scored(scores, take_weights(sample_weight, which))
+
     def _calibrate(
         self,
         score: Score,
@@ -317,10 +340,10 @@ class Detector(Saveable, OutlierMixin, BaseEstimator):
         elif not isinstance(X, SampleSource) and len(seen.scores) == X.shape[0]:
             known = seen.scores
         unseen = seen if unseen is None else unseen
-        usual = -finite_quantiles(unseen.scores, [1 - USUAL], unseen.sample_weight)[0]
+        usual = -finite_quantiles(unseen.scores, [UNUSUAL], unseen.sample_weight)[0]
         mean, spread = _means_and_spreads(X, sample_weight)
         # A constant column, whose spread is rounding, is measured in units of its size.
-        constant = spread <= 1e-12 * np.abs(mean)
+        constant = spread <= LONG_SUM * np.abs(mean)
         spread = np.where(constant, np.abs(mean) + 1.0, spread)
         if held_out is None:
             most = most_anomalies(total_weight(seen.sample_weight, len(seen.scores)))
@@ -334,7 +357,7 @@ class Detector(Saveable, OutlierMixin, BaseEstimator):
         )
         units = None
         if not isinstance(X, SampleSource):
-            units = last_digits(move_to_numpy(pick_rows(X, UNIT_ROWS)))
+            units = last_digits(move_to_numpy(pick_rows(X)))
         normal = Normal(usual + rounding, mean, spread, units)
         return replace(score, normal=normal), threshold - rounding
 
@@ -343,9 +366,9 @@ def _score_rows(score: Score, X: Array | SampleSource, progress: Progress | None
     """Return the scores of all rows; tell of those that are done."""
     if isinstance(X, SampleSource):
         return np.asarray(score_blocks(X, score.score_samples))
-    parts = []
-    for start in range(0, X.shape[0], ROWS_PER_STEP):
-        rows = X[start : start + ROWS_PER_STEP, :]
+    parts, at_a_time = [], max(1, BLOCK // X.shape[1])
+    for start in range(0, X.shape[0], at_a_time):
+        rows = X[start : start + at_a_time, :]
         parts.append(np.asarray(move_to_host(score.score_samples(rows))))
         if progress is not None:
             progress.step(len(parts[-1]))
@@ -387,7 +410,7 @@ def check_sizes(rows: Array) -> None:
             "rescale the column, or leave such rows out"
         )
     largest = float(namespace(rows).max(namespace(rows).abs(rows)))
-    if 0 < largest < SMALLEST:
+    if 0 < largest < float(np.finfo(np.float64).tiny) ** 0.5:
         raise ValueError(
             f"X holds numbers of at most {largest:.0e} in size, too small to be squared; rescale "
             "the data before fitting"

@@ -16,9 +16,10 @@ from vanishing.data.source import SampleSource, check_weights
 from vanishing.detectors.base import Detector, check_rows, find_moments, score_blocks
 from vanishing.detectors.sample_weights import mean_and_variance, total_weight
 from vanishing.detectors.score import ChristoffelView, Coordinates, Score
-from vanishing.detectors.threshold import Scored
+from vanishing.detectors.threshold import ENOUGH_ROWS, Scored
 from vanishing.explain.view import Component
 from vanishing.ideal import InterpolationWarning, VanishingIdeal
+from vanishing.levels import LONG_SUM
 from vanishing.polynomials.basis import PolynomialBasis
 
 # --- All polynomials up to a degree, by their extents ---------------------------------------------
@@ -76,9 +77,6 @@ def leave_one_out(scores: FloatArray, n_rows: float) -> FloatArray:
 
 # --- Rows that a threshold is chosen by, when all others are gone ---------------------------------
 
-#: Rows that are kept.
-RESERVOIR = 1000
-
 
 @dataclass(frozen=True, eq=False)
 class Reservoir:
@@ -101,7 +99,7 @@ class Reservoir:
         """Return a sample of these rows and of new ones, all of positive weight."""
         uniform = np.random.default_rng([seed, self.n_seen]).random(len(rows))
         keys = np.concatenate([self.keys, np.log1p(-uniform) / weights])
-        kept = np.sort(np.argsort(-keys, kind="stable")[:RESERVOIR])
+        kept = np.sort(np.argsort(-keys, kind="stable")[:ENOUGH_ROWS])
         return Reservoir(
             np.concatenate([self.rows, rows])[kept],
             np.concatenate([self.weights, weights])[kept],
@@ -384,7 +382,7 @@ def _make_scaler(mean: FloatArray, variance: FloatArray) -> StandardScaler:
     scaler = StandardScaler()
     spread = np.sqrt(np.asarray(variance, dtype=np.float64))
     size = np.abs(np.asarray(mean, dtype=np.float64))
-    constant = spread <= 1e-12 * size
+    constant = spread <= LONG_SUM * size
     scaler.mean_ = np.asarray(mean, dtype=np.float64)
     scaler.scale_ = np.where(constant, np.where(size > 0, 1e-3 * size, 1.0), spread)
     scaler.var_ = scaler.scale_**2

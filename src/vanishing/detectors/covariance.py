@@ -6,10 +6,14 @@ import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray
 from vanishing.detectors.sample_weights import quantiles, take_weights, total_weight, weighted_mean
+from vanishing.levels import LONG_SUM
 
-#: The shrinkage is at least this: where rows lie in a subspace exactly, rounding is all that is
-#: left of the other directions.
-LEAST_SHRINKAGE = 1e-6
+#: Equations are exact if residuals are below this part of the spread of the columns: three digits.
+#: Covariances are shrunk by its square at least: where rows lie in a subspace exactly, rounding is
+#: all that is left of the other directions.
+EXACT = 1e-3
+#: Rows to a column with which a covariance is known: its eigenvalues are off by a third.
+ROWS_PER_COLUMN = 10
 #: Steps of the concentration, which ends as soon as the same rows are kept.
 MOST_STEPS = 10
 
@@ -58,27 +62,24 @@ def find_shrinkage(X: FloatArray, sample_weight: FloatArray | None = None) -> Sh
     fourth = float(weighted_mean((squares**2)[:, None], sample_weight)[0])
     noise = (fourth - size) / total_weight(sample_weight, len(X))
     rho = 1.0 if distance <= 0 else min(1.0, noise / distance)
-    return Shrinkage(mean, max(rho, LEAST_SHRINKAGE), mu)
+    return Shrinkage(mean, max(rho, EXACT**2), mu)
 
 
 def shrunk_covariance(
-    X: FloatArray, sample_weight: FloatArray | None
+    X: FloatArray, sample_weight: FloatArray | None, ridge: float | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the mean of rows and their covariance after Ledoit and Wolf."""
-    shrinkage = find_shrinkage(X, sample_weight)
-    _, rows = center_rows(X, sample_weight)
-    covariance = (1 - shrinkage.rho) * (rows.T @ rows)
-    covariance[np.diag_indices_from(covariance)] += shrinkage.rest
-    return shrinkage.mean, covariance
+    """Return the mean of rows and their covariance after Ledoit and Wolf.
 
-
-def ridge_covariance(
-    X: FloatArray, sample_weight: FloatArray | None, ridge: float
-) -> tuple[FloatArray, FloatArray]:
-    """Return the mean and the covariance of rows, with a small part of the mean variance added."""
+    With a ``ridge``, that part of the mean variance is added instead.
+    """
     mean, rows = center_rows(X, sample_weight)
     covariance = rows.T @ rows
-    covariance[np.diag_indices_from(covariance)] += ridge * np.trace(covariance) / X.shape[1]
+    if ridge is None:
+        shrinkage = find_shrinkage(X, sample_weight)
+        covariance, rest = (1 - shrinkage.rho) * covariance, shrinkage.rest
+    else:
+        rest = ridge * np.trace(covariance) / X.shape[1]
+    covariance[np.diag_indices_from(covariance)] += rest
     return mean, covariance
 
 
@@ -99,16 +100,12 @@ def concentrate(
 
     The concentration steps of the minimum covariance determinant (Rousseeuw and Van Driessen,
     1999), from the covariance of all rows. The rows that are kept have the given share of the
-    weight. The covariance is shrunk after Ledoit and Wolf, or, with a ``ridge``, has that part of
-    the mean variance added.
+    weight.
     """
     kept = np.ones(len(X), dtype=bool)
     for _ in range(MOST_STEPS):
         rows, weights = X[kept], take_weights(sample_weight, kept)
-        if ridge is None:
-            mean, covariance = shrunk_covariance(rows, weights)
-        else:
-            mean, covariance = ridge_covariance(rows, weights, ridge)
+        mean, covariance = shrunk_covariance(rows, weights, ridge)
         if not covariance.any():
             return kept
         distances = mahalanobis(X, mean, covariance)
@@ -122,25 +119,22 @@ def concentrate(
 def root_of(covariance: FloatArray, power: float) -> FloatArray:
     """Return a power of a positive semidefinite matrix; its smallest eigenvalues are raised."""
     values, vectors = np.linalg.eigh(covariance)
-    values = np.maximum(values, LEAST_SHRINKAGE * max(values.mean(), np.finfo(float).tiny))
+    values = np.maximum(values, EXACT**2 * max(values.mean(), np.finfo(float).tiny))
     return np.asarray((vectors * values**power) @ vectors.T)
 
 
-@dataclass(frozen=True, eq=False)
-class Span:
-    """Principal components of rows: those directions of their span that are more than rounding."""
+def find_span(
+    X: FloatArray, sample_weight: FloatArray | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """Return principal components of rows, one below the other, and their variances.
 
-    directions: FloatArray
-    variances: FloatArray
-
-
-def find_span(X: FloatArray, sample_weight: FloatArray | None = None) -> Span:
-    """Return the span of rows around their mean, in O(N n min(N, n)) operations."""
+    Those directions of the span that are more than rounding, in O(N n min(N, n)) operations.
+    """
     _, rows = center_rows(X, sample_weight)
     tall = rows.shape[1] <= len(rows)
     variances, vectors = np.linalg.eigh(rows.T @ rows if tall else rows @ rows.T)
     # The products have lost half of the digits: what is smaller is rounding.
-    large = variances > 1e-12 * variances[-1]
+    large = variances > LONG_SUM * variances[-1]
     variances, vectors = variances[large], vectors[:, large]
     directions = vectors.T if tall else (vectors / np.sqrt(variances)).T @ rows
-    return Span(directions, variances)
+    return directions, variances

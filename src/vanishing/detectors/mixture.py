@@ -1,11 +1,12 @@
 """Mixtures of ideals: fitting the components of all transformations, and their weights."""
 
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy.optimize import minimize
@@ -24,16 +25,99 @@ from vanishing.arrays.namespace import (
 )
 from vanishing.construction.candidates import EPS
 from vanishing.construction.linear import PointSets, fit_linear
-from vanishing.construction.normalizations import Contrastive, resolve_normalization
-from vanishing.construction.passes import Gram, resolve_reduction
 from vanishing.data.inputs import label_error
 from vanishing.data.source import ArraySource, ConcatenatedSource, SampleSource, add_weights
-from vanishing.detectors.clusters import scale_component
+from vanishing.detectors.clusters import find_clusters, scale_component
 from vanishing.detectors.sample_weights import take_weights, total_weight, weighted_mean
 from vanishing.detectors.score import ClusterView, Mixture, value_and_slopes
 from vanishing.explain.view import Component
 from vanishing.ideal import VanishingIdeal
+from vanishing.levels import BLOCK
 from vanishing.transformations import Transformation
+
+# --- Clusters that are large enough for ideals of their own ---------------------------------------
+
+
+def resolutions_of(n_components: Any) -> list[int]:
+    """Return the numbers of clusters that are asked for: one, or one for each resolution."""
+    numbers = np.atleast_1d(np.asarray(n_components))
+    if numbers.ndim > 1 or not numbers.size or numbers.dtype.kind not in "iu" or min(numbers) < 1:
+        raise ValueError(
+            f"n_components must be a positive int or a sequence of them, got {n_components!r}"
+        )
+    return [int(k) for k in numbers]
+
+
+def find_clusterings(
+    points: FloatArray,
+    resolutions: Sequence[int],
+    *,
+    seed: int,
+    sample_weight: FloatArray | None = None,
+) -> list[tuple[IntArray, float]]:
+    """Cluster points at several resolutions, and from several starts where a number is repeated.
+
+    Returns different labels of the points with their weights: every resolution has weight 1, which
+    its starts share. The seed is raised by one for each further start.
+    """
+    starts: dict[int, int] = {}
+    weights: dict[int, int] = {}
+    # Few rows carry few clusters, and several resolutions may come out as the same.
+    for number, times in Counter(resolutions).items():
+        most = min(number, count_large_clusters(points))
+        starts[most] = max(starts.get(most, 1), times if most > 1 else 1)
+        weights[most] = weights.get(most, 0) + 1
+    found: list[tuple[IntArray, float]] = []
+    for most, n_starts in starts.items():
+        for start in range(n_starts):
+            labels = find_large_clusters(
+                points, most, seed=seed + start, sample_weight=sample_weight
+            )
+            weight = weights[most] / n_starts
+            same = [i for i, (other, _) in enumerate(found) if np.array_equal(labels, other)]
+            if same:
+                found[same[0]] = (labels, found[same[0]][1] + weight)
+            else:
+                found.append((labels, weight))
+    return found
+
+
+def count_large_clusters(points: FloatArray) -> int:
+    """Return how many clusters of points can have enough rows for their dimension."""
+    return max(1, len(points) // count_fewest_rows(points))
+
+
+def count_fewest_rows(points: FloatArray) -> int:
+    """Return how many rows a cluster needs for its relations to mean anything."""
+    return 2 * int(points.shape[1])
+
+
+def find_large_clusters(
+    points: FloatArray, n_clusters: int, *, seed: int, sample_weight: FloatArray | None = None
+) -> IntArray:
+    """Label points; clusters with too few rows for their dimension join their neighbours.
+
+    Labels are 0, 1, ... without holes. The number of rows of a cluster does not depend on weights.
+    """
+    fewest = count_fewest_rows(points)
+    n_clusters = min(n_clusters, count_large_clusters(points))
+    if n_clusters == 1:
+        return np.zeros(len(points), dtype=np.intp)
+    labels = find_clusters(points, n_clusters, seed=seed, sample_weight=sample_weight)
+    n_clusters = int(labels.max()) + 1
+    centers = np.stack([points[labels == label].mean(axis=0) for label in range(n_clusters)])
+    sizes = np.bincount(labels, minlength=n_clusters)
+    for small in np.argsort(sizes, kind="stable"):
+        alive = np.flatnonzero(sizes)
+        if sizes[small] >= fewest or len(alive) == 1:
+            continue  # it may have grown by a merge since the order was made
+        others = alive[alive != small]
+        nearest = others[np.argmin(np.sum((centers[others] - centers[small]) ** 2, axis=1))]
+        labels[labels == small] = nearest
+        sizes[nearest] += sizes[small]
+        sizes[small] = 0
+    return np.unique(labels, return_inverse=True)[1]
+
 
 # --- The ideal of one transformed copy, or of one cluster of it -----------------------------------
 
@@ -162,10 +246,6 @@ def descend(problem: WeightProblem) -> FloatArray:
 # clusters each is contrasted with all copies of all clusters, its own few rows included: a common
 # contrast makes the ideals alike, and D of all of them cheap (``explain/quadratic.py``).
 
-#: Rows of all copies that clusters are contrasted with, at most, if their equations are not linear.
-CONTRAST_ROWS = 60_000
-#: Numbers that the problem of the weights may hold; rows are drawn to fit.
-WEIGHT_NUMBERS = 2**27
 #: Floor of the usual size of a polynomial in distances, in units of its size on the contrast.
 SMALLEST_SIZE = 0.3
 
@@ -259,13 +339,12 @@ def fit_mixture(
 def _draw_contrast(
     copies: Sequence[Array], sample_weight: FloatArray | None, seed: int
 ) -> SampleSource:
-    """Draw rows of all copies together."""
+    """Draw rows of all copies together, about as many numbers as make a contrast elsewhere."""
     n_rows = int(copies[0].shape[0])
     total = n_rows * len(copies)
-    drawn = np.arange(total)
-    if total > CONTRAST_ROWS:
-        chosen = np.random.default_rng(seed).choice(total, size=CONTRAST_ROWS, replace=False)
-        drawn = np.sort(chosen)
+    drawn, most = np.arange(total), max(2, 2 * BLOCK // int(copies[0].shape[1]))
+    if total > most:
+        drawn = np.sort(np.random.default_rng(seed).choice(total, size=most, replace=False))
     parts = [take_rows(z, drawn[drawn // n_rows == i] % n_rows) for i, z in enumerate(copies)]
     rows = namespace(copies[0]).concat(parts)
     return add_weights(ArraySource(rows), take_weights(sample_weight, drawn % n_rows))
@@ -276,17 +355,10 @@ def _draw_contrast(
 
 def is_linear(ideal: VanishingIdeal) -> bool:
     """Say whether an ideal asks for nothing but linear equations of Gram matrices."""
-    return (
-        ideal.max_degree == 1
-        and ideal.tol != "gap"
-        and ideal.tol_norm == "rms"
-        and ideal.max_nonvanishing is None
-        and ideal.callback is None
-        and ideal.construction == "vca"
-        and ideal.normalization is not None
-        and type(resolve_normalization(ideal.normalization)) is Contrastive
-        and type(resolve_reduction(ideal.reduction)) is Gram
-    )
+    known = VanishingIdeal(
+        max_degree=1, tol=ideal.tol, normalization="contrastive", reduction="gram"
+    ).set_params(memory_budget=ideal.memory_budget)
+    return not isinstance(ideal.tol, str) and ideal.get_params() == known.get_params()
 
 
 def fit_linear_components(
@@ -373,7 +445,9 @@ def learn_weights(
     slices = [slice(int(a), int(b)) for a, b in pairwise(stops)]
     n_rows = copies[0].shape[0]
     rows = np.arange(n_rows)
-    fits = max(1, int(WEIGHT_NUMBERS // (stops[-1] * len(copies))))
+    # Squares and as many products with them, in double precision, are held of each row.
+    budget = components[0].ideal.memory_budget
+    fits = max(1, int(budget // (2 * 8 * stops[-1] * len(copies))))
     if fits < n_rows:
         rows = np.sort(np.random.default_rng(seed).choice(n_rows, size=fits, replace=False))
     squares = [

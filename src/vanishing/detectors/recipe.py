@@ -19,15 +19,15 @@ from vanishing.contrasts import Permuted
 from vanishing.data.source import ArraySource
 from vanishing.detectors.base import Progress
 from vanishing.detectors.clusters import (
-    FEWEST_ROWS as FEWEST_TO_SPLIT,
-)
-from vanishing.detectors.clusters import (
+    ROWS_TO_TRUST,
     NothingVanishesError,
     find_clusters,
     fit_clusters,
     scale_component,
 )
 from vanishing.detectors.covariance import (
+    EXACT,
+    ROWS_PER_COLUMN,
     center_rows,
     concentrate,
     find_shrinkage,
@@ -44,7 +44,6 @@ from vanishing.detectors.sample_weights import (
 )
 from vanishing.detectors.score import (
     ALLOWED,
-    TINY,
     ClusterView,
     ConstantColumns,
     Coordinates,
@@ -52,55 +51,42 @@ from vanishing.detectors.score import (
     LikelihoodView,
     Score,
     SpanView,
-    apply,
 )
 from vanishing.detectors.threshold import (
+    ENOUGH_ROWS,
+    FITTED_ROWS,
+    MOST_ANOMALIES,
     Scored,
     apply_to_unseen,
+    can_leave_out,
     count_folds,
     move_last_digits,
 )
 from vanishing.explain.view import Component, View
 from vanishing.ideal import VanishingIdeal
+from vanishing.levels import BLOCK, LONG_SUM, OUTLYING, ROUNDING
 from vanishing.transformations import Affine, Transformation
 
-#: Rows that are fitted to, at most: more of them are drawn from.
-MOST_ROWS = 20_000
-#: Rows of a contrast, at least: few rows make noisy sizes.
-CONTRAST_ROWS = 2000
-#: Candidates of degree 2 grow with the square of the dimension.
+#: Candidates of degree 2 grow with the square of the dimension: these make 230.
 LARGEST_DIMENSION = 20
-#: With fewer rows to a candidate, equations hold by chance, and residuals of the rows that they
-#: were fitted to say nothing: all are then measured on a coarse scale.
-ROWS_PER_CANDIDATE = 3
-FINE_SCALE, COARSE_SCALE = 1e-6, 0.2
-#: With more columns and fewer rows to a column than this there is one view only.
-WIDE, ROWS_PER_COLUMN = 100, 10
+#: With fewer rows to an unknown, equations hold by chance, and residuals of the rows that they were
+#: fitted to say nothing: those of quadratic equations are then measured on a coarse scale.
+ROWS_PER_UNKNOWN, COARSE_SCALE = 3, 0.2
+#: With more columns and few rows to a column there is one view only.
+WIDE = 100
 #: Share of the rows that centre and covariance of the whole are learned from.
 MOST = 0.75
 #: Weight of the linear equations of the whole, those of the other views being 1.
 LINEAR_WEIGHT = 0.25
-#: Clusters at three resolutions, of which the last depends on the number of rows.
-FEW_CLUSTERS, CLUSTERS, MORE_CLUSTERS, ROWS_PER_CLUSTER = 20, 40, 120, 50
-#: Rows of a cluster, at least: fewer describe themselves. Numbers in the equations of all clusters.
-FEWEST_ROWS, CLUSTER_NUMBERS = 8, 2**22
-#: Equations are exact if residuals are below this part of the spread of the columns, and if this
-#: share of the rows keeps them. They are sought where there are so many rows to a column, among
-#: columns with so many different quantiles.
-EXACT, HOLDS, ROWS_PER_EXACT, LEVELS = 1e-3, 0.975, 3, 11
-#: A tolerance under which every polynomial of degree 1 vanishes.
-ALL = 1e12
+#: Numbers of clusters at three resolutions, at most, and rows of a cluster, at least: fewer
+#: describe themselves.
+RESOLUTIONS, SMALLEST_CLUSTER = (20, 40, 120), 8
+#: Exact equations are sought among columns with so many different quantiles.
+LEVELS = 11
 #: A broken constant counts more than what all views together usually say of an anomaly.
 BROKEN_CONSTANT = 30.0
 #: Spread of the values of a view, at least.
 SMALLEST_SPREAD = 0.01
-#: Spreads from the median beyond which likelihoods are measured by their logarithm.
-FAR = 5.0
-#: Distances of the quartiles from the lower one, beyond which scores are those of gross errors.
-EXTREME = 10.0
-#: Share of the rows whose values are changed less by rounding than by one spread: where equations
-#: are exact nothing else is spread, and it must not be blown up.
-ROUNDED_LESS = 0.95
 
 
 def fit_recipe(
@@ -118,11 +104,11 @@ def fit_recipe(
     # Up to rounding. A small unit, such as picofarads in farads, does not make it constant, and
     # neither do small units of all columns.
     unit = min(1.0, float(np.max(np.hypot(scaler.mean_, np.sqrt(scaler.var_)))))
-    constant = scaler.var_ <= (1e-15 * unit + 1e-12 * np.abs(scaler.mean_)) ** 2
+    constant = scaler.var_ <= (ROUNDING * unit + LONG_SUM * np.abs(scaler.mean_)) ** 2
     chosen = []
-    if len(X) > MOST_ROWS:
-        chosen.append(f"fitted to {MOST_ROWS} of {len(X)} rows")
-        drawn = np.random.default_rng(seed).choice(len(X), MOST_ROWS, replace=False)
+    if len(X) > FITTED_ROWS:
+        chosen.append(f"fitted to {FITTED_ROWS} of {len(X)} rows")
+        drawn = np.random.default_rng(seed).choice(len(X), FITTED_ROWS, replace=False)
         X, sample_weight = X[np.sort(drawn)], take_weights(sample_weight, np.sort(drawn))
     plain = Coordinates(scaler, np.flatnonzero(~constant))
     members: list[_Member] = []
@@ -139,9 +125,9 @@ def fit_recipe(
         number = int(constant.sum())
         chosen.append(f"{number} constant column{'s' * (number != 1)}")
         constants = ConstantColumns(constant, scaler.mean_, BROKEN_CONSTANT, relative=True)
-    maps = tuple(member.applied for member in members)
-    views = [replace(member.view, images=(i,)) for i, member in enumerate(members)]
-    return Score(Coordinates(scaler, plain.columns, maps), views, constants), chosen, unseen
+    score = _score_members(members)
+    coordinates = replace(score.coordinates, scaler=scaler, columns=plain.columns)
+    return replace(score, coordinates=coordinates, constants=constants), chosen, unseen
 
 
 class _Rows(NamedTuple):
@@ -164,23 +150,11 @@ class _Member:
     applied: PCA | Transformation | None = None
     weight: float = 1.0
 
-    def measure(self, z: FloatArray) -> FloatArray:
-        """Return s at each row."""
-        match self.applied:
-            case None:
-                image = z
-            case Transformation():
-                image = np.asarray(self.applied(z))
-            case _:
-                image = np.asarray(apply(self.applied, z))
-        with np.errstate(over="ignore", invalid="ignore"):
-            return np.asarray(self.view.value(self.view.measure(image)))
-
     def standardize(self, shift: float, spread: float, weight: float) -> "_Member":
         """Return the member whose view has these; only what is far off is measured otherwise."""
         view = replace(self.view, shift=shift, spread=spread, weight=weight)
         if isinstance(view, LikelihoodView):
-            view = replace(view, bound=shift + FAR * spread, unit=FAR * spread)
+            view = replace(view, bound=shift + OUTLYING * spread, unit=OUTLYING * spread)
         return replace(self, view=view)
 
     @property
@@ -189,13 +163,20 @@ class _Member:
         return isinstance(self.view, ExactView)
 
 
+def _score_members(members: list[_Member]) -> Score:
+    """Return the score of standardized columns, each member with an image of its own."""
+    maps = tuple(member.applied for member in members)
+    views = [replace(member.view, images=(i,)) for i, member in enumerate(members)]
+    return Score(Coordinates(maps=maps), views)
+
+
 #: Rows that are scored in the time in which one is fitted to.
 SCORED_PER_FITTED = 10
 
 
 def estimate_work(n_rows: int) -> float:
     """Return what a fit takes, in units of the time that scoring a row takes."""
-    drawn = min(n_rows, MOST_ROWS)
+    drawn = min(n_rows, FITTED_ROWS)
     return SCORED_PER_FITTED * drawn * (1 + count_folds(drawn))
 
 
@@ -207,10 +188,10 @@ def _standardize(
     def fit_members(data: _Rows) -> list[_Member]:
         # The limits of the calling thread are not those of others.
         with limit_workers(1):
-            members = []
-            for fit in _members_of(data, plan, seed):
+            members, fits = [], _members_of(data, plan, seed)
+            for fit in fits:
                 members += fit()
-                progress.step(SCORED_PER_FITTED * n_rows / MEMBERS)
+                progress.step(SCORED_PER_FITTED * n_rows / len(fits))
         return members
 
     n_rows = len(data.z)
@@ -218,18 +199,21 @@ def _standardize(
     averaged = np.array([not member.is_exact for member in members])
 
     def measure(members: list[_Member], z: FloatArray) -> FloatArray:
-        return np.stack([member.measure(z) for member in members], axis=1)
+        with limit_workers(1):
+            return np.asarray(_score_members(members).measure(z).T)
+
+    def add_up_exact(members: list[_Member], values: FloatArray) -> FloatArray:
+        exact = np.array([member.is_exact for member in members])
+        return np.column_stack([values[:, ~exact], values[:, exact].sum(axis=1)])
 
     def fit_and_measure(rest: IntArray, unseen: IntArray) -> FloatArray:
         fold = fit_members(data.take(rest))
-        found = measure([member for member in fold if not member.is_exact], data.z[unseen])
-        exact = [member.measure(data.z[unseen]) for member in fold if member.is_exact]
-        return np.column_stack([found, sum(exact, np.zeros(len(unseen)))])
+        return add_up_exact(fold, measure(fold, data.z[unseen]))
 
     every = measure(members, data.z)
-    seen = np.column_stack([every[:, averaged], every[:, ~averaged].sum(axis=1)])
+    seen = add_up_exact(members, every)
     unseen, unseen_weight = seen, data.sample_weight
-    if len(data.z) >= FEWEST_TO_SPLIT:
+    if can_leave_out(n_rows):
         with suppress(NothingVanishesError):  # on some of the rows, though it does on all
             unseen, which = apply_to_unseen(n_rows, fit_and_measure, seed=seed, n_jobs=n_jobs)
             unseen_weight = take_weights(data.sample_weight, which)
@@ -239,7 +223,8 @@ def _standardize(
         _quartiles(unseen[:, :-1], unseen_weight), _quartiles(seen[:, :-1], data.sample_weight)
     )
     distances = _distances(every, measure(members, data.rounded))[:, averaged]
-    rounding = quantiles(distances, [ROUNDED_LESS], data.sample_weight)[0]
+    # Where equations are exact nothing but rounding is spread, and it must not be blown up.
+    rounding = quantiles(distances, [1 - MOST_ANOMALIES], data.sample_weight)[0]
     spreads = np.maximum(upper - lower, np.maximum(rounding, SMALLEST_SPREAD))
     weights = np.array([member.weight for member in members])[averaged]
     weights /= weights.sum()
@@ -259,20 +244,20 @@ def _leave_out_extremes(scores: FloatArray, sample_weight: FloatArray | None) ->
     """
     bounded = np.maximum(scores, np.min(scores, where=np.isfinite(scores), initial=0.0))
     lower, upper = quantiles(bounded, [0.25, 0.75], sample_weight)
-    kept = bounded >= lower - EXTREME * (upper - lower)
+    kept = bounded >= lower - 2 * OUTLYING * (upper - lower)
     return Scored(scores[kept], take_weights(sample_weight, kept))
 
 
 def _bend(standard: FloatArray) -> FloatArray:
     """Return standardized likelihoods as the views measure them."""
-    beyond = np.maximum(standard - FAR, 0.0)
-    return np.where(standard > FAR, FAR + FAR * np.log1p(beyond / FAR), standard)
+    beyond = np.maximum(standard - OUTLYING, 0.0) / OUTLYING
+    return np.where(standard > OUTLYING, OUTLYING + OUTLYING * np.log1p(beyond), standard)
 
 
 def _quartiles(values: FloatArray, sample_weight: FloatArray | None) -> FloatArray:
     """Return the quartiles of each column, shape (3, n_columns)."""
     # Beyond all numbers, where equations overflow, is as far as the farthest.
-    farthest = np.max(values, axis=0, where=np.isfinite(values), initial=np.log(TINY))
+    farthest = np.max(values, axis=0, where=np.isfinite(values), initial=np.log(LONG_SUM))
     return quantiles(np.minimum(values, farthest), [0.25, 0.5, 0.75], sample_weight)
 
 
@@ -298,28 +283,27 @@ class _Plan(NamedTuple):
 
     @classmethod
     def of(cls, n_rows: int, n_columns: int) -> "_Plan":
-        few = n_rows < ROWS_PER_COLUMN * n_columns
         dimension = min(n_columns, LARGEST_DIMENSION)
         n_candidates = dimension * (dimension + 3) // 2  # monomials of degree 1 and 2
         # The smallest size of residuals of quadratic equations that is told from chance.
-        scale = FINE_SCALE if n_rows >= ROWS_PER_CANDIDATE * n_candidates else COARSE_SCALE
-        most = max(1, min(n_rows // FEWEST_ROWS, CLUSTER_NUMBERS // n_columns**2))
+        # Residuals of products of exact equations are small of second order.
+        scale = EXACT**2 if n_rows >= ROWS_PER_UNKNOWN * n_candidates else COARSE_SCALE
+        most = max(1, min(n_rows // SMALLEST_CLUSTER, 2 * BLOCK // n_columns**2))
+        few, more, many = (min(most, number) for number in RESOLUTIONS)
         return cls(
-            n_columns > n_rows or (n_columns > WIDE and few),
+            n_columns > n_rows or (n_columns > WIDE and n_rows < ROWS_PER_COLUMN * n_columns),
             scale,
-            min(most, FEW_CLUSTERS),
-            min(most, CLUSTERS),
-            min(most, MORE_CLUSTERS, max(1, n_rows // ROWS_PER_CLUSTER)),
-            n_rows >= ROWS_PER_EXACT * n_columns,
+            few,
+            more,
+            min(many, max(1, n_rows // ROWS_TO_TRUST)),
+            n_rows >= ROWS_PER_UNKNOWN * n_columns,
         )
 
 
 #: Names of the views of clusters: by where these are sought, and by how many there are.
 DECORRELATED = "clusters of decorrelated columns"
-MANY = f"up to {CLUSTERS} clusters"
-LARGE = f"clusters of about {ROWS_PER_CLUSTER} rows or more"
-#: Views of a table that is not wide, at most.
-MEMBERS = 6
+MANY = f"up to {RESOLUTIONS[1]} clusters"
+LARGE = f"clusters of about {ROWS_TO_TRUST} rows or more"
 
 
 def _members_of(data: _Rows, plan: _Plan, seed: int) -> list[Callable[[], list[_Member]]]:
@@ -367,7 +351,7 @@ def _fit_quadratic(
             fit_pca(reduction.set_params(n_components=rank), z, sample_weight)
         z = reduction.transform(z)
     rng = np.random.default_rng(seed)
-    n_contrast = max(len(z), CONTRAST_ROWS)
+    n_contrast = max(len(z), 2 * ENOUGH_ROWS)  # few rows make noisy sizes
     contrast = Permuted().make(draw_rows(z, sample_weight, rng, n_contrast), rng, n_contrast)
     ideal = VanishingIdeal(max_degree=2, tol=0.5, normalization="contrastive", reduction="gram")
     one = np.zeros(len(z), dtype=np.intp)
@@ -413,16 +397,16 @@ def _fit_linear(z: FloatArray, sample_weight: FloatArray | None) -> _Member:
 def _fit_span(z: FloatArray, sample_weight: FloatArray | None) -> _Member:
     """Fit linear equations of few rows and many columns, in the span of the rows and outside."""
     shrinkage = find_shrinkage(z, sample_weight)
-    span = find_span(z, sample_weight)
+    directions, variances = find_span(z, sample_weight)
     view = SpanView(
         ("principal components",),
         [],
         center=shrinkage.mean,
-        directions=span.directions,
-        variances=shrinkage.shrink(span.variances),
+        directions=directions,
+        variances=shrinkage.shrink(variances),
         rest=shrinkage.rest,
     )
-    n_directions, n_columns = span.directions.shape
+    n_directions, n_columns = directions.shape
     description = (
         f"principal components: {n_directions} of {n_columns} columns, and the distance from their "
         f"span (shrinkage {shrinkage.rho:.2g})"
@@ -434,7 +418,8 @@ def _fit_exact(data: _Rows, seed: int) -> list[_Member]:
     """Fit linear equations that hold exactly in nearly all rows, if there are any."""
     z, rounded, sample_weight = data
     # Columns of few values keep equations with each other by chance, until they do not.
-    steps = np.diff(quantiles(z, np.linspace(0.05, 0.95, LEVELS), sample_weight), axis=0)
+    levels = np.linspace(MOST_ANOMALIES, 1 - MOST_ANOMALIES, LEVELS)
+    steps = np.diff(quantiles(z, levels, sample_weight), axis=0)
     varying = np.all(steps > 0, axis=0)
     if varying.sum() < 2:
         return []
@@ -446,15 +431,16 @@ def _fit_exact(data: _Rows, seed: int) -> list[_Member]:
         # Noise has no equations. A constant would have one.
         sought = np.where(varying, z, noise)
         z, rounded = applied(z), applied(rounded)
-    kept = concentrate(z[:, varying], sample_weight, share=MOST, ridge=1e-12)
+    kept = concentrate(z[:, varying], sample_weight, share=MOST, ridge=LONG_SUM)
     ideal = VanishingIdeal(max_degree=1, tol=EXACT, reduction="tsqr")
     ideal.fit_part(ArraySource(sought[kept]), sample_weight=take_weights(sample_weight, kept))
     if not ideal.basis_.count():
         return []
     values = ideal.basis_.evaluate(z)
     rounding = np.max(np.abs(values - ideal.basis_.evaluate(rounded)), axis=0)
-    typical = np.sqrt(ideal.extents_**2 + rounding**2 + TINY**2)
-    holds = quantiles(np.abs(values) / typical, [HOLDS], sample_weight)[0] <= np.sqrt(ALLOWED)
+    typical = np.sqrt(ideal.extents_**2 + rounding**2 + LONG_SUM**2)
+    nearly_all = 1 - MOST_ANOMALIES / 2
+    holds = quantiles(np.abs(values) / typical, [nearly_all], sample_weight)[0] <= np.sqrt(ALLOWED)
     if not holds.any():
         return []
     component = Component(ideal, np.zeros(len(typical)), typical, 1 / typical**2)
@@ -468,7 +454,8 @@ def _fit_exact(data: _Rows, seed: int) -> list[_Member]:
 
 def _fit_every_direction(z: FloatArray, sample_weight: FloatArray | None) -> VanishingIdeal:
     """Return the ideal of all linear polynomials with a gradient of length 1 and mean 0 on z."""
-    ideal = VanishingIdeal(max_degree=1, tol=ALL, reduction="gram")
+    # Under a tolerance beyond all digits every polynomial vanishes.
+    ideal = VanishingIdeal(max_degree=1, tol=1 / LONG_SUM, reduction="gram")
     return ideal.fit_part(ArraySource(z), sample_weight=sample_weight)
 
 
@@ -494,7 +481,7 @@ def _fit_clusters(
     points = unit * np.round(z @ mixing / unit)
     labels = find_clusters(points, n_clusters, seed=seed, sample_weight=sample_weight)
     sizes = np.bincount(labels)
-    large = np.flatnonzero(sizes >= min(FEWEST_ROWS, sizes.max()))
+    large = np.flatnonzero(sizes >= min(SMALLEST_CLUSTER, sizes.max()))
     clusters = [np.flatnonzero(labels == label) for label in large]
     weights = [take_weights(sample_weight, own) for own in clusters]
     rows = [center_rows(z[own], weight) for own, weight in zip(clusters, weights, strict=True)]

@@ -13,9 +13,6 @@ from sklearn.decomposition import PCA
 from vanishing.arrays.namespace import Array, FloatArray, IntArray, take_rows
 from vanishing.data.source import check_weights
 
-#: Larger sums are no numbers of rows, but whole numbers by accident, as all large ones are.
-MOST_ROWS = 2.0**53
-
 
 def drop_zero_weights(X: Array, sample_weight: Any) -> tuple[Array, FloatArray | None]:
     """Return the rows of positive weight, and their weights."""
@@ -32,7 +29,9 @@ def drop_zero_weights(X: Array, sample_weight: Any) -> tuple[Array, FloatArray |
         X, weights = take_rows(X, kept), weights[kept]
     if (weights == 1).all():
         return X, None
-    if np.array_equal(weights, np.round(weights)) and weights.sum() < MOST_ROWS:
+    # Numbers beyond 1 / eps are whole by accident.
+    is_whole = np.array_equal(weights, np.round(weights))
+    if is_whole and weights.sum() < 1 / np.finfo(np.float64).eps:
         return X, weights
     return X, weights / weights.mean()
 

@@ -5,7 +5,6 @@ coordinates after scaling, a transformation and preprocessing. To add a kind of 
 subclass of ``View`` or ``NearestView`` here and list it in ``VIEWS``, so that model files know it.
 """
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, fields, replace
@@ -20,7 +19,7 @@ from sklearn.decomposition import PCA
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from vanishing.arrays.blocks import map_in_threads, one_thread, threads_for
+from vanishing.arrays.blocks import block_rows, map_in_threads, one_thread, threads_for
 from vanishing.arrays.namespace import (
     Array,
     BoolArray,
@@ -35,15 +34,15 @@ from vanishing.arrays.namespace import (
     namespace,
     require_dense,
 )
-from vanishing.construction.loop import Construction, DegreeTrace
+from vanishing.construction.linear import make_linear
 from vanishing.data.inputs import prepare_for_sklearn
 from vanishing.detectors.preprocessing import split_gradients
 from vanishing.explain.attribution import Landscape
 from vanishing.explain.record import BrokenEquation
 from vanishing.explain.view import Component, Deviations, NearestView, OnLines, Through, View
 from vanishing.ideal import VanishingIdeal
-from vanishing.polynomials.basis import PolynomialBasis
-from vanishing.polynomials.evaluation import Complement, DegreeBlock
+from vanishing.levels import LONG_SUM, OUTLYING, SAME
+from vanishing.polynomials.evaluation import Complement
 from vanishing.saving import Preprocessor
 from vanishing.transformations import Affine, Composition, Gather, Transformation
 
@@ -187,15 +186,14 @@ def _map_nodes(applied: Any, graph: "Graph", x: "Value") -> "Value":
 
 # --- Kinds of views -------------------------------------------------------------------------------
 
-#: Added to deviations, and to losses, before their logarithm is taken.
-TINY, SMALL_LOSS = 1e-12, 1e-3
-#: Exact equations are broken where residuals are ten times as large as usual.
-ALLOWED = 100.0
-#: Residuals from all clusters that stay in the cache.
-CACHED_NUMBERS = 2**17
+#: Added to losses before their logarithm is taken: transformations that are told apart with this
+#: chance of an error, or less, are told apart.
+SMALL_LOSS = 1e-3
+#: Deviations up to which exact equations hold: residuals are ten times as large as usual there.
+ALLOWED = (2 * OUTLYING) ** 2
 LARGEST_FLOAT = float(np.finfo(np.float64).max)
 #: Powers of e below this are less than every float64.
-UNDERFLOW = -746.0
+UNDERFLOW = log(np.finfo(np.float64).smallest_subnormal)
 
 
 class NormView(NearestView):
@@ -210,6 +208,10 @@ class NormView(NearestView):
         roots = 2 * np.sqrt(deviation)
         return np.asarray(np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0))
 
+    def importance(self, component: Component, values: FloatArray) -> FloatArray:
+        """Return what each equation adds to D."""
+        return np.asarray(component.weights * (values - component.center) ** 2)
+
     def nodes(self, deviations: "Value") -> "Value":
         """Add √D."""
         return deviations.take(0, axis=0).apply("Sqrt")
@@ -218,26 +220,23 @@ class NormView(NearestView):
 class ClusterView(NearestView):
     """Logarithm of the deviation from the nearest cluster, s = log min_j D_j.
 
-    D is the mean square of the polynomials of a cluster, in units of what is typical there.
+    D is the mean square of the polynomials of a cluster, in units of what is typical there. What is
+    rounding in such sums is added to it before the logarithm.
     """
 
     def of_nearest(self, deviation: Array) -> Array:
         """Return log D."""
-        return namespace(deviation).log(deviation + TINY)
+        return namespace(deviation).log(deviation + LONG_SUM)
 
     def slope_of_nearest(self, deviation: FloatArray) -> FloatArray:
         """Return the derivative of log D."""
-        return 1 / (deviation + TINY)
-
-    def importance(self, component: Component, values: FloatArray) -> FloatArray:
-        """Return the residuals in units of what is typical."""
-        return np.asarray(np.abs(values - component.center) / component.typical)
+        return 1 / (deviation + LONG_SUM)
 
     def nodes(self, deviations: "Value") -> "Value":
         """Add the logarithm of the smallest D."""
         graph = deviations.graph
         deviations = graph.where(deviations.apply("IsNaN"), np.inf, deviations)
-        return (deviations.reduce("Min", axis=0) + TINY).apply("Log")
+        return (deviations.reduce("Min", axis=0) + LONG_SUM).apply("Log")
 
 
 class ExactView(NearestView):
@@ -255,10 +254,6 @@ class ExactView(NearestView):
         """Return the derivative of log(1 + D / allowed)."""
         return 1 / (deviation + ALLOWED)
 
-    def importance(self, component: Component, values: FloatArray) -> FloatArray:
-        """Return the residuals in units of what is typical."""
-        return np.asarray(np.abs(values - component.center) / component.typical)
-
     def nodes(self, deviations: "Value") -> "Value":
         """Add log(1 + D / allowed)."""
         return (deviations.take(0, axis=0) / ALLOWED + 1.0).apply("Log")
@@ -267,51 +262,22 @@ class ExactView(NearestView):
 def make_linear_component(
     center: FloatArray, coefficients: FloatArray | Complement, spreads: FloatArray, weight: float
 ) -> Component:
-    """Make a component of linear equations that are known.
+    """Return a component of linear equations that are known, with gradients of length 1.
 
-    Parameters
-    ----------
-    center : array of shape (n_features,)
-        Where all of them are zero.
-    coefficients : array or Complement of shape (n_features, n_equations)
-        Orthonormal or not; each of length 1.
-    spreads : array of shape (n_equations,)
-        What is typical of their values.
-    weight : float
-        Weight of the square of each, in units of what is typical.
-
-    Returns
-    -------
-    Component
+    All are zero at the center. Their squares, in units of the spreads, have the given weight.
     """
-    n_features, n_equations = len(center), len(spreads)
-    block = DegreeBlock(
-        left=np.arange(n_features),
-        right=np.zeros(n_features, dtype=np.intp),
-        projection=center[None, :].copy(),
-        nonvanishing=np.zeros((n_features, 0)),
-        vanishing=coefficients,
-        extents=spreads,
-    )
-    trace = DegreeTrace(
-        degree=1,
-        candidates=n_features,
-        rank=n_equations,
-        vanishing=n_equations,
-        nonvanishing=0,
-        dropped=0,
-        unbounded=0,
-        cut=0,
-        left_out=0,
+    found = make_linear(
+        center,
+        coefficients,
+        np.zeros((len(center), 0)),
+        spreads,
         tol=float(spreads.max(initial=0.0)),
         condition=1.0,
-        spectrum=np.sort(spreads),
+        n_rows=0.0,
         seconds=0.0,
     )
-    basis = PolynomialBasis(n_features, (block,))
-    ideal = VanishingIdeal(max_degree=1, tol=trace.tol)
-    ideal.adopt(Construction(basis, (trace,), "exhausted", 0.0))
-    return Component(ideal, np.zeros(n_equations), spreads, weight / spreads**2)
+    ideal = VanishingIdeal(max_degree=1, tol=found.trace[0].tol).adopt(found)
+    return Component(ideal, np.zeros(len(spreads)), spreads, weight / spreads**2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -332,6 +298,10 @@ class ChristoffelView(NearestView):
         """Return the derivative of log(1 + D)."""
         return 1 / (1 + deviation)
 
+    def importance(self, component: Component, values: FloatArray) -> FloatArray:
+        """Return what each equation adds to D."""
+        return np.asarray(component.weights * (values - component.center) ** 2)
+
     def equations(
         self, z: FloatArray, deviations: FloatArray
     ) -> list[tuple[float, BrokenEquation]]:
@@ -344,41 +314,8 @@ class ChristoffelView(NearestView):
         return (deviations.take(0, axis=0) + 1.0).apply("Log")
 
 
-@dataclass(frozen=True, eq=False)
 class LinearView(View):
-    """A view whose linear equations are rows of matrices, too many to be evaluated as ideals.
-
-    Ideals of the same equations are made for those who ask for them.
-    """
-
-    def importance(self, component: Component, values: FloatArray) -> FloatArray:
-        """Return the residuals in units of what is typical."""
-        return np.asarray(np.abs(values - component.center) / component.typical)
-
-    def lines(self, directions: Any) -> Through:
-        """Return D(z + t v), each the square of a vector that is linear in t."""
-        dense = directions if isinstance(directions, np.ndarray) else directions.toarray()
-        steps = self._whiten(dense, 0.0)
-        return lambda points, which: _triangles(self._whiten(points, 1.0), steps[which])
-
-    @abstractmethod
-    def _whiten(self, z: FloatArray, one: float) -> FloatArray:
-        """Return vectors whose squared lengths are D, shape (n_points, n_deviations, n_equations).
-
-        The constant terms of the equations are multiplied by ``one``: without them, they say how
-        the vectors change in a direction.
-        """
-
-
-def _triangles(starts: FloatArray, steps: FloatArray) -> Deviations:
-    """Return ‖start + t step‖² on lines; arrays of shape (n_lines, n_deviations, n_equations)."""
-    lengths = np.linalg.norm(steps, axis=2)
-    units = steps / np.where(lengths > 0, lengths, 1.0)[:, :, None]
-    along = np.sum(units * starts, axis=2)
-    across = np.linalg.norm(starts - along[:, :, None] * units, axis=2)
-    triangles = np.zeros((2, 2, *along.shape))
-    triangles[0, 0], triangles[0, 1], triangles[1, 1] = lengths, along, across
-    return Deviations(triangles)
+    """A view whose linear equations are matrices; ideals of them are made for explanations."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -421,8 +358,8 @@ class LikelihoodView(LinearView):
 
     @property
     def width(self) -> int:
-        """Number of clusters."""
-        return len(self.centers)
+        """Numbers of a sample: its residuals from all clusters."""
+        return len(self.factors)
 
     @property
     def clusters(self) -> list[tuple[FloatArray, FloatArray]]:
@@ -444,44 +381,18 @@ class LikelihoodView(LinearView):
         """Return D of each cluster, shape (n_points, n_clusters)."""
         xp = namespace(z)
         n_clusters, width = self.centers.shape
-        factors = move_like(self.factors, z)
-        offsets = move_like(self._offsets()[:, None], z)
-        n_rows = max(1, CACHED_NUMBERS // len(self.factors))
-        blocks = []
-        with one_thread():  # of BLAS, whose threads would wait for each other in small products
-            for start in range(0, max(1, z.shape[0]), n_rows):
-                # One sample a column: sums over the short axis are slow where it is the last.
-                residuals = factors @ z[start : start + n_rows, :].T - offsets
-                squares = xp.reshape(residuals * residuals, (n_clusters, width, -1))
-                near = xp.sum(squares, axis=1)
-                # Where numbers overflow, nothing is near.
-                blocks.append(xp.where(xp.isnan(near), xp.full_like(near, xp.inf), near))
-        return xp.concat(blocks, axis=1).T
-
-    def gradients(self, z: FloatArray, deviations: FloatArray | None = None) -> FloatArray:
-        """Return the derivative of the contribution with respect to z."""
-        found = self.measure(z) if deviations is None else deviations
-        result = np.zeros_like(z)
-        outer = 2 * self._factor * self.slopes(found)
-        for slope, (center, factor) in zip(outer.T, self.clusters, strict=True):
-            result += slope[:, None] * ((z - center) @ factor.T @ factor)
-        return result
-
-    def residuals(
-        self, z: FloatArray, deviations: FloatArray | None = None
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return the residuals of the cluster that a point most likely belongs to."""
-        found = self.measure(z) if deviations is None else deviations
-        center, factor = self.clusters[self._find_likeliest(found)]
-        return factor @ (z[0] - center), factor
-
-    def _find_likeliest(self, deviations: FloatArray) -> int:
-        return int(np.argmin(deviations[0] - 2 * self.log_masses))
+        # One sample a column: sums over the short axis are slow where it is the last.
+        residuals = move_like(self.factors, z) @ z.T - move_like(self._offsets()[:, None], z)
+        residuals *= residuals
+        near = xp.sum(xp.reshape(residuals, (n_clusters, width, -1)), axis=1)
+        # Where numbers overflow, nothing is near.
+        return xp.where(xp.isnan(near), xp.full_like(near, xp.inf), near).T
 
     def _nearest(
         self, z: FloatArray, deviations: FloatArray
     ) -> list[tuple[int, Component, FloatArray]]:
-        cluster = self._find_likeliest(deviations)
+        # The cluster that a point most likely belongs to.
+        cluster = int(np.argmin(deviations[0] - 2 * self.log_masses))
         return [(cluster, self.described[cluster], z)]
 
     def measure_nodes(self, graph: "Graph", z: "Value") -> "Value":
@@ -505,9 +416,6 @@ class LikelihoodView(LinearView):
     def _offsets(self) -> FloatArray:
         """Return A c of all clusters."""
         return np.concatenate([factor @ center for center, factor in self.clusters])
-
-    def _whiten(self, z: FloatArray, one: float) -> FloatArray:
-        return np.stack([(z - one * c) @ factor.T for c, factor in self.clusters], axis=1)
 
     def _log_sum(self, deviations: Array) -> "_LogSum":
         return _LogSum.of(move_like(self.log_masses, deviations) - deviations / 2, 0.0)
@@ -535,18 +443,13 @@ class SpanView(LinearView):
         spreads = np.sqrt(np.append(np.full(n_outside, self.rest), self.variances))
         return [make_linear_component(self.center, matrix, spreads, 1 / len(self.center))]
 
-    def _nearest(
-        self, z: FloatArray, deviations: FloatArray
-    ) -> list[tuple[int, Component, FloatArray]]:
-        return [(0, self.described[0], z)]
-
     def value(self, deviations: Array, k: int = 0) -> Array:
         """Return log D."""
-        return namespace(deviations).log(deviations[:, 0] + TINY)
+        return namespace(deviations).log(deviations[:, 0] + LONG_SUM)
 
     def slopes(self, deviations: FloatArray, k: int = 0) -> FloatArray:
         """Return the derivative of log D."""
-        return 1 / (deviations + TINY)
+        return 1 / (deviations + LONG_SUM)
 
     def measure(self, z: Array) -> Array:
         """Return D, shape (n_points, 1)."""
@@ -579,11 +482,12 @@ class SpanView(LinearView):
         return values, np.vstack([self.directions, away]) / spreads[:, None]
 
     def lines(self, directions: Any) -> Through:
-        """Return D(z + t v) along features: v has a part in the span, one away from it, a rest."""
-        if isinstance(directions, np.ndarray):
-            return super().lines(directions)
+        """Return D(z + t v): v has a part in the span, one away from it, and a rest."""
         inner = directions @ self.directions.T
-        squares = (directions * directions).sum(axis=1) - np.sum(inner**2, axis=1)
+        if isinstance(directions, np.ndarray):
+            squares = np.sum((directions - inner @ self.directions) ** 2, axis=1)
+        else:  # single features: what is outside of the span is not written out
+            squares = (directions * directions).sum(axis=1) - np.sum(inner**2, axis=1)
         inside_spreads, spread = (
             np.sqrt(len(self.center) * each) for each in (self.variances, self.rest)
         )
@@ -598,7 +502,11 @@ class SpanView(LinearView):
             steps = np.hstack(
                 [inner[which] / inside_spreads, np.stack([away, beside], axis=1) / spread]
             )
-            return _triangles(starts[:, None], steps[:, None])
+            lengths = np.linalg.norm(steps, axis=1, keepdims=True)
+            steps = steps / np.where(lengths > 0, lengths, 1.0)
+            along = np.sum(steps * starts, axis=1, keepdims=True)
+            across = np.linalg.norm(starts - along * steps, axis=1, keepdims=True)
+            return Deviations(np.array([[lengths, along], [0 * across, across]]))
 
         return through
 
@@ -614,12 +522,7 @@ class SpanView(LinearView):
 
     def nodes(self, deviations: "Value") -> "Value":
         """Add log D."""
-        return (deviations + TINY).apply("Log")
-
-    def _whiten(self, z: FloatArray, one: float) -> FloatArray:
-        inside, outside = self._project(z - one * self.center)
-        whitened = np.hstack([inside / np.sqrt(self.variances), outside / np.sqrt(self.rest)])
-        return np.asarray(whitened / np.sqrt(len(self.center)))[:, None]
+        return (deviations + LONG_SUM).apply("Log")
 
     def _project(self, moved: Array) -> tuple[Array, Array]:
         """Return the principal components of rows, and what is left of them outside the span."""
@@ -798,9 +701,6 @@ VIEWS = (NormView, ClusterView, ExactView, ChristoffelView, LikelihoodView, Span
 
 # --- Columns that are constant in training, as exact equations ------------------------------------
 
-#: Difference from a constant, relative to its size, that is taken for rounding.
-SAME = 1e-9
-
 
 @dataclass(frozen=True, eq=False)
 class ConstantColumns:
@@ -855,9 +755,6 @@ class ConstantColumns:
 
 # --- Columns far outside of their range in training -----------------------------------------------
 
-#: Distance from the middle of a range, in units of its half width, beyond which nothing is known.
-FAR = 10.0
-
 
 @dataclass(frozen=True, eq=False)
 class ColumnRanges:
@@ -875,18 +772,15 @@ class ColumnRanges:
         xp = namespace(X)
         distance = xp.abs(X - move_like(self.middles[features], X))
         distance = distance / move_like(self.half_widths[features], X)
-        return xp.where(distance > FAR, distance, xp.zeros_like(X))
+        return xp.where(distance > 2 * OUTLYING, distance, xp.zeros_like(X))
 
     def nodes(self, graph: "Graph", x: "Value") -> "Value":
         """Add what all columns together add."""
         distance = ((x - self.middles) / self.half_widths).apply("Abs")
-        return graph.where(distance <= FAR, 0.0, distance).reduce("Sum", axis=1)
+        return graph.where(distance <= 2 * OUTLYING, 0.0, distance).reduce("Sum", axis=1)
 
 
 # --- The score ------------------------------------------------------------------------------------
-
-#: Numbers of one view that are held while rows are scored, on an accelerator and on a processor.
-SCORED_NUMBERS = (2**28, 2**19)
 
 
 @dataclass(frozen=True, eq=False)
@@ -935,17 +829,14 @@ class Score:
 
     def measure(self, X: Array) -> Array:
         """Return s of each view in the array library of X, shape (n_views, n_samples)."""
-        n_rows = max(1, self._most_rows(X))
+        widest = max(X.shape[1], *(view.width for view in self.views))
+        # A view holds residuals, their products and their squares.
+        n_rows = block_rows(4 * widest, cpu=is_on_cpu(X))
         blocks = [X[start : start + n_rows, :] for start in range(0, max(1, X.shape[0]), n_rows)]
         # Many products of a block are small: threads of BLAS would wait for each other.
         with one_thread() if isinstance(X, np.ndarray) else nullcontext():
             measured = list(map_in_threads(self._measure, blocks, threads_for(X)))
         return namespace(X).concat(measured, axis=1)
-
-    def _most_rows(self, X: Array) -> int:
-        """Return how many rows to measure at a time."""
-        widths = (max(view.width, len(view.components)) for view in self.views)
-        return int(SCORED_NUMBERS[is_on_cpu(X)] // max(1, X.shape[1], *widths))
 
     def _measure(self, X: Array) -> Array:
         values: list[list[Array]] = [[] for _ in self.views]

@@ -24,20 +24,22 @@ from vanishing.arrays.namespace import (
 )
 from vanishing.data.source import SampleSource, close_after
 from vanishing.detectors.sample_weights import quantiles
+from vanishing.levels import CHANCE, SAME
 
 # --- Quantiles of scores --------------------------------------------------------------------------
 
 #: Parts into which rows are split to be left out in turn.
 FOLDS = 5
-#: Left-out rows that are enough for quantiles: large tables need not leave out every part.
+#: Rows that are enough for quantiles: the rate of a threshold that one in twenty exceeds is then
+#: known to 0.7 %.
 ENOUGH_ROWS = 1000
+#: Rows that a fit works on at most; of more, so many are drawn: quantiles, means and covariances of
+#: all would be about the same.
+FITTED_ROWS = 20_000
 
 #: Shares of normal rows that "auto" calls anomalous: the rule of box plots is made for scores like
 #: those of a normal distribution, and flags up to a quarter of others.
 FEWEST_ANOMALIES, MOST_ANOMALIES = 0.01, 0.05
-#: A quantile of few rows is uncertain. The true false alarm rate may exceed this bound only with
-#: this probability.
-HIGHEST_RATE, RISK = 0.15, 1e-4
 
 
 class Scored(NamedTuple):
@@ -88,12 +90,12 @@ def most_anomalies(n_rows: float) -> float:
     """Return the largest share of normal rows that "auto" calls anomalous.
 
     With k of n training rows below the threshold, the false alarm rate of new rows has the
-    distribution Beta(k + 1, n - k). Small tables get the largest k for which it stays below
-    ``HIGHEST_RATE`` with probability 1 - ``RISK`` (a one-sided tolerance limit).
+    distribution Beta(k + 1, n - k). Small tables get the largest k for which it exceeds three times
+    ``MOST_ANOMALIES`` by no more than chance (a one-sided tolerance limit).
     """
-    n_rows = min(n_rows, 1000)  # enough to be certain of MOST_ANOMALIES itself
+    n_rows = min(n_rows, ENOUGH_ROWS)
     below = np.arange(int(MOST_ANOMALIES * n_rows) + 1)
-    certain = betainc(below + 1, n_rows - below, HIGHEST_RATE) >= 1 - RISK
+    certain = betainc(below + 1, n_rows - below, 3 * MOST_ANOMALIES) >= 1 - CHANCE
     return min(MOST_ANOMALIES, max(0, int(certain.sum()) - 1) / n_rows)
 
 
@@ -141,6 +143,11 @@ def count_folds(n_rows: int) -> int:
     return min(FOLDS, 1 + int(np.searchsorted(np.cumsum(sizes), ENOUGH_ROWS)))
 
 
+def can_leave_out(n_rows: int) -> bool:
+    """Return whether each part that is left out has two rows."""
+    return n_rows >= 2 * FOLDS
+
+
 def conformal_threshold(scores: FloatArray, contamination: float) -> float:
     """Choose a threshold by scores of normal samples that were not used in fitting.
 
@@ -175,10 +182,6 @@ def check_attainable(n_samples: int, contamination: float) -> int:
 #: Units in the last place by which numbers that stand for the same may differ: a relation such as
 #: a change of units takes a few operations, and so do the equations that are found.
 UNITS = 8
-#: Rows that are scored to see what rounding does, at most.
-ROUNDED_ROWS = 1000
-#: Rounding that moves a threshold by a smaller part of it is left out.
-NEGLIGIBLE = 1e-6
 
 
 def move_last_digits(X: Array) -> Array:
@@ -203,22 +206,22 @@ def measure_rounding(
     digits are not told apart. Zero where scores are far larger, as usual. ``known`` are scores of
     all rows.
     """
-    rows = pick_rows(X, ROUNDED_ROWS)
-    scores = move_to_host(score(rows)) if known is None else pick_rows(known, ROUNDED_ROWS)
+    rows = pick_rows(X)
+    scores = move_to_host(score(rows)) if known is None else pick_rows(known)
     moved = move_to_host(score(move_last_digits(rows)))
     worse = np.minimum(scores, moved)
     if not np.isfinite(worse).any():
         return 0.0
     rounding = quantile_threshold(scores, contamination) - quantile_threshold(worse, contamination)
-    return rounding if rounding > NEGLIGIBLE * abs(threshold) else 0.0
+    return rounding if rounding > SAME * abs(threshold) else 0.0
 
 
-def pick_rows(X: Array | SampleSource, most: int) -> Array:
-    """Return at most so many rows, spread over all of an array, or the first of a source."""
+def pick_rows(X: Array | SampleSource) -> Array:
+    """Return enough rows, spread over all of an array, or the first of a source."""
     if isinstance(X, SampleSource):
-        with close_after(X.blocks(most)) as blocks:
+        with close_after(X.blocks(ENOUGH_ROWS)) as blocks:
             return next(iter(blocks))
     n_rows = X.shape[0]
-    if n_rows <= most:
+    if n_rows <= ENOUGH_ROWS:
         return X
-    return take_rows(X, np.linspace(0, n_rows - 1, most).astype(np.intp))
+    return take_rows(X, np.linspace(0, n_rows - 1, ENOUGH_ROWS).astype(np.intp))

@@ -1,6 +1,5 @@
 """TransformationDetector: the paper's detector, in the style of GOAD, and its image recipe."""
 
-import warnings
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import replace
@@ -36,23 +35,31 @@ from vanishing.data.inputs import (
 )
 from vanishing.data.source import ConcatenatedSource, MappedSource, SampleSource, close_after
 from vanishing.detectors.base import Callback, Detector, Progress, check_rows, find_moments
-from vanishing.detectors.clusters import find_clusterings, resolutions_of
 from vanishing.detectors.gradients import OrientedGradients
 from vanishing.detectors.mixture import (
     DEFAULT_IDEAL,
+    find_clusterings,
     find_identical,
     fit_component,
     fit_mixture,
     learn_weights,
     measure_distance,
     refuse_identical,
+    resolutions_of,
 )
 from vanishing.detectors.preprocessing import check_takes_weights, fit_preprocessor
 from vanishing.detectors.sample_weights import mean_and_variance, take_weights
 from vanishing.detectors.score import ColumnRanges, Coordinates, Mixture, Score
-from vanishing.detectors.threshold import Scored, apply_to_unseen, count_folds
+from vanishing.detectors.threshold import (
+    ENOUGH_ROWS,
+    FITTED_ROWS,
+    Scored,
+    can_leave_out,
+    count_folds,
+)
 from vanishing.explain.view import Component, View
 from vanishing.ideal import HasIdeal, VanishingIdeal
+from vanishing.levels import LONG_SUM, SAME
 from vanishing.transformations import (
     AnyOf,
     RandomAffine,
@@ -61,16 +68,6 @@ from vanishing.transformations import (
     Transformations,
     Translations,
 )
-
-#: Rows that are scored after a fit, at most, to standardize views and to set thresholds: moments
-#: and quantiles of more rows would be about the same, and scores take most of the time.
-SCORED_ROWS = 20_000
-#: Scores of so many rows, at most, are taken from fits to other rows where they set thresholds.
-FEWEST_ROWS, FEW_ROWS = 10, 2000
-#: Steps of progress beside those of the resolutions: coordinates and clusters, and the scores.
-STEPS_OF_A_FIT = 2
-#: Difference of two copies of the data, relative to their size, that is rounding.
-ROUNDING = 1e-12
 
 
 class TransformationDetector(HasIdeal, Detector):
@@ -271,13 +268,16 @@ class TransformationDetector(HasIdeal, Detector):
         else:
             train, held_out = self._split(rows)
             n_fits = 1 + (count_folds(len(train)) if self._leaves_out(len(train)) else 0)
-            progress = Progress(callback, n_fits * (len(set(resolutions)) + STEPS_OF_A_FIT))
+            # Beside those of the resolutions, steps for the clusters and for the scores.
+            progress = Progress(callback, n_fits * (len(set(resolutions)) + 2))
 
             def fit_score(train: Array, sample_weight: FloatArray | None) -> tuple[Score, Scored]:
                 return self._fit_score(train, transformations, resolutions, sample_weight, progress)
 
             score, seen = fit_score(train, sample_weight)
-            unseen = self._score_unseen(train, fit_score, sample_weight)
+            unseen = None
+            if self._leaves_out(len(train)):
+                unseen = self._score_unseen(train, lambda *rows: fit_score(*rows)[0], sample_weight)
             found = self._calibrate(
                 score, rows, held_out, seen=seen, unseen=unseen, sample_weight=sample_weight
             )
@@ -358,7 +358,7 @@ class TransformationDetector(HasIdeal, Detector):
             coordinates = replace(coordinates, preprocessor=preprocessor)
         copies = list(coordinates.each(train))
         # Principal components of images whose pixels are the same may differ by rounding.
-        rounding = ROUNDING if isinstance(self.preprocessor, PCA) else 0.0
+        rounding = LONG_SUM if isinstance(self.preprocessor, PCA) else 0.0
         refuse_identical(find_identical(copies, rounding), transformations)
         raw = move_to_numpy(coordinates.preprocess(coordinates.scale(train)))
         names = [transformation.name for transformation in transformations]
@@ -373,9 +373,9 @@ class TransformationDetector(HasIdeal, Detector):
         weights = [weight for _, weight in clusterings]
         ranges = _describe_ranges(_ranges_of_block(train), each=scaler is not None)
         score = self._combine(coordinates, mixtures, weights, ranges)
-        if train.shape[0] > SCORED_ROWS:
+        if train.shape[0] > FITTED_ROWS:
             rng = np.random.default_rng(self.random_state)
-            drawn = np.sort(rng.choice(train.shape[0], SCORED_ROWS, replace=False))
+            drawn = np.sort(rng.choice(train.shape[0], FITTED_ROWS, replace=False))
             train, sample_weight = take_rows(train, drawn), take_weights(sample_weight, drawn)
         measured = score.measure(train)
         progress.step()
@@ -455,34 +455,16 @@ class TransformationDetector(HasIdeal, Detector):
 
     def _standardize(self, score: Score, mean: FloatArray, variance: FloatArray) -> Score:
         """Give the views the mean and the spread of the training data, unless there is one only."""
-        return score if len(score.views) == 1 else score.standardize(mean, np.sqrt(variance) + 1e-9)
+        return score if len(score.views) == 1 else score.standardize(mean, np.sqrt(variance) + SAME)
 
-    def _score_unseen(
-        self, train: Array, fit_score: Any, sample_weight: FloatArray | None
-    ) -> Scored | None:
-        """Return scores of rows that are left out of the fit in turn, where that is needed.
+    def _leaves_out(self, n_rows: int) -> bool:
+        """Whether rows are left out of the fit in turn.
 
         Few rows are fitted more closely than new ones. With many, leaving some out would cost
         another fit for little.
         """
-        if not self._leaves_out(train.shape[0]):
-            return None
-
-        def score(rest: IntArray, unseen: IntArray) -> FloatArray:
-            fold, _ = fit_score(take_rows(train, rest), take_weights(sample_weight, rest))
-            return np.asarray(move_to_host(fold.score_samples(take_rows(train, unseen))))
-
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # said of the fit to all rows
-                scores, which = apply_to_unseen(train.shape[0], score, seed=self.random_state)
-                return Scored(scores, take_weights(sample_weight, which))
-        except ValueError:  # nothing vanishes on some of the rows, though it does on all
-            return None
-
-    def _leaves_out(self, n_rows: int) -> bool:
-        """Whether rows are left out of the fit in turn."""
-        return self.contamination == "auto" and FEWEST_ROWS <= n_rows <= FEW_ROWS
+        is_worthwhile = can_leave_out(n_rows) and n_rows <= 2 * ENOUGH_ROWS
+        return self.contamination == "auto" and is_worthwhile
 
     # Rows that are too many to be held at once: every copy of the data is the source seen through a
     # transformation, and its contrast the other copies one after the other; no row is kept.

@@ -21,11 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vanishing.arrays.namespace import Array, FloatArray, IntArray, move_like, namespace
-
-#: Eigenvalues that differ from 1 by less than this are 1.
-SAME = 1e-10
-#: Where squared distances exceed this, differences of them would have lost half of their digits.
-FAR = 1e8
+from vanishing.levels import SAME
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +48,8 @@ class LinearDeviations:
             return self._sums(z).T
         deviations, squares = self._differences(z)
         xp = namespace(z)
-        is_far = ~(squares <= FAR)  # or no number
+        # There, or where it is not a number, a difference of squares has lost half of its digits.
+        is_far = ~(squares <= 1 / SAME)
         if bool(xp.any(is_far)):
             far = xp.nonzero(is_far)[0]
             deviations[:, far] = self._sums(xp.take(z, far, axis=0))
