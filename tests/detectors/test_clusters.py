@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 
 from vanishing import VanishingIdeal
-from vanishing.detectors.clusters import find_clusters, fit_clusters
-from vanishing.detectors.mixture import find_clusterings, find_large_clusters
+from vanishing.detectors.mixture import (
+    find_clusterings,
+    find_clusters,
+    find_large_clusters,
+    fit_clusters,
+)
 
 
 def blobs(sizes, n_dimensions=3, seed=0):

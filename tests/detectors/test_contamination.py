@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
 from vanishing.detectors import fit_to_mixed, score_unseen
-from vanishing.detectors.threshold import quantile_threshold
+from vanishing.detectors.base import quantile_threshold
 
 ONE_IDEAL = VanishingDetector(VanishingIdeal(tol=0.1))
 

@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
 from vanishing.detectors import image_detector
-from vanishing.detectors.threshold import apply_to_unseen
+from vanishing.detectors.base import apply_to_unseen
 from vanishing.transformations import (
     FunctionTransformation,
     Identity,

@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV
 from vanishing import VanishingDetector, VanishingIdeal
 from vanishing.contrasts import GaussianNoise, Permuted
 from vanishing.detectors import ChristoffelDetector
-from vanishing.detectors.clusters import NothingVanishesError
+from vanishing.detectors.mixture import NothingVanishesError
 
 NAMES = ["speed", "force", "power", "mode"]
 

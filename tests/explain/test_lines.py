@@ -11,7 +11,7 @@ from tests.explain.test_explain import BROKEN, NORMAL, VIEWS, sensors, view_and_
 from tests.support.cases import NORMALIZATIONS, fit
 
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
-from vanishing.detectors.clusters import scale_component
+from vanishing.detectors.mixture import scale_component
 from vanishing.detectors.score import ClusterView
 from vanishing.explain.counterfactual import Changes
 from vanishing.explain.view import Bundle, Component

@@ -18,14 +18,21 @@ from vanishing.data.inputs import (
     is_frame,
     make_row_picker,
 )
-from vanishing.detectors.base import UNUSUAL, Detector, clone_for_scores
+from vanishing.detectors.base import (
+    FOLDS,
+    UNUSUAL_SHARE,
+    Detector,
+    Scored,
+    choose_threshold,
+    clone_for_scores,
+    measure_rounding,
+)
 from vanishing.detectors.sample_weights import sort_rows
-from vanishing.detectors.threshold import FOLDS, Scored, choose_threshold, measure_rounding
 
 
 def count_fits(n_rows: int) -> int:
     """Return how many fits ``fit_to_mixed`` makes: one where two rows are not left out."""
-    return 1 if UNUSUAL * n_rows < 2 else FOLDS + 1
+    return 1 if UNUSUAL_SHARE * n_rows < 2 else FOLDS + 1
 
 
 def score_unseen(
@@ -143,7 +150,7 @@ def fit_to_mixed(
     rows = rows_of(one_copy)
     scores = score_unseen(detector, rows, random_state=detector.random_state, callback=callback)
     share = detector.contamination
-    left_out = max(UNUSUAL, 0.0 if share == "auto" else share)
+    left_out = max(UNUSUAL_SHARE, 0.0 if share == "auto" else share)
     # No mean of two scores, one of which may be infinite.
     worst = np.quantile(scores, left_out, method="lower")
     better = scores > worst

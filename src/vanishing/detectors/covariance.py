@@ -11,11 +11,11 @@ from vanishing.levels import LONG_SUM
 #: Equations are exact if residuals are below this part of the spread of the columns: three digits.
 #: Covariances are shrunk by its square at least: where rows lie in a subspace exactly, rounding is
 #: all that is left of the other directions.
-EXACT = 1e-3
+EXACT_SHARE = 1e-3
 #: Rows to a column with which a covariance is known: its eigenvalues are off by a third.
 ROWS_PER_COLUMN = 10
 #: Steps of the concentration, which ends as soon as the same rows are kept.
-MOST_STEPS = 10
+CONCENTRATION_STEPS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ def find_shrinkage(X: FloatArray, sample_weight: FloatArray | None = None) -> Sh
     fourth = float(weighted_mean((squares**2)[:, None], sample_weight)[0])
     noise = (fourth - size) / total_weight(sample_weight, len(X))
     rho = 1.0 if distance <= 0 else min(1.0, noise / distance)
-    return Shrinkage(mean, max(rho, EXACT**2), mu)
+    return Shrinkage(mean, max(rho, EXACT_SHARE**2), mu)
 
 
 def shrunk_covariance(
@@ -103,7 +103,7 @@ def concentrate(
     weight.
     """
     kept = np.ones(len(X), dtype=bool)
-    for _ in range(MOST_STEPS):
+    for _ in range(CONCENTRATION_STEPS):
         rows, weights = X[kept], take_weights(sample_weight, kept)
         mean, covariance = shrunk_covariance(rows, weights, ridge)
         if not covariance.any():
@@ -119,7 +119,7 @@ def concentrate(
 def root_of(covariance: FloatArray, power: float) -> FloatArray:
     """Return a power of a positive semidefinite matrix; its smallest eigenvalues are raised."""
     values, vectors = np.linalg.eigh(covariance)
-    values = np.maximum(values, EXACT**2 * max(values.mean(), np.finfo(float).tiny))
+    values = np.maximum(values, EXACT_SHARE**2 * max(values.mean(), np.finfo(float).tiny))
     return np.asarray((vectors * values**power) @ vectors.T)
 
 

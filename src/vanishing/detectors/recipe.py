@@ -17,16 +17,19 @@ from vanishing.arrays.blocks import limit_workers
 from vanishing.arrays.namespace import FloatArray, IntArray
 from vanishing.contrasts import Permuted
 from vanishing.data.source import ArraySource
-from vanishing.detectors.base import Progress
-from vanishing.detectors.clusters import (
-    ROWS_TO_TRUST,
-    NothingVanishesError,
-    find_clusters,
-    fit_clusters,
-    scale_component,
+from vanishing.detectors.base import (
+    ENOUGH_ROWS,
+    FITTED_ROWS,
+    MOST_ANOMALIES,
+    Progress,
+    Scored,
+    apply_to_unseen,
+    can_leave_out,
+    count_folds,
+    move_last_digits,
 )
 from vanishing.detectors.covariance import (
-    EXACT,
+    EXACT_SHARE,
     ROWS_PER_COLUMN,
     center_rows,
     concentrate,
@@ -34,6 +37,13 @@ from vanishing.detectors.covariance import (
     find_span,
     root_of,
     shrunk_covariance,
+)
+from vanishing.detectors.mixture import (
+    ROWS_TO_TRUST,
+    NothingVanishesError,
+    find_clusters,
+    fit_clusters,
+    scale_component,
 )
 from vanishing.detectors.sample_weights import (
     draw_rows,
@@ -52,16 +62,6 @@ from vanishing.detectors.score import (
     Score,
     SpanView,
 )
-from vanishing.detectors.threshold import (
-    ENOUGH_ROWS,
-    FITTED_ROWS,
-    MOST_ANOMALIES,
-    Scored,
-    apply_to_unseen,
-    can_leave_out,
-    count_folds,
-    move_last_digits,
-)
 from vanishing.explain.view import Component, View
 from vanishing.ideal import VanishingIdeal
 from vanishing.levels import BLOCK, LONG_SUM, OUTLYING, ROUNDING
@@ -73,9 +73,9 @@ LARGEST_DIMENSION = 20
 #: fitted to say nothing: those of quadratic equations are then measured on a coarse scale.
 ROWS_PER_UNKNOWN, COARSE_SCALE = 3, 0.2
 #: With more columns and few rows to a column there is one view only.
-WIDE = 100
+WIDE_TABLE = 100
 #: Share of the rows that centre and covariance of the whole are learned from.
-MOST = 0.75
+CORE_SHARE = 0.75
 #: Weight of the linear equations of the whole, those of the other views being 1.
 LINEAR_WEIGHT = 0.25
 #: Numbers of clusters at three resolutions, at most, and rows of a cluster, at least: fewer
@@ -287,11 +287,11 @@ class _Plan(NamedTuple):
         n_candidates = dimension * (dimension + 3) // 2  # monomials of degree 1 and 2
         # The smallest size of residuals of quadratic equations that is told from chance.
         # Residuals of products of exact equations are small of second order.
-        scale = EXACT**2 if n_rows >= ROWS_PER_UNKNOWN * n_candidates else COARSE_SCALE
+        scale = EXACT_SHARE**2 if n_rows >= ROWS_PER_UNKNOWN * n_candidates else COARSE_SCALE
         most = max(1, min(n_rows // SMALLEST_CLUSTER, 2 * BLOCK // n_columns**2))
         few, more, many = (min(most, number) for number in RESOLUTIONS)
         return cls(
-            n_columns > n_rows or (n_columns > WIDE and n_rows < ROWS_PER_COLUMN * n_columns),
+            n_columns > n_rows or (n_columns > WIDE_TABLE and n_rows < ROWS_PER_COLUMN * n_columns),
             scale,
             few,
             more,
@@ -311,7 +311,7 @@ def _members_of(data: _Rows, plan: _Plan, seed: int) -> list[Callable[[], list[_
     z, _, sample_weight = data
     if plan.wide:
         return [lambda: [_fit_span(z, sample_weight)]]
-    kept = concentrate(z, sample_weight, share=MOST)
+    kept = concentrate(z, sample_weight, share=CORE_SHARE)
     if not np.ptp(z[kept], axis=0).any():  # most rows are the same
         kept = np.ones(len(z), dtype=bool)
     whole, whole_weight = z[kept], take_weights(sample_weight, kept)
@@ -387,7 +387,7 @@ def _fit_linear(z: FloatArray, sample_weight: FloatArray | None) -> _Member:
     component = scale_component(ideal, np.zeros(len(scale)), scale)
     description = (
         f"all rows, linear: {len(scale)} equation{'s' * (len(scale) != 1)} of degree 1, fitted to "
-        f"{MOST:.0%} of the rows (shrinkage {shrinkage.rho:.2g})"
+        f"{CORE_SHARE:.0%} of the rows (shrinkage {shrinkage.rho:.2g})"
     )
     return _Member(
         ClusterView(("all rows, linear",), [component]), description, weight=LINEAR_WEIGHT
@@ -431,8 +431,8 @@ def _fit_exact(data: _Rows, seed: int) -> list[_Member]:
         # Noise has no equations. A constant would have one.
         sought = np.where(varying, z, noise)
         z, rounded = applied(z), applied(rounded)
-    kept = concentrate(z[:, varying], sample_weight, share=MOST, ridge=LONG_SUM)
-    ideal = VanishingIdeal(max_degree=1, tol=EXACT, reduction="tsqr")
+    kept = concentrate(z[:, varying], sample_weight, share=CORE_SHARE, ridge=LONG_SUM)
+    ideal = VanishingIdeal(max_degree=1, tol=EXACT_SHARE, reduction="tsqr")
     ideal.fit_part(ArraySource(sought[kept]), sample_weight=take_weights(sample_weight, kept))
     if not ideal.basis_.count():
         return []

@@ -25,6 +25,7 @@ from vanishing.arrays.namespace import (
     namespace,
     take_rows,
 )
+from vanishing.construction.passes import find_ranges
 from vanishing.data.inputs import (
     N_JOBS,
     NumberRange,
@@ -33,8 +34,25 @@ from vanishing.data.inputs import (
     take_over,
     too_large,
 )
-from vanishing.data.source import ConcatenatedSource, MappedSource, SampleSource, close_after
-from vanishing.detectors.base import Callback, Detector, Progress, check_rows, find_moments
+from vanishing.data.source import (
+    ArraySource,
+    ConcatenatedSource,
+    MappedSource,
+    SampleSource,
+    close_after,
+)
+from vanishing.detectors.base import (
+    ENOUGH_ROWS,
+    FITTED_ROWS,
+    Callback,
+    Detector,
+    Progress,
+    Scored,
+    can_leave_out,
+    check_rows,
+    count_folds,
+    find_moments,
+)
 from vanishing.detectors.gradients import OrientedGradients
 from vanishing.detectors.mixture import (
     DEFAULT_IDEAL,
@@ -50,13 +68,6 @@ from vanishing.detectors.mixture import (
 from vanishing.detectors.preprocessing import check_takes_weights, fit_preprocessor
 from vanishing.detectors.sample_weights import mean_and_variance, take_weights
 from vanishing.detectors.score import ColumnRanges, Coordinates, Mixture, Score
-from vanishing.detectors.threshold import (
-    ENOUGH_ROWS,
-    FITTED_ROWS,
-    Scored,
-    can_leave_out,
-    count_folds,
-)
 from vanishing.explain.view import Component, View
 from vanishing.ideal import HasIdeal, VanishingIdeal
 from vanishing.levels import LONG_SUM, SAME
@@ -371,7 +382,7 @@ class TransformationDetector(HasIdeal, Detector):
             mixtures.append(self._fit_mixture(copies, labels, names, sample_weight))
             progress.step(weight)
         weights = [weight for _, weight in clusterings]
-        ranges = _describe_ranges(_ranges_of_block(train), each=scaler is not None)
+        ranges = _describe_ranges(ArraySource(train), each=scaler is not None)
         score = self._combine(coordinates, mixtures, weights, ranges)
         if train.shape[0] > FITTED_ROWS:
             rng = np.random.default_rng(self.random_state)
@@ -517,13 +528,8 @@ class TransformationDetector(HasIdeal, Detector):
         components = [self._fit_copy(copies, i, names[i]) for i in range(len(copies))]
         places = tuple(range(len(copies)))
         mixture = Mixture(names, components, places, smoothing=self.smoothing)
-        ranges = source.map_reduce(
-            _ranges_of_block,
-            _merge_ranges,
-            max_rows=block_rows(source.n_features, cpu=source.cpu),
-        )
-        described = _describe_ranges(ranges, each=scaler is not None)
-        score = self._combine(coordinates, [mixture], [1.0], described)
+        ranges = _describe_ranges(source, each=scaler is not None)
+        score = self._combine(coordinates, [mixture], [1.0], ranges)
         found = find_moments(MappedSource(source, lambda x: score.measure(x).T))
         return self._standardize(score, found.mean, found.variance)
 
@@ -538,19 +544,9 @@ class TransformationDetector(HasIdeal, Detector):
         return Component(ideal, mean, np.sqrt(squared), np.ones_like(mean))
 
 
-def _ranges_of_block(x: Array) -> FloatArray:
-    """Return the smallest and the largest number of each column."""
-    xp = namespace(x)
-    return np.stack([move_to_numpy(xp.min(x, axis=0)), move_to_numpy(xp.max(x, axis=0))])
-
-
-def _merge_ranges(first: FloatArray, second: FloatArray) -> FloatArray:
-    return np.stack([np.minimum(first[0], second[0]), np.maximum(first[1], second[1])])
-
-
-def _describe_ranges(ranges: FloatArray, *, each: bool) -> ColumnRanges:
+def _describe_ranges(source: SampleSource, *, each: bool) -> ColumnRanges:
     """Describe the range of each column, as wide as the widest where not ``each`` has its unit."""
-    low, high = ranges.astype(np.float64)
+    low, high = find_ranges(source).astype(np.float64)
     middles, half_widths = (low + high) / 2, (high - low) / 2
     if not each:  # a pixel that is always black may be gray once
         half_widths = np.full_like(half_widths, half_widths.max())

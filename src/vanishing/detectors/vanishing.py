@@ -22,12 +22,11 @@ from vanishing.data.inputs import (
     too_large,
 )
 from vanishing.data.source import SampleSource, sample_rows
-from vanishing.detectors.base import Callback, Detector, Progress, check_rows
-from vanishing.detectors.clusters import are_trusted, check_vanishing, find_clusters, fit_clusters
+from vanishing.detectors.base import ENOUGH_ROWS, Callback, Detector, Progress, Scored, check_rows
+from vanishing.detectors.mixture import are_trusted, check_vanishing, find_clusters, fit_clusters
 from vanishing.detectors.recipe import estimate_work, fit_recipe
 from vanishing.detectors.sample_weights import draw_rows, standardize_rows
 from vanishing.detectors.score import ClusterView, Coordinates, NormView, Score
-from vanishing.detectors.threshold import ENOUGH_ROWS, Scored
 from vanishing.explain.view import Component, View
 from vanishing.ideal import HasIdeal, VanishingIdeal
 from vanishing.levels import BLOCK, SAME

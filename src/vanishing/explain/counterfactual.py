@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, qr
 
 from vanishing.arrays.namespace import FloatArray, IntArray
-from vanishing.explain.record import VISIBLE
+from vanishing.explain.record import NOTICED_SHARE
 from vanishing.explain.view import OnLines
 from vanishing.levels import BLOCK, ROUNDING
 
@@ -96,7 +96,7 @@ def change_single_features(
         np.minimum.at(lowest, features, scores)
         to_blame = lowest <= best + SLACK * excess
         # Of all changes that help as much as is needed or can be, the smallest.
-        enough = np.maximum(lowest + VISIBLE * excess, landscape.usual)
+        enough = np.maximum(lowest + NOTICED_SHARE * excess, landscape.usual)
         helps = to_blame[features] & (scores <= enough[features])
         changes = np.abs(values - point[features]) / landscape.scale[features]
         chosen = np.argmin(np.where(helps, changes, np.inf))
@@ -128,7 +128,7 @@ def _offers(
         offers.append((np.repeat(features, len(AROUND)), nearby.ravel(), scores.ravel()))
         best = np.argmin(scores, axis=1)
         unsettled = scores.min(axis=1) > landscape.usual
-        unsettled &= np.ptp(scores, axis=1) > VISIBLE * excess
+        unsettled &= np.ptp(scores, axis=1) > NOTICED_SHARE * excess
         if not unsettled.any():
             break
         features, values = features[unsettled], nearby[unsettled, best[unsettled]]
@@ -164,7 +164,7 @@ def _lowest(scores: FloatArray) -> IntArray:
 FACTOR = 8.0
 #: Gauss-Newton steps for each λ, at most, and halvings (in the logarithm) of its last interval:
 #: λ is then known to 14 %.
-ROUNDS = 4
+DAMPING_ROUNDS = 4
 
 
 def find_counterfactual(landscape: "Landscape", sample: FloatArray) -> FloatArray:
@@ -212,7 +212,7 @@ class Way:
         factor. More damping shortens these first, and leaves those towards it as they are.
         """
         objective, more = place.objective(damping), 0.0
-        for _ in range(ROUNDS):
+        for _ in range(DAMPING_ROUNDS):
             step, largest = place.steps(damping), place.size
             # Less damping than this would be lost in rounding, and so would steps with more.
             least = len(place.y) * ROUNDING * largest
@@ -225,7 +225,7 @@ class Way:
                 if not more * ROUNDING < largest:
                     return place
             gain, place, objective, more = objective - reached, tried, reached, more / FACTOR
-            if gain <= VISIBLE * objective:
+            if gain <= NOTICED_SHARE * objective:
                 break
         return place
 
@@ -290,7 +290,7 @@ def _descend(way: Way) -> FloatArray:
 
 def _largest_damping(way: Way, before: Place, after: Place, above: float, below: float) -> Place:
     """Close in on the largest λ whose minimizer is usual: it is nearest to the sample."""
-    for _ in range(ROUNDS):
+    for _ in range(DAMPING_ROUNDS):
         damping = float(np.sqrt(above * below))
         tried = way.descend(before, damping)
         if tried.score <= way.landscape.usual:

@@ -23,7 +23,7 @@ TYPICAL = (
     "no feature adds to its score."
 )
 #: Parts of a whole below this are not seen: explanations show three digits.
-VISIBLE = 1e-3
+NOTICED_SHARE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class Explanation:
             return np.asarray(known)
         varies = self.spread > 0
         moved = np.divide(change, self.spread, out=np.zeros_like(change), where=varies)
-        return np.asarray(known & (~varies | (moved >= VISIBLE * moved.max(initial=0.0))))
+        return np.asarray(known & (~varies | (moved >= NOTICED_SHARE * moved.max(initial=0.0))))
 
     def ranked(self, n_features: int | None = None) -> list[tuple[str, float]]:
         """Return names and attributions of the features, largest first.
@@ -296,7 +296,7 @@ class Explanation:
 
         head = f"Score {number(self.score, '.3g')}"
         head = head if self.row is None else f"Row {self.row}: score{head[len('Score') :]}"
-        bars = self.bars(MOST_FEATURES)
+        bars = self.bars(SHOWN_FEATURES)
         if not bars:
             return render(element("div", element("b", head), element("div", TYPICAL)))
         head += f", {number(self.counterfactual_score, '.3g')} with the suggested fix"
@@ -313,7 +313,7 @@ class Explanation:
 # --- A row of the table in notebooks --------------------------------------------------------------
 
 #: Features that have a row of their own, at most.
-MOST_FEATURES = 10
+SHOWN_FEATURES = 10
 #: Blue and vermilion of Okabe and Ito, as in the displays.
 LESS, MORE, REST = "#0072B2", "#D55E00", "#8C8C8C"
 CELL = "text-align: left; padding-right: 1.5em"

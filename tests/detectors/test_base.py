@@ -5,14 +5,14 @@ import pytest
 from scipy.stats import beta
 
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
-from vanishing.detectors.score import Score
-from vanishing.detectors.threshold import (
+from vanishing.detectors.base import (
     MOST_ANOMALIES,
     apply_to_unseen,
     conformal_threshold,
     most_anomalies,
     quantile_threshold,
 )
+from vanishing.detectors.score import Score
 from vanishing.levels import CHANCE
 from vanishing.transformations import RandomAffine
 
