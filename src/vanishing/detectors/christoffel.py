@@ -261,8 +261,16 @@ class ChristoffelDetector(Detector):
         fitted.anomaly_score_, fitted.offset_ = found
         for name in ("_ideal", "_reservoir"):  # of earlier partial fits
             fitted.__dict__.pop(name, None)
-        if not isinstance(train, SampleSource):
-            _warn_of_few_rows(ideal.basis_.count("nonvanishing"), len(train))
+        if not isinstance(train, SampleSource) and (
+            ideal.basis_.count("nonvanishing") >= len(train)
+        ):
+            warnings.warn(
+                f"X has {len(train)} rows, and as many independent polynomials: all training rows "
+                "have the same score, and other rows are infinitely far away; fit more rows, lower "
+                "max_degree, or reduce the number of features (for instance by PCA)",
+                InterpolationWarning,
+                stacklevel=2,
+            )
         take_over(self, fitted)
         return self
 
@@ -301,7 +309,12 @@ class ChristoffelDetector(Detector):
                     stacklevel=2,
                 )
             checked, _ = check_rows(fitted, X, None)
-            rows = _refuse_streams(checked)
+            if isinstance(checked, SampleSource):
+                raise ValueError(
+                    "partial_fit takes a table that fits into memory, and X takes more than 1 GiB; "
+                    "pass parts of it one after the other"
+                )
+            rows = move_to_numpy(checked).astype(np.float64)
             # Any affine map would do: rows to come may have another mean and spread.
             coordinates = Coordinates(_make_scaler(rows.mean(axis=0), rows.var(axis=0)))
             ideal, reservoir = self._new_ideal(), Reservoir.empty(rows.shape[1])
@@ -395,25 +408,3 @@ def _make_scaler(mean: FloatArray, variance: FloatArray) -> StandardScaler:
     scaler.n_features_in_ = len(scaler.mean_)
     scaler.n_samples_seen_ = 1
     return scaler
-
-
-def _refuse_streams(rows: Any) -> FloatArray:
-    if isinstance(rows, SampleSource):
-        raise ValueError(
-            "partial_fit takes a table that fits into memory, and X takes more than 1 GiB; pass "
-            "parts of it one after the other"
-        )
-    return move_to_numpy(rows).astype(np.float64)
-
-
-def _warn_of_few_rows(n_polynomials: int, n_rows: int) -> None:
-    """Warn if there are so few rows that all of them have the same score."""
-    if n_polynomials >= n_rows:
-        warnings.warn(
-            f"X has {n_rows} rows, and as many independent polynomials: all training rows have the "
-            "same score, and other rows are infinitely far away; fit more rows, lower max_degree, "
-            "or reduce the "
-            "number of features (for instance by PCA)",
-            InterpolationWarning,
-            stacklevel=3,
-        )

@@ -345,19 +345,6 @@ def descend(problem: WeightProblem) -> FloatArray:
 SMALLEST_SIZE = 0.3
 
 
-def describe_component(
-    ideal: VanishingIdeal,
-    values: FloatArray,
-    *,
-    center: bool,
-    sample_weight: FloatArray | None = None,
-) -> Component:
-    """Describe an ideal by the values of its polynomials on normal data; weights are 1."""
-    mean = weighted_mean(values, sample_weight) if center else np.zeros(values.shape[1])
-    typical = np.sqrt(weighted_mean((values - mean) ** 2, sample_weight))
-    return Component(ideal, mean, typical, np.ones_like(mean))
-
-
 def measure_distance(mixture: Mixture) -> ClusterView:
     """Return the distance from the nearest cluster under the first transformation.
 
@@ -413,7 +400,9 @@ def fit_mixture(
         source = add_weights(ArraySource(points), own_weight)
         fitted = fit_component(source, contrast_of(own), ideal, name)
         values = move_to_numpy(fitted.basis_.evaluate(points))
-        return describe_component(fitted, values, center=center, sample_weight=own_weight)
+        mean = weighted_mean(values, own_weight) if center else np.zeros(values.shape[1])
+        typical = np.sqrt(weighted_mean((values - mean) ** 2, own_weight))
+        return Component(fitted, mean, typical, np.ones_like(mean))
 
     missing = [own for own, component in enumerate(found) if component is None]
     # Threads: the work is in BLAS and LAPACK, and the copies are shared. Many small problems run

@@ -93,9 +93,9 @@ def fit_recipe(
     X: FloatArray,
     *,
     seed: int,
-    sample_weight: FloatArray | None = None,
-    n_jobs: int | None = None,
-    progress: Progress | None = None,
+    sample_weight: FloatArray | None,
+    n_jobs: int | None,
+    progress: Progress,
 ) -> tuple[Score, list[str], Scored]:
     """Fit the score of the recipe; return it, what it is made of in words, and unseen scores."""
     # Arrays, also where scikit-learn is told to make frames.
@@ -117,7 +117,6 @@ def fit_recipe(
         z, rounded = (plain.scale(x) for x in (X, move_last_digits(X)))
         plan = _Plan.of(*z.shape)
         data = _Rows(z, rounded, sample_weight)
-        progress = Progress(None, 1.0) if progress is None else progress
         members, unseen = _standardize(data, plan, seed, n_jobs, progress)
         chosen += [member.description for member in members]
     constants = None
@@ -229,8 +228,10 @@ def _standardize(
     weights = np.array([member.weight for member in members])[averaged]
     weights /= weights.sum()
     standard = (unseen[:, :-1] - medians) / spreads
-    bent = [isinstance(member.view, LikelihoodView) for member in members]
-    standard[:, np.array(bent)[averaged]] = _bend(standard[:, np.array(bent)[averaged]])
+    # Likelihoods far off are measured by their logarithm, as their views do.
+    bent = np.array([isinstance(member.view, LikelihoodView) for member in members])[averaged]
+    beyond = np.maximum(standard / OUTLYING - 1, 0.0)
+    standard = np.where(bent & (beyond > 0), OUTLYING * (1 + np.log1p(beyond)), standard)
     scores = -standard @ weights - unseen[:, -1]
     known = iter(zip(medians, spreads, weights, strict=True))
     standardized = [m if m.is_exact else m.standardize(*map(float, next(known))) for m in members]
@@ -246,12 +247,6 @@ def _leave_out_extremes(scores: FloatArray, sample_weight: FloatArray | None) ->
     lower, upper = quantiles(bounded, [0.25, 0.75], sample_weight)
     kept = bounded >= lower - 2 * OUTLYING * (upper - lower)
     return Scored(scores[kept], take_weights(sample_weight, kept))
-
-
-def _bend(standard: FloatArray) -> FloatArray:
-    """Return standardized likelihoods as the views measure them."""
-    beyond = np.maximum(standard - OUTLYING, 0.0) / OUTLYING
-    return np.where(standard > OUTLYING, OUTLYING + OUTLYING * np.log1p(beyond), standard)
 
 
 def _quartiles(values: FloatArray, sample_weight: FloatArray | None) -> FloatArray:
@@ -285,8 +280,8 @@ class _Plan(NamedTuple):
     def of(cls, n_rows: int, n_columns: int) -> "_Plan":
         dimension = min(n_columns, LARGEST_DIMENSION)
         n_candidates = dimension * (dimension + 3) // 2  # monomials of degree 1 and 2
-        # The smallest size of residuals of quadratic equations that is told from chance.
-        # Residuals of products of exact equations are small of second order.
+        # The smallest size of residuals of quadratic equations that is told from chance: products
+        # of exact equations are small of second order.
         scale = EXACT_SHARE**2 if n_rows >= ROWS_PER_UNKNOWN * n_candidates else COARSE_SCALE
         most = max(1, min(n_rows // SMALLEST_CLUSTER, 2 * BLOCK // n_columns**2))
         few, more, many = (min(most, number) for number in RESOLUTIONS)
@@ -382,7 +377,9 @@ def _fit_quadratic(
 def _fit_linear(z: FloatArray, sample_weight: FloatArray | None) -> _Member:
     """Fit all linear equations of most of the rows, in units of their shrunk spread."""
     shrinkage = find_shrinkage(z, sample_weight)
-    ideal = _fit_every_direction(z, sample_weight)
+    # Under a tolerance beyond all digits every polynomial vanishes.
+    ideal = VanishingIdeal(max_degree=1, tol=1 / LONG_SUM, reduction="gram")
+    ideal.fit_part(ArraySource(z), sample_weight=sample_weight)
     scale = np.sqrt(shrinkage.shrink(ideal.extents_**2))
     component = scale_component(ideal, np.zeros(len(scale)), scale)
     description = (
@@ -450,13 +447,6 @@ def _fit_exact(data: _Rows, seed: int) -> list[_Member]:
         f"exact: {number} equation{'s' * (number != 1)} of degree 1 that nearly all rows keep"
     )
     return [_Member(ExactView(("exact",), [component]), description, applied)]
-
-
-def _fit_every_direction(z: FloatArray, sample_weight: FloatArray | None) -> VanishingIdeal:
-    """Return the ideal of all linear polynomials with a gradient of length 1 and mean 0 on z."""
-    # Under a tolerance beyond all digits every polynomial vanishes.
-    ideal = VanishingIdeal(max_degree=1, tol=1 / LONG_SUM, reduction="gram")
-    return ideal.fit_part(ArraySource(z), sample_weight=sample_weight)
 
 
 # --- Mixtures of clusters -------------------------------------------------------------------------

@@ -120,13 +120,14 @@ class Landscape:
 
         As columns of features, and as columns of the coordinates of each view.
         """
-        # Coordinates of one feature each are moved by that feature alone.
-        unmixed = [matrix for matrix in self.matrices if _is_unmixed(matrix)]
+        # Coordinates of one feature each, as after scaling, are moved by that feature alone.
+        unmixed = [m for m in self.matrices if issparse(m) and (np.diff(m.indptr) <= 1).all()]
         seen = np.zeros(len(self.scale), dtype=bool)
         for matrix in unmixed:
             seen[matrix.indices] = True
         if not seen.all() and len(unmixed) < len(self.matrices):
-            spanning = np.vstack([_write_out(directions).T for directions in self.directions]).T
+            dense = [each.toarray() if issparse(each) else each for each in self.directions]
+            spanning = np.hstack(dense)
             orthogonal, triangle, _ = qr(spanning, mode="economic", pivoting=True)
             sizes = np.abs(np.diag(triangle))
             spanned = sizes > LONG_SUM * sizes.max()
@@ -210,12 +211,3 @@ class Landscape:
             spread=self.scale,
             units=self.units,
         )
-
-
-def _is_unmixed(matrix: Any) -> bool:
-    """Whether every coordinate depends on one feature at most, as after scaling."""
-    return issparse(matrix) and bool((np.diff(matrix.indptr) <= 1).all())
-
-
-def _write_out(matrix: Any) -> FloatArray:
-    return np.asarray(matrix.toarray() if issparse(matrix) else matrix)
