@@ -80,8 +80,6 @@ def check_width(name: str, block: Array, n_features: int) -> None:
         )
 
 
-# --- Any functions of a block of rows -------------------------------------------------------------
-
 BlockFunction = abc.Callable[[Array], Array]
 
 
@@ -352,9 +350,6 @@ def _remedy(n_features: int) -> str:
     )
 
 
-# --- Mirror images --------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Flips(ImageTransformations):
     """The image as it is, flipped left-right, up-down, and both.
@@ -377,9 +372,6 @@ class Flips(ImageTransformations):
         yield "flipped left-right", np.flip(pixels, axis=1)
         yield "flipped up-down", np.flip(pixels, axis=0)
         yield "flipped both ways", np.flip(pixels, axis=(0, 1))
-
-
-# --- The data as it is ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -523,9 +515,6 @@ class Rotations(ImageTransformations):
         """Rotate the grid of pixel numbers."""
         for angle in self.angles:
             yield f"rotated by {angle}°", np.rot90(pixels, angle // 90)
-
-
-# --- Shifts of images, with reflected pixels where nothing is left to shift in --------------------
 
 
 @dataclass(frozen=True)

@@ -186,8 +186,7 @@ def _map_nodes(applied: Any, graph: "Graph", x: "Value") -> "Value":
 
 # --- Kinds of views -------------------------------------------------------------------------------
 
-#: Added to losses before their logarithm is taken: transformations that are told apart with this
-#: chance of an error, or less, are told apart.
+#: Added to losses before their logarithm is taken: smaller chances of an error count as none.
 SMALL_LOSS = 1e-3
 #: Deviations up to which exact equations hold: residuals are ten times as large as usual there.
 ALLOWED = (2 * OUTLYING) ** 2
@@ -749,7 +748,7 @@ class ConstantColumns:
         kept = distance <= max(SAME, graph.rounding) * self._sizes[columns]
         units = self._units[columns]
         added = (distance + units).apply("Log") + (self.least - np.log(units))
-        # What is no number does not keep a constant.
+        # NaN differs from every constant.
         return graph.where(kept, 0.0, added).reduce("Sum", axis=1)
 
 

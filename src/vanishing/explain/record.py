@@ -175,7 +175,7 @@ class Explanation:
         """
         value, fix = float(self.sample[j]), float(self.counterfactual[j])
         decimals = None if self.units is None else count_decimals(self.units[j])
-        # A change in digits that the column does not have is none.
+        # Changes in digits that the column does not have are not shown.
         is_hidden = decimals is not None and round(fix, decimals) == round(value, decimals)
         if not self.changed[j] or is_hidden:
             return as_given(value), UNCHANGED
