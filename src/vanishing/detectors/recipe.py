@@ -74,18 +74,21 @@ LARGEST_DIMENSION = 20
 ROWS_PER_UNKNOWN, COARSE_SCALE = 3, 0.2
 #: With more columns and few rows to a column there is one view only.
 WIDE_TABLE = 100
-#: Share of the rows that centre and covariance of the whole are learned from.
+#: Share of the rows that centre and covariance of the whole are learned from: the usual one of the
+#: minimum covariance determinant, for up to a quarter of anomalies.
 CORE_SHARE = 0.75
-#: Weight of the linear equations of the whole, those of the other views being 1.
+#: Weight of the linear equations of the whole, those of the other views being 1: linear equations of
+#: clusters say most of the same.
 LINEAR_WEIGHT = 0.25
 #: Numbers of clusters at three resolutions, at most, and rows of a cluster, at least: fewer
 #: describe themselves.
 RESOLUTIONS, SMALLEST_CLUSTER = (20, 40, 120), 8
-#: Exact equations are sought among columns with so many different quantiles.
+#: Exact equations are sought among columns with so many different quantiles: columns of fewer
+#: values satisfy equations by chance.
 LEVELS = 11
 #: A broken constant counts more than what all views together usually say of an anomaly.
 BROKEN_CONSTANT = 30.0
-#: Spread of the values of a view, at least.
+#: Spread of the values of a view, at least. They are logarithms: this is a percent.
 SMALLEST_SPREAD = 0.01
 
 

@@ -41,7 +41,7 @@ from vanishing.explain.attribution import Landscape
 from vanishing.explain.record import BrokenEquation
 from vanishing.explain.view import Component, Deviations, NearestView, OnLines, Through, View
 from vanishing.ideal import VanishingIdeal
-from vanishing.levels import LONG_SUM, OUTLYING, SAME
+from vanishing.levels import LONG_SUM, OUTLYING
 from vanishing.polynomials.evaluation import Complement
 from vanishing.saving import Preprocessor
 from vanishing.transformations import Affine, Composition, Gather, Transformation
@@ -700,6 +700,10 @@ VIEWS = (NormView, ClusterView, ExactView, ChristoffelView, LikelihoodView, Span
 
 # --- Columns that are constant in training, as exact equations ------------------------------------
 
+#: Difference from a constant, relative to its size, that is rounding: few tables have more digits,
+#: and the ten digits of a time in seconds are told apart.
+CONSTANT_DIGITS = 1e-9
+
 
 @dataclass(frozen=True, eq=False)
 class ConstantColumns:
@@ -715,7 +719,7 @@ class ConstantColumns:
     relative: bool = False
 
     def __call__(
-        self, X: Array, /, features: IntArray | EllipsisType = ..., same: float = SAME
+        self, X: Array, /, features: IntArray | EllipsisType = ..., same: float = CONSTANT_DIGITS
     ) -> Array:
         """Return what each column adds; the last axis of X has the values of ``features``.
 
@@ -745,7 +749,7 @@ class ConstantColumns:
         """Add what all columns together add."""
         columns = np.flatnonzero(self.constant)
         distance = (x.take(columns, axis=1) - self.values[columns]).apply("Abs")
-        kept = distance <= max(SAME, graph.rounding) * self._sizes[columns]
+        kept = distance <= max(CONSTANT_DIGITS, graph.rounding) * self._sizes[columns]
         units = self._units[columns]
         added = (distance + units).apply("Log") + (self.least - np.log(units))
         # NaN differs from every constant.
@@ -867,7 +871,7 @@ class Score:
             scores = self.add_up(self.measure(X))
         if self.constants is not None:
             # In single precision the constants themselves are rounded.
-            same = max(SAME, machine_epsilon(X))
+            same = max(CONSTANT_DIGITS, machine_epsilon(X))
             with np.errstate(over="ignore"):
                 broken = self.constants(xp.astype(X, xp.float64), same=same)
             scores = scores + xp.sum(broken, axis=1)
